@@ -1,0 +1,134 @@
+"""Everything this library raises on purpose.
+
+    LanceError
+    |-- TableNotFound        also a FileNotFoundError: no table at this place
+    |-- VersionNotFound      also a LookupError: the table has no such version, tag or branch
+    |-- UnsupportedFeature   also a NotImplementedError: valid, but more than this release knows
+    |-- CorruptFile          a file of the table breaks the format's rules
+    `-- InvalidArgument      also a ValueError: the caller's mistake
+        `-- ColumnNotFound   no such column
+
+Decoders raise with what they know. Each caller adds its own coordinate while the error unwinds:
+
+    with errors.at(file="data/ab12.lance"):
+        with errors.at(column="r", page=3):
+            raise CorruptFile("chunk 7: 4 bits x 1024 needs 512 bytes, found 500")
+
+    CorruptFile: data/ab12.lance: column 'r', page 3: chunk 7: 4 bits x 1024 needs 512 bytes, found 500
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from types import TracebackType
+
+
+class LanceError(Exception):
+    """Base of the tree.
+
+    file, column, page: where it happened, None while unknown; set by `at`
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.file: str | None = None
+        self.column: str | None = None
+        self.page: int | None = None
+
+    def __str__(self) -> str:
+        within = []
+        if self.column is not None:
+            within.append(f"column {self.column!r}")
+        if self.page is not None:
+            within.append(f"page {self.page}")
+        parts = [self.file, ", ".join(within), self.message]
+        return ": ".join(part for part in parts if part)
+
+
+class TableNotFound(LanceError, FileNotFoundError):
+    """There is no table at the given place."""
+
+
+class VersionNotFound(LanceError, LookupError):
+    """The table has no such version, tag or branch."""
+
+
+class UnsupportedFeature(LanceError, NotImplementedError):
+    """Valid by the format, but more than this release knows; nothing was returned."""
+
+
+class CorruptFile(LanceError):
+    """A file of the table is missing, cut, or breaks the format's rules."""
+
+
+class InvalidArgument(LanceError, ValueError):
+    """The caller asked for something that makes no sense for this table."""
+
+
+class ColumnNotFound(InvalidArgument):
+    """The table has no such column."""
+
+
+class at:  # noqa: N801 - reads as a statement, like contextlib.suppress
+    """Adds coordinates to what its block raises; an inner block's coordinates win.
+
+    LanceErrors pass through with the coordinates that they lack. What decoding a damaged file sets off in the
+    standard library, the kernels, protobuf or Arrow becomes a CorruptFile, and so does a file that is not there.
+    Everything else, MemoryError included, passes as it is.
+    """
+
+    __slots__ = ("column", "file", "page")
+
+    def __init__(
+        self, *, file: str | None = None, column: str | None = None, page: int | None = None
+    ) -> None:
+        self.file = file
+        self.column = column
+        self.page = page
+
+    def __enter__(self) -> at:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            return
+        if isinstance(error, LanceError):
+            self._locate(error)
+            return
+        message = _damage(error)
+        if message is not None:
+            damaged = CorruptFile(message)
+            self._locate(damaged)
+            raise damaged from error
+
+    def _locate(self, error: LanceError) -> None:
+        if error.file is None:
+            error.file = self.file
+        if error.column is None:
+            error.column = self.column
+        if error.page is None:
+            error.page = self.page
+
+
+def _damage(error: BaseException) -> str | None:
+    """What is wrong with the file, or None when the error says nothing about it."""
+    if isinstance(error, MemoryError):
+        return None
+    if isinstance(error, FileNotFoundError):
+        return "the file is missing"
+    if isinstance(error, IsADirectoryError):
+        return "is a folder, not a file"
+    if isinstance(error, (ValueError, OverflowError, struct.error)):
+        return str(error) or type(error).__name__
+    # Neither package is imported for its exceptions: what is not loaded cannot have raised.
+    protobuf = sys.modules.get("google.protobuf.message")
+    if protobuf is not None and isinstance(error, protobuf.DecodeError):
+        return f"not a valid message ({error})"
+    arrow = sys.modules.get("pyarrow")
+    if arrow is not None and isinstance(error, arrow.ArrowException):
+        return str(error) or type(error).__name__
+    return None
