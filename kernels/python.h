@@ -1,0 +1,101 @@
+// How Python's buffers and integers reach the kernels.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <utility>
+
+#include "bytes.h"
+
+namespace lance {
+
+namespace nb = nanobind;
+
+// A held Py_buffer: one contiguous run of bytes, whatever its item type.
+class HeldBuffer {
+  public:
+    HeldBuffer() = default;
+    HeldBuffer(HeldBuffer&& other) noexcept : view_(std::exchange(other.view_, Py_buffer{})) {}
+    HeldBuffer& operator=(HeldBuffer&& other) noexcept {
+        std::swap(view_, other.view_);
+        return *this;
+    }
+    ~HeldBuffer() {
+        if (view_.obj) PyBuffer_Release(&view_);
+    }
+
+    bool acquire(PyObject* object, int flags) noexcept {
+        if (PyObject_GetBuffer(object, &view_, flags) == 0) return true;
+        PyErr_Clear();
+        return false;
+    }
+
+  protected:
+    size_t size() const { return static_cast<size_t>(view_.len); }
+    uint8_t* data() const { return static_cast<uint8_t*>(view_.buf); }
+
+  private:
+    Py_buffer view_{};
+};
+
+struct InputBuffer : HeldBuffer {
+    operator Bytes() const { return {data(), size()}; }
+};
+
+struct OutputBuffer : HeldBuffer {
+    operator MutableBytes() const { return {data(), size()}; }
+};
+
+// A count, size or position. Integers outside of 0..kMaxCount raise ValueError when the value is used: they
+// are numbers from a damaged file, not a mistake in the call.
+class Count {
+  public:
+    operator int64_t() const {
+        if (value_ < 0) fail("a count, size or position is negative or above 2**48");
+        return value_;
+    }
+
+    bool acquire(PyObject* object) noexcept {
+        PyObject* index = PyNumber_Index(object);
+        if (!index) {
+            PyErr_Clear();
+            return false;
+        }
+        int overflow = 0;
+        const long long value = PyLong_AsLongLongAndOverflow(index, &overflow);
+        Py_DECREF(index);
+        value_ = (overflow != 0 || value < 0 || value > kMaxCount) ? -1 : value;
+        return true;
+    }
+
+  private:
+    int64_t value_ = -1;
+};
+
+}  // namespace lance
+
+namespace nanobind::detail {
+
+template <>
+struct type_caster<lance::InputBuffer> {
+    NB_TYPE_CASTER(lance::InputBuffer, const_name("collections.abc.Buffer"))
+    bool from_python(handle source, uint8_t, cleanup_list*) noexcept {
+        return value.acquire(source.ptr(), PyBUF_SIMPLE);
+    }
+};
+
+template <>
+struct type_caster<lance::OutputBuffer> {
+    NB_TYPE_CASTER(lance::OutputBuffer, const_name("collections.abc.Buffer"))
+    bool from_python(handle source, uint8_t, cleanup_list*) noexcept {
+        return value.acquire(source.ptr(), PyBUF_WRITABLE);
+    }
+};
+
+template <>
+struct type_caster<lance::Count> {
+    NB_TYPE_CASTER(lance::Count, const_name("int"))
+    bool from_python(handle source, uint8_t, cleanup_list*) noexcept { return value.acquire(source.ptr()); }
+};
+
+}  // namespace nanobind::detail

@@ -1,0 +1,1 @@
+"""Read tables of the Lance format, and hand them to SQL engines."""
