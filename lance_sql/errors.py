@@ -17,6 +17,7 @@ Decoders raise with what they know. Each caller adds its own coordinate while th
     CorruptFile: data/ab12.lance: column 'r', page 3: chunk 7: 4 bits x 1024 needs 512 bytes, found 500
 """
 
+# ruff: noqa: N818 - the names say what happened
 from __future__ import annotations
 
 import struct
@@ -74,9 +75,9 @@ class ColumnNotFound(InvalidArgument):
 class at:  # noqa: N801 - reads as a statement, like contextlib.suppress
     """Adds coordinates to what its block raises; an inner block's coordinates win.
 
-    LanceErrors pass through with the coordinates that they lack. What decoding a damaged file sets off in the
-    standard library, the kernels, protobuf or Arrow becomes a CorruptFile, and so does a file that is not there.
-    Everything else, MemoryError included, passes as it is.
+    LanceErrors pass through with the coordinates that they lack. What decoding a damaged file sets off in
+    the standard library, the kernels, protobuf or Arrow becomes a CorruptFile, and so does a file that is not
+    there. Everything else, MemoryError included, passes as it is.
     """
 
     __slots__ = ("column", "file", "page")
