@@ -1,0 +1,238 @@
+"""Fields and schemas.
+
+A table stores its schema as a flat list of fields that name their parents:
+
+    id 0  parent -1  "id"    int64              Schema
+    id 1  parent -1  "tags"  list                 id
+    id 2  parent  1  "item"  string        ->     tags
+    id 3  parent -1  "p"     struct                 item
+    id 4  parent  3  "x"     float                p
+                                                    x
+
+Columns are found by field id everywhere below the user's query: names change, ids do not.
+
+Source: table.md 7.1, message lance.file.Field.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import pyarrow as pa
+
+from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.schema import projection, types
+
+# Arrow hands no deeper schema from one library to another (kMaxNestingDepth, kMaxImportRecursionLevel).
+MAX_DEPTH = 64
+
+_EXTENSION_NAME = "ARROW:extension:name"
+
+
+class DictionaryLocation(NamedTuple):
+    """A legacy table's dictionary values: `num_values` of them at `file_offset` of the manifest file."""
+
+    file_offset: int
+    num_values: int
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field; `children` in the order of the schema.
+
+    id: unique in the table, never reused for another column of the same version
+    parent_id: -1 at the top level
+    logical_type: as stored, see `types`
+    dictionary: set on dictionary fields of legacy tables only
+    """
+
+    name: str
+    id: int
+    parent_id: int
+    logical_type: str
+    nullable: bool = True
+    children: tuple[Field, ...] = ()
+    metadata: Mapping[str, bytes] = dataclasses.field(default_factory=dict, hash=False)
+    dictionary: DictionaryLocation | None = None
+
+    @property
+    def extension_name(self) -> str | None:
+        """Arrow's extension name, or None."""
+        name = self.metadata.get(_EXTENSION_NAME)
+        return None if name is None else name.decode("utf-8", "replace")
+
+    @property
+    def is_packed(self) -> bool:
+        """The members of this struct are stored together in one column."""
+        if self.logical_type != "struct":
+            return False
+        return "lance-encoding:packed" in self.metadata or self.metadata.get("packed", b"").lower() == b"true"
+
+    @property
+    def is_blob_v1(self) -> bool:
+        """The values may lie outside of the pages, as files up to 2.1 store them."""
+        return self.logical_type in ("binary", "large_binary") and "lance-encoding:blob" in self.metadata
+
+    @property
+    def is_blob_v2(self) -> bool:
+        """The values lie outside of the pages, or of the file, behind a packed descriptor."""
+        return self.extension_name == "lance.blob.v2"
+
+    @property
+    def is_list(self) -> bool:
+        """Rows have any number of items: list, large_list or map."""
+        return self.logical_type in types.LISTS or self.logical_type == "map"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The fields of one table version. No slots: the views below are computed once and kept."""
+
+    fields: tuple[Field, ...]
+    metadata: Mapping[str, bytes] = dataclasses.field(default_factory=dict, hash=False)
+
+    @cached_property
+    def arrow(self) -> pa.Schema:
+        """The schema that users see; see `types.arrow_field`."""
+        metadata = {key.encode(): value for key, value in self.metadata.items()}
+        return pa.schema([types.arrow_field(field) for field in self.fields], metadata=metadata or None)
+
+    @cached_property
+    def by_id(self) -> Mapping[int, Field]:
+        """Every field, nested ones included, by its id."""
+        found: dict[int, Field] = {}
+        open_fields = list(self.fields)
+        while open_fields:
+            field = open_fields.pop()
+            found[field.id] = field
+            open_fields += field.children
+        return found
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the top-level fields, in order."""
+        return tuple(field.name for field in self.fields)
+
+    def field(self, name: str) -> Field:
+        """The top-level field of this name.
+
+        raises: ColumnNotFound
+        """
+        return projection.child(self.fields, name, name)
+
+    def resolve(self, path: str, *, table: str | None = None, also: Sequence[str] = ()) -> tuple[Field, ...]:
+        """The fields from the top level down to the one that a dotted path names.
+
+        path: "a", or "p.x" for a member of a struct; `p`.`x.y` or p."x.y" when a name has a dot in it.
+            A top-level name that equals the whole path comes first.
+        table: how messages call the table, for example "events.lance version 42"
+        also: names outside of the schema that may be asked for, named in messages
+        raises: ColumnNotFound with the closest name
+        """
+        return projection.resolve(self.fields, path, table, also)
+
+
+class StoredField(Protocol):
+    """What `build` needs of a lance.file.Field message."""
+
+    name: str
+    id: int
+    parent_id: int
+    logical_type: str
+    nullable: bool
+    extension_name: str
+
+    @property
+    def metadata(self) -> Mapping[str, bytes]: ...
+
+    @property
+    def dictionary(self) -> StoredDictionary: ...
+
+
+class StoredDictionary(Protocol):
+    """What `build` needs of a lance.file.Dictionary message."""
+
+    offset: int
+    length: int
+
+
+def build(stored: Iterable[StoredField], metadata: Mapping[str, bytes] | None = None) -> Schema:
+    """The schema that a flat list of stored fields describes; siblings keep the order of the list.
+
+    raises: CorruptFile for negative or repeated ids, missing parents, cycles, siblings of one name, a logical
+        type that is malformed or does not fit its children; UnsupportedFeature for logical types that are not
+        known and for more than 64 levels
+    """
+    stored = list(stored)
+    by_id: dict[int, StoredField] = {}
+    children: dict[int, list[StoredField]] = {-1: []}
+    for field in stored:
+        if field.id < 0:
+            raise CorruptFile(f"field {field.name!r} has the id {field.id}")
+        other = by_id.setdefault(field.id, field)
+        if other is not field:
+            raise CorruptFile(f"fields {other.name!r} and {field.name!r} share the id {field.id}")
+        children.setdefault(field.parent_id, []).append(field)
+    for field in stored:
+        if field.parent_id != -1 and field.parent_id not in by_id:
+            raise CorruptFile(f"field {field.name!r} names a parent that does not exist: {field.parent_id}")
+
+    order = _parents_first(children)
+    if len(order) != len(stored):
+        reached = {field.id for field in order}
+        name = next(field.name for field in stored if field.id not in reached)
+        raise CorruptFile(f"field {name!r} is its own ancestor")
+
+    built: dict[int, Field] = {}
+    for field in reversed(order):
+        members = tuple(built[child.id] for child in children.get(field.id, ()))
+        with at(column=field.name):
+            _check_names(members)
+            built[field.id] = _field(field, members)
+            types.check(built[field.id])
+    top = tuple(built[field.id] for field in children[-1])
+    _check_names(top)
+    return Schema(top, dict(metadata or {}))
+
+
+def _parents_first(children: Mapping[int, Sequence[StoredField]]) -> list[StoredField]:
+    """Every field that is reached from the top level, each after its parent."""
+    order: list[StoredField] = []
+    level = children[-1]
+    for _ in range(MAX_DEPTH):
+        order += level
+        level = [child for field in level for child in children.get(field.id, ())]
+        if not level:
+            return order
+    raise UnsupportedFeature(f"field {level[0].name!r} is nested more than {MAX_DEPTH} levels deep")
+
+
+def _check_names(siblings: Sequence[Field]) -> None:
+    seen: set[str] = set()
+    for field in siblings:
+        if field.name in seen:
+            raise CorruptFile(f"two fields of one parent are called {field.name!r}")
+        seen.add(field.name)
+
+
+def _field(stored: StoredField, children: tuple[Field, ...]) -> Field:
+    metadata = dict(stored.metadata)
+    if stored.extension_name:
+        metadata.setdefault(_EXTENSION_NAME, stored.extension_name.encode())
+    location = None
+    if stored.logical_type.startswith("dict:") and stored.dictionary.length:
+        location = DictionaryLocation(stored.dictionary.offset, stored.dictionary.length)
+    return Field(
+        name=stored.name,
+        id=stored.id,
+        parent_id=stored.parent_id,
+        logical_type=stored.logical_type,
+        nullable=stored.nullable,
+        children=children,
+        metadata=metadata,
+        dictionary=location,
+    )

@@ -1,0 +1,94 @@
+"""From the names in a query to the fields of a schema."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from lance_sql.errors import ColumnNotFound, InvalidArgument
+
+if TYPE_CHECKING:
+    from lance_sql.schema.fields import Field
+
+# One segment of a path: `quoted`, "quoted" (a doubled quote stands for itself), or all up to the next dot.
+_SEGMENT = re.compile(r'`((?:[^`]|``)*)`(?=\.|$)|"((?:[^"]|"")*)"(?=\.|$)|([^.]*)')
+
+
+def split_path(path: str) -> tuple[str, ...]:
+    """The names in a dotted path; backticks or double quotes enclose a name that has a dot in it.
+
+    raises: InvalidArgument for an empty name
+    """
+    names = []
+    position = 0
+    while True:
+        match = _SEGMENT.match(path, position)
+        assert match is not None  # the last alternative matches everywhere
+        backticked, quoted, plain = match.groups()
+        if backticked is not None:
+            name = backticked.replace("``", "`")
+        elif quoted is not None:
+            name = quoted.replace('""', '"')
+        else:
+            name = plain
+        if not name:
+            raise InvalidArgument(f"The column path {path!r} has an empty name in it")
+        names.append(name)
+        if match.end() == len(path):
+            return tuple(names)
+        position = match.end() + 1
+
+
+def resolve(
+    fields: Sequence[Field], path: str, table: str | None = None, also: Sequence[str] = ()
+) -> tuple[Field, ...]:
+    """The fields along a path; see `Schema.resolve`."""
+    for field in fields:
+        if field.name == path:
+            return (field,)
+    found: list[Field] = []
+    for name in split_path(path):
+        siblings: Sequence[Field] = fields
+        if found:
+            siblings = found[-1].children if _has_members(found[-1]) else ()
+        found.append(child(siblings, name, path, table, also if not found else ()))
+    return tuple(found)
+
+
+def child(
+    siblings: Sequence[Field], name: str, path: str, table: str | None = None, also: Sequence[str] = ()
+) -> Field:
+    """The one of the siblings that has this name.
+
+    path: the whole path that the user gave
+    raises: ColumnNotFound with the closest name
+    """
+    for field in siblings:
+        if field.name == name:
+            return field
+    message = f"No column {path!r}" + (f" in {table}" if table else "")
+    if name != path:
+        message += f": nothing there is called {name!r}"
+    closest = _closest(name, [field.name for field in siblings])
+    if closest is not None:
+        message += f". Closest: {closest!r}"
+    elif siblings and len(siblings) <= 12:
+        message += ". Columns: " + ", ".join(field.name for field in siblings)
+    if also:
+        message += ". Hidden columns: " + ", ".join(also)
+    raise ColumnNotFound(message)
+
+
+def _has_members(field: Field) -> bool:
+    """Whether a path may go on below this field; items of lists have no names of their own."""
+    return field.logical_type == "struct" and not field.is_blob_v2
+
+
+def _closest(name: str, candidates: Sequence[str]) -> str | None:
+    for candidate in candidates:
+        if candidate.lower() == name.lower():
+            return candidate
+    matches = difflib.get_close_matches(name, candidates, n=1)
+    return matches[0] if matches else None
