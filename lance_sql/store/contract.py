@@ -1,0 +1,85 @@
+"""What a store is, and the rule for paths in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+import pyarrow as pa
+
+from lance_sql.errors import CorruptFile
+
+_MAX_PATH_LENGTH = 1024
+
+
+class ByteRange(NamedTuple):
+    """The bytes [start, end) of a file."""
+
+    start: int
+    end: int
+
+
+class ObjectInfo(NamedTuple):
+    """A file in a listing. `size` is None where the store would have to ask for it."""
+
+    path: str
+    size: int | None
+
+
+class Store(Protocol):
+    """Read access to the files below one root. Thread-safe and picklable.
+
+    Every method raises CorruptFile for a path that `check_path` turns down, FileNotFoundError for a file that
+    is not there, and IsADirectoryError for a folder where a file is meant.
+    """
+
+    @property
+    def uri(self) -> str:
+        """The root as the user spelled it."""
+
+    def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
+        """The bytes of each range, in the order asked for; each buffer has exactly the length of its range.
+
+        raises: CorruptFile when a range goes past the end of the file
+        """
+
+    def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
+        """The size of the file and its last `num_bytes` bytes, or all of it when it is shorter.
+
+        size: the size of the file if it is known, which saves a request; a wrong one raises CorruptFile or
+            gives another part of the file
+        """
+
+    def files(self, prefix: str) -> Iterator[ObjectInfo]:
+        """The files right below a folder, in any order and as they are now; none without such a folder."""
+
+    def folders(self, prefix: str) -> Iterator[str]:
+        """The names of the folders right below a folder ("" is the root)."""
+
+
+def check_path(path: str) -> None:
+    """Makes sure that a path stays below the root of its store.
+
+    raises: CorruptFile for an empty, absolute or over-long path, and for one with a NUL, a backslash, or an
+        empty, `.` or `..` segment
+    """
+    if not path:
+        raise CorruptFile("an empty path")
+    if len(path) > _MAX_PATH_LENGTH:
+        raise CorruptFile(f"a path of {len(path)} characters: {path[:60]!r}...")
+    if "\0" in path or "\\" in path:
+        raise CorruptFile(f"the path {path!r} has a NUL or a backslash in it")
+    if path.startswith("/"):
+        raise CorruptFile(f"the path {path!r} is absolute")
+    if any(segment in ("", ".", "..") for segment in path.split("/")):
+        raise CorruptFile(f"the path {path!r} has an empty, '.' or '..' segment")
+
+
+def check_range(wanted: ByteRange, size: int) -> None:
+    """Makes sure that a range lies inside of a file of `size` bytes.
+
+    raises: CorruptFile
+    """
+    start, end = wanted
+    if not 0 <= start <= end <= size:
+        raise CorruptFile(f"bytes {start} to {end} are asked for, but the file has {size}")

@@ -1,0 +1,146 @@
+"""A store on the local file system.
+
+Ranges are slices of memory mappings: nothing is copied, and the pages of the file are read when they are
+touched. A tail is read instead, for a mapping costs more than a few kilobytes do.
+"""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import stat
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from threading import Lock
+from typing import Final
+
+import pyarrow as pa
+
+from lance_sql.errors import CorruptFile, at
+from lance_sql.store.contract import ByteRange, ObjectInfo, check_path, check_range
+
+# A mapping holds a file descriptor, and 1,024 of them is a usual limit.
+MAX_MAPPINGS: Final = 128
+
+_OPEN_FLAGS: Final = (
+    os.O_RDONLY
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    # Neither a link out of the table nor a pipe that nobody writes to may be opened unseen.
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+)
+
+
+class LocalStore:
+    """The files below a folder. A symbolic link must not lead out of it; the folder itself may be one."""
+
+    def __init__(self, root: str | os.PathLike[str], uri: str | None = None) -> None:
+        self.uri = os.fspath(root) if uri is None else uri
+        self._root = os.path.abspath(root)
+        self._inside: set[str] = set()
+        self._mappings: OrderedDict[str, pa.Buffer] = OrderedDict()
+        self._lock = Lock()
+
+    def __reduce__(self) -> tuple[type[LocalStore], tuple[str, str]]:
+        return LocalStore, (self._root, self.uri)
+
+    def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
+        content = self._mapping(path)
+        with at(file=path):
+            for wanted in ranges:
+                check_range(wanted, content.size)
+        return [content.slice(start, end - start) for start, end in ranges]
+
+    def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
+        # The size is part of opening: what the caller knows saves nothing here.
+        descriptor, file_size = self._open(path)
+        try:
+            start = max(0, file_size - num_bytes)
+            content = _read(descriptor, start, file_size - start)
+        finally:
+            os.close(descriptor)
+        return file_size, pa.py_buffer(content)
+
+    def files(self, prefix: str) -> Iterator[ObjectInfo]:
+        for entry in self._scan(prefix):
+            if entry.is_file():
+                yield ObjectInfo(f"{prefix}/{entry.name}", None)
+
+    def folders(self, prefix: str) -> Iterator[str]:
+        for entry in self._scan(prefix):
+            if entry.is_dir():
+                yield entry.name
+
+    def _scan(self, prefix: str) -> list[os.DirEntry[str]]:
+        if prefix:
+            check_path(prefix)
+        try:
+            with os.scandir(os.path.join(self._root, prefix)) as entries:
+                return list(entries)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def _mapping(self, path: str) -> pa.Buffer:
+        """All bytes of the file; the mapping lives as long as the cache or any slice of it."""
+        with self._lock:
+            content = self._mappings.get(path)
+            if content is not None:
+                self._mappings.move_to_end(path)
+                return content
+        descriptor, size = self._open(path)
+        try:
+            # An empty file cannot be mapped.
+            content = pa.py_buffer(mmap.mmap(descriptor, size, access=mmap.ACCESS_READ) if size else b"")
+        finally:
+            os.close(descriptor)
+        with self._lock:
+            self._mappings[path] = content
+            if len(self._mappings) > MAX_MAPPINGS:
+                self._mappings.popitem(last=False)
+        return content
+
+    def _open(self, path: str) -> tuple[int, int]:
+        """A descriptor of the file, and its size."""
+        check_path(path)
+        full = os.path.join(self._root, path)
+        self._check_folder(os.path.dirname(full), path)
+        try:
+            descriptor = os.open(full, _OPEN_FLAGS)
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                raise FileNotFoundError(error.errno, error.strerror, path) from error
+            if error.errno not in (errno.ELOOP, errno.EMLINK):
+                raise
+            real = os.path.realpath(full)
+            self._check_folder(os.path.dirname(real), path)
+            descriptor = os.open(real, _OPEN_FLAGS)
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(descriptor)
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        return descriptor, status.st_size
+
+    def _check_folder(self, folder: str, path: str) -> None:
+        """Makes sure, once per folder, that no link leads out of the root."""
+        if folder in self._inside:
+            return
+        root = os.path.realpath(self._root)
+        real = os.path.realpath(folder)
+        if real != root and not real.startswith(root.rstrip(os.sep) + os.sep):
+            with at(file=path):
+                raise CorruptFile("a link leads out of the table's folder")
+        self._inside.add(folder)
+
+
+def _read(descriptor: int, start: int, length: int) -> bytes:
+    os.lseek(descriptor, start, os.SEEK_SET)
+    parts = []
+    while length > 0:
+        part = os.read(descriptor, length)
+        if not part:
+            raise CorruptFile(f"the file became shorter while it was read: {length} bytes are missing")
+        parts.append(part)
+        length -= len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
