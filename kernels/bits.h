@@ -14,6 +14,9 @@ inline int64_t count_ones(uint64_t bits) {
     return static_cast<int64_t>((bits * 0x0101010101010101) >> 56);
 }
 
+// Bit i = the lowest bit of byte i; the other bits of the bytes are zero.
+inline uint64_t gather_low_bits(uint64_t bytes) { return (bytes * 0x0102040810204080) >> 56; }
+
 // num_bits (1..64) bits of `from` beginning at `bit`; reads no byte that holds none of them.
 inline uint64_t load_bits(const uint8_t* from, int64_t bit, int64_t num_bits) {
     const uint8_t* at = from + bit / 8;

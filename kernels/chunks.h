@@ -54,15 +54,15 @@ class Chunks {
     Bytes def(int64_t chunk) const;
     Bytes values(int64_t chunk, int64_t buffer_index) const;
 
+    // Where values() of each chunk lies in `data`: pairs of start and end.
+    std::vector<int64_t> value_buffer_ranges(int64_t buffer_index, int64_t first_chunk, int64_t end_chunk) const;
+
     // The same chunks with other bytes in value buffer 0: those of chunk first_chunk + i are
     // data[offsets[i] : offsets[i + 1]].
     Chunks with_first_buffer(int64_t first_chunk, Bytes data, Bytes offsets) const;
 
     void require_chunks(int64_t first_chunk, int64_t end_chunk) const;
     void require_buffer_index(int64_t buffer_index) const;
-
-    // Where `part`, a result of values(), lies in `data`.
-    int64_t position_of(Bytes part) const { return part.data() - data_.data(); }
 
   private:
     Bytes bytes(int64_t chunk) const;

@@ -1,5 +1,8 @@
 // Binds the kernels as lance_sql._kernels; lance_sql/_kernels.pyi holds the signatures and their meaning.
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 
 #include <optional>
 
@@ -30,9 +33,10 @@ Int64Array to_numpy(std::vector<int64_t> values) {
 
 // Chunks and the buffers that they look into.
 struct BoundChunks {
-    InputBuffer data;
-    InputBuffer first_buffers;
+    InputBuffer data;  // of the chunks, or of their replaced first buffers
     Chunks chunks;
+
+    Ranges ranges(Bytes pairs) const { return Ranges(pairs, chunks.table().num_items()); }
 };
 
 void bind_chunks(nb::module_& m) {
@@ -62,9 +66,25 @@ void bind_chunks(nb::module_& m) {
             "__init__",
             [](BoundChunks* self, const ChunkTable& table, InputBuffer data, Count data_start) {
                 const Chunks chunks(table, data, data_start);
-                new (self) BoundChunks{std::move(data), {}, chunks};
+                new (self) BoundChunks{std::move(data), chunks};
             },
-            "table"_a, "data"_a, "data_start"_a = 0, nb::keep_alive<1, 2>());
+            "table"_a, "data"_a, "data_start"_a = 0, nb::keep_alive<1, 2>())
+        .def(
+            "value_buffer_ranges",
+            [](const BoundChunks& self, Count buffer_index, Count first_chunk, Count end_chunk) {
+                std::vector<int64_t> bounds =
+                    self.chunks.value_buffer_ranges(buffer_index, first_chunk, end_chunk);
+                const size_t num_chunks = bounds.size() / 2;
+                return to_numpy(std::move(bounds), {num_chunks, 2});
+            },
+            "buffer_index"_a, "first_chunk"_a, "end_chunk"_a)
+        .def(
+            "with_first_buffer",
+            [](const BoundChunks& self, Count first_chunk, InputBuffer data, const InputBuffer& offsets) {
+                Chunks chunks = self.chunks.with_first_buffer(first_chunk, data, offsets);
+                return BoundChunks{std::move(data), std::move(chunks)};
+            },
+            "first_chunk"_a, "data"_a, "offsets"_a, nb::keep_alive<0, 1>());
 }
 
 void bind_values(nb::module_& m) {
@@ -73,9 +93,136 @@ void bind_values(nb::module_& m) {
         [](const BoundChunks& c, const InputBuffer& ranges, Count buffer_index, Count bits_per_value,
            const OutputBuffer& out) {
             Unlocked unlocked;
-            flat(c.chunks, Ranges(ranges, c.chunks.table().num_items()), buffer_index, bits_per_value, out);
+            flat(c.chunks, c.ranges(ranges), buffer_index, bits_per_value, out);
         },
         "c"_a, "ranges"_a, "buffer_index"_a, "bits_per_value"_a, "out"_a);
+    m.def(
+        "inline_bitpacking",
+        [](const BoundChunks& c, const InputBuffer& ranges, Count word_bits, const OutputBuffer& out) {
+            Unlocked unlocked;
+            inline_bitpacking(c.chunks, c.ranges(ranges), word_bits, out);
+        },
+        "c"_a, "ranges"_a, "word_bits"_a, "out"_a);
+    m.def(
+        "rle",
+        [](const BoundChunks& c, const InputBuffer& ranges, Count value_bits, const OutputBuffer& out) {
+            Unlocked unlocked;
+            rle(c.chunks, c.ranges(ranges), value_bits, out);
+        },
+        "c"_a, "ranges"_a, "value_bits"_a, "out"_a);
+}
+
+void bind_variable(nb::module_& m) {
+    m.def(
+        "variable_offsets",
+        [](const BoundChunks& c, const InputBuffer& ranges, Count offset_bits, const OutputBuffer& out_offsets,
+           Count out_offset_bits) {
+            Unlocked unlocked;
+            return variable_offsets(c.chunks, c.ranges(ranges), offset_bits, out_offsets, out_offset_bits);
+        },
+        "c"_a, "ranges"_a, "offset_bits"_a, "out_offsets"_a, "out_offset_bits"_a);
+    m.def(
+        "variable_bytes",
+        [](const BoundChunks& c, const InputBuffer& ranges, Count offset_bits, const OutputBuffer& out) {
+            Unlocked unlocked;
+            return variable_bytes(c.chunks, c.ranges(ranges), offset_bits, out);
+        },
+        "c"_a, "ranges"_a, "offset_bits"_a, "out"_a);
+    m.def(
+        "fsst_bound",
+        [](const BoundChunks& c, const InputBuffer& ranges, Count offset_bits) {
+            Unlocked unlocked;
+            return num_variable_bytes(c.chunks, c.ranges(ranges), offset_bits);
+        },
+        "c"_a, "ranges"_a, "offset_bits"_a);
+    m.def(
+        "fsst",
+        [](const BoundChunks& c, const InputBuffer& ranges, Count offset_bits, const InputBuffer& symbol_table,
+           Count start_row, const OutputBuffer& out_offsets, Count out_offset_bits, const OutputBuffer& out) {
+            Unlocked unlocked;
+            const FsstProgress done = fsst(c.chunks, c.ranges(ranges), offset_bits, symbol_table, start_row,
+                                           out_offsets, out_offset_bits, out);
+            return std::pair(done.num_rows, done.num_bytes);
+        },
+        "c"_a, "ranges"_a, "offset_bits"_a, "symbol_table"_a, "start_row"_a, "out_offsets"_a, "out_offset_bits"_a,
+        "out"_a);
+    m.def(
+        "fsst_values",
+        [](const InputBuffer& offsets, Count offset_bits, Count num_values, const InputBuffer& data,
+           const InputBuffer& symbol_table, Count start_row, const OutputBuffer& out_offsets, Count out_offset_bits,
+           const OutputBuffer& out) {
+            Unlocked unlocked;
+            const FsstProgress done = fsst_values(offsets, offset_bits, num_values, data, symbol_table, start_row,
+                                                  out_offsets, out_offset_bits, out);
+            return std::pair(done.num_rows, done.num_bytes);
+        },
+        "offsets"_a, "offset_bits"_a, "num_values"_a, "data"_a, "symbol_table"_a, "start_row"_a, "out_offsets"_a,
+        "out_offset_bits"_a, "out"_a);
+}
+
+void bind_levels(nb::module_& m) {
+    m.def(
+        "num_levels",
+        [](const BoundChunks& c, Count first_chunk, Count end_chunk) {
+            return to_numpy(num_levels(c.chunks, first_chunk, end_chunk));
+        },
+        "c"_a, "first_chunk"_a, "end_chunk"_a);
+    m.def(
+        "levels",
+        [](const BoundChunks& c, Count first_chunk, Count end_chunk, Count kind, Count codec, Count num_bits,
+           const OutputBuffer& out) {
+            Unlocked unlocked;
+            if (kind > 1) fail("kind of levels ", int64_t{kind}, " is not 0 (repetition) or 1 (definition)");
+            return levels(c.chunks, first_chunk, end_chunk, static_cast<LevelKind>(int64_t{kind}), {codec, num_bits},
+                          out);
+        },
+        "c"_a, "first_chunk"_a, "end_chunk"_a, "kind"_a, "codec"_a, "num_bits"_a, "out"_a);
+    m.def(
+        "validity",
+        [](const BoundChunks& c, const InputBuffer& ranges, Count codec, Count num_bits, Count threshold,
+           const OutputBuffer& out) {
+            Unlocked unlocked;
+            return validity(c.chunks, c.ranges(ranges), {codec, num_bits}, threshold, out);
+        },
+        "c"_a, "ranges"_a, "codec"_a, "num_bits"_a, "threshold"_a, "out"_a);
+    m.def(
+        "decode_levels",
+        [](const InputBuffer& buffer, Count codec, Count num_bits, Count num_values, const OutputBuffer& out) {
+            Unlocked unlocked;
+            decode_levels(buffer, {codec, num_bits}, num_values, MutableBytes(out));
+        },
+        "buffer"_a, "codec"_a, "num_bits"_a, "num_values"_a, "out"_a);
+    m.def(
+        "levels_to_bitmap",
+        [](const InputBuffer& levels, Count num_levels, Count threshold, const OutputBuffer& out) {
+            Unlocked unlocked;
+            return levels_to_bitmap(levels, num_levels, threshold, out);
+        },
+        "levels"_a, "num_levels"_a, "threshold"_a, "out"_a);
+}
+
+void bind_blocks(nb::module_& m) {
+    m.def(
+        "unpack",
+        [](const InputBuffer& packed, Count word_bits, Count num_bits, Count num_values, const OutputBuffer& out) {
+            Unlocked unlocked;
+            unpack(packed, word_bits, num_bits, num_values, out);
+        },
+        "packed"_a, "word_bits"_a, "num_bits"_a, "num_values"_a, "out"_a);
+    m.def(
+        "unpack_block",
+        [](const InputBuffer& packed, Count word_bits, Count num_values, const OutputBuffer& out) {
+            Unlocked unlocked;
+            unpack_block(packed, word_bits, num_values, out);
+        },
+        "packed"_a, "word_bits"_a, "num_values"_a, "out"_a);
+    m.def(
+        "rle_block",
+        [](const InputBuffer& block, Count value_bits, Count num_values, const OutputBuffer& out) {
+            Unlocked unlocked;
+            rle_block(block, value_bits, num_values, out);
+        },
+        "block"_a, "value_bits"_a, "num_values"_a, "out"_a);
 }
 
 }  // namespace
@@ -85,4 +232,7 @@ void bind_values(nb::module_& m) {
 NB_MODULE(_kernels, m) {
     lance::bind_chunks(m);
     lance::bind_values(m);
+    lance::bind_variable(m);
+    lance::bind_levels(m);
+    lance::bind_blocks(m);
 }

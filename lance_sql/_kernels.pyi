@@ -66,6 +66,14 @@ class Chunks:
     """
 
     def __init__(self, table: ChunkTable, data: Buffer, data_start: int = 0) -> None: ...
+    def value_buffer_ranges(self, buffer_index: int, first_chunk: int, end_chunk: int) -> npt.NDArray[np.int64]:
+        """Where value buffer `buffer_index` of chunks [first_chunk, end_chunk) lies in `data`: int64[n, 2], a new array."""
+    def with_first_buffer(self, first_chunk: int, data: Buffer, offsets: Buffer) -> "Chunks":
+        """The same chunks, from `first_chunk` on, with other bytes in value buffer 0: how General is undone.
+
+        data: the decompressed buffers, one after the other; kept alive by the result
+        offsets: int64[n + 1], where buffer i of chunk first_chunk + i begins in `data`
+        """
 
 # Values of a mini-block page. `ranges`: int64[k, 2], sorted disjoint half-open item ranges of the page; the output
 # holds their items one after the other.
@@ -77,3 +85,124 @@ def flat(c: Chunks, ranges: Buffer, buffer_index: int, bits_per_value: int, out:
     the bits after the last are zero
     source: message Flat
     """
+
+def inline_bitpacking(c: Chunks, ranges: Buffer, word_bits: int, out: Buffer) -> None:
+    """Unpacked values; value buffer 0 of a chunk is a word holding W, then 128 * W bytes in FastLanes order.
+
+    word_bits: 8, 16, 32 or 64
+    out: items * word_bits / 8 bytes
+    source: message InlineBitpacking; Afroozeh and Boncz, "The FastLanes Compression Layout", VLDB 2023
+    """
+
+def rle(c: Chunks, ranges: Buffer, value_bits: int, out: Buffer) -> None:
+    """Repeated values: value i of buffer 0 stands u8 i of buffer 1 times; the sum must be the chunk's items.
+
+    value_bits: 8, 16, 32 or 64
+    out: items * value_bits / 8 bytes
+    source: message Rle
+    """
+
+def variable_offsets(
+    c: Chunks, ranges: Buffer, offset_bits: int, out_offsets: Buffer, out_offset_bits: int
+) -> int:
+    """Writes the offsets of values of variable width, beginning with 0, and returns the last: their bytes in all.
+
+    offset_bits: of the chunks, 32 or 64; out_offset_bits: of the output, 32 or 64
+    out_offsets: items + 1 offsets
+    raises: ValueError also when the offsets do not rise inside of their chunk, or the bytes exceed 32-bit offsets
+    source: message Variable
+    """
+
+def variable_bytes(c: Chunks, ranges: Buffer, offset_bits: int, out: Buffer) -> int:
+    """Copies the bytes of the same values; returns their number.
+
+    out: as many bytes as variable_offsets returned
+    """
+
+def fsst_bound(c: Chunks, ranges: Buffer, offset_bits: int) -> int:
+    """Stored (compressed) bytes of the values; they become at most 8 times as many."""
+
+def fsst(
+    c: Chunks,
+    ranges: Buffer,
+    offset_bits: int,
+    symbol_table: Buffer,
+    start_row: int,
+    out_offsets: Buffer,
+    out_offset_bits: int,
+    out: Buffer,
+) -> tuple[int, int]:
+    """Decodes values from output row `start_row` on; returns (rows done, bytes done), both counted from row 0.
+
+    symbol_table: 2312 bytes; if it says that no codes are in use the values are copied
+    out_offsets: items + 1 offsets; entry `start_row` says where to go on (0 is written when start_row is 0)
+    out: stops, without an error, before the first part of a range inside one chunk for which less than
+    8 * stored bytes + 8 (stored bytes, if no codes are in use) are left; with a larger `out` that holds the bytes
+    done, call again with start_row = rows done
+    raises: ValueError also for a code without a symbol, or an escape at the end of a value
+    source: message Fsst; Boncz, Neumann and Leis, "FSST", VLDB 2020
+    """
+
+def fsst_values(
+    offsets: Buffer,
+    offset_bits: int,
+    num_values: int,
+    data: Buffer,
+    symbol_table: Buffer,
+    start_row: int,
+    out_offsets: Buffer,
+    out_offset_bits: int,
+    out: Buffer,
+) -> tuple[int, int]:
+    """The same for values whose stored bytes are data[offsets[i] : offsets[i + 1]].
+
+    Stops before a run of rows of up to 64 KiB, or one longer row, for which there is no room.
+    """
+
+# Levels. `codec`: 0 plain u16 (Flat 16), 1 groups of `num_bits` (OutOfLineBitpacking; 0 bits: all zero, no bytes),
+# 2 one group with its own width (InlineBitpacking, up to 1024 levels), 3 run-length block (Rle), 4 all zero
+# without a buffer. `num_bits` counts only for codec 1.
+
+def num_levels(c: Chunks, first_chunk: int, end_chunk: int) -> npt.NDArray[np.int64]:
+    """Level entries of each chunk of [first_chunk, end_chunk): a new array."""
+
+def levels(
+    c: Chunks, first_chunk: int, end_chunk: int, kind: int, codec: int, num_bits: int, out: Buffer
+) -> int:
+    """Decodes the levels of whole chunks, one after the other; returns their number.
+
+    kind: 0 repetition, 1 definition
+    out: u16, sum(num_levels(...)) entries
+    """
+
+def validity(c: Chunks, ranges: Buffer, codec: int, num_bits: int, threshold: int, out: Buffer) -> int:
+    """Writes bit i = (definition level of item i <= threshold), returns the number of ones.
+
+    Only for pages without lists, where each item has one entry.
+    out: ceil(items / 8) bytes; the bits after the last are zero
+    """
+
+def decode_levels(buffer: Buffer, codec: int, num_bits: int, num_values: int, out: Buffer) -> None:
+    """Decodes one buffer of levels into u16[num_values]."""
+
+def levels_to_bitmap(levels: Buffer, num_levels: int, threshold: int, out: Buffer) -> int:
+    """Writes bit i = (u16 level i <= threshold), returns the number of ones.
+
+    out: ceil(num_levels / 8) bytes; the bits after the last are zero
+    """
+
+# Blocks: whole buffers, such as the items of a dictionary.
+
+def unpack(packed: Buffer, word_bits: int, num_bits: int, num_values: int, out: Buffer) -> None:
+    """Values of out-of-line bitpacking: groups of 1024 of `num_bits`; the rest is one more group or plain words.
+
+    packed: exactly the groups and the rest; word_bits: 8, 16, 32 or 64
+    out: num_values words
+    source: message OutOfLineBitpacking
+    """
+
+def unpack_block(packed: Buffer, word_bits: int, num_values: int, out: Buffer) -> None:
+    """Up to 1024 values of inline bitpacking: a word holding W, then 128 * W bytes."""
+
+def rle_block(block: Buffer, value_bits: int, num_values: int, out: Buffer) -> None:
+    """Values of a run-length block: u64 byte length of the run values, the values, a u8 length for each."""

@@ -1,0 +1,117 @@
+#include "levels.h"
+
+#include <memory>
+
+#include "bits.h"
+#include "kernels.h"
+#include "packed.h"
+#include "runs.h"
+
+namespace lance {
+
+LevelEncoding::LevelEncoding(int64_t codec_number, int64_t bits)
+    : codec(static_cast<LevelCodec>(codec_number)), num_bits(bits) {
+    if (codec_number > 4) fail("level codec ", codec_number, " is not 0 to 4");
+    if (bits > 16) fail("levels of ", bits, " bits, not up to 16");
+}
+
+void decode_levels(Bytes buffer, const LevelEncoding& encoding, int64_t num_levels, uint8_t* out) {
+    if (num_levels == 0) return;
+    switch (encoding.codec) {
+        case LevelCodec::kFlat16:
+            if (size_of(buffer) < 2 * num_levels) {
+                fail(num_levels, " levels of 16 bits need ", 2 * num_levels, " bytes, found ", buffer.size());
+            }
+            copy(out, buffer.data(), 2 * num_levels);
+            return;
+        case LevelCodec::kPacked: unpack_groups<uint16_t>(buffer, encoding.num_bits, num_levels, out); return;
+        case LevelCodec::kInlinePacked: unpack_inline_block<uint16_t>(buffer, num_levels, out); return;
+        case LevelCodec::kRle: decode_run_block<uint16_t>(buffer, num_levels, out); return;
+        case LevelCodec::kZeros: std::memset(out, 0, static_cast<size_t>(2 * num_levels)); return;
+    }
+}
+
+void decode_levels(Bytes buffer, const LevelEncoding& encoding, int64_t num_levels, MutableBytes out) {
+    require_output(out, 2 * num_levels);
+    decode_levels(buffer, encoding, num_levels, out.data());
+}
+
+uint64_t levels_at_most(const uint8_t* levels, int64_t num_levels, uint16_t threshold) {
+    alignas(64) uint8_t flags[64] = {};
+    if (num_levels == 64) {
+        for (int i = 0; i < 64; ++i) flags[i] = load<uint16_t>(levels + 2 * i) <= threshold;
+    } else {
+        for (int i = 0; i < num_levels; ++i) flags[i] = load<uint16_t>(levels + 2 * i) <= threshold;
+    }
+    uint64_t bits = 0;
+    for (int i = 0; i < 8; ++i) bits |= gather_low_bits(load<uint64_t>(flags + 8 * i)) << (8 * i);
+    return bits;
+}
+
+int64_t levels_to_bitmap(Bytes levels, int64_t num_levels, int64_t threshold, MutableBytes out) {
+    require_input(levels, 2 * num_levels, "levels");
+    const auto limit = static_cast<uint16_t>(std::min<int64_t>(threshold, UINT16_MAX));
+    BitWriter bits(out);
+    for (int64_t i = 0; i < num_levels; i += 64) {
+        const int64_t count = std::min<int64_t>(64, num_levels - i);
+        bits.append(levels_at_most(levels.data() + 2 * i, count, limit), count);
+    }
+    bits.finish();
+    return bits.num_ones();
+}
+
+std::vector<int64_t> num_levels(const Chunks& chunks, int64_t first_chunk, int64_t end_chunk) {
+    chunks.require_chunks(first_chunk, end_chunk);
+    std::vector<int64_t> counts;
+    for (int64_t chunk = first_chunk; chunk < end_chunk; ++chunk) counts.push_back(chunks.num_levels(chunk));
+    return counts;
+}
+
+int64_t levels(const Chunks& chunks, int64_t first_chunk, int64_t end_chunk, LevelKind kind,
+               const LevelEncoding& encoding, MutableBytes out) {
+    chunks.require_chunks(first_chunk, end_chunk);
+    int64_t position = 0;
+    for (int64_t chunk = first_chunk; chunk < end_chunk; ++chunk) {
+        const int64_t count = chunks.num_levels(chunk);
+        require_output(out, 2 * (position + count));
+        try {
+            decode_levels(kind == LevelKind::kRep ? chunks.rep(chunk) : chunks.def(chunk), encoding, count,
+                          out.data() + 2 * position);
+        } catch (const std::invalid_argument& error) {
+            fail("chunk ", chunk, ": ", error.what());
+        }
+        position += count;
+    }
+    return position;
+}
+
+int64_t validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& encoding, int64_t threshold,
+                 MutableBytes out) {
+    const auto limit = static_cast<uint16_t>(std::min<int64_t>(threshold, UINT16_MAX));
+    constexpr int64_t most_levels = UINT16_MAX;  // num_levels of a chunk is a u16
+    const auto scratch = std::make_unique_for_overwrite<uint8_t[]>(2 * most_levels);
+    BitWriter bits(out);
+    int64_t chunk_in_scratch = -1;
+    for_each_piece(chunks.table(), ranges, [&](const Piece& piece) {
+        if (piece.chunk != chunk_in_scratch) {
+            const int64_t count = chunks.num_levels(piece.chunk);
+            if (count != piece.num_items) {
+                fail("chunk ", piece.chunk, " has ", count, " levels for ", piece.num_items, " items");
+            }
+            try {
+                decode_levels(chunks.def(piece.chunk), encoding, count, scratch.get());
+            } catch (const std::invalid_argument& error) {
+                fail("chunk ", piece.chunk, ": ", error.what());
+            }
+            chunk_in_scratch = piece.chunk;
+        }
+        for (int64_t i = piece.first; i < piece.last; i += 64) {
+            const int64_t count = std::min<int64_t>(64, piece.last - i);
+            bits.append(levels_at_most(scratch.get() + 2 * i, count, limit), count);
+        }
+    });
+    bits.finish();
+    return bits.num_ones();
+}
+
+}  // namespace lance

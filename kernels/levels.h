@@ -1,0 +1,23 @@
+// Buffers of repetition and definition levels: u16 values in one of five codecs.
+#pragma once
+
+#include "bytes.h"
+
+namespace lance {
+
+enum class LevelCodec : int { kFlat16 = 0, kPacked = 1, kInlinePacked = 2, kRle = 3, kZeros = 4 };
+
+struct LevelEncoding {
+    LevelEncoding(int64_t codec, int64_t num_bits);
+
+    LevelCodec codec;
+    int64_t num_bits;  // of kPacked
+};
+
+// Writes num_levels u16 values.
+void decode_levels(Bytes buffer, const LevelEncoding& encoding, int64_t num_levels, uint8_t* out);
+
+// Bit i = (level i <= threshold) for num_levels (1..64) u16 levels.
+uint64_t levels_at_most(const uint8_t* levels, int64_t num_levels, uint16_t threshold);
+
+}  // namespace lance

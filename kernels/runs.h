@@ -1,0 +1,65 @@
+// Run-length encoded values: value i repeats lengths[i] (1 byte) times.
+#pragma once
+
+#include <algorithm>
+
+#include "bytes.h"
+
+namespace lance {
+
+// Runs that are known to give `num_values` values.
+struct Runs {
+    Runs(Bytes values, Bytes lengths, int64_t width, int64_t num_values) : values(values), lengths(lengths) {
+        if (size_of(values) != size_of(lengths) * width) {
+            fail(lengths.size(), " runs of ", 8 * width, "-bit values need ", size_of(lengths) * width, " bytes, found ",
+                 values.size());
+        }
+        int64_t sum = 0;
+        for (const uint8_t length : lengths) sum += length;
+        if (sum != num_values) fail("runs of ", sum, " values in all, not ", num_values);
+    }
+
+    Bytes values;
+    Bytes lengths;
+};
+
+// Decodes ranges of one run-length encoded buffer from its start to its end.
+class RunCursor {
+  public:
+    explicit RunCursor(const Runs& runs) : runs_(runs) {}
+
+    // Values [first, last), where `first` is not before the end of the previous call.
+    template <class T>
+    void decode(int64_t first, int64_t last, uint8_t* out) {
+        while (first < last) {
+            const int64_t end = start_ + runs_.lengths[run_];
+            if (end <= first) {
+                start_ = end;
+                ++run_;
+                continue;
+            }
+            const int64_t stop = std::min(end, last);
+            const T value = load<T>(runs_.values.data() + run_ * sizeof(T));
+            for (; first < stop; ++first, out += sizeof(T)) store<T>(out, value);
+        }
+    }
+
+  private:
+    Runs runs_;
+    size_t run_ = 0;
+    int64_t start_ = 0;
+};
+
+// One block: u64 byte length of the run values, the values, their lengths.
+template <class T>
+void decode_run_block(Bytes block, int64_t num_values, uint8_t* out) {
+    if (num_values == 0) return;
+    require_input(block, 8, "the run-length block");
+    const uint64_t value_bytes = load<uint64_t>(block.data());
+    const Bytes rest = block.subspan(8);
+    if (value_bytes > rest.size()) fail("run values of ", value_bytes, " bytes in a block of ", rest.size());
+    const Runs runs(rest.first(value_bytes), rest.subspan(value_bytes), sizeof(T), num_values);
+    RunCursor(runs).decode<T>(0, num_values, out);
+}
+
+}  // namespace lance

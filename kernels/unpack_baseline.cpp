@@ -1,0 +1,2 @@
+#define UNPACK_TABLES unpack_baseline
+#include "unpack_group.inc"
