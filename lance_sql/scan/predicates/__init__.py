@@ -1,0 +1,59 @@
+"""Filters: one tree, two languages into it (SQL text, Arrow expressions), one exact evaluation.
+
+    SQL text --------- from_sql ---+
+                                   +--> Predicate --> evaluate(predicate, batch) -> true / false / NULL per row
+    Arrow expression - from_arrow -+
+
+Engines have removed a filter from their plan when it arrives here, so it is evaluated exactly or refused by
+name, never ignored. Neither the SQL parser nor Arrow's compute functions are imported before a filter is used.
+"""
+
+from .arrow import from_arrow
+from .evaluation import evaluate
+from .sql import from_sql
+from .tree import (
+    And,
+    Call,
+    ColumnRef,
+    Compare,
+    Const,
+    In,
+    IsNan,
+    IsNull,
+    IsUnknown,
+    Literal,
+    Not,
+    Opaque,
+    Or,
+    Path,
+    Predicate,
+    Term,
+    TextMatch,
+    Value,
+    conjuncts,
+)
+
+__all__ = [
+    "And",
+    "Call",
+    "ColumnRef",
+    "Compare",
+    "Const",
+    "In",
+    "IsNan",
+    "IsNull",
+    "IsUnknown",
+    "Literal",
+    "Not",
+    "Opaque",
+    "Or",
+    "Path",
+    "Predicate",
+    "Term",
+    "TextMatch",
+    "Value",
+    "conjuncts",
+    "evaluate",
+    "from_arrow",
+    "from_sql",
+]

@@ -1,0 +1,280 @@
+"""From an Arrow expression to a predicate: the filters of DuckDB, DataFusion and of Arrow's own users.
+
+The answer is SQL's, whoever wrote the expression: engines hand over `is_in` and float comparisons and expect
+their own semantics, not Arrow's. What the tree has no word for is left to Arrow as an Opaque leaf, unless it reads
+a floating-point column, where Arrow's order could differ: that is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import pyarrow as pa
+
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+
+from . import columns, folding
+from .arrow_expression import Constant, Decoded, Field, Function, Node, decode
+from .build import MIRRORED, conjunction, disjunction, negate
+from .constants import Constant as Value
+from .constants import from_scalar, is_decimal, is_text, plain_type
+from .evaluation import evaluate
+from .tree import ColumnRef, Const, In, IsNan, IsNull, Opaque, Predicate
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+
+_COMPARISONS: Final = {
+    "equal": "=",
+    "not_equal": "<>",
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+}
+_TEXT_MATCHES: Final = {
+    "starts_with": "prefix",
+    "ends_with": "suffix",
+    "match_substring": "contains",
+    "match_like": "like",
+}
+_Typed: TypeAlias = tuple[ColumnRef, pa.DataType]
+
+
+def from_arrow(expression: pc.Expression, schema: pa.Schema, *, table: str = "the table") -> Predicate:
+    """The predicate of a `pyarrow.compute.Expression`, in SQL semantics.
+
+    schema: the columns that the filter may use; table: how messages call the table
+    raises: ColumnNotFound; InvalidArgument for types that cannot be compared; UnsupportedFeature for what can
+    neither be translated nor left to Arrow
+
+    >>> import pyarrow.compute as pc
+    >>> schema = pa.schema([("qty", pa.int64())])
+    >>> str(from_arrow(pc.field("qty") > 1.5, schema))
+    'qty > 1'
+    """
+    decoded = decode(expression)
+    translator = _Translator(decoded, schema, table)
+    try:
+        return translator.predicate(decoded.root)
+    except RecursionError:
+        raise UnsupportedFeature("The filter is nested too deeply") from None
+
+
+class _Unknown(Exception):
+    """This part has no translation; it becomes an Opaque leaf."""
+
+
+class _Translator:
+    def __init__(self, decoded: Decoded, schema: pa.Schema, table: str) -> None:
+        self._decoded = decoded
+        self._schema = schema
+        self._table = table
+
+    def predicate(self, node: Node) -> Predicate:
+        match node:
+            case Field(path):
+                column, type = self._resolve(path)
+                return folding.compare("=", column, type, True)
+            case Constant(scalar):
+                value = _value(scalar)
+                if value is None or isinstance(value, bool):
+                    return Const(value)
+                raise InvalidArgument(f"The filter is {scalar}, not a condition")
+            case Function():
+                try:
+                    return self._call(node)
+                except _Unknown:
+                    return self._opaque(node)
+
+    def _call(self, call: Function) -> Predicate:
+        match call.name, call.arguments:
+            case ("and_kleene" | "and"), _:
+                return conjunction([self.predicate(part) for part in _chain(call)])
+            case ("or_kleene" | "or"), _:
+                return disjunction([self.predicate(part) for part in _chain(call)])
+            case "invert", (argument,):
+                return negate(self.predicate(argument))
+            case "is_null", (operand,):
+                column, _ = self._operand(operand)
+                null = IsNull(column)
+                nan_is_null = call.options is not None and call.options["nan_is_null"].as_py()
+                return disjunction([null, self._nan(operand)]) if nan_is_null else null
+            case "is_valid", (operand,):
+                return negate(IsNull(self._operand(operand)[0]))
+            case "is_nan", (operand,):
+                return self._nan(operand)
+            case "is_in", (operand,):
+                return self._member(call, operand)
+            case "if_else", (condition, then, otherwise):
+                return self._choice(condition, then, otherwise)
+            case name, (left, right) if name in _COMPARISONS:
+                return self._compare(_COMPARISONS[name], left, right)
+            case name, (operand,) if name in _TEXT_MATCHES:
+                return self._match(call, operand)
+        raise _Unknown
+
+    def _compare(self, op: str, left: Node, right: Node) -> Predicate:
+        left, right = _without_cast(left), _without_cast(right)
+        if isinstance(left, Constant) and isinstance(right, Constant):
+            raise _Unknown
+        if isinstance(left, Constant):
+            return self._compare(MIRRORED[op], right, left)
+        column, type = self._operand(left)
+        if isinstance(right, Constant):
+            return folding.compare(op, column, type, _value(right.scalar))
+        other, other_type = self._operand(right)
+        if column == other and op in ("=", "<>") and pa.types.is_floating(plain_type(type)):
+            # The IEEE probe for NaN: engines write `x != x` for isnan(x) and nothing else.
+            nan = IsNan(column)
+            return nan if op == "<>" else negate(nan)
+        return folding.compare_terms(op, column, type, other, other_type)
+
+    def _member(self, call: Function, operand: Node) -> Predicate:
+        if call.options is None:
+            raise _Unknown
+        column, type = self._operand(operand)
+        listed = call.options["value_set"].values
+        return folding.member(column, type, [_value(scalar) for scalar in listed])
+
+    def _choice(self, condition: Node, then: Node, otherwise: Node) -> Predicate:
+        """if_else whose condition is never unknown, as `if_else(is_valid(x), is_in(x), null)`."""
+        test = self.predicate(condition)
+        if not _is_known(test):
+            raise _Unknown
+        yes, no = self.predicate(then), self.predicate(otherwise)
+        if no == Const(None) and isinstance(yes, In) and test == negate(IsNull(yes.operand)):
+            return yes
+        return disjunction([conjunction([test, yes]), conjunction([negate(test), no])])
+
+    def _match(self, call: Function, operand: Node) -> Predicate:
+        column, type = self._operand(operand)
+        if call.options is None or call.options["ignore_case"].as_py() or not is_text(plain_type(type)):
+            raise _Unknown
+        pattern = call.options["pattern"].as_py()
+        return folding.match_text(_TEXT_MATCHES[call.name], column, type, pattern)
+
+    def _nan(self, operand: Node) -> Predicate:
+        column, type = self._operand(operand)
+        if pa.types.is_floating(plain_type(type)):
+            return IsNan(column)
+        return negate(folding.always(column))
+
+    def _operand(self, node: Node) -> _Typed:
+        node = _without_cast(node)
+        if isinstance(node, Field):
+            return self._resolve(node.path)
+        if isinstance(node, Function) and node.name == "cast":
+            column, type = self._operand(node.arguments[0])
+            if _widens(plain_type(type), plain_type(_cast_target(node))):
+                return column, type
+        raise _Unknown
+
+    def _resolve(self, path: tuple[str, ...]) -> _Typed:
+        return columns.resolve(self._schema, path, self._table)
+
+    def _opaque(self, call: Function) -> Predicate:
+        used = list(dict.fromkeys(_fields(call)))
+        for path in used:
+            column, type = self._resolve(path)
+            if column.path != path:
+                raise UnsupportedFeature(f"Arrow's function {call.name} on {column} is not supported in a filter")
+            if _holds_float(type):
+                raise UnsupportedFeature(
+                    f"Arrow's function {call.name} on floating-point column {'.'.join(path)!r} is not supported "
+                    "in a filter: its order of NaN and zeros is not SQL's"
+                )
+        predicate = Opaque(self._decoded.serialize(call), tuple(used), _shown(call))
+        self._check(predicate)
+        return predicate
+
+    def _check(self, predicate: Opaque) -> None:
+        """Binds the expression to the schema now, so that a mistake does not wait for the first batch."""
+        names = {path[0] for path in predicate.paths}
+        empty = pa.RecordBatch.from_pylist([], pa.schema([f for f in self._schema if f.name in names]))
+        evaluate(predicate, empty)
+
+
+def _value(scalar: pa.Scalar) -> Value:
+    value = from_scalar(scalar)
+    if isinstance(value, NotImplementedError):
+        raise UnsupportedFeature(f"A filter cannot compare with {value}")
+    return value
+
+
+def _chain(call: Function) -> Iterator[Node]:
+    """The operands of `a & b & c`, however they are nested to the left."""
+    parts: list[Node] = []
+    node: Node = call
+    while isinstance(node, Function) and node.name == call.name and len(node.arguments) == 2:
+        parts.append(node.arguments[1])
+        node = node.arguments[0]
+    parts.append(node)
+    return reversed(parts)
+
+
+def _fields(node: Node) -> Iterator[tuple[str, ...]]:
+    match node:
+        case Field(path):
+            yield path
+        case Function(arguments=arguments):
+            for argument in arguments:
+                yield from _fields(argument)
+
+
+def _is_known(predicate: Predicate) -> bool:
+    return isinstance(predicate, IsNull) or isinstance(negate(predicate), IsNull)
+
+
+def _without_cast(node: Node) -> Node:
+    """A cast constant as the constant itself: comparisons are exact between all types anyway."""
+    if isinstance(node, Function) and node.name == "cast" and isinstance(node.arguments[0], Constant):
+        scalar = node.arguments[0].scalar
+        try:
+            return Constant(scalar.cast(_cast_target(node)))
+        except pa.ArrowException:
+            return node
+    return node
+
+
+def _cast_target(call: Function) -> pa.DataType:
+    if call.options is None:
+        raise _Unknown
+    return call.options["to_type"].type
+
+
+def _widens(source: pa.DataType, target: pa.DataType) -> bool:
+    """Whether a cast keeps every value and its order, so that a comparison needs no cast at all."""
+    if source == target:
+        return True
+    if pa.types.is_integer(source):
+        if pa.types.is_integer(target):
+            signed = pa.types.is_signed_integer(source), pa.types.is_signed_integer(target)
+            spare = target.bit_width - source.bit_width
+            return spare >= 0 if signed[0] == signed[1] else signed[1] and spare > 0
+        if pa.types.is_floating(target):
+            return source.bit_width < {16: 8, 32: 24, 64: 53}[target.bit_width]
+        return is_decimal(target) and target.precision - target.scale >= 20
+    if pa.types.is_floating(source):
+        return pa.types.is_floating(target) and target.bit_width >= source.bit_width
+    if is_decimal(source) and is_decimal(target):
+        digits = target.precision - target.scale - (source.precision - source.scale)
+        return digits >= 0 and target.scale >= source.scale
+    return False
+
+
+def _holds_float(type: pa.DataType) -> bool:
+    if pa.types.is_floating(plain_type(type)):
+        return True
+    return any(_holds_float(type.field(index).type) for index in range(type.num_fields))
+
+
+def _shown(node: Node) -> str:
+    match node:
+        case Field(path):
+            return ".".join(path)
+        case Constant(scalar):
+            return str(scalar)
+        case Function(name, arguments):
+            return f"{name}({', '.join(map(_shown, arguments))})"

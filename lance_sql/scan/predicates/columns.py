@@ -1,0 +1,76 @@
+"""Column names in filters: from the words of the user to a path in the schema."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from lance_sql.errors import ColumnNotFound, InvalidArgument
+
+from .tree import ColumnRef, Path
+
+ROW_COLUMNS: Final = ("_rowid", "_rowaddr")
+VERSION_COLUMNS: Final = ("_row_created_at_version", "_row_last_updated_at_version")
+
+
+def resolve_dotted(schema: pa.Schema, names: Sequence[str], table: str) -> tuple[ColumnRef, pa.DataType]:
+    """Like `resolve`, but a top-level column whose name contains the dots wins over a struct's field."""
+    whole = _match(".".join(names), schema.names)
+    return resolve(schema, names if whole is None else (whole,), table)
+
+
+def resolve(schema: pa.Schema, names: Sequence[str], table: str) -> tuple[ColumnRef, pa.DataType]:
+    """The column of these names, outermost first, and its type.
+
+    Names match exactly, or else without regard to case when that leaves one column.
+
+    table: how messages call the table, "events.lance version 42"
+    raises: ColumnNotFound; InvalidArgument for a version column of a table that records no row history
+    """
+    name = _match(names[0], schema.names)
+    if name is None:
+        raise _missing(schema, ".".join(names), table)
+    path: Path = (name,)
+    type = schema.field(schema.get_field_index(name)).type
+    for part in names[1:]:
+        fields = [type.field(i).name for i in range(type.num_fields)] if pa.types.is_struct(type) else []
+        name = _match(part, fields)
+        if name is None:
+            raise ColumnNotFound(
+                f"No field {part!r} in column {'.'.join(path)!r} ({type}) of {table}." + _closest(part, fields)
+            )
+        path = (*path, name)
+        type = type.field(fields.index(name)).type
+    return ColumnRef(path), type
+
+
+def _match(name: str, candidates: Sequence[str]) -> str | None:
+    if name in candidates:
+        return name
+    folded = name.casefold()
+    similar = [candidate for candidate in candidates if candidate.casefold() == folded]
+    return similar[0] if len(similar) == 1 else None
+
+
+def _missing(schema: pa.Schema, name: str, table: str) -> InvalidArgument:
+    if name in VERSION_COLUMNS:
+        return InvalidArgument(
+            f"{table} was created without stable row ids, so row history is not recorded "
+            f"and there is no column {name!r}. Recreate it with stable row ids."
+        )
+    system = (*ROW_COLUMNS, *VERSION_COLUMNS)
+    user = [column for column in schema.names if column not in system]
+    hidden = [column for column in schema.names if column in system]
+    message = f"No column {name!r} in {table}." + _closest(name, schema.names if name[:1] == "_" else user)
+    if hidden:
+        message += f" Hidden columns: {', '.join(hidden)}."
+    return ColumnNotFound(message)
+
+
+def _closest(name: str, candidates: Sequence[str]) -> str:
+    folded = {candidate.casefold(): candidate for candidate in candidates}
+    found = difflib.get_close_matches(name.casefold(), folded, n=1)
+    return f" Closest: {folded[found[0]]!r}." if found else ""

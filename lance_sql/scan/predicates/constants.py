@@ -1,0 +1,337 @@
+"""Constants as filters write them, and where they lie among the values of a column type.
+
+A filter's constant rarely has the column's own type: `qty > 1.5`, `day = '2024-01-01'`, `small = 3000000000`.
+`locate` places such a constant exactly, so that no comparison ever rounds or overflows.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from . import timestamps
+from .tree import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A date: days since 1970-01-01."""
+
+    days: int
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """A timestamp: nanoseconds since 1970-01-01. One without a zone is read as UTC."""
+
+    nanoseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimeOfDay:
+    """Nanoseconds since midnight."""
+
+    nanoseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A duration in nanoseconds."""
+
+    nanoseconds: int
+
+
+Constant: TypeAlias = bool | int | float | Decimal | str | bytes | Day | Instant | TimeOfDay | Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a constant lies in a type: `floor` is the type's greatest value that is not above it.
+
+    exact: the constant equals `floor`. A floor of None: every value of the type is above the constant.
+    """
+
+    floor: Value | None
+    exact: bool
+
+
+UNIT_NANOSECONDS: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_NANOSECONDS_PER_DAY: Final = 86_400 * 10**9
+_BOOLEANS: Final = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
+
+
+def plain_type(type: pa.DataType) -> pa.DataType:
+    """The type that a column's values have in comparisons: dictionaries and extensions removed, halves widened."""
+    if isinstance(type, pa.BaseExtensionType):
+        return plain_type(type.storage_type)
+    if pa.types.is_dictionary(type) or pa.types.is_run_end_encoded(type):
+        return plain_type(type.value_type)
+    if pa.types.is_float16(type):
+        return pa.float32()
+    if is_text(type):
+        return pa.large_string()
+    if is_bytes(type):
+        return pa.large_binary()
+    if is_decimal(type) and type.bit_width < 128:
+        return pa.decimal128(type.precision, type.scale)
+    return type
+
+
+def is_text(type: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type)
+    )
+
+
+def is_bytes(type: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_binary(type)
+        or pa.types.is_large_binary(type)
+        or pa.types.is_binary_view(type)
+        or pa.types.is_fixed_size_binary(type)
+    )
+
+
+def is_decimal(type: pa.DataType) -> bool:
+    return bool(pa.types.is_decimal(type))
+
+
+def locate(constant: Constant, type: pa.DataType) -> Position | None:
+    """The constant's place among the values of a plain type; None when the two cannot be compared.
+
+    Text takes the type's own form: '7' is a number beside a number, a date beside a date.
+    """
+    if isinstance(constant, str) and not is_text(type):
+        parsed = parse(constant, type)
+        return None if parsed is None else locate(parsed, type)
+    if pa.types.is_boolean(type):
+        return Position(constant, True) if isinstance(constant, bool) else None
+    if isinstance(constant, (int, float, Decimal)) and not isinstance(constant, bool):
+        return _locate_number(constant, type)
+    if is_text(type):
+        return _locate_text(constant)
+    if is_bytes(type):
+        return Position(constant, True) if isinstance(constant, bytes) else None
+    if _is_clock(type):
+        return _locate_time(constant, type)
+    return None
+
+
+def from_scalar(scalar: pa.Scalar) -> Constant | NotImplementedError:
+    """An Arrow scalar as a constant, exactly; the error when filters have no constants of its type."""
+    if not scalar.is_valid:
+        return None
+    type = scalar.type
+    if isinstance(type, pa.BaseExtensionType):
+        return from_scalar(scalar.value)
+    if pa.types.is_dictionary(type):
+        return from_scalar(scalar.dictionary[scalar.index.as_py()])
+    if _is_clock(type):
+        return from_stored(scalar.value, type)
+    value = scalar.as_py()
+    if isinstance(value, (bool, int, float, Decimal, str, bytes)):
+        return value
+    return NotImplementedError(f"a constant of type {type}")
+
+
+def from_stored(value: Value, type: pa.DataType) -> Constant:
+    """A value of `type`, held as the tree holds it, as a constant."""
+    if not _is_clock(type):
+        return value
+    number = int(value)
+    if pa.types.is_date32(type):
+        return Day(number)
+    nanoseconds = number * _unit_nanoseconds(type)
+    if pa.types.is_time(type):
+        return TimeOfDay(nanoseconds)
+    return Span(nanoseconds) if pa.types.is_duration(type) else Instant(nanoseconds)
+
+
+def _is_clock(type: pa.DataType) -> bool:
+    """Dates, times, timestamps and durations, which Arrow stores as one integer."""
+    return bool(pa.types.is_temporal(type) and not pa.types.is_interval(type))
+
+
+def _unit_nanoseconds(type: pa.DataType) -> int:
+    if pa.types.is_date32(type):
+        return _NANOSECONDS_PER_DAY
+    return UNIT_NANOSECONDS["ms" if pa.types.is_date64(type) else type.unit]
+
+
+def text(constant: Constant) -> str:
+    """The constant as a message shows it."""
+    match constant:
+        case None:
+            return "NULL"
+        case str():
+            return "'" + constant.replace("'", "''") + "'"
+        case Day(days):
+            return f"'{np.datetime64(days, 'D')}'"
+        case Instant(nanoseconds):
+            seconds, rest = divmod(nanoseconds, 10**9)
+            fraction = f".{rest:09d}".rstrip("0") if rest else ""
+            return f"'{str(np.datetime64(seconds, 's')).replace('T', ' ')}{fraction}'"
+        case TimeOfDay(nanoseconds) | Span(nanoseconds):
+            return f"{nanoseconds / 10**9:g} s"
+    return str(constant)
+
+
+def _locate_text(constant: Constant) -> Position | None:
+    if not isinstance(constant, str):
+        return None
+    try:
+        constant.encode()
+    except UnicodeEncodeError:
+        return None
+    return Position(constant, True)
+
+
+def _locate_number(number: int | float | Decimal, type: pa.DataType) -> Position | None:
+    if pa.types.is_integer(type):
+        bits = type.bit_width
+        low, high = (
+            (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+            if pa.types.is_signed_integer(type)
+            else (0, (1 << bits) - 1)
+        )
+        return _locate_scaled(number, 0, low, high)
+    if pa.types.is_floating(type):
+        return _locate_float(number, type)
+    if is_decimal(type):
+        limit = 10**type.precision - 1
+        position = _locate_scaled(number, type.scale, -limit, limit)
+        if position.floor is None:
+            return position
+        return Position(_decimal(int(position.floor), type.scale), position.exact)
+    return None
+
+
+def _locate_scaled(number: int | float | Decimal, scale: int, low: int, high: int) -> Position:
+    """The place of `number` among the integers low..high, each standing for itself / 10**scale."""
+    if not math.isfinite(number):
+        # NaN is greater than every number, infinity included.
+        return Position(None, False) if number == -math.inf else Position(high, False)
+    if isinstance(number, Decimal) and number.adjusted() > _MAX_EXPONENT:
+        return Position(high, False) if number > 0 else Position(None, False)
+    if isinstance(number, Decimal) and number.adjusted() < -_MAX_EXPONENT:
+        number = Decimal(0) if number == 0 else Decimal(1).copy_sign(number).scaleb(-_MAX_EXPONENT)
+    scaled = Fraction(number) * Fraction(10) ** scale
+    floor = math.floor(scaled)
+    if floor < low:
+        return Position(None, False)
+    if floor > high:
+        return Position(high, False)
+    return Position(floor, floor == scaled)
+
+
+# Beyond the digits of every number type, so that a hostile exponent costs no memory.
+_MAX_EXPONENT: Final = 400
+
+
+def _locate_float(number: int | float | Decimal, type: pa.DataType) -> Position:
+    """Decimals are rounded to the type, as SQL does; integers and doubles are placed exactly."""
+    if isinstance(number, Decimal):
+        return Position(_round_float(float(number), type), True)
+    if isinstance(number, float) and (math.isnan(number) or math.isinf(number)):
+        return Position(number, True)
+    try:
+        rounded = _round_float(float(number), type)
+    except OverflowError:
+        rounded = math.inf if number > 0 else -math.inf
+    if rounded == number:
+        return Position(rounded, True)
+    if rounded > number:
+        kind = np.float32 if type.bit_width == 32 else np.float64
+        rounded = float(np.nextafter(kind(rounded), kind(-np.inf)))
+    return Position(rounded, False)
+
+
+def _round_float(number: float, type: pa.DataType) -> float:
+    if type.bit_width == 64:
+        return number
+    with np.errstate(over="ignore"):
+        return float(np.float32(number))
+
+
+def _decimal(unscaled: int, scale: int) -> Decimal:
+    digits = tuple(map(int, str(abs(unscaled))))
+    return Decimal((int(unscaled < 0), digits, -scale))
+
+
+def _locate_time(constant: Constant, type: pa.DataType) -> Position | None:
+    match constant:
+        case Day(days) if pa.types.is_date(type) or pa.types.is_timestamp(type):
+            nanoseconds = days * _NANOSECONDS_PER_DAY
+        case Instant(nanoseconds) if pa.types.is_date(type) or pa.types.is_timestamp(type):
+            pass
+        case TimeOfDay(nanoseconds) if pa.types.is_time(type):
+            pass
+        case Span(nanoseconds) if pa.types.is_duration(type):
+            pass
+        case _:
+            return None
+    floor, rest = divmod(nanoseconds, _unit_nanoseconds(type))
+    limit = 1 << (type.bit_width - 1)
+    if floor < -limit:
+        return Position(None, False)
+    if floor >= limit:
+        return Position(limit - 1, False)
+    return Position(floor, rest == 0)
+
+
+def parse(value: str, type: pa.DataType) -> Constant:
+    """Text as a constant of the type's own kind; None when it is not one."""
+    if pa.types.is_boolean(type):
+        return _BOOLEANS.get(value.strip().lower())
+    if pa.types.is_floating(type):
+        return _parse_float(value, type)
+    if pa.types.is_integer(type):
+        return parse_decimal(value, 0)
+    if is_decimal(type):
+        return parse_decimal(value, type.scale)
+    if is_bytes(type):
+        return parse_blob(value)
+    if pa.types.is_date(type):
+        nanoseconds = timestamps.parse_timestamp(value)
+        return None if nanoseconds is None else Day(nanoseconds // _NANOSECONDS_PER_DAY)
+    if pa.types.is_timestamp(type):
+        nanoseconds = timestamps.parse_timestamp(value)
+        return None if nanoseconds is None else Instant(nanoseconds)
+    if pa.types.is_time(type):
+        nanoseconds = timestamps.parse_time(value)
+        return None if nanoseconds is None else TimeOfDay(nanoseconds)
+    return None
+
+
+def _parse_float(value: str, type: pa.DataType) -> float | None:
+    try:
+        return _round_float(float(value), type)
+    except ValueError:
+        return None
+
+
+def parse_decimal(value: str, scale: int) -> Decimal | None:
+    """The number in the text, rounded half up to `scale` digits as a cast from text does."""
+    try:
+        number = Decimal(value.strip())
+    except InvalidOperation:
+        return None
+    if not number.is_finite() or abs(number.adjusted()) > _MAX_EXPONENT:
+        return None
+    return number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, Context(prec=4 * _MAX_EXPONENT))
+
+
+def parse_blob(value: str) -> bytes | None:
+    r"""The bytes of a blob literal: ASCII text in which \xNN stands for any byte."""
+    if not value.isascii() or re.search(r"\\(?!x[0-9a-fA-F]{2})", value):
+        return None
+    return re.sub(
+        rb"\\x([0-9a-fA-F]{2})", lambda match: bytes([int(match[1], 16)]), value.encode("ascii")
+    )

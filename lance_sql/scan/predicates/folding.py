@@ -1,0 +1,148 @@
+"""Comparisons with constants, folded so that every literal of the tree is a value of its column's type.
+
+`small = 3000000000` on an int8 column can hold for no value: it becomes "never" (false, but NULL for NULL), and
+`qty > 1.5` on integers becomes `qty > 1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+
+from lance_sql.errors import InvalidArgument
+
+from . import constants
+from .build import always, conjunction, disjunction, negate, never
+from .constants import Constant, Position, is_decimal, is_text, plain_type
+from .tree import Call, ColumnRef, Compare, Const, In, IsNull, Literal, Predicate, TextMatch, Value
+
+
+def compare(op: str, operand: ColumnRef | Call, type: pa.DataType, constant: Constant) -> Predicate:
+    """`operand op constant`.
+
+    raises: InvalidArgument, naming the operand, its type and the constant, when they cannot be compared
+    """
+    position = _locate(operand, type, constant)
+    if position is None:
+        return Const(None)
+    if position.floor is None:
+        return always(operand) if op in ("<>", ">", ">=") else never(operand)
+    literal = Literal(position.floor, plain_type(type))
+    if position.exact:
+        return Compare(op, operand, literal)
+    match op:
+        case "=":
+            return never(operand)
+        case "<>":
+            return always(operand)
+        case "<" | "<=":
+            return Compare("<=", operand, literal)
+        case _:
+            return Compare(">", operand, literal)
+
+
+def member(operand: ColumnRef | Call, type: pa.DataType, values: Iterable[Constant]) -> Predicate:
+    """`operand IN (values)`; values that the type cannot hold match nothing."""
+    kept: dict[Value, None] = {}
+    has_null = False
+    for value in values:
+        position = _locate(operand, type, value)
+        if position is None:
+            has_null = True
+        elif position.exact and position.floor is not None:
+            kept[_canonical(position.floor)] = None
+    if not kept:
+        return Const(None) if has_null else never(operand)
+    if len(kept) == 1 and not has_null:
+        return Compare("=", operand, Literal(next(iter(kept)), plain_type(type)))
+    return In(operand, tuple(kept), plain_type(type), has_null)
+
+
+def compare_terms(
+    op: str, left: ColumnRef | Call, left_type: pa.DataType, right: ColumnRef | Call, right_type: pa.DataType
+) -> Predicate:
+    """`left op right` for two columns or functions of columns.
+
+    raises: InvalidArgument when their types have no common order
+    """
+    if _family(left_type) is None or _family(left_type) != _family(right_type):
+        raise InvalidArgument(
+            f"Cannot compare {_name(left)} ({left_type}) with {_name(right)} ({right_type})"
+        )
+    return Compare(op, left, right)
+
+
+def same(left: Predicate, left_null: Predicate, right_null: Predicate) -> Predicate:
+    """`IS NOT DISTINCT FROM`: equal, or both NULL; never unknown. `left` is the plain equality."""
+    return disjunction(
+        [conjunction([left_null, right_null]), conjunction([negate(left_null), negate(right_null), left])]
+    )
+
+
+def same_as_constant(operand: ColumnRef | Call, type: pa.DataType, constant: Constant) -> Predicate:
+    """`operand IS NOT DISTINCT FROM constant`; never unknown."""
+    if constant is None:
+        return IsNull(operand)
+    return conjunction([negate(IsNull(operand)), compare("=", operand, type, constant)])
+
+
+def match_text(kind: str, operand: ColumnRef | Call, type: pa.DataType, pattern: Constant) -> Predicate:
+    """Text starting with, ending with, containing or like `pattern`, in the kinds of TextMatch.
+
+    raises: InvalidArgument when the operand is no text
+    """
+    if not is_text(plain_type(type)) or not (pattern is None or isinstance(pattern, str)):
+        raise InvalidArgument(f"Cannot match {_name(operand)} ({type}) with {constants.text(pattern)}")
+    if pattern is None:
+        return Const(None)
+    return TextMatch(kind, operand, pattern)
+
+
+def _locate(operand: ColumnRef | Call, type: pa.DataType, constant: Constant) -> Position | None:
+    """None for NULL."""
+    if constant is None or pa.types.is_null(type):
+        return None
+    position = constants.locate(constant, plain_type(type))
+    if position is None:
+        raise InvalidArgument(f"Cannot compare {_name(operand)} ({type}) with {constants.text(constant)}")
+    return position
+
+
+def _canonical(value: Value) -> Value:
+    """One key for the values that are equal: all zeros, all NaNs."""
+    if isinstance(value, float):
+        return _NAN if value != value else value + 0.0
+    return value
+
+
+# The same object each time: a dict finds NaN by identity only.
+_NAN = float("nan")
+
+
+def _family(type: pa.DataType) -> str | None:
+    """Types of one family are comparable with each other."""
+    plain = plain_type(type)
+    if pa.types.is_integer(plain) or pa.types.is_floating(plain) or is_decimal(plain):
+        return "number"
+    if is_text(plain):
+        return "text"
+    if pa.types.is_large_binary(plain):
+        return "bytes"
+    if pa.types.is_date(plain) or pa.types.is_timestamp(plain):
+        return "timestamp"
+    for name, test in (
+        ("boolean", pa.types.is_boolean),
+        ("time", pa.types.is_time),
+        ("duration", pa.types.is_duration),
+        ("null", pa.types.is_null),
+    ):
+        if test(plain):
+            return name
+    return None
+
+
+def _name(operand: ColumnRef | Call) -> str:
+    if isinstance(operand, ColumnRef):
+        return f"column {'.'.join(operand.path)!r}"
+    return str(operand)

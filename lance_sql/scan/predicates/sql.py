@@ -1,0 +1,56 @@
+"""From SQL text to a predicate: the condition of a WHERE clause, in DuckDB's dialect.
+
+The forms are a closed table. Whatever is not in it is refused by name; nothing of a filter is ever skipped.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+
+from .tree import Predicate
+
+
+def from_sql(text: str, schema: pa.Schema, *, table: str = "the table") -> Predicate:
+    """The predicate of a SQL condition.
+
+    Constants take the column's type exactly: nothing overflows or is rounded. A timestamp without a zone is read
+    as UTC beside a column with one.
+
+    schema: the columns that the filter may use; table: how messages call the table
+    raises: ColumnNotFound; InvalidArgument for text that is no condition, or types that cannot be compared;
+    UnsupportedFeature for SQL that filters do not have
+
+    >>> schema = pa.schema([("qty", pa.int64()), ("day", pa.date32())])
+    >>> str(from_sql("qty > 1.5 AND day < '2024-01-31'", schema))
+    "qty > 1 AND day < '2024-01-31'"
+    """
+    # The parser costs a tenth of a second to import: only a SQL filter pays it.
+    import sqlglot
+
+    from .sql_conditions import Conditions
+
+    try:
+        node = sqlglot.parse_one(text, dialect="duckdb", into=sqlglot.exp.Condition)
+    except sqlglot.errors.SqlglotError as error:
+        raise InvalidArgument(f"Cannot read the filter {text!r}: {_reason(error)}") from error
+    except RecursionError:
+        raise UnsupportedFeature("The filter is nested too deeply") from None
+    try:
+        return Conditions(schema, table).predicate(node)
+    except RecursionError:
+        raise UnsupportedFeature("The filter is nested too deeply") from None
+
+
+def _reason(error: Exception) -> str:
+    """The parser's complaint without its markup: what, and at which column."""
+    cause = error.__cause__ or error
+    details = getattr(cause, "errors", None) or getattr(error, "errors", None)
+    if not details or not details[0].get("description"):
+        return str(cause).partition("\n")[0]
+    first = details[0]
+    description = str(first["description"])
+    if description.startswith("Required keyword"):
+        description = "something is missing"
+    return f"{description.lower()} at column {first.get('col', '?')}"

@@ -1,0 +1,325 @@
+"""The conditions of SQL: comparisons, lists, patterns, and what connects them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+from sqlglot import exp
+
+from lance_sql.errors import InvalidArgument
+
+from . import constants, folding, like
+from .build import MIRRORED, conjunction, disjunction, negate
+from .constants import Constant, Day, Instant, plain_type
+from .sql_operands import Known, Operand, Operands, Typed, check_arguments, refuse
+from .terms import result_type
+from .tree import Call, Const, IsNan, IsNull, IsUnknown, Predicate
+
+
+class Conditions:
+    """Translates the conditions of one filter.
+
+    schema: the columns that the filter may use; table: how messages call the table
+    """
+
+    def __init__(self, schema: pa.Schema, table: str) -> None:
+        self._operands = Operands(schema, table)
+
+    def predicate(self, node: exp.Expression) -> Predicate:
+        """raises: ColumnNotFound; InvalidArgument for wrong types; UnsupportedFeature by name"""
+        if not self.is_condition(node):
+            return self._truth(node)
+        translate, allowed = _CONDITIONS[type(node)]
+        check_arguments(node, allowed)
+        return translate(self, node)
+
+    def operand(self, node: exp.Expression) -> Operand:
+        return self._operands.operand(node)
+
+    def is_condition(self, node: exp.Expression) -> bool:
+        """Whether the node is a comparison or the like, rather than a value."""
+        if isinstance(node, exp.Paren):
+            return self.is_condition(node.this)
+        if isinstance(node, exp.Anonymous):
+            return node.name.lower() in _MATCH_FUNCTIONS
+        return type(node) in _CONDITIONS
+
+    def column(self, node: exp.Expression) -> Typed:
+        """The operand, which must not be a constant."""
+        operand = self.operand(node)
+        if isinstance(operand, Known):
+            raise refuse(node.parent or node)
+        return operand
+
+    def compare(self, op: str, left: Operand, right: Operand, node: exp.Expression) -> Predicate:
+        match left, right:
+            case Typed(), Known():
+                return folding.compare(op, left.term, left.type, right.value)
+            case Known(), Typed():
+                return folding.compare(MIRRORED[op], right.term, right.type, left.value)
+            case Typed(), Typed():
+                return folding.compare_terms(op, left.term, left.type, right.term, right.type)
+            case Known(), Known():
+                return _compare_constants(op, left.value, right.value, node)
+        raise AssertionError(op)
+
+    def _truth(self, node: exp.Expression) -> Predicate:
+        """A value as a condition: a boolean column."""
+        operand = self.operand(node)
+        if isinstance(operand, Typed):
+            if not pa.types.is_boolean(plain_type(operand.type)):
+                raise InvalidArgument(
+                    f"The filter is {operand.term} ({operand.type}), which is not a condition"
+                )
+            return folding.compare("=", operand.term, operand.type, True)
+        if operand.value is None or isinstance(operand.value, bool):
+            return Const(operand.value)
+        raise InvalidArgument(f"The filter is {constants.text(operand.value)}, which is not a condition")
+
+
+def _compare_constants(op: str, left: Constant, right: Constant, node: exp.Expression) -> Predicate:
+    if left is None or right is None:
+        return Const(None)
+    numbers = (int, Decimal)
+    if isinstance(left, numbers) and isinstance(right, numbers):
+        order = (Fraction(left) > Fraction(right)) - (Fraction(left) < Fraction(right))
+    elif isinstance(left, str) and isinstance(right, str):
+        order = (left.encode() > right.encode()) - (left.encode() < right.encode())
+    elif isinstance(left, Day) and isinstance(right, Day):
+        order = (left.days > right.days) - (left.days < right.days)
+    elif isinstance(left, Instant) and isinstance(right, Instant):
+        order = (left.nanoseconds > right.nanoseconds) - (left.nanoseconds < right.nanoseconds)
+    else:
+        raise refuse(node)
+    return Const(_ORDERS[op](order, 0))
+
+
+def _connect(build: Callable[[list[Predicate]], Predicate]) -> _Translate:
+    return lambda conditions, node: build([conditions.predicate(part) for part in node.flatten()])
+
+
+def _comparison(op: str) -> _Translate:
+    def translate(conditions: Conditions, node: exp.Expression) -> Predicate:
+        sides = node.this, node.expression
+        for side, other in (sides, sides[::-1]):
+            if conditions.is_condition(side):
+                return _compare_condition(conditions, op, side, other, node)
+        return conditions.compare(op, *map(conditions.operand, sides), node)
+
+    return translate
+
+
+def _compare_condition(
+    conditions: Conditions, op: str, side: exp.Expression, other: exp.Expression, node: exp.Expression
+) -> Predicate:
+    """`(a > 1) = true`: a condition beside TRUE, FALSE or NULL."""
+    other = other.unnest()
+    if op not in ("=", "<>") or not isinstance(other, (exp.Boolean, exp.Null)):
+        raise refuse(node)
+    if isinstance(other, exp.Null):
+        return Const(None)
+    condition = conditions.predicate(side)
+    return condition if bool(other.this) == (op == "=") else negate(condition)
+
+
+def _same(op: str) -> _Translate:
+    """IS [NOT] DISTINCT FROM."""
+
+    def translate(conditions: Conditions, node: exp.Expression) -> Predicate:
+        left, right = conditions.operand(node.this), conditions.operand(node.expression)
+        if isinstance(left, Known):
+            left, right = right, left
+        if isinstance(left, Known):
+            raise refuse(node)
+        if isinstance(right, Known):
+            same = folding.same_as_constant(left.term, left.type, right.value)
+        else:
+            equal = conditions.compare("=", left, right, node)
+            same = folding.same(equal, IsNull(left.term), IsNull(right.term))
+        return same if op == "=" else negate(same)
+
+    return translate
+
+
+def _not(conditions: Conditions, node: exp.Expression) -> Predicate:
+    return negate(conditions.predicate(node.this))
+
+
+def _between(conditions: Conditions, node: exp.Expression) -> Predicate:
+    value = conditions.operand(node.this)
+    low, high = _unified([conditions.operand(node.args["low"]), conditions.operand(node.args["high"])])
+    return conjunction(
+        [conditions.compare(">=", value, low, node), conditions.compare("<=", value, high, node)]
+    )
+
+
+def _in(conditions: Conditions, node: exp.Expression) -> Predicate:
+    if not node.expressions:
+        raise refuse(node)
+    value = conditions.operand(node.this)
+    listed = _unified([conditions.operand(item) for item in node.expressions])
+    if isinstance(value, Typed) and all(isinstance(item, Known) for item in listed):
+        values = [item.value for item in listed if isinstance(item, Known)]
+        return folding.member(value.term, value.type, values)
+    return disjunction([conditions.compare("=", value, item, node) for item in listed])
+
+
+def _unified(operands: list[Operand]) -> list[Operand]:
+    """SQL's common type: beside a double, decimals are doubles too. It matters to float32 columns only."""
+    if not any(isinstance(operand, Known) and isinstance(operand.value, float) for operand in operands):
+        return operands
+    return [
+        Known(float(operand.value))
+        if isinstance(operand, Known) and isinstance(operand.value, Decimal)
+        else operand
+        for operand in operands
+    ]
+
+
+def _is(conditions: Conditions, node: exp.Expression) -> Predicate:
+    """IS NULL, IS TRUE, IS FALSE."""
+    tested = node.expression
+    if isinstance(tested, exp.Null):
+        if conditions.is_condition(node.this):
+            return IsUnknown(conditions.predicate(node.this))
+        operand = conditions.operand(node.this)
+        return Const(operand.value is None) if isinstance(operand, Known) else IsNull(operand.term)
+    if not isinstance(tested, exp.Boolean):
+        raise refuse(node)
+    condition = conditions.predicate(node.this)
+    wanted = condition if tested.this else negate(condition)
+    return conjunction([negate(IsUnknown(condition)), wanted])
+
+
+def _like(*, fold_case: bool) -> _Translate:
+    def translate(conditions: Conditions, node: exp.Expression) -> Predicate:
+        matched = _match_like(conditions, node, None, fold_case=fold_case)
+        return negate(matched) if node.args.get("negate") else matched
+
+    return translate
+
+
+def _escape(conditions: Conditions, node: exp.Expression) -> Predicate:
+    """LIKE ... ESCAPE 'c'."""
+    pattern = node.this
+    escape = conditions.operand(node.expression)
+    if type(pattern) not in (exp.Like, exp.ILike) or not isinstance(escape, Known):
+        raise refuse(node)
+    check_arguments(pattern, _PATTERN)
+    if not isinstance(escape.value, str) or len(escape.value) > 1:
+        raise refuse(node)
+    matched = _match_like(
+        conditions, pattern, escape.value or None, fold_case=isinstance(pattern, exp.ILike)
+    )
+    return negate(matched) if pattern.args.get("negate") else matched
+
+
+def _match_like(
+    conditions: Conditions, node: exp.Expression, escape: str | None, *, fold_case: bool
+) -> Predicate:
+    operand, pattern = conditions.column(node.this), conditions.operand(node.expression)
+    if not isinstance(pattern, Known) or not isinstance(pattern.value, (str, type(None))):
+        raise refuse(node)
+    text = pattern.value
+    if fold_case:
+        operand = _lowered(operand, node)
+        text = None if text is None else like.lower(text)
+    if text is None:
+        return folding.match_text("like", operand.term, operand.type, None)
+    kind, plain = like.simplify(text, escape)
+    if kind == "equal":
+        # Also refuses an operand that is no text.
+        folding.match_text("like", operand.term, operand.type, plain)
+        return folding.compare("=", operand.term, operand.type, plain)
+    return folding.match_text(kind, operand.term, operand.type, plain)
+
+
+def _lowered(operand: Typed, node: exp.Expression) -> Typed:
+    type = result_type("lower", [operand.type])
+    if type is None:
+        raise refuse(node)
+    return Typed(Call("lower", (operand.term,), type), type)
+
+
+def _text_match(kind: str) -> _Translate:
+    def translate(conditions: Conditions, node: exp.Expression) -> Predicate:
+        return _match(conditions, node, kind, node.this, node.expression)
+
+    return translate
+
+
+def _match(
+    conditions: Conditions, node: exp.Expression, kind: str, value: exp.Expression, pattern: exp.Expression
+) -> Predicate:
+    operand, text = conditions.column(value), conditions.operand(pattern)
+    if not isinstance(text, Known):
+        raise refuse(node)
+    return folding.match_text(kind, operand.term, operand.type, text.value)
+
+
+def _is_nan(conditions: Conditions, node: exp.Expression) -> Predicate:
+    operand = conditions.column(node.this)
+    if not pa.types.is_floating(plain_type(operand.type)):
+        raise refuse(node)
+    return IsNan(operand.term)
+
+
+def _is_infinite(conditions: Conditions, node: exp.Expression) -> Predicate:
+    operand = conditions.column(node.this)
+    if not pa.types.is_floating(plain_type(operand.type)):
+        raise refuse(node)
+    return folding.member(operand.term, operand.type, [float("inf"), float("-inf")])
+
+
+def _anonymous(conditions: Conditions, node: exp.Expression) -> Predicate:
+    """Functions that the parser does not know by name."""
+    if len(node.expressions) != 2:
+        raise refuse(node)
+    return _match(conditions, node, _MATCH_FUNCTIONS[node.name.lower()], *node.expressions)
+
+
+_Translate: TypeAlias = Callable[[Conditions, exp.Expression], Predicate]
+
+_ORDERS: Final = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_MATCH_FUNCTIONS: Final = {"prefix": "prefix", "suffix": "suffix", "ends_with": "suffix"}
+_UNARY: Final = frozenset({"this"})
+_BINARY: Final = frozenset({"this", "expression"})
+_PATTERN: Final = frozenset({"this", "expression", "negate"})
+_CONDITIONS: Final[Mapping[type[exp.Expression], tuple[_Translate, frozenset[str]]]] = {
+    exp.And: (_connect(conjunction), _BINARY),
+    exp.Or: (_connect(disjunction), _BINARY),
+    exp.Not: (_not, _UNARY),
+    exp.Paren: (lambda conditions, node: conditions.predicate(node.this), _UNARY),
+    exp.EQ: (_comparison("="), _BINARY),
+    exp.NEQ: (_comparison("<>"), _BINARY),
+    exp.LT: (_comparison("<"), _BINARY),
+    exp.LTE: (_comparison("<="), _BINARY),
+    exp.GT: (_comparison(">"), _BINARY),
+    exp.GTE: (_comparison(">="), _BINARY),
+    exp.NullSafeEQ: (_same("="), _BINARY),
+    exp.NullSafeNEQ: (_same("<>"), _BINARY),
+    exp.Between: (_between, frozenset({"this", "low", "high"})),
+    exp.In: (_in, frozenset({"this", "expressions"})),
+    exp.Is: (_is, _BINARY),
+    exp.Like: (_like(fold_case=False), _PATTERN),
+    exp.ILike: (_like(fold_case=True), _PATTERN),
+    exp.Escape: (_escape, _BINARY),
+    exp.StartsWith: (_text_match("prefix"), _BINARY),
+    exp.EndsWith: (_text_match("suffix"), _BINARY),
+    exp.Contains: (_text_match("contains"), _BINARY),
+    exp.IsNan: (_is_nan, _UNARY),
+    exp.IsInf: (_is_infinite, _UNARY),
+    exp.Anonymous: (_anonymous, frozenset({"this", "expressions"})),
+}

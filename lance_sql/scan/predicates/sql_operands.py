@@ -1,0 +1,370 @@
+"""The operands of SQL conditions: constants, columns, and functions of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+from sqlglot import exp
+
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+
+from . import columns, constants, terms
+from .constants import Constant, Day, Instant, Span, is_text, plain_type
+from .tree import Call, ColumnRef, Literal, Term
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A constant operand."""
+
+    value: Constant
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A column or a function of columns, with its type."""
+
+    term: ColumnRef | Call
+    type: pa.DataType
+
+
+Operand: TypeAlias = Known | Typed
+
+
+def refuse(node: exp.Expression) -> UnsupportedFeature:
+    """The error for SQL that filters do not have, by the user's own words."""
+    text = node.sql(dialect="duckdb")
+    if isinstance(node, exp.Func):
+        name = node.name if isinstance(node, exp.Anonymous) else node.sql_names()[0]
+        return UnsupportedFeature(f"Function {name.lower()!r} is not supported in a filter: {text}")
+    return UnsupportedFeature(f"Not supported in a filter: {text}")
+
+
+def check_arguments(node: exp.Expression, allowed: frozenset[str]) -> None:
+    """Refuses a node with parts that its translation would ignore."""
+    for name, value in node.args.items():
+        if value not in (None, False, []) and name not in allowed:
+            raise refuse(node)
+
+
+class Operands:
+    """Translates the operands of one filter.
+
+    schema: the columns that the filter may use; table: how messages call the table
+    """
+
+    def __init__(self, schema: pa.Schema, table: str) -> None:
+        self._schema = schema
+        self._table = table
+
+    def operand(self, node: exp.Expression) -> Operand:
+        """raises: ColumnNotFound; InvalidArgument for wrong types; UnsupportedFeature by name"""
+        entry = _OPERANDS.get(type(node))
+        if entry is None:
+            raise refuse(node)
+        translate, allowed = entry
+        check_arguments(node, allowed)
+        return translate(self, node)
+
+    def column(self, names: list[str]) -> Typed:
+        column, type = columns.resolve_dotted(self._schema, names, self._table)
+        return Typed(column, type)
+
+    def call(self, function: str, node: exp.Expression, *operands: Operand) -> Operand:
+        """The function over operands of which at least one is a column.
+
+        A constant takes the first column's type, as far as it fits exactly; otherwise the plain type of its kind.
+        """
+        typed = [operand for operand in operands if isinstance(operand, Typed)]
+        if not typed:
+            raise refuse(node)
+        arguments: list[Term] = []
+        types: list[pa.DataType] = []
+        for operand in operands:
+            if isinstance(operand, Typed):
+                arguments.append(operand.term)
+                types.append(operand.type)
+            else:
+                literal = _literal(operand.value, plain_type(typed[0].type))
+                if literal is None:
+                    raise refuse(node)
+                arguments.append(literal)
+                types.append(literal.type)
+        result = terms.result_type(function, types)
+        if result is None:
+            shown = ", ".join(map(str, types))
+            raise UnsupportedFeature(f"Not supported in a filter for {shown}: {node.sql(dialect='duckdb')}")
+        return Typed(Call(function, tuple(arguments), result), result)
+
+
+def _literal(value: Constant, type: pa.DataType) -> Literal | None:
+    kinds = [type, pa.int64()] if isinstance(value, int) and not isinstance(value, bool) else [type]
+    for kind in kinds:
+        position = None if value is None else constants.locate(value, kind)
+        if position is not None and position.exact and position.floor is not None:
+            return Literal(position.floor, kind)
+    return None
+
+
+def arrow_type(data_type: exp.DataType) -> pa.DataType | None:
+    """The Arrow type of a SQL type name; None for one that filters do not have."""
+    kind = data_type.this
+    if kind == exp.DataType.Type.DECIMAL:
+        parameters = [int(parameter.name) for parameter in data_type.expressions] or [18, 3]
+        precision, scale = (parameters + [0])[:2]
+        return pa.decimal128(precision, scale) if 0 < precision <= 38 and scale <= precision else None
+    return None if data_type.expressions else _TYPES.get(kind)
+
+
+def _column(operands: Operands, node: exp.Expression) -> Operand:
+    return operands.column([part.name for part in node.parts])
+
+
+def _dot(operands: Operands, node: exp.Expression) -> Operand:
+    names: list[str] = []
+    while isinstance(node, exp.Dot):
+        if not isinstance(node.expression, exp.Identifier):
+            raise refuse(node)
+        names.append(node.expression.name)
+        node = node.this
+    if not isinstance(node, exp.Column):
+        raise refuse(node)
+    return operands.column([*(part.name for part in node.parts), *reversed(names)])
+
+
+def _bracket(operands: Operands, node: exp.Expression) -> Operand:
+    """`s['field']` of a struct column."""
+    parent = node.this
+    key = node.expressions[0] if len(node.expressions) == 1 else None
+    if not isinstance(key, exp.Literal) or not key.is_string or not isinstance(parent, exp.Column):
+        raise refuse(node)
+    return operands.column([*(part.name for part in parent.parts), key.this])
+
+
+def _literal_node(_: Operands, node: exp.Expression) -> Operand:
+    text = node.this
+    if node.is_string:
+        return Known(text)
+    if "e" in text.lower():
+        return Known(float(text))
+    return Known(Decimal(text) if "." in text else int(text))
+
+
+def _neg(operands: Operands, node: exp.Expression) -> Operand:
+    operand = operands.operand(node.this)
+    if isinstance(operand, Typed):
+        return operands.call("negate", node, operand)
+    match operand.value:
+        case bool():
+            raise refuse(node)
+        case int() | float() | Decimal() as number:
+            return Known(-number)
+        case Span(nanoseconds):
+            return Known(Span(-nanoseconds))
+        case None:
+            return operand
+    raise refuse(node)
+
+
+def _interval(_: Operands, node: exp.Expression) -> Operand:
+    unit = _SPANS.get(node.text("unit").lower().rstrip("s"))
+    count = constants.parse_decimal(node.name, 9)
+    if unit is None or count is None:
+        raise refuse(node)
+    return Known(Span(int(count * unit)))
+
+
+def _arithmetic(function: str) -> _Translate:
+    def translate(operands: Operands, node: exp.Expression) -> Operand:
+        left, right = operands.operand(node.this), operands.operand(node.expression)
+        if isinstance(left, Known) and isinstance(right, Known):
+            folded = _fold(function, left.value, right.value)
+            if folded is None:
+                raise refuse(node)
+            return Known(folded)
+        if function in _DIVISIONS and not (isinstance(right, Known) and _is_divisor(right.value)):
+            raise refuse(node)
+        return operands.call(function, node, left, right)
+
+    return translate
+
+
+def _is_divisor(value: Constant) -> bool:
+    """A constant that makes a division defined for every row."""
+    return isinstance(value, int) and value is not True and value > 0
+
+
+def _fold(function: str, left: Constant, right: Constant) -> Constant:
+    """Arithmetic of two constants, None where it has no exact answer."""
+    match function, left, right:
+        case "add" | "subtract", Day(days), Span(nanoseconds):
+            return _fold(function, Instant(days * 86_400 * 10**9), Span(nanoseconds))
+        case "add", Instant(moment), Span(nanoseconds):
+            return Instant(moment + nanoseconds)
+        case "subtract", Instant(moment), Span(nanoseconds):
+            return Instant(moment - nanoseconds)
+        case "add" | "subtract", Day(days), int() if not isinstance(right, bool):
+            return Day(days + right if function == "add" else days - right)
+    numbers = (int, Decimal)
+    if not isinstance(left, numbers) or not isinstance(right, numbers) or bool in (type(left), type(right)):
+        return None
+    match function:
+        case "add":
+            return left + right
+        case "subtract":
+            return left - right
+        case "multiply":
+            return left * right
+    return None
+
+
+def _function(name: str) -> _Translate:
+    """A function of one argument, the node's `this`."""
+    return lambda operands, node: operands.call(name, node, operands.operand(node.this))
+
+
+def _part(operands: Operands, node: exp.Expression) -> Operand:
+    """extract(unit FROM x)."""
+    return _calendar_part(operands, node, node.name, node.expression)
+
+
+def _calendar_part(
+    operands: Operands, node: exp.Expression, unit: str, argument: exp.Expression
+) -> Operand:
+    if unit.lower() not in _PARTS:
+        raise refuse(node)
+    return operands.call(unit.lower(), node, operands.operand(argument))
+
+
+def _truncate(operands: Operands, node: exp.Expression) -> Operand:
+    unit = node.text("unit").lower()
+    if unit not in _PARTS:
+        raise refuse(node)
+    return operands.call(f"trunc_{unit}", node, operands.operand(node.this))
+
+
+def _coalesce(operands: Operands, node: exp.Expression) -> Operand:
+    return operands.call(
+        "coalesce", node, *(operands.operand(part) for part in (node.this, *node.expressions))
+    )
+
+
+def _anonymous(operands: Operands, node: exp.Expression) -> Operand:
+    """Functions that the parser does not know by name."""
+    name, arguments = node.name.lower(), node.expressions
+    if name in ("strlen", "octet_length") and len(arguments) == 1:
+        return operands.call("octet_length", node, operands.operand(arguments[0]))
+    if name in _PARTS and len(arguments) == 1:
+        return _calendar_part(operands, node, name, arguments[0])
+    if name in ("date_part", "datepart") and len(arguments) == 2 and arguments[0].is_string:
+        return _calendar_part(operands, node, arguments[0].name, arguments[1])
+    raise refuse(node)
+
+
+def _cast(operands: Operands, node: exp.Expression) -> Operand:
+    operand = operands.operand(node.this)
+    target = arrow_type(node.args["to"])
+    if target is None:
+        raise refuse(node)
+    if isinstance(operand, Known):
+        return Known(_cast_constant(operand.value, target, node))
+    if not terms.castable(operand.type, target):
+        raise refuse(node)
+    target = pa.large_string() if is_text(target) else target
+    return Typed(Call("cast", (operand.term,), target), target)
+
+
+def _cast_constant(value: Constant, target: pa.DataType, node: exp.Expression) -> Constant:
+    if value is None:
+        return None
+    if is_text(target):
+        if isinstance(value, str):
+            return value
+        raise refuse(node)
+    parsed = constants.parse(value, target) if isinstance(value, str) else value
+    position = None if parsed is None else constants.locate(parsed, target)
+    if position is None or position.floor is None:
+        raise InvalidArgument(f"Cannot convert {constants.text(value)} to {target}")
+    if not position.exact:
+        raise refuse(node)
+    return constants.from_stored(position.floor, target)
+
+
+_Translate: TypeAlias = Callable[[Operands, exp.Expression], Operand]
+
+_DIVISIONS: Final = ("divide", "modulo", "shift_right")
+_PARTS: Final = ("year", "quarter", "month", "day", "hour", "minute", "second")
+_SPANS: Final = {
+    "week": 7 * 86_400 * 10**9,
+    "day": 86_400 * 10**9,
+    "hour": 3_600 * 10**9,
+    "minute": 60 * 10**9,
+    "second": 10**9,
+    "millisecond": 10**6,
+    "microsecond": 10**3,
+}
+_TYPES: Final[Mapping[exp.DataType.Type, pa.DataType]] = {
+    exp.DataType.Type.BOOLEAN: pa.bool_(),
+    exp.DataType.Type.TINYINT: pa.int8(),
+    exp.DataType.Type.SMALLINT: pa.int16(),
+    exp.DataType.Type.INT: pa.int32(),
+    exp.DataType.Type.BIGINT: pa.int64(),
+    exp.DataType.Type.INT128: pa.decimal128(38, 0),
+    exp.DataType.Type.UTINYINT: pa.uint8(),
+    exp.DataType.Type.USMALLINT: pa.uint16(),
+    exp.DataType.Type.UINT: pa.uint32(),
+    exp.DataType.Type.UBIGINT: pa.uint64(),
+    exp.DataType.Type.FLOAT: pa.float32(),
+    exp.DataType.Type.DOUBLE: pa.float64(),
+    exp.DataType.Type.TEXT: pa.string(),
+    exp.DataType.Type.VARCHAR: pa.string(),
+    exp.DataType.Type.VARBINARY: pa.binary(),
+    exp.DataType.Type.DATE: pa.date32(),
+    exp.DataType.Type.TIME: pa.time64("us"),
+    exp.DataType.Type.TIMESTAMP: pa.timestamp("us"),
+    exp.DataType.Type.TIMESTAMPNTZ: pa.timestamp("us"),
+    exp.DataType.Type.TIMESTAMP_S: pa.timestamp("s"),
+    exp.DataType.Type.TIMESTAMP_MS: pa.timestamp("ms"),
+    exp.DataType.Type.TIMESTAMP_NS: pa.timestamp("ns"),
+    exp.DataType.Type.TIMESTAMPTZ: pa.timestamp("us", "UTC"),
+}
+_UNARY: Final = frozenset({"this"})
+_BINARY: Final = frozenset({"this", "expression"})
+_OPERANDS: Final[Mapping[type[exp.Expression], tuple[_Translate, frozenset[str]]]] = {
+    exp.Column: (_column, frozenset({"this", "table", "db", "catalog"})),
+    exp.Dot: (_dot, _BINARY),
+    exp.Bracket: (_bracket, frozenset({"this", "expressions"})),
+    exp.Paren: (lambda operands, node: operands.operand(node.this), _UNARY),
+    exp.Literal: (_literal_node, frozenset({"this", "is_string"})),
+    exp.Boolean: (lambda _, node: Known(bool(node.this)), _UNARY),
+    exp.Null: (lambda _, node: Known(None), frozenset()),
+    exp.Neg: (_neg, _UNARY),
+    exp.Interval: (_interval, frozenset({"this", "unit"})),
+    exp.Add: (_arithmetic("add"), _BINARY),
+    exp.Sub: (_arithmetic("subtract"), _BINARY),
+    exp.Mul: (_arithmetic("multiply"), _BINARY),
+    exp.IntDiv: (_arithmetic("divide"), _BINARY),
+    exp.Mod: (_arithmetic("modulo"), _BINARY),
+    exp.BitwiseRightShift: (_arithmetic("shift_right"), _BINARY),
+    exp.Abs: (_function("abs"), _UNARY),
+    exp.Length: (_function("length"), _UNARY),
+    exp.Lower: (_function("lower"), _UNARY),
+    exp.Upper: (_function("upper"), _UNARY),
+    exp.Year: (_function("year"), _UNARY),
+    exp.Quarter: (_function("quarter"), _UNARY),
+    exp.Month: (_function("month"), _UNARY),
+    exp.Day: (_function("day"), _UNARY),
+    exp.Hour: (_function("hour"), _UNARY),
+    exp.Minute: (_function("minute"), _UNARY),
+    exp.Second: (_function("second"), _UNARY),
+    exp.Extract: (_part, _BINARY),
+    exp.TimestampTrunc: (_truncate, frozenset({"this", "unit"})),
+    exp.DateTrunc: (_truncate, frozenset({"this", "unit", "unabbreviate"})),
+    exp.Coalesce: (_coalesce, frozenset({"this", "expressions"})),
+    exp.Cast: (_cast, frozenset({"this", "to"})),
+    exp.Anonymous: (_anonymous, frozenset({"this", "expressions"})),
+}

@@ -1,0 +1,195 @@
+"""Functions of columns inside filters: what each accepts, returns, and how Arrow computes it.
+
+The table is closed: only functions that Arrow computes exactly as SQL defines them. Integers are computed as
+int64 (uint64 keeps its type, or becomes a wide decimal where a result may be negative) with a check for overflow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+
+from .constants import is_bytes, is_text, plain_type
+
+Types: TypeAlias = Sequence[pa.DataType]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """result: the type for plain argument types, None where the function is not defined
+    evaluate: arrays (or scalars) and the result type -> array
+    """
+
+    result: Callable[[Types], pa.DataType | None]
+    evaluate: Callable[..., pa.Array]
+
+
+_WIDE: Final = pa.decimal128(38, 0)
+_INT64: Final = pa.int64()
+
+
+def result_type(function: str, types: Types) -> pa.DataType | None:
+    """The result's type, None when the function is unknown or takes no such arguments."""
+    entry = FUNCTIONS.get(function)
+    return None if entry is None else entry.result([plain_type(type) for type in types])
+
+
+def castable(source: pa.DataType, target: pa.DataType) -> bool:
+    """Whether CAST is exact, or fails, for every value as SQL defines it."""
+    source = plain_type(source)
+    if source == plain_type(target):
+        return True
+    if pa.types.is_integer(source):
+        return bool(
+            pa.types.is_integer(target)
+            or pa.types.is_float64(target)
+            or (pa.types.is_decimal(target) and target.precision - target.scale >= 20)
+            or is_text(target)
+        )
+    if pa.types.is_date32(source):
+        return bool(pa.types.is_timestamp(target))
+    if pa.types.is_timestamp(source):
+        finer = pa.types.is_timestamp(target) and _UNITS.index(target.unit) >= _UNITS.index(source.unit)
+        return bool(pa.types.is_date32(target) or finer)
+    return bool(pa.types.is_float32(source) and pa.types.is_float64(target))
+
+
+def _integers(types: Types) -> pa.DataType | None:
+    if not all(pa.types.is_integer(type) for type in types):
+        return None
+    return _WIDE if any(pa.types.is_uint64(type) for type in types) else _INT64
+
+
+def _sum(types: Types) -> pa.DataType | None:
+    return pa.float64() if all(map(pa.types.is_float64, types)) else _integers(types)
+
+
+def _product(types: Types) -> pa.DataType | None:
+    type = _sum(types)
+    return None if type == _WIDE else type
+
+
+def _quotient(types: Types) -> pa.DataType | None:
+    if not all(pa.types.is_integer(type) for type in types):
+        return None
+    unsigned = pa.types.is_uint64(types[0])
+    return None if unsigned != pa.types.is_uint64(types[1]) else types[0] if unsigned else _INT64
+
+
+def _text_to(result: pa.DataType) -> Callable[[Types], pa.DataType | None]:
+    return lambda types: result if is_text(types[0]) else None
+
+
+def _bytes_to_int(types: Types) -> pa.DataType | None:
+    return _INT64 if is_text(types[0]) or is_bytes(types[0]) else None
+
+
+def _calendar_part(types: Types) -> pa.DataType | None:
+    return _INT64 if pa.types.is_date32(types[0]) or _is_naive(types[0]) else None
+
+
+def _clock_part(types: Types) -> pa.DataType | None:
+    return _INT64 if _is_naive(types[0]) else None
+
+
+def _truncated(types: Types) -> pa.DataType | None:
+    return types[0] if _is_naive(types[0]) else None
+
+
+def _is_naive(type: pa.DataType) -> bool:
+    """A timestamp without a zone: engines disagree on the calendar of one with."""
+    return bool(pa.types.is_timestamp(type) and type.tz is None)
+
+
+def _alike(types: Types) -> pa.DataType | None:
+    return types[0] if all(type == types[0] for type in types) else None
+
+
+def _arithmetic(name: str) -> Callable[..., pa.Array]:
+    def evaluate(result: pa.DataType, *arguments: pa.Array) -> pa.Array:
+        import pyarrow.compute as pc
+
+        wide = result == _WIDE
+        # 20 digits hold every uint64, and leave room for the sum.
+        inner = pa.decimal128(20, 0) if wide else result
+        computed = pc.call_function(
+            name if wide or pa.types.is_floating(result) else f"{name}_checked",
+            [argument.cast(inner) for argument in arguments],
+        )
+        return computed.cast(result)
+
+    return evaluate
+
+
+def _floor_divide(result: pa.DataType, left: pa.Array, right: pa.Array) -> pa.Array:
+    import pyarrow.compute as pc
+
+    return pc.divide_checked(left.cast(result), right.cast(result))
+
+
+def _modulo(result: pa.DataType, left: pa.Array, right: pa.Array) -> pa.Array:
+    import pyarrow.compute as pc
+
+    left, right = left.cast(result), right.cast(result)
+    return pc.subtract(left, pc.multiply(pc.divide_checked(left, right), right))
+
+
+def _shift_right(result: pa.DataType, left: pa.Array, right: pa.Array) -> pa.Array:
+    import pyarrow.compute as pc
+
+    return pc.shift_right_checked(left.cast(result), right.cast(result))
+
+
+def _compute(name: str) -> Callable[..., pa.Array]:
+    def evaluate(result: pa.DataType, *arguments: pa.Array) -> pa.Array:
+        import pyarrow.compute as pc
+
+        return pc.call_function(name, list(arguments)).cast(result)
+
+    return evaluate
+
+
+def _truncate(unit: str) -> Callable[..., pa.Array]:
+    def evaluate(result: pa.DataType, argument: pa.Array) -> pa.Array:
+        import pyarrow.compute as pc
+
+        return pc.floor_temporal(argument, unit=unit)
+
+    return evaluate
+
+
+def _cast(result: pa.DataType, argument: pa.Array) -> pa.Array:
+    # Towards fewer units only timestamp -> date, which SQL floors as Arrow does when told not to mind.
+    return argument.cast(result, safe=not pa.types.is_date(result))
+
+
+_UNITS: Final = ("s", "ms", "us", "ns")
+_TRUNCATIONS: Final = ("year", "quarter", "month", "day", "hour", "minute", "second")
+
+FUNCTIONS: Final[dict[str, Function]] = {
+    "add": Function(_sum, _arithmetic("add")),
+    "subtract": Function(_sum, _arithmetic("subtract")),
+    "multiply": Function(_product, _arithmetic("multiply")),
+    "negate": Function(_product, _arithmetic("negate")),
+    "abs": Function(_product, _arithmetic("abs")),
+    "divide": Function(_quotient, _floor_divide),
+    "modulo": Function(_quotient, _modulo),
+    "shift_right": Function(_quotient, _shift_right),
+    "length": Function(_text_to(_INT64), _compute("utf8_length")),
+    "octet_length": Function(_bytes_to_int, _compute("binary_length")),
+    "lower": Function(_text_to(pa.large_string()), _compute("utf8_lower")),
+    "upper": Function(_text_to(pa.large_string()), _compute("utf8_upper")),
+    "coalesce": Function(_alike, _compute("coalesce")),
+    "year": Function(_calendar_part, _compute("year")),
+    "quarter": Function(_calendar_part, _compute("quarter")),
+    "month": Function(_calendar_part, _compute("month")),
+    "day": Function(_calendar_part, _compute("day")),
+    "hour": Function(_clock_part, _compute("hour")),
+    "minute": Function(_clock_part, _compute("minute")),
+    "second": Function(_clock_part, _compute("second")),
+    "cast": Function(lambda types: None, _cast),
+    **{f"trunc_{unit}": Function(_truncated, _truncate(unit)) for unit in _TRUNCATIONS},
+}
