@@ -1,0 +1,55 @@
+"""Deletion files: which rows of a fragment are gone.
+
+Two forms: an Arrow IPC file of one uint32 column, in any order, or a roaring bitmap. The values are physical
+offsets in the fragment. A file lists all deletions of its fragment, earlier ones included.
+
+Source: table.md 6.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql.errors import CorruptFile, at
+from lance_sql.store import Store
+from lance_sql.table import roaring
+from lance_sql.table.fragments import DeletionFileType
+
+_ALL_BYTES = 2**62
+
+
+def read(store: Store, path: str, file_type: DeletionFileType, physical_rows: int) -> npt.NDArray[np.uint32]:
+    """The offsets of the deleted rows, ascending, each once, and below `physical_rows`; read-only.
+
+    raises: CorruptFile, with the path, when the file is missing, cut, of another form, or names other rows
+    """
+    with at(file=path):
+        _, content = store.tail(path, _ALL_BYTES)
+        if file_type is DeletionFileType.BITMAP:
+            offsets = roaring.values(content, physical_rows)
+        else:
+            offsets = np.unique(_arrow_values(content))
+        if len(offsets) and int(offsets[-1]) >= physical_rows:
+            raise CorruptFile(f"row {offsets[-1]} is deleted in a fragment of {physical_rows} rows")
+    offsets.flags.writeable = False
+    return offsets
+
+
+def _arrow_values(content: pa.Buffer) -> npt.NDArray[np.uint32]:
+    reader = pa.ipc.open_file(content)
+    # The format's text says int32; every writer that is known uses uint32.
+    if len(reader.schema) != 1 or reader.schema.field(0).type not in (pa.uint32(), pa.int32()):
+        raise CorruptFile(f"a deletion file has one column of uint32, not {reader.schema.to_string()!r}")
+    parts = []
+    for i in range(reader.num_record_batches):
+        column = reader.get_batch(i).column(0)
+        column.validate()
+        if column.null_count:
+            raise CorruptFile("a deleted row is null")
+        part = column.to_numpy()
+        if part.dtype == np.int32 and np.any(part < 0):
+            raise CorruptFile("a deleted row has a negative offset")
+        parts.append(part.astype(np.uint32, copy=False))
+    return np.concatenate(parts) if parts else np.empty(0, np.uint32)

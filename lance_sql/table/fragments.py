@@ -1,0 +1,239 @@
+"""Fragments: what a table version consists of.
+
+The rows of a table are those of its fragments, one after the other, without the deleted ones. A fragment is a
+set of data files that describe the same rows 0 .. physical_rows - 1, each with some of the columns.
+
+Source: table.md 3.1 to 3.3 and 5, messages DataFragment, DataFile and DeletionFile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final, overload
+
+from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+
+if TYPE_CHECKING:
+    from lance_sql.proto import table_pb2
+
+# Ids in DataFile.fields that are no fields of the schema.
+TOMBSTONE: Final = -2
+ROW_ID_FIELD: Final = -3
+CREATED_AT_FIELD: Final = -4
+LAST_UPDATED_AT_FIELD: Final = -5
+
+_MAX_ID = 2**32 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """One data file of a fragment.
+
+    path: below `data` or the base path
+    fields: field ids; negative ones are no fields of the schema, and unknown ones were dropped from it
+    column_indices: parallel to `fields`, -1 for a field without a column of its own; empty for legacy files
+    file_version: (major, minor) as the manifest has it; the file's own footer decides
+    size_bytes: 0 when unknown
+    base_id: the base path that holds the file; None for the table's own folder
+    """
+
+    path: str
+    fields: tuple[int, ...]
+    column_indices: tuple[int, ...]
+    file_version: tuple[int, int]
+    size_bytes: int
+    base_id: int | None = None
+
+    @property
+    def is_legacy(self) -> bool:
+        """The manifest takes it for a file of version 0.1."""
+        major, minor = self.file_version
+        return major == 0 and minor < 3
+
+    def column_of(self, field_id: int) -> int | None:
+        """The column that holds a field; None when the file does not list it or gives it no column."""
+        return self.columns().get(field_id)
+
+    def columns(self) -> dict[int, int]:
+        """Field ids to columns, hidden columns included; empty for legacy files."""
+        pairs = zip(reversed(self.fields), reversed(self.column_indices), strict=False)
+        return {field_id: column for field_id, column in pairs if column >= 0 and field_id != TOMBSTONE}
+
+
+class DeletionFileType(Enum):
+    """The two forms of a deletion file; the value is the end of its name."""
+
+    ARROW = "arrow"
+    BITMAP = "bin"
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionFile:
+    """Where the deleted rows of a fragment are listed.
+
+    num_deleted_rows: 0 when unknown; the file decides
+    """
+
+    file_type: DeletionFileType
+    read_version: int
+    id: int
+    num_deleted_rows: int
+    base_id: int | None = None
+
+    def name(self, fragment_id: int) -> str:
+        """The name of the file in its folder."""
+        return f"{fragment_id}-{self.read_version}-{self.id}.{self.file_type.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalSequence:
+    """A sequence stored as the bytes [offset, offset + size) of a file below the table's root."""
+
+    path: str
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenColumn:
+    """A sequence stored as a uint64 column of a data file."""
+
+    file: DataFile
+    column_index: int
+
+
+# Where the row ids or versions of a fragment are: inline, elsewhere, or nowhere.
+SequenceSource = bytes | ExternalSequence | HiddenColumn | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """One fragment of a table version.
+
+    physical_rows: deleted rows included; 0 when the data files have to be asked
+    row_ids, created_at, last_updated_at: where these sequences are; None when there is none
+    """
+
+    id: int
+    files: tuple[DataFile, ...]
+    deletion_file: DeletionFile | None
+    physical_rows: int
+    row_ids: SequenceSource = None
+    created_at: SequenceSource = None
+    last_updated_at: SequenceSource = None
+
+    def file_of(self, field_id: int) -> DataFile | None:
+        """The file that holds a field; None when every row is null there. Of two the first one counts."""
+        for file in self.files:
+            if field_id in file.fields:
+                return file
+        return None
+
+
+class Fragments(Sequence[Fragment]):
+    """The fragments of a manifest in scan order, each made from its message when it is first asked for.
+
+    trust_rows: the recorded row counts are right; False makes them unknown
+    raises: CorruptFile when two fragments share an id; what is wrong inside of one shows when it is made
+    """
+
+    def __init__(self, messages: Sequence[table_pb2.DataFragment], *, trust_rows: bool) -> None:
+        self._messages = messages
+        self._trust_rows = trust_rows
+        self._made: list[Fragment | None] = [None] * len(messages)
+        self.ids: tuple[int, ...] = tuple([message.id for message in messages])
+        if len(set(self.ids)) != len(self.ids):
+            twice = next(number for number in self.ids if self.ids.count(number) > 1)
+            raise CorruptFile(f"two fragments have the id {twice}")
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    @overload
+    def __getitem__(self, index: int) -> Fragment: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Fragment]: ...
+    def __getitem__(self, index: int | slice) -> Fragment | list[Fragment]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        made = self._made[index]
+        if made is None:
+            # Two threads may both make it; the results are equal.
+            made = self._made[index] = _fragment(self._messages[index], trust_rows=self._trust_rows)
+        return made
+
+    def __iter__(self) -> Iterator[Fragment]:
+        return (self[i] for i in range(len(self)))
+
+
+def _fragment(message: table_pb2.DataFragment, *, trust_rows: bool) -> Fragment:
+    if message.id > _MAX_ID:
+        raise CorruptFile(f"the fragment id {message.id} does not fit 32 bits")
+    if message.overlays:
+        raise UnsupportedFeature(
+            f"fragment {message.id} has data overlay files, which this release does not know"
+        )
+    files = tuple([_data_file(file) for file in message.files])
+    return Fragment(
+        id=message.id,
+        files=files,
+        deletion_file=_deletion_file(message.deletion_file) if message.HasField("deletion_file") else None,
+        physical_rows=message.physical_rows if trust_rows else 0,
+        row_ids=_source(message, "row_id_sequence", files, ROW_ID_FIELD),
+        created_at=_source(message, "created_at_version_sequence", files, CREATED_AT_FIELD),
+        last_updated_at=_source(message, "last_updated_at_version_sequence", files, LAST_UPDATED_AT_FIELD),
+    )
+
+
+def _data_file(message: table_pb2.DataFile) -> DataFile:
+    file = DataFile(
+        path=message.path,
+        fields=tuple(message.fields),
+        column_indices=tuple(message.column_indices),
+        file_version=(message.file_major_version, message.file_minor_version),
+        size_bytes=message.file_size_bytes,
+        base_id=message.base_id if message.HasField("base_id") else None,
+    )
+    num_columns = len(file.column_indices)
+    if num_columns != len(file.fields) and (num_columns or not file.is_legacy):
+        with at(file=file.path[:200]):
+            raise CorruptFile(
+                f"the manifest lists {len(file.fields)} fields but {num_columns} column indices"
+            )
+    if any(column < -1 for column in file.column_indices):
+        with at(file=file.path[:200]):
+            raise CorruptFile(f"the manifest lists the column index {min(file.column_indices)}")
+    return file
+
+
+def _deletion_file(message: table_pb2.DeletionFile) -> DeletionFile:
+    types = (DeletionFileType.ARROW, DeletionFileType.BITMAP)
+    if not 0 <= message.file_type < len(types):
+        raise UnsupportedFeature(f"deletion files of type {message.file_type} are not known to this release")
+    return DeletionFile(
+        file_type=types[message.file_type],
+        read_version=message.read_version,
+        id=message.id,
+        num_deleted_rows=message.num_deleted_rows,
+        base_id=message.base_id if message.HasField("base_id") else None,
+    )
+
+
+def _source(
+    message: table_pb2.DataFragment, oneof: str, files: Sequence[DataFile], hidden_field: int
+) -> SequenceSource:
+    form = message.WhichOneof(oneof)
+    if form is None:
+        return None
+    value = getattr(message, form)
+    if isinstance(value, bytes):
+        return value
+    if form.startswith("external"):
+        return ExternalSequence(value.path, value.offset, value.size)
+    for file in files:
+        column = file.column_of(hidden_field)
+        if column is not None:
+            return HiddenColumn(file, column)
+    raise CorruptFile(f"no data file of fragment {message.id} has the hidden column of field {hidden_field}")

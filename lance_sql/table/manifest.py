@@ -1,0 +1,163 @@
+"""Manifests: one file per table version.
+
+    [index section, transaction section]    each a u32 length and a message; optional
+    pos        u32 L
+    pos + 4    Manifest message, L bytes
+    footer     i64 pos, u16 major, u16 minor, "LANC"
+
+Source: table.md 2.2 and 3.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.proto import table_pb2
+from lance_sql.schema import Schema, build
+from lance_sql.store import ByteRange, Store
+from lance_sql.table import features
+from lance_sql.table.fragments import Fragments
+from lance_sql.table.paths import BasePath
+
+_FOOTER: Final = struct.Struct("<qHH4s")
+_LENGTH: Final = struct.Struct("<I")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+# Most manifests, with their sections, are smaller: one request fetches all of it.
+_TAIL_BYTES: Final = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What one version of a table consists of.
+
+    timestamp: commit time, UTC, cut to microseconds
+    fragments: in scan order
+    max_fragment_id: highest fragment id ever used, None before the first fragment
+    next_row_id: meaningful with stable row ids only
+    data_format: version of the data files that the writer used, such as "2.2"; each file has its own
+    branch: None on main
+    writer_version: "14.0.2"; None for the oldest writers
+    transaction_file: name in _transactions; may be empty
+    index_section, transaction_section: offsets in the manifest file of a u32 length and a message, or None
+    """
+
+    version: int
+    timestamp: datetime
+    schema: Schema
+    fragments: Fragments
+    reader_flags: int
+    writer_flags: int
+    max_fragment_id: int | None
+    next_row_id: int
+    data_format: str
+    base_paths: Mapping[int, BasePath]
+    config: Mapping[str, str]
+    table_metadata: Mapping[str, str]
+    branch: str | None
+    writer_version: str | None
+    transaction_file: str
+    index_section: int | None
+    transaction_section: int | None
+
+    @property
+    def has_stable_row_ids(self) -> bool:
+        """Rows keep their ids when they move, and have versions. Without, stored sequences do not count."""
+        return bool(self.reader_flags & features.STABLE_ROW_IDS)
+
+
+def read(store: Store, path: str, table: str, *, size: int | None = None) -> Manifest:
+    """The manifest at a path of the store.
+
+    table: the table's name, for messages
+    size: of the file, if known
+    raises: CorruptFile, with the path; UnsupportedFeature
+    """
+    with at(file=path):
+        message = table_pb2.Manifest.FromString(_message_bytes(store, path, size))
+    features.check_readable(message.reader_feature_flags, table)
+    with at(file=path):
+        return parse(message)
+
+
+def parse(message: table_pb2.Manifest) -> Manifest:
+    """The manifest in a message whose flags were checked.
+
+    raises: CorruptFile, UnsupportedFeature
+    """
+    if message.data_format.file_format not in ("", "lance"):
+        raise UnsupportedFeature(f"data files of the format {message.data_format.file_format!r}")
+    # The oldest writers recorded row counts that are wrong once rows are deleted.
+    has_writer = message.HasField("writer_version")
+    fragments = Fragments(message.fragments, trust_rows=has_writer)
+    max_fragment_id = max(fragments.ids, default=None)
+    if message.HasField("max_fragment_id"):
+        max_fragment_id = message.max_fragment_id
+    return Manifest(
+        version=message.version,
+        timestamp=_EPOCH
+        + timedelta(seconds=message.timestamp.seconds, microseconds=message.timestamp.nanos // 1000),
+        schema=build(message.fields, message.schema_metadata),
+        fragments=fragments,
+        reader_flags=message.reader_feature_flags,
+        writer_flags=message.writer_feature_flags,
+        max_fragment_id=max_fragment_id,
+        next_row_id=message.next_row_id,
+        data_format=message.data_format.version or _inferred_format(message),
+        base_paths=_base_paths(message),
+        config=dict(message.config),
+        table_metadata=dict(message.table_metadata),
+        branch=message.branch if message.HasField("branch") else None,
+        writer_version=message.writer_version.version if has_writer else None,
+        transaction_file=message.transaction_file,
+        index_section=message.index_section if message.HasField("index_section") else None,
+        transaction_section=_transaction_section(message),
+    )
+
+
+def _message_bytes(store: Store, path: str, size: int | None) -> bytes:
+    size, tail = store.tail(path, _TAIL_BYTES, size=size)
+    if size < _FOOTER.size + _LENGTH.size:
+        raise CorruptFile(f"a manifest of {size} bytes")
+    position, _, _, magic = _FOOTER.unpack(tail.slice(tail.size - _FOOTER.size))
+    if magic != b"LANC":
+        raise CorruptFile("the manifest does not end in LANC")
+    if not 0 <= position <= size - _FOOTER.size - _LENGTH.size:
+        raise CorruptFile(f"the manifest message is said to be at byte {position} of {size}")
+    start = position - (size - tail.size)
+    if start < 0:
+        tail, start = store.get_ranges(path, [ByteRange(position, size)])[0], 0
+    (length,) = _LENGTH.unpack(tail.slice(start, _LENGTH.size))
+    if position + _LENGTH.size + length + _FOOTER.size != size:
+        raise CorruptFile(f"a manifest message of {length} bytes does not end at the footer")
+    return bytes(memoryview(tail)[start + _LENGTH.size :][:length])
+
+
+def _inferred_format(message: table_pb2.Manifest) -> str:
+    for fragment in message.fragments:
+        for file in fragment.files:
+            major, minor = file.file_major_version, file.file_minor_version
+            if major == 0:
+                return "0.1" if minor < 3 else "2.0"
+            return f"{major}.{minor}"
+    return "2.0" if message.writer_feature_flags & features.FILE_FORMAT_V2 else "0.1"
+
+
+def _base_paths(message: table_pb2.Manifest) -> dict[int, BasePath]:
+    base_paths: dict[int, BasePath] = {}
+    for base in message.base_paths:
+        if base.id in base_paths:
+            raise CorruptFile(f"two base paths have the id {base.id}")
+        name = base.name if base.HasField("name") else None
+        base_paths[base.id] = BasePath(base.id, name, base.is_dataset_root, base.path)
+    return base_paths
+
+
+def _transaction_section(message: table_pb2.Manifest) -> int | None:
+    if message.HasField("transaction_section"):
+        return int(message.transaction_section)
+    return int(message.transaction_section_old) if message.HasField("transaction_section_old") else None

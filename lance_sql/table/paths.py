@@ -1,0 +1,96 @@
+"""Where the files of a table are: names of manifests, and folders of everything that a manifest lists.
+
+    _versions/18446744073709551614.manifest    version 1, counted down from 2^64 - 1 (scheme V2)
+    _versions/1.manifest                       version 1 (scheme V1)
+    _versions/d9223372036854775809.manifest    a detached version, outside of the history
+    data/<path of a data file>
+    _deletions/<fragment>-<read version>-<id>.arrow | .bin
+
+Source: table.md 1, 2.1, 6 and 8.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from lance_sql.errors import CorruptFile, at
+from lance_sql.store import check_path
+
+VERSIONS: Final = "_versions"
+TAGS: Final = "_refs/tags"
+BRANCHES: Final = "_refs/branches"
+
+_SUFFIX = ".manifest"
+_TOP = 2**64 - 1
+_DETACHED_BIT = 2**63
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+
+
+class NamingScheme(Enum):
+    """How the file names of manifests spell the version. A table uses one of the two."""
+
+    V1 = 1
+    V2 = 2
+
+
+@dataclass(frozen=True, slots=True)
+class BasePath:
+    """A place outside of the table's folder that holds some of its files.
+
+    is_dataset_root: the files lie in `data` and `_deletions` below the path, as in a table, not right in it
+    """
+
+    id: int
+    name: str | None
+    is_dataset_root: bool
+    path: str
+
+    def check(self) -> None:
+        """Makes sure that the path says where it is by itself.
+
+        raises: CorruptFile
+        """
+        if "\0" in self.path or not (os.path.isabs(self.path) or _URI.match(self.path)):
+            raise CorruptFile(
+                f"base path {self.id} is neither an absolute path nor a URI: {self.path[:200]!r}"
+            )
+
+    def folder(self, kind: str) -> str:
+        """`data` or `_deletions` in this place, as a prefix of paths."""
+        return f"{kind}/" if self.is_dataset_root else ""
+
+
+def manifest_path(version: int, scheme: NamingScheme) -> str:
+    """The path of a version's manifest; a version with bit 63 set is a detached one, of either scheme."""
+    if version & _DETACHED_BIT:
+        return f"{VERSIONS}/d{version}{_SUFFIX}"
+    if scheme is NamingScheme.V2:
+        return f"{VERSIONS}/{_TOP - version:020}{_SUFFIX}"
+    return f"{VERSIONS}/{version}{_SUFFIX}"
+
+
+def parse_manifest_name(name: str) -> tuple[int, NamingScheme] | None:
+    """Version and scheme of a file name; None for detached versions, temporary files and everything else."""
+    digits = name.removesuffix(_SUFFIX)
+    if digits == name or not (digits.isascii() and digits.isdecimal()) or len(digits) > 20:
+        return None
+    if len(digits) == 20:
+        version, scheme = _TOP - int(digits), NamingScheme.V2
+    else:
+        version, scheme = int(digits), NamingScheme.V1
+    return (version, scheme) if 0 <= version < _DETACHED_BIT else None
+
+
+def check_relative(path: str, what: str) -> str:
+    """The path itself, if it stays below the folder that it is relative to.
+
+    what: the file that it is to name, for messages
+    raises: CorruptFile
+    """
+    with at(file=what):
+        check_path(path)
+    return path
