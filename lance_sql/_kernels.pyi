@@ -1,15 +1,15 @@
 """Kernels: pure functions on contiguous buffers.
 
-Buffers are any objects with the buffer protocol (pyarrow.Buffer, bytes, memoryview, C-contiguous NumPy arrays);
-inputs are only read, outputs belong to the caller, must be writable and may be longer than needed. Nothing
-outside of a buffer is read or written. Integers are little endian; bitmaps and sub-byte values are packed least
-significant bit first. All functions are thread-safe and release the GIL.
+Buffers are any objects with the buffer protocol (pyarrow.Buffer, bytes, memoryview, C-contiguous NumPy
+arrays); inputs are only read, outputs belong to the caller, must be writable and may be longer than needed.
+Nothing
+outside of a buffer is read or written. Integers are little endian; bitmaps and sub-byte values are packed
+least significant bit first. All functions are thread-safe and release the GIL.
 
-raises: ValueError when sizes, counts or offsets do not fit together (a damaged file), or a count is negative or
-above 2**48; TypeError when an argument is no buffer, or an output is read-only
+raises: ValueError when sizes, counts or offsets do not fit together (a damaged file), or a count is negative
+or above 2**48; TypeError when an argument is no buffer, or an output is read-only
 """
 
-from collections.abc import Sequence
 from typing import Protocol, TypeAlias, final
 
 import numpy as np
@@ -26,12 +26,14 @@ Buffer: TypeAlias = bytes | bytearray | memoryview | pa.Buffer | npt.NDArray[np.
 class ChunkTable:
     """Where the chunks of a mini-block page begin: in bytes and in items.
 
-    metadata: one word per chunk, u32 if `large` else u16: low 4 bits log2 of the items, the rest 8-byte units - 1
+    metadata: one word per chunk, u32 if `large` else u16: low 4 bits log2 of the items, the rest 8-byte
+    units - 1
     num_items: of the page; the last chunk has what the others leave
     num_bytes: length of the page's chunk buffer
     has_rep, has_def: whether chunks have a repetition, a definition buffer
     num_buffers: value buffers of each chunk
-    raises: ValueError when the chunks hold more than `num_items` or `num_bytes`, or a chunk but the last holds one item
+    raises: ValueError when the chunks hold more than `num_items` or `num_bytes`, or a chunk but the last
+    holds one item
     source: file format 2.1, MiniBlockLayout, chunk metadata
     """
 
@@ -53,7 +55,7 @@ class ChunkTable:
     def item_starts(self) -> npt.NDArray[np.int64]:
         """First item of each chunk, then num_items: int64[num_chunks + 1], a new array."""
     def byte_offsets(self) -> npt.NDArray[np.int64]:
-        """First byte of each chunk in the chunk buffer, then the end of the last: int64[num_chunks + 1], a new array."""
+        """First byte of each chunk, then the end of the last: int64[num_chunks + 1], a new array."""
     def chunk_of(self, item: int) -> int:
         """The chunk that holds `item`."""
 
@@ -66,23 +68,25 @@ class Chunks:
     """
 
     def __init__(self, table: ChunkTable, data: Buffer, data_start: int = 0) -> None: ...
-    def value_buffer_ranges(self, buffer_index: int, first_chunk: int, end_chunk: int) -> npt.NDArray[np.int64]:
-        """Where value buffer `buffer_index` of chunks [first_chunk, end_chunk) lies in `data`: int64[n, 2], a new array."""
-    def with_first_buffer(self, first_chunk: int, data: Buffer, offsets: Buffer) -> "Chunks":
+    def value_buffer_ranges(
+        self, buffer_index: int, first_chunk: int, end_chunk: int
+    ) -> npt.NDArray[np.int64]:
+        """Where value buffer `buffer_index` of each chunk lies in `data`: int64[n, 2], a new array."""
+    def with_first_buffer(self, first_chunk: int, data: Buffer, offsets: Buffer) -> Chunks:
         """The same chunks, from `first_chunk` on, with other bytes in value buffer 0: how General is undone.
 
         data: the decompressed buffers, one after the other; kept alive by the result
         offsets: int64[n + 1], where buffer i of chunk first_chunk + i begins in `data`
         """
 
-# Values of a mini-block page. `ranges`: int64[k, 2], sorted disjoint half-open item ranges of the page; the output
-# holds their items one after the other.
+# Values of a mini-block page. `ranges`: int64[k, 2], sorted disjoint half-open item ranges of the page; the
+# output holds their items one after the other.
 
 def flat(c: Chunks, ranges: Buffer, buffer_index: int, bits_per_value: int, out: Buffer) -> None:
     """The plain values in value buffer `buffer_index` of each chunk.
 
-    out: items * bits_per_value / 8 bytes, rounded up; values that are not whole bytes are packed from bit 0 on and
-    the bits after the last are zero
+    out: items * bits_per_value / 8 bytes, rounded up; values that are not whole bytes are packed from bit 0
+    on and the bits after the last are zero
     source: message Flat
     """
 
@@ -92,6 +96,13 @@ def inline_bitpacking(c: Chunks, ranges: Buffer, word_bits: int, out: Buffer) ->
     word_bits: 8, 16, 32 or 64
     out: items * word_bits / 8 bytes
     source: message InlineBitpacking; Afroozeh and Boncz, "The FastLanes Compression Layout", VLDB 2023
+    """
+
+def byte_stream_split(c: Chunks, ranges: Buffer, num_bytes: int, out: Buffer) -> None:
+    """Values of `num_bytes` bytes; value buffer 0 of a chunk holds byte 0 of all its values, then byte 1, ...
+
+    out: items * num_bytes bytes
+    source: message ByteStreamSplit
     """
 
 def rle(c: Chunks, ranges: Buffer, value_bits: int, out: Buffer) -> None:
@@ -105,11 +116,12 @@ def rle(c: Chunks, ranges: Buffer, value_bits: int, out: Buffer) -> None:
 def variable_offsets(
     c: Chunks, ranges: Buffer, offset_bits: int, out_offsets: Buffer, out_offset_bits: int
 ) -> int:
-    """Writes the offsets of values of variable width, beginning with 0, and returns the last: their bytes in all.
+    """Writes the offsets of values of variable width, beginning with 0; returns the last.
 
     offset_bits: of the chunks, 32 or 64; out_offset_bits: of the output, 32 or 64
     out_offsets: items + 1 offsets
-    raises: ValueError also when the offsets do not rise inside of their chunk, or the bytes exceed 32-bit offsets
+    raises: ValueError also when the offsets do not rise inside of their chunk, or the bytes exceed 32-bit
+    offsets
     source: message Variable
     """
 
@@ -132,13 +144,13 @@ def fsst(
     out_offset_bits: int,
     out: Buffer,
 ) -> tuple[int, int]:
-    """Decodes values from output row `start_row` on; returns (rows done, bytes done), both counted from row 0.
+    """Decodes values from row `start_row` on; returns (rows done, bytes done), both counted from row 0.
 
     symbol_table: 2312 bytes; if it says that no codes are in use the values are copied
     out_offsets: items + 1 offsets; entry `start_row` says where to go on (0 is written when start_row is 0)
     out: stops, without an error, before the first part of a range inside one chunk for which less than
-    8 * stored bytes + 8 (stored bytes, if no codes are in use) are left; with a larger `out` that holds the bytes
-    done, call again with start_row = rows done
+    8 * stored bytes + 8 (stored bytes, if no codes are in use) are left; with a larger `out` that holds the
+    bytes done, call again with start_row = rows done
     raises: ValueError also for a code without a symbol, or an escape at the end of a value
     source: message Fsst; Boncz, Neumann and Leis, "FSST", VLDB 2020
     """
@@ -159,9 +171,9 @@ def fsst_values(
     Stops before a run of rows of up to 64 KiB, or one longer row, for which there is no room.
     """
 
-# Levels. `codec`: 0 plain u16 (Flat 16), 1 groups of `num_bits` (OutOfLineBitpacking; 0 bits: all zero, no bytes),
-# 2 one group with its own width (InlineBitpacking, up to 1024 levels), 3 run-length block (Rle), 4 all zero
-# without a buffer. `num_bits` counts only for codec 1.
+# Levels. `codec`: 0 plain u16 (Flat 16), 1 groups of `num_bits` (OutOfLineBitpacking; 0 bits: all zero, no
+# bytes), 2 one group with its own width (InlineBitpacking, up to 1024 levels), 3 run-length block (Rle), 4
+# all zero without a buffer. `num_bits` counts only for codec 1.
 
 def num_levels(c: Chunks, first_chunk: int, end_chunk: int) -> npt.NDArray[np.int64]:
     """Level entries of each chunk of [first_chunk, end_chunk): a new array."""
@@ -194,7 +206,7 @@ def levels_to_bitmap(levels: Buffer, num_levels: int, threshold: int, out: Buffe
 # Blocks: whole buffers, such as the items of a dictionary.
 
 def unpack(packed: Buffer, word_bits: int, num_bits: int, num_values: int, out: Buffer) -> None:
-    """Values of out-of-line bitpacking: groups of 1024 of `num_bits`; the rest is one more group or plain words.
+    """Values of out-of-line bitpacking: groups of 1024; the rest is one more group or plain words.
 
     packed: exactly the groups and the rest; word_bits: 8, 16, 32 or 64
     out: num_values words
@@ -206,3 +218,191 @@ def unpack_block(packed: Buffer, word_bits: int, num_values: int, out: Buffer) -
 
 def rle_block(block: Buffer, value_bits: int, num_values: int, out: Buffer) -> None:
     """Values of a run-length block: u64 byte length of the run values, the values, a u8 length for each."""
+
+# Dictionaries. `indices`: unsigned, of `index_bits` 8, 16, 32 or 64. All raise ValueError when an index is
+# not below num_items.
+
+def check_indices(indices: Buffer, index_bits: int, num_indices: int, num_items: int) -> None:
+    """Refuses indices that are not below num_items."""
+
+def gather_fixed(
+    indices: Buffer,
+    index_bits: int,
+    num_indices: int,
+    items: Buffer,
+    num_items: int,
+    width_bytes: int,
+    out: Buffer,
+) -> None:
+    """Items of `width_bytes` by index: out is num_indices * width_bytes bytes."""
+
+def gather_variable_offsets(
+    indices: Buffer,
+    index_bits: int,
+    num_indices: int,
+    item_offsets: Buffer,
+    item_offset_bits: int,
+    num_items: int,
+    out_offsets: Buffer,
+    out_offset_bits: int,
+) -> int:
+    """Writes num_indices + 1 offsets of items of variable width, beginning with 0; returns the last.
+
+    item_offsets: num_items + 1 offsets of 32 or 64 bits; out_offset_bits: 32 or 64
+    raises: ValueError also when the offsets fall, or the bytes exceed 32-bit offsets
+    """
+
+def gather_variable_bytes(
+    indices: Buffer,
+    index_bits: int,
+    num_indices: int,
+    item_offsets: Buffer,
+    item_offset_bits: int,
+    num_items: int,
+    items_data: Buffer,
+    out: Buffer,
+) -> int:
+    """Copies the bytes of the same items; returns their number.
+
+    item_offsets: positions in `items_data`
+    out: as many bytes as gather_variable_offsets returned
+    """
+
+def gather_ranges(data: Buffer, starts: Buffer, lengths: Buffer, out: Buffer) -> int:
+    """Copies data[start : start + length] for all int64 starts and lengths; returns the bytes copied."""
+
+# Lists: levels to Arrow, innermost layer first (file format 2.1, unraveling). `rep`, `def`: u16[num_entries].
+
+def list_layer(
+    rep: Buffer,
+    def_: Buffer | None,
+    num_entries: int,
+    base: int,
+    empty_level: int,
+    max_slot_level: int,
+    out_offsets: Buffer,
+    out_offset_bits: int,
+    out_validity: Buffer | None,
+    out_rep: Buffer,
+    out_def: Buffer | None,
+) -> tuple[int, int, int]:
+    """Offsets and validity of one list layer, and the levels that remain; returns (slots, kept, valid).
+
+    base: definition levels used up by the layers inside; an entry at or below owns one element
+    empty_level: the level of an empty list, 0 if the layer has none
+    max_slot_level: entries above belong to a null or empty list further out and have no slot here
+    out_offsets: slots + 1 offsets of 32 or 64 bits, from 0; num_entries + 1 are always enough
+    out_validity: bitmap of the slots (num_entries bits are always enough); None: not wanted, valid = slots
+    out_rep, out_def: u16[num_entries]; the first `kept` entries are the levels of the next layer (rep already
+    decremented). They may be `rep` and `def` themselves. out_def is needed exactly if `def` is given
+    raises: ValueError also when an entry continues a list that has not begun
+    """
+
+def item_layer(
+    def_: Buffer, num_entries: int, max_slot_level: int, base: int, out: Buffer
+) -> tuple[int, int]:
+    """Validity of an item layer; returns (slots, valid): bit = (level <= base) of each slot.
+
+    max_slot_level: entries above belong to a null or empty list further out and have no slot here
+
+    out: bitmap of the slots; num_entries bits are always enough
+    """
+
+def select_rows(
+    rep: Buffer,
+    def_: Buffer | None,
+    num_entries: int,
+    max_rep: int,
+    max_visible: int,
+    skip_rows: int,
+    num_rows: int,
+) -> tuple[int, int, int, int]:
+    """Where num_rows rows lie: (entry_start, entry_end, items_before, num_items).
+
+    A row begins where rep == max_rep; entries before the first such one end an earlier row and belong to no
+    row here. An entry owns an item if def <= max_visible. items_before counts all items before entry_start.
+    raises: ValueError also when there are fewer rows
+    """
+
+# Full-zip pages: entries [control word][length][bytes] (file format 2.1, FullZipLayout). `length_bytes`: 4
+# or 8 for variable width, 0 for fixed width of `value_bytes`. Control words have the bytes that bits_rep +
+# bits_def need.
+
+def unzip_scan(
+    data: Buffer,
+    start: int,
+    end: int,
+    bits_rep: int,
+    bits_def: int,
+    max_visible: int,
+    value_bytes: int,
+    length_bytes: int,
+) -> tuple[int, int, int]:
+    """Counts the entries of data[start:end): (entries, visible entries, bytes of all values)."""
+
+def unzip(
+    data: Buffer,
+    start: int,
+    end: int,
+    bits_rep: int,
+    bits_def: int,
+    max_visible: int,
+    value_bytes: int,
+    length_bytes: int,
+    out_rep: Buffer | None,
+    out_def: Buffer | None,
+    out_offsets: Buffer | None,
+    out_offset_bits: int,
+    out_values: Buffer,
+) -> tuple[int, int, int]:
+    """Takes the entries of data[start:end) apart; returns what unzip_scan does.
+
+    out_rep, out_def: u16[entries], or None
+    out_offsets: visible + 1 offsets of 32 or 64 bits into out_values, from 0, or None; null values have no
+    bytes
+    out_values: the bytes of all values (fixed width: also of null items)
+    """
+
+def unzip_fixed(
+    data: Buffer,
+    data_start: int,
+    ranges: Buffer,
+    num_rows: int,
+    bits_def: int,
+    value_bytes: int,
+    out_values: Buffer,
+    out_def: Buffer | None,
+) -> None:
+    """Values of fixed width and their definition levels in a page without lists.
+
+    data: bytes [data_start, data_start + len(data)) of the page's entries
+    ranges: int64[k, 2], sorted disjoint row ranges of the page's num_rows
+    out_values: rows * value_bytes; out_def: u16[rows], or None
+    """
+
+def unzip_row_offsets(
+    data: Buffer,
+    row_starts: Buffer,
+    num_rows: int,
+    bits_def: int,
+    length_bytes: int,
+    out_def: Buffer | None,
+    out_offsets: Buffer,
+    out_offset_bits: int,
+) -> int:
+    """Offsets of values of variable width in a page without lists; returns the last.
+
+    row_starts: int64[num_rows], positions in `data`
+    out_def: u16[num_rows], or None; out_offsets: num_rows + 1 offsets of 32 or 64 bits, from 0
+    """
+
+def unzip_row_bytes(
+    data: Buffer, row_starts: Buffer, num_rows: int, bits_def: int, length_bytes: int, out: Buffer
+) -> int:
+    """Copies the bytes of the same values; returns their number."""
+
+def mask_to_ranges(bitmap: Buffer, bit_offset: int, num_bits: int) -> npt.NDArray[np.int64]:
+    """The runs of ones among num_bits bits from bit_offset on: half-open ranges, int64[k, 2]."""
+
+def narrow_decimal(values: Buffer, num_values: int, out: Buffer) -> bool:
+    """Writes the low 8 of every 16 bytes; False if a value needs more (`out` is then useless)."""
