@@ -19,7 +19,13 @@ _INTEGERS = [None, 0, 1, -1, 2, 7, 100, -100, 127, -128]
 _FLOATS = [None, 0.0, -0.0, 1.0, 1.5, -1.5, 0.1, float("nan"), float("inf"), float("-inf"), 1e300, 16777217.0]
 _TEXTS = [None, "", "a", "ab", "aB", "b", "a%b", "a_b", "a\\b", "é", "É", "\U0001f600", "zzz", "a\nb"]
 _DAYS = [None, "1969-12-31", "1970-01-01", "2000-02-29", "2024-01-31", "2024-02-01"]
-_MOMENTS = [None, "1969-12-31 23:59:59.999999", "1970-01-01 00:00:00", "2024-01-31 12:00:00.5", "2024-02-01 00:00:00"]
+_MOMENTS = [
+    None,
+    "1969-12-31 23:59:59.999999",
+    "1970-01-01 00:00:00",
+    "2024-01-31 12:00:00.5",
+    "2024-02-01 00:00:00",
+]
 _DECIMALS = [None, "0.00", "1.23", "-1.23", "1.20", "99999999.99", "-0.01"]
 _BOOLEANS = [None, True, False]
 
@@ -69,12 +75,27 @@ _CONSTANTS = {
     "g": [*_NUMBERS, "'nan'::DOUBLE", "'inf'::DOUBLE", "'-inf'::DOUBLE", "1e-1", "1e0"],
     "s": ["''", "'a'", "'ab'", "'b'", "'é'", "'a\\b'", "'zz'", "'\U0001f600'"],
     "d": ["'1970-01-01'", "DATE '2000-02-29'", "TIMESTAMP '2024-01-31 12:00:00'", "'2024-02-01'"],
-    "t": ["'1970-01-01'", "DATE '2024-02-01'", "TIMESTAMP '2024-01-31 12:00:00.5'", "'2024-01-31 12:00:00.500001'"],
+    "t": [
+        "'1970-01-01'",
+        "DATE '2024-02-01'",
+        "TIMESTAMP '2024-01-31 12:00:00.5'",
+        "'2024-01-31 12:00:00.500001'",
+    ],
     "m": ["0", "1", "1.2", "1.23", "1.231", "-1.225", "99999999.99", "100000000", "-0.005", "'1.23'"],
     "b": ["true", "false"],
 }
 _OPERATORS = ["=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"]
-_SAME_KIND = [("i", "k"), ("i", "n"), ("k", "n"), ("f", "e"), ("f", "g"), ("s", "r"), ("d", "t"), ("b", "c"), ("m", "i")]
+_SAME_KIND = [
+    ("i", "k"),
+    ("i", "n"),
+    ("k", "n"),
+    ("f", "e"),
+    ("f", "g"),
+    ("s", "r"),
+    ("d", "t"),
+    ("b", "c"),
+    ("m", "i"),
+]
 _PATTERNS = ["a%", "%b", "%", "_", "a_b", "a%b", "%a%", "A%", "", "a\\b", "é", "É%", "__", "%\n%"]
 _FUNCTIONS = [
     "length(s) {op} 1",
@@ -139,7 +160,9 @@ def leaves(draw: st.DrawFn) -> str:
             return f"s {words} '{pattern}'{escape if 'ILIKE' not in words else ''}"
         case "function":
             return draw(st.sampled_from(_FUNCTIONS)).format(op=op)
-    return draw(st.sampled_from(["b", "NOT b", "b IS TRUE", "b IS NOT FALSE", "b IS NOT TRUE", "b = c", "b < c"]))
+    return draw(
+        st.sampled_from(["b", "NOT b", "b IS TRUE", "b IS NOT FALSE", "b IS NOT TRUE", "b = c", "b < c"])
+    )
 
 
 conditions = st.recursive(

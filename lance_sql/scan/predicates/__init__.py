@@ -1,11 +1,11 @@
 """Filters: one tree, two languages into it (SQL text, Arrow expressions), one exact evaluation.
 
     SQL text --------- from_sql ---+
-                                   +--> Predicate --> evaluate(predicate, batch) -> true / false / NULL per row
+                                   +--> Predicate --> evaluate(predicate, batch) -> true/false/NULL per row
     Arrow expression - from_arrow -+
 
 Engines have removed a filter from their plan when it arrives here, so it is evaluated exactly or refused by
-name, never ignored. Neither the SQL parser nor Arrow's compute functions are imported before a filter is used.
+name, never ignored. The SQL parser and Arrow's compute functions are imported when a filter is first used.
 """
 
 from .arrow import from_arrow

@@ -1,8 +1,8 @@
 """From an Arrow expression to a predicate: the filters of DuckDB, DataFusion and of Arrow's own users.
 
 The answer is SQL's, whoever wrote the expression: engines hand over `is_in` and float comparisons and expect
-their own semantics, not Arrow's. What the tree has no word for is left to Arrow as an Opaque leaf, unless it reads
-a floating-point column, where Arrow's order could differ: that is refused.
+their own semantics, not Arrow's. What the tree has no word for is left to Arrow as an Opaque leaf, unless it
+reads a floating-point column, where Arrow's order could differ: that is refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lance_sql.errors import InvalidArgument, UnsupportedFeature
 
 from . import columns, folding
 from .arrow_expression import Constant, Decoded, Field, Function, Node, decode
-from .build import MIRRORED, conjunction, disjunction, negate
+from .build import MIRRORED, conjunction, disjunction, negate, never
 from .constants import Constant as Value
 from .constants import from_scalar, is_decimal, is_text, plain_type
 from .evaluation import evaluate
@@ -62,7 +62,7 @@ def from_arrow(expression: pc.Expression, schema: pa.Schema, *, table: str = "th
         raise UnsupportedFeature("The filter is nested too deeply") from None
 
 
-class _Unknown(Exception):
+class _UnknownFormError(Exception):
     """This part has no translation; it becomes an Opaque leaf."""
 
 
@@ -85,14 +85,14 @@ class _Translator:
             case Function():
                 try:
                     return self._call(node)
-                except _Unknown:
+                except _UnknownFormError:
                     return self._opaque(node)
 
     def _call(self, call: Function) -> Predicate:
         match call.name, call.arguments:
-            case ("and_kleene" | "and"), _:
+            case (("and_kleene" | "and"), _):
                 return conjunction([self.predicate(part) for part in _chain(call)])
-            case ("or_kleene" | "or"), _:
+            case (("or_kleene" | "or"), _):
                 return disjunction([self.predicate(part) for part in _chain(call)])
             case "invert", (argument,):
                 return negate(self.predicate(argument))
@@ -113,12 +113,12 @@ class _Translator:
                 return self._compare(_COMPARISONS[name], left, right)
             case name, (operand,) if name in _TEXT_MATCHES:
                 return self._match(call, operand)
-        raise _Unknown
+        raise _UnknownFormError
 
     def _compare(self, op: str, left: Node, right: Node) -> Predicate:
         left, right = _without_cast(left), _without_cast(right)
         if isinstance(left, Constant) and isinstance(right, Constant):
-            raise _Unknown
+            raise _UnknownFormError
         if isinstance(left, Constant):
             return self._compare(MIRRORED[op], right, left)
         column, type = self._operand(left)
@@ -133,7 +133,7 @@ class _Translator:
 
     def _member(self, call: Function, operand: Node) -> Predicate:
         if call.options is None:
-            raise _Unknown
+            raise _UnknownFormError
         column, type = self._operand(operand)
         listed = call.options["value_set"].values
         return folding.member(column, type, [_value(scalar) for scalar in listed])
@@ -142,7 +142,7 @@ class _Translator:
         """if_else whose condition is never unknown, as `if_else(is_valid(x), is_in(x), null)`."""
         test = self.predicate(condition)
         if not _is_known(test):
-            raise _Unknown
+            raise _UnknownFormError
         yes, no = self.predicate(then), self.predicate(otherwise)
         if no == Const(None) and isinstance(yes, In) and test == negate(IsNull(yes.operand)):
             return yes
@@ -151,7 +151,7 @@ class _Translator:
     def _match(self, call: Function, operand: Node) -> Predicate:
         column, type = self._operand(operand)
         if call.options is None or call.options["ignore_case"].as_py() or not is_text(plain_type(type)):
-            raise _Unknown
+            raise _UnknownFormError
         pattern = call.options["pattern"].as_py()
         return folding.match_text(_TEXT_MATCHES[call.name], column, type, pattern)
 
@@ -159,7 +159,7 @@ class _Translator:
         column, type = self._operand(operand)
         if pa.types.is_floating(plain_type(type)):
             return IsNan(column)
-        return negate(folding.always(column))
+        return never(column)
 
     def _operand(self, node: Node) -> _Typed:
         node = _without_cast(node)
@@ -169,7 +169,7 @@ class _Translator:
             column, type = self._operand(node.arguments[0])
             if _widens(plain_type(type), plain_type(_cast_target(node))):
                 return column, type
-        raise _Unknown
+        raise _UnknownFormError
 
     def _resolve(self, path: tuple[str, ...]) -> _Typed:
         return columns.resolve(self._schema, path, self._table)
@@ -177,13 +177,11 @@ class _Translator:
     def _opaque(self, call: Function) -> Predicate:
         used = list(dict.fromkeys(_fields(call)))
         for path in used:
-            column, type = self._resolve(path)
-            if column.path != path:
-                raise UnsupportedFeature(f"Arrow's function {call.name} on {column} is not supported in a filter")
+            _, type = self._resolve(path)
             if _holds_float(type):
                 raise UnsupportedFeature(
-                    f"Arrow's function {call.name} on floating-point column {'.'.join(path)!r} is not supported "
-                    "in a filter: its order of NaN and zeros is not SQL's"
+                    f"Not supported in a filter on column {'.'.join(path)!r} ({type}), because Arrow's order "
+                    f"of floating-point numbers is not SQL's: {_shown(call)}"
                 )
         predicate = Opaque(self._decoded.serialize(call), tuple(used), _shown(call))
         self._check(predicate)
@@ -240,7 +238,7 @@ def _without_cast(node: Node) -> Node:
 
 def _cast_target(call: Function) -> pa.DataType:
     if call.options is None:
-        raise _Unknown
+        raise _UnknownFormError
     return call.options["to_type"].type
 
 
@@ -252,15 +250,15 @@ def _widens(source: pa.DataType, target: pa.DataType) -> bool:
         if pa.types.is_integer(target):
             signed = pa.types.is_signed_integer(source), pa.types.is_signed_integer(target)
             spare = target.bit_width - source.bit_width
-            return spare >= 0 if signed[0] == signed[1] else signed[1] and spare > 0
+            return bool(spare >= 0 if signed[0] == signed[1] else signed[1] and spare > 0)
         if pa.types.is_floating(target):
-            return source.bit_width < {16: 8, 32: 24, 64: 53}[target.bit_width]
-        return is_decimal(target) and target.precision - target.scale >= 20
+            return bool(source.bit_width < {16: 8, 32: 24, 64: 53}[target.bit_width])
+        return is_decimal(target) and bool(target.precision - target.scale >= 20)
     if pa.types.is_floating(source):
-        return pa.types.is_floating(target) and target.bit_width >= source.bit_width
+        return bool(pa.types.is_floating(target) and target.bit_width >= source.bit_width)
     if is_decimal(source) and is_decimal(target):
         digits = target.precision - target.scale - (source.precision - source.scale)
-        return digits >= 0 and target.scale >= source.scale
+        return bool(digits >= 0 and target.scale >= source.scale)
     return False
 
 

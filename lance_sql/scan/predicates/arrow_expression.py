@@ -66,14 +66,14 @@ class Decoded:
         sink = pa.BufferOutputStream()
         with pa.ipc.new_file(sink, batch.schema) as writer:
             writer.write_batch(batch)
-        return sink.getvalue().to_pybytes()
+        return bytes(sink.getvalue())
 
 
 def decode(expression: object) -> Decoded:
     """The tree of a `pyarrow.compute.Expression`.
 
-    raises: UnsupportedFeature for an expression that Arrow cannot serialize (a column given by its position) or
-    serializes in a form that this module does not know
+    raises: UnsupportedFeature for an expression that Arrow cannot serialize (a column given by its position),
+    or serializes in a form that this module does not know
     """
     try:
         payload = expression.__reduce__()[1][0]

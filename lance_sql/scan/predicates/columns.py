@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from typing import Final
+from typing import NoReturn
 
 import pyarrow as pa
 
-from lance_sql.errors import ColumnNotFound, InvalidArgument
+from lance_sql.errors import ColumnNotFound
 
 from .tree import ColumnRef, Path
-
-ROW_COLUMNS: Final = ("_rowid", "_rowaddr")
-VERSION_COLUMNS: Final = ("_row_created_at_version", "_row_last_updated_at_version")
 
 
 def resolve_dotted(schema: pa.Schema, names: Sequence[str], table: str) -> tuple[ColumnRef, pa.DataType]:
@@ -32,7 +29,7 @@ def resolve(schema: pa.Schema, names: Sequence[str], table: str) -> tuple[Column
     """
     name = _match(names[0], schema.names)
     if name is None:
-        raise _missing(schema, ".".join(names), table)
+        _raise_missing(schema, ".".join(names), table)
     path: Path = (name,)
     type = schema.field(schema.get_field_index(name)).type
     for part in names[1:]:
@@ -40,7 +37,8 @@ def resolve(schema: pa.Schema, names: Sequence[str], table: str) -> tuple[Column
         name = _match(part, fields)
         if name is None:
             raise ColumnNotFound(
-                f"No field {part!r} in column {'.'.join(path)!r} ({type}) of {table}." + _closest(part, fields)
+                f"No field {part!r} in column {'.'.join(path)!r} ({type}) of {table}."
+                + _closest(part, fields)
             )
         path = (*path, name)
         type = type.field(fields.index(name)).type
@@ -55,19 +53,17 @@ def _match(name: str, candidates: Sequence[str]) -> str | None:
     return similar[0] if len(similar) == 1 else None
 
 
-def _missing(schema: pa.Schema, name: str, table: str) -> InvalidArgument:
-    if name in VERSION_COLUMNS:
-        return InvalidArgument(
-            f"{table} was created without stable row ids, so row history is not recorded "
-            f"and there is no column {name!r}. Recreate it with stable row ids."
-        )
-    system = (*ROW_COLUMNS, *VERSION_COLUMNS)
-    user = [column for column in schema.names if column not in system]
-    hidden = [column for column in schema.names if column in system]
+def _raise_missing(schema: pa.Schema, name: str, table: str) -> NoReturn:
+    # What only an error needs: it is the planner's module, and a predicate alone does without it.
+    from lance_sql.scan import system_columns
+
+    system_columns.require([name], stable_row_ids=False, table=table)
+    user = [column for column in schema.names if column not in system_columns.NAMES]
+    hidden = [column for column in schema.names if column in system_columns.NAMES]
     message = f"No column {name!r} in {table}." + _closest(name, schema.names if name[:1] == "_" else user)
     if hidden:
         message += f" Hidden columns: {', '.join(hidden)}."
-    return ColumnNotFound(message)
+    raise ColumnNotFound(message)
 
 
 def _closest(name: str, candidates: Sequence[str]) -> str:

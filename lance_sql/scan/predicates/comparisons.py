@@ -160,9 +160,7 @@ def _exact_times(array: pa.Array) -> pa.Array:
         unit = "ms" if pa.types.is_date64(type) else type.unit
         number, factor = array.view(storage).cast(pa.int64()), UNIT_NANOSECONDS[unit]
     # 19 digits of int64 and 14 of a day's nanoseconds stay below 38.
-    product = pc.multiply(
-        number.cast(pa.decimal128(19, 0)), pa.scalar(Decimal(factor), pa.decimal128(14, 0))
-    )
+    product = pc.multiply(number.cast(pa.decimal128(19, 0)), pa.scalar(Decimal(factor), pa.decimal128(14, 0)))
     return product.cast(pa.decimal128(38, 0))
 
 

@@ -68,7 +68,7 @@ _BOOLEANS: Final = {"true": True, "t": True, "1": True, "false": False, "f": Fal
 
 
 def plain_type(type: pa.DataType) -> pa.DataType:
-    """The type that a column's values have in comparisons: dictionaries and extensions removed, halves widened."""
+    """The type that a column's values have in comparisons: no dictionary, extension, half or short width."""
     if isinstance(type, pa.BaseExtensionType):
         return plain_type(type.storage_type)
     if pa.types.is_dictionary(type) or pa.types.is_run_end_encoded(type):
@@ -85,9 +85,7 @@ def plain_type(type: pa.DataType) -> pa.DataType:
 
 
 def is_text(type: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type)
-    )
+    return bool(pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type))
 
 
 def is_bytes(type: pa.DataType) -> bool:
@@ -332,6 +330,4 @@ def parse_blob(value: str) -> bytes | None:
     r"""The bytes of a blob literal: ASCII text in which \xNN stands for any byte."""
     if not value.isascii() or re.search(r"\\(?!x[0-9a-fA-F]{2})", value):
         return None
-    return re.sub(
-        rb"\\x([0-9a-fA-F]{2})", lambda match: bytes([int(match[1], 16)]), value.encode("ascii")
-    )
+    return re.sub(rb"\\x([0-9a-fA-F]{2})", lambda match: bytes([int(match[1], 16)]), value.encode("ascii"))

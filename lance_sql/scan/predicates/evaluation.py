@@ -1,6 +1,6 @@
 """The answer of a predicate for each row of a batch.
 
-A leaf over one dictionary column is answered once per dictionary value and carried to the rows by their indices.
+A leaf over one dictionary column is answered once per dictionary value; the rows take it by their indices.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Comparisons with constants, folded so that every literal of the tree is a value of its column's type.
 
-`small = 3000000000` on an int8 column can hold for no value: it becomes "never" (false, but NULL for NULL), and
+`small = 300` on an int8 column can hold for no value: it becomes "never" (false, but NULL for NULL), and
 `qty > 1.5` on integers becomes `qty > 1`.
 """
 

@@ -15,8 +15,8 @@ from .tree import Predicate
 def from_sql(text: str, schema: pa.Schema, *, table: str = "the table") -> Predicate:
     """The predicate of a SQL condition.
 
-    Constants take the column's type exactly: nothing overflows or is rounded. A timestamp without a zone is read
-    as UTC beside a column with one.
+    Constants take the column's type exactly: nothing overflows or is rounded. A timestamp without a zone is
+    read as UTC beside a column with one.
 
     schema: the columns that the filter may use; table: how messages call the table
     raises: ColumnNotFound; InvalidArgument for text that is no condition, or types that cannot be compared;

@@ -30,7 +30,7 @@ class Conditions:
     def __init__(self, schema: pa.Schema, table: str) -> None:
         self._operands = Operands(schema, table)
 
-    def predicate(self, node: exp.Expression) -> Predicate:
+    def predicate(self, node: exp.Expr) -> Predicate:
         """raises: ColumnNotFound; InvalidArgument for wrong types; UnsupportedFeature by name"""
         if not self.is_condition(node):
             return self._truth(node)
@@ -38,10 +38,10 @@ class Conditions:
         check_arguments(node, allowed)
         return translate(self, node)
 
-    def operand(self, node: exp.Expression) -> Operand:
+    def operand(self, node: exp.Expr) -> Operand:
         return self._operands.operand(node)
 
-    def is_condition(self, node: exp.Expression) -> bool:
+    def is_condition(self, node: exp.Expr) -> bool:
         """Whether the node is a comparison or the like, rather than a value."""
         if isinstance(node, exp.Paren):
             return self.is_condition(node.this)
@@ -49,14 +49,14 @@ class Conditions:
             return node.name.lower() in _MATCH_FUNCTIONS
         return type(node) in _CONDITIONS
 
-    def column(self, node: exp.Expression) -> Typed:
+    def column(self, node: exp.Expr) -> Typed:
         """The operand, which must not be a constant."""
         operand = self.operand(node)
         if isinstance(operand, Known):
             raise refuse(node.parent or node)
         return operand
 
-    def compare(self, op: str, left: Operand, right: Operand, node: exp.Expression) -> Predicate:
+    def compare(self, op: str, left: Operand, right: Operand, node: exp.Expr) -> Predicate:
         match left, right:
             case Typed(), Known():
                 return folding.compare(op, left.term, left.type, right.value)
@@ -68,7 +68,7 @@ class Conditions:
                 return _compare_constants(op, left.value, right.value, node)
         raise AssertionError(op)
 
-    def _truth(self, node: exp.Expression) -> Predicate:
+    def _truth(self, node: exp.Expr) -> Predicate:
         """A value as a condition: a boolean column."""
         operand = self.operand(node)
         if isinstance(operand, Typed):
@@ -82,7 +82,7 @@ class Conditions:
         raise InvalidArgument(f"The filter is {constants.text(operand.value)}, which is not a condition")
 
 
-def _compare_constants(op: str, left: Constant, right: Constant, node: exp.Expression) -> Predicate:
+def _compare_constants(op: str, left: Constant, right: Constant, node: exp.Expr) -> Predicate:
     if left is None or right is None:
         return Const(None)
     numbers = (int, Decimal)
@@ -104,18 +104,20 @@ def _connect(build: Callable[[list[Predicate]], Predicate]) -> _Translate:
 
 
 def _comparison(op: str) -> _Translate:
-    def translate(conditions: Conditions, node: exp.Expression) -> Predicate:
+    def translate(conditions: Conditions, node: exp.Expr) -> Predicate:
         sides = node.this, node.expression
         for side, other in (sides, sides[::-1]):
             if conditions.is_condition(side):
                 return _compare_condition(conditions, op, side, other, node)
-        return conditions.compare(op, *map(conditions.operand, sides), node)
+        return conditions.compare(
+            op, conditions.operand(node.this), conditions.operand(node.expression), node
+        )
 
     return translate
 
 
 def _compare_condition(
-    conditions: Conditions, op: str, side: exp.Expression, other: exp.Expression, node: exp.Expression
+    conditions: Conditions, op: str, side: exp.Expr, other: exp.Expr, node: exp.Expr
 ) -> Predicate:
     """`(a > 1) = true`: a condition beside TRUE, FALSE or NULL."""
     other = other.unnest()
@@ -130,7 +132,7 @@ def _compare_condition(
 def _same(op: str) -> _Translate:
     """IS [NOT] DISTINCT FROM."""
 
-    def translate(conditions: Conditions, node: exp.Expression) -> Predicate:
+    def translate(conditions: Conditions, node: exp.Expr) -> Predicate:
         left, right = conditions.operand(node.this), conditions.operand(node.expression)
         if isinstance(left, Known):
             left, right = right, left
@@ -146,11 +148,11 @@ def _same(op: str) -> _Translate:
     return translate
 
 
-def _not(conditions: Conditions, node: exp.Expression) -> Predicate:
+def _not(conditions: Conditions, node: exp.Expr) -> Predicate:
     return negate(conditions.predicate(node.this))
 
 
-def _between(conditions: Conditions, node: exp.Expression) -> Predicate:
+def _between(conditions: Conditions, node: exp.Expr) -> Predicate:
     value = conditions.operand(node.this)
     low, high = _unified([conditions.operand(node.args["low"]), conditions.operand(node.args["high"])])
     return conjunction(
@@ -158,7 +160,7 @@ def _between(conditions: Conditions, node: exp.Expression) -> Predicate:
     )
 
 
-def _in(conditions: Conditions, node: exp.Expression) -> Predicate:
+def _in(conditions: Conditions, node: exp.Expr) -> Predicate:
     if not node.expressions:
         raise refuse(node)
     value = conditions.operand(node.this)
@@ -181,7 +183,7 @@ def _unified(operands: list[Operand]) -> list[Operand]:
     ]
 
 
-def _is(conditions: Conditions, node: exp.Expression) -> Predicate:
+def _is(conditions: Conditions, node: exp.Expr) -> Predicate:
     """IS NULL, IS TRUE, IS FALSE."""
     tested = node.expression
     if isinstance(tested, exp.Null):
@@ -197,14 +199,14 @@ def _is(conditions: Conditions, node: exp.Expression) -> Predicate:
 
 
 def _like(*, fold_case: bool) -> _Translate:
-    def translate(conditions: Conditions, node: exp.Expression) -> Predicate:
+    def translate(conditions: Conditions, node: exp.Expr) -> Predicate:
         matched = _match_like(conditions, node, None, fold_case=fold_case)
         return negate(matched) if node.args.get("negate") else matched
 
     return translate
 
 
-def _escape(conditions: Conditions, node: exp.Expression) -> Predicate:
+def _escape(conditions: Conditions, node: exp.Expr) -> Predicate:
     """LIKE ... ESCAPE 'c'."""
     pattern = node.this
     escape = conditions.operand(node.expression)
@@ -213,15 +215,11 @@ def _escape(conditions: Conditions, node: exp.Expression) -> Predicate:
     check_arguments(pattern, _PATTERN)
     if not isinstance(escape.value, str) or len(escape.value) > 1:
         raise refuse(node)
-    matched = _match_like(
-        conditions, pattern, escape.value or None, fold_case=isinstance(pattern, exp.ILike)
-    )
+    matched = _match_like(conditions, pattern, escape.value or None, fold_case=isinstance(pattern, exp.ILike))
     return negate(matched) if pattern.args.get("negate") else matched
 
 
-def _match_like(
-    conditions: Conditions, node: exp.Expression, escape: str | None, *, fold_case: bool
-) -> Predicate:
+def _match_like(conditions: Conditions, node: exp.Expr, escape: str | None, *, fold_case: bool) -> Predicate:
     operand, pattern = conditions.column(node.this), conditions.operand(node.expression)
     if not isinstance(pattern, Known) or not isinstance(pattern.value, (str, type(None))):
         raise refuse(node)
@@ -239,7 +237,7 @@ def _match_like(
     return folding.match_text(kind, operand.term, operand.type, plain)
 
 
-def _lowered(operand: Typed, node: exp.Expression) -> Typed:
+def _lowered(operand: Typed, node: exp.Expr) -> Typed:
     type = result_type("lower", [operand.type])
     if type is None:
         raise refuse(node)
@@ -247,14 +245,14 @@ def _lowered(operand: Typed, node: exp.Expression) -> Typed:
 
 
 def _text_match(kind: str) -> _Translate:
-    def translate(conditions: Conditions, node: exp.Expression) -> Predicate:
+    def translate(conditions: Conditions, node: exp.Expr) -> Predicate:
         return _match(conditions, node, kind, node.this, node.expression)
 
     return translate
 
 
 def _match(
-    conditions: Conditions, node: exp.Expression, kind: str, value: exp.Expression, pattern: exp.Expression
+    conditions: Conditions, node: exp.Expr, kind: str, value: exp.Expr, pattern: exp.Expr
 ) -> Predicate:
     operand, text = conditions.column(value), conditions.operand(pattern)
     if not isinstance(text, Known):
@@ -262,28 +260,28 @@ def _match(
     return folding.match_text(kind, operand.term, operand.type, text.value)
 
 
-def _is_nan(conditions: Conditions, node: exp.Expression) -> Predicate:
+def _is_nan(conditions: Conditions, node: exp.Expr) -> Predicate:
     operand = conditions.column(node.this)
     if not pa.types.is_floating(plain_type(operand.type)):
         raise refuse(node)
     return IsNan(operand.term)
 
 
-def _is_infinite(conditions: Conditions, node: exp.Expression) -> Predicate:
+def _is_infinite(conditions: Conditions, node: exp.Expr) -> Predicate:
     operand = conditions.column(node.this)
     if not pa.types.is_floating(plain_type(operand.type)):
         raise refuse(node)
     return folding.member(operand.term, operand.type, [float("inf"), float("-inf")])
 
 
-def _anonymous(conditions: Conditions, node: exp.Expression) -> Predicate:
+def _anonymous(conditions: Conditions, node: exp.Expr) -> Predicate:
     """Functions that the parser does not know by name."""
     if len(node.expressions) != 2:
         raise refuse(node)
     return _match(conditions, node, _MATCH_FUNCTIONS[node.name.lower()], *node.expressions)
 
 
-_Translate: TypeAlias = Callable[[Conditions, exp.Expression], Predicate]
+_Translate: TypeAlias = Callable[[Conditions, exp.Expr], Predicate]
 
 _ORDERS: Final = {
     "=": operator.eq,
@@ -297,7 +295,7 @@ _MATCH_FUNCTIONS: Final = {"prefix": "prefix", "suffix": "suffix", "ends_with": 
 _UNARY: Final = frozenset({"this"})
 _BINARY: Final = frozenset({"this", "expression"})
 _PATTERN: Final = frozenset({"this", "expression", "negate"})
-_CONDITIONS: Final[Mapping[type[exp.Expression], tuple[_Translate, frozenset[str]]]] = {
+_CONDITIONS: Final[Mapping[type[exp.Expr], tuple[_Translate, frozenset[str]]]] = {
     exp.And: (_connect(conjunction), _BINARY),
     exp.Or: (_connect(disjunction), _BINARY),
     exp.Not: (_not, _UNARY),

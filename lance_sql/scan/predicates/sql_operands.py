@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 from sqlglot import exp
@@ -35,7 +35,7 @@ class Typed:
 Operand: TypeAlias = Known | Typed
 
 
-def refuse(node: exp.Expression) -> UnsupportedFeature:
+def refuse(node: exp.Expr) -> UnsupportedFeature:
     """The error for SQL that filters do not have, by the user's own words."""
     text = node.sql(dialect="duckdb")
     if isinstance(node, exp.Func):
@@ -44,7 +44,7 @@ def refuse(node: exp.Expression) -> UnsupportedFeature:
     return UnsupportedFeature(f"Not supported in a filter: {text}")
 
 
-def check_arguments(node: exp.Expression, allowed: frozenset[str]) -> None:
+def check_arguments(node: exp.Expr, allowed: frozenset[str]) -> None:
     """Refuses a node with parts that its translation would ignore."""
     for name, value in node.args.items():
         if value not in (None, False, []) and name not in allowed:
@@ -61,7 +61,7 @@ class Operands:
         self._schema = schema
         self._table = table
 
-    def operand(self, node: exp.Expression) -> Operand:
+    def operand(self, node: exp.Expr) -> Operand:
         """raises: ColumnNotFound; InvalidArgument for wrong types; UnsupportedFeature by name"""
         entry = _OPERANDS.get(type(node))
         if entry is None:
@@ -74,10 +74,10 @@ class Operands:
         column, type = columns.resolve_dotted(self._schema, names, self._table)
         return Typed(column, type)
 
-    def call(self, function: str, node: exp.Expression, *operands: Operand) -> Operand:
+    def call(self, function: str, node: exp.Expr, *operands: Operand) -> Operand:
         """The function over operands of which at least one is a column.
 
-        A constant takes the first column's type, as far as it fits exactly; otherwise the plain type of its kind.
+        A constant takes the first column's type if it fits exactly; another integer is an int64.
         """
         typed = [operand for operand in operands if isinstance(operand, Typed)]
         if not typed:
@@ -115,16 +115,22 @@ def arrow_type(data_type: exp.DataType) -> pa.DataType | None:
     kind = data_type.this
     if kind == exp.DataType.Type.DECIMAL:
         parameters = [int(parameter.name) for parameter in data_type.expressions] or [18, 3]
-        precision, scale = (parameters + [0])[:2]
+        precision, scale = [*parameters, 0][:2]
         return pa.decimal128(precision, scale) if 0 < precision <= 38 and scale <= precision else None
     return None if data_type.expressions else _TYPES.get(kind)
 
 
-def _column(operands: Operands, node: exp.Expression) -> Operand:
-    return operands.column([part.name for part in node.parts])
+def _names(node: exp.Expr) -> list[str]:
+    """The identifiers of a column, outermost first."""
+    assert isinstance(node, exp.Column)
+    return [part.name for part in node.parts]
 
 
-def _dot(operands: Operands, node: exp.Expression) -> Operand:
+def _column(operands: Operands, node: exp.Expr) -> Operand:
+    return operands.column(_names(node))
+
+
+def _dot(operands: Operands, node: exp.Expr) -> Operand:
     names: list[str] = []
     while isinstance(node, exp.Dot):
         if not isinstance(node.expression, exp.Identifier):
@@ -133,19 +139,19 @@ def _dot(operands: Operands, node: exp.Expression) -> Operand:
         node = node.this
     if not isinstance(node, exp.Column):
         raise refuse(node)
-    return operands.column([*(part.name for part in node.parts), *reversed(names)])
+    return operands.column([*_names(node), *reversed(names)])
 
 
-def _bracket(operands: Operands, node: exp.Expression) -> Operand:
+def _bracket(operands: Operands, node: exp.Expr) -> Operand:
     """`s['field']` of a struct column."""
     parent = node.this
     key = node.expressions[0] if len(node.expressions) == 1 else None
     if not isinstance(key, exp.Literal) or not key.is_string or not isinstance(parent, exp.Column):
         raise refuse(node)
-    return operands.column([*(part.name for part in parent.parts), key.this])
+    return operands.column([*_names(parent), key.this])
 
 
-def _literal_node(_: Operands, node: exp.Expression) -> Operand:
+def _literal_node(_: Operands, node: exp.Expr) -> Operand:
     text = node.this
     if node.is_string:
         return Known(text)
@@ -154,7 +160,7 @@ def _literal_node(_: Operands, node: exp.Expression) -> Operand:
     return Known(Decimal(text) if "." in text else int(text))
 
 
-def _neg(operands: Operands, node: exp.Expression) -> Operand:
+def _neg(operands: Operands, node: exp.Expr) -> Operand:
     operand = operands.operand(node.this)
     if isinstance(operand, Typed):
         return operands.call("negate", node, operand)
@@ -170,7 +176,7 @@ def _neg(operands: Operands, node: exp.Expression) -> Operand:
     raise refuse(node)
 
 
-def _interval(_: Operands, node: exp.Expression) -> Operand:
+def _interval(_: Operands, node: exp.Expr) -> Operand:
     unit = _SPANS.get(node.text("unit").lower().rstrip("s"))
     count = constants.parse_decimal(node.name, 9)
     if unit is None or count is None:
@@ -179,7 +185,7 @@ def _interval(_: Operands, node: exp.Expression) -> Operand:
 
 
 def _arithmetic(function: str) -> _Translate:
-    def translate(operands: Operands, node: exp.Expression) -> Operand:
+    def translate(operands: Operands, node: exp.Expr) -> Operand:
         left, right = operands.operand(node.this), operands.operand(node.expression)
         if isinstance(left, Known) and isinstance(right, Known):
             folded = _fold(function, left.value, right.value)
@@ -227,33 +233,31 @@ def _function(name: str) -> _Translate:
     return lambda operands, node: operands.call(name, node, operands.operand(node.this))
 
 
-def _part(operands: Operands, node: exp.Expression) -> Operand:
+def _part(operands: Operands, node: exp.Expr) -> Operand:
     """extract(unit FROM x)."""
     return _calendar_part(operands, node, node.name, node.expression)
 
 
-def _calendar_part(
-    operands: Operands, node: exp.Expression, unit: str, argument: exp.Expression
-) -> Operand:
+def _calendar_part(operands: Operands, node: exp.Expr, unit: str, argument: exp.Expr) -> Operand:
     if unit.lower() not in _PARTS:
         raise refuse(node)
     return operands.call(unit.lower(), node, operands.operand(argument))
 
 
-def _truncate(operands: Operands, node: exp.Expression) -> Operand:
+def _truncate(operands: Operands, node: exp.Expr) -> Operand:
     unit = node.text("unit").lower()
     if unit not in _PARTS:
         raise refuse(node)
     return operands.call(f"trunc_{unit}", node, operands.operand(node.this))
 
 
-def _coalesce(operands: Operands, node: exp.Expression) -> Operand:
+def _coalesce(operands: Operands, node: exp.Expr) -> Operand:
     return operands.call(
         "coalesce", node, *(operands.operand(part) for part in (node.this, *node.expressions))
     )
 
 
-def _anonymous(operands: Operands, node: exp.Expression) -> Operand:
+def _anonymous(operands: Operands, node: exp.Expr) -> Operand:
     """Functions that the parser does not know by name."""
     name, arguments = node.name.lower(), node.expressions
     if name in ("strlen", "octet_length") and len(arguments) == 1:
@@ -265,7 +269,7 @@ def _anonymous(operands: Operands, node: exp.Expression) -> Operand:
     raise refuse(node)
 
 
-def _cast(operands: Operands, node: exp.Expression) -> Operand:
+def _cast(operands: Operands, node: exp.Expr) -> Operand:
     operand = operands.operand(node.this)
     target = arrow_type(node.args["to"])
     if target is None:
@@ -278,7 +282,7 @@ def _cast(operands: Operands, node: exp.Expression) -> Operand:
     return Typed(Call("cast", (operand.term,), target), target)
 
 
-def _cast_constant(value: Constant, target: pa.DataType, node: exp.Expression) -> Constant:
+def _cast_constant(value: Constant, target: pa.DataType, node: exp.Expr) -> Constant:
     if value is None:
         return None
     if is_text(target):
@@ -294,7 +298,7 @@ def _cast_constant(value: Constant, target: pa.DataType, node: exp.Expression) -
     return constants.from_stored(position.floor, target)
 
 
-_Translate: TypeAlias = Callable[[Operands, exp.Expression], Operand]
+_Translate: TypeAlias = Callable[[Operands, exp.Expr], Operand]
 
 _DIVISIONS: Final = ("divide", "modulo", "shift_right")
 _PARTS: Final = ("year", "quarter", "month", "day", "hour", "minute", "second")
@@ -307,7 +311,7 @@ _SPANS: Final = {
     "millisecond": 10**6,
     "microsecond": 10**3,
 }
-_TYPES: Final[Mapping[exp.DataType.Type, pa.DataType]] = {
+_TYPES: Final[Mapping[Any, pa.DataType]] = {
     exp.DataType.Type.BOOLEAN: pa.bool_(),
     exp.DataType.Type.TINYINT: pa.int8(),
     exp.DataType.Type.SMALLINT: pa.int16(),
@@ -334,7 +338,7 @@ _TYPES: Final[Mapping[exp.DataType.Type, pa.DataType]] = {
 }
 _UNARY: Final = frozenset({"this"})
 _BINARY: Final = frozenset({"this", "expression"})
-_OPERANDS: Final[Mapping[type[exp.Expression], tuple[_Translate, frozenset[str]]]] = {
+_OPERANDS: Final[Mapping[type[exp.Expr], tuple[_Translate, frozenset[str]]]] = {
     exp.Column: (_column, frozenset({"this", "table", "db", "catalog"})),
     exp.Dot: (_dot, _BINARY),
     exp.Bracket: (_bracket, frozenset({"this", "expressions"})),

@@ -1,7 +1,7 @@
 """Functions of columns inside filters: what each accepts, returns, and how Arrow computes it.
 
 The table is closed: only functions that Arrow computes exactly as SQL defines them. Integers are computed as
-int64 (uint64 keeps its type, or becomes a wide decimal where a result may be negative) with a check for overflow.
+int64 with a check for overflow; uint64 keeps its type, or becomes a wide decimal where it may turn negative.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ _EPOCH_DAY: Final = datetime.date(1970, 1, 1).toordinal()
 
 
 def parse_timestamp(text: str) -> int | None:
-    """Nanoseconds since 1970-01-01 UTC of `2024-01-31[ 10:30[:15[.123456789]][+02[:00]]]`; None for other text.
+    """Nanoseconds since 1970-01-01 UTC of `2024-01-31[ 10:30[:15[.123456789]][+02[:00]]]`, else None.
 
     Text without a zone is read as UTC.
     """

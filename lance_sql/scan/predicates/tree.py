@@ -6,11 +6,11 @@ itself and greater than every other number, -0.0 equals 0.0, text and bytes are 
     predicate   Const  Compare  In  IsNull  IsNan  TextMatch  IsUnknown  And  Or  Not  Opaque
     term        ColumnRef  Literal  Call
 
-A leaf over a ColumnRef and Literals can also be decided on statistics or on encoded values; a leaf with a Call,
-a Compare of two columns and an Opaque need the decoded rows.
+A leaf over a ColumnRef and Literals can also be decided on statistics or on encoded values; a leaf with a
+Call, a Compare of two columns and an Opaque need the decoded rows.
 
-A Literal holds a value of its column's own type exactly: the translators fold every comparison that no value of
-the type can meet (`int32 = 3000000000`) before a tree exists. How a value is held:
+A Literal holds a value of its column's own type exactly: the translators fold every comparison that no value
+of the type can meet (`int32 = 3000000000`) before a tree exists. How a value is held:
 
     bool          booleans
     int           integers; dates, times, timestamps and durations as stored, in the type's own unit
