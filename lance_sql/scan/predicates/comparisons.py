@@ -62,7 +62,7 @@ def _compare_float(op: str, array: pa.Array, value: float) -> pa.BooleanArray:
     nan = pc.is_nan
     if value == value:
         base = pc.call_function(_KERNELS[op], [array, scalar(value, array.type)])
-        return pc.or_kleene(base, nan(array)) if op in (">", ">=") else base
+        return pc.or_(base, nan(array)) if op in (">", ">=") else base
     match op:
         case "=" | ">=":
             return nan(array)
@@ -84,13 +84,13 @@ def compare_arrays(op: str, left: pa.Array, right: pa.Array) -> pa.BooleanArray:
     left_nan, right_nan = pc.is_nan(left), pc.is_nan(right)
     match op:
         case "=":
-            return pc.or_kleene(base, pc.and_kleene(left_nan, right_nan))
+            return pc.or_(base, pc.and_(left_nan, right_nan))
         case "<>":
-            return pc.and_kleene(base, pc.invert(pc.and_kleene(left_nan, right_nan)))
+            return pc.and_(base, pc.invert(pc.and_(left_nan, right_nan)))
         case "<":
-            return pc.or_kleene(base, pc.and_kleene(pc.invert(left_nan), right_nan))
+            return pc.or_(base, pc.and_(pc.invert(left_nan), right_nan))
         case _:
-            return pc.or_kleene(base, right_nan)
+            return pc.or_(base, right_nan)
 
 
 def is_member(array: pa.Array, items: tuple[Value, ...], has_null: bool) -> pa.BooleanArray:
