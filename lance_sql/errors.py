@@ -82,9 +82,7 @@ class at:  # noqa: N801 - reads as a statement, like contextlib.suppress
 
     __slots__ = ("column", "file", "page")
 
-    def __init__(
-        self, *, file: str | None = None, column: str | None = None, page: int | None = None
-    ) -> None:
+    def __init__(self, *, file: str | None = None, column: str | None = None, page: int | None = None) -> None:
         self.file = file
         self.column = column
         self.page = page

@@ -39,9 +39,7 @@ def to_text(array: pa.Array) -> pa.Array:
     """
     # Values are trees of any shape, so this is work per row.
     with at():
-        texts = pa.array(
-            [None if value is None else text_of(value) for value in array.to_pylist()], pa.string()
-        )
+        texts = pa.array([None if value is None else text_of(value) for value in array.to_pylist()], pa.string())
     if not isinstance(texts, pa.StringArray):
         raise UnsupportedFeature("more than 2 GiB of JSON text in one batch")
     return texts

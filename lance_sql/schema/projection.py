@@ -57,9 +57,7 @@ def resolve(
     return tuple(found)
 
 
-def child(
-    siblings: Sequence[Field], name: str, path: str, table: str | None = None, also: Sequence[str] = ()
-) -> Field:
+def child(siblings: Sequence[Field], name: str, path: str, table: str | None = None, also: Sequence[str] = ()) -> Field:
     """The one of the siblings that has this name.
 
     path: the whole path that the user gave

@@ -151,9 +151,7 @@ def leaf_type(logical_type: str) -> pa.DataType:
     raise UnsupportedFeature(f"the logical type {logical_type!r} is not known to this release")
 
 
-def _data_type(
-    field: Field, child: Callable[[Field], pa.Field], leaf: Callable[[Field], pa.DataType]
-) -> pa.DataType:
+def _data_type(field: Field, child: Callable[[Field], pa.Field], leaf: Callable[[Field], pa.DataType]) -> pa.DataType:
     """The type of a field, given what its children and its leaves become. Its depth is bounded already."""
     kind = field.logical_type
     if field.is_blob_v1 or field.is_blob_v2:
@@ -232,7 +230,5 @@ def _integer(text: str, least: int, most: int, logical_type: str) -> int:
         raise CorruptFile(f"malformed logical type {logical_type!r}: {text!r} is not a number")
     number = int(text)
     if not least <= number <= most:
-        raise CorruptFile(
-            f"malformed logical type {logical_type!r}: {number} is outside of {least} to {most}"
-        )
+        raise CorruptFile(f"malformed logical type {logical_type!r}: {number} is outside of {least} to {most}")
     return number

@@ -172,9 +172,7 @@ def _fragment(message: table_pb2.DataFragment, *, trust_rows: bool) -> Fragment:
     if message.id > _MAX_ID:
         raise CorruptFile(f"the fragment id {message.id} does not fit 32 bits")
     if message.overlays:
-        raise UnsupportedFeature(
-            f"fragment {message.id} has data overlay files, which this release does not know"
-        )
+        raise UnsupportedFeature(f"fragment {message.id} has data overlay files, which this release does not know")
     files = tuple([_data_file(file) for file in message.files])
     return Fragment(
         id=message.id,
@@ -199,9 +197,7 @@ def _data_file(message: table_pb2.DataFile) -> DataFile:
     num_columns = len(file.column_indices)
     if num_columns != len(file.fields) and (num_columns or not file.is_legacy):
         with at(file=file.path[:200]):
-            raise CorruptFile(
-                f"the manifest lists {len(file.fields)} fields but {num_columns} column indices"
-            )
+            raise CorruptFile(f"the manifest lists {len(file.fields)} fields but {num_columns} column indices")
     if any(column < -1 for column in file.column_indices):
         with at(file=file.path[:200]):
             raise CorruptFile(f"the manifest lists the column index {min(file.column_indices)}")

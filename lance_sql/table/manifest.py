@@ -99,8 +99,7 @@ def parse(message: table_pb2.Manifest) -> Manifest:
         max_fragment_id = message.max_fragment_id
     return Manifest(
         version=message.version,
-        timestamp=_EPOCH
-        + timedelta(seconds=message.timestamp.seconds, microseconds=message.timestamp.nanos // 1000),
+        timestamp=_EPOCH + timedelta(seconds=message.timestamp.seconds, microseconds=message.timestamp.nanos // 1000),
         schema=build(message.fields, message.schema_metadata),
         fragments=fragments,
         reader_flags=message.reader_feature_flags,

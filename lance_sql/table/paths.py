@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from lance_sql.errors import CorruptFile, at
-from lance_sql.store import check_path
+from lance_sql.errors import CorruptFile
 
 VERSIONS: Final = "_versions"
 TAGS: Final = "_refs/tags"
@@ -55,9 +54,7 @@ class BasePath:
         raises: CorruptFile
         """
         if "\0" in self.path or not (os.path.isabs(self.path) or _URI.match(self.path)):
-            raise CorruptFile(
-                f"base path {self.id} is neither an absolute path nor a URI: {self.path[:200]!r}"
-            )
+            raise CorruptFile(f"base path {self.id} is neither an absolute path nor a URI: {self.path[:200]!r}")
 
     def folder(self, kind: str) -> str:
         """`data` or `_deletions` in this place, as a prefix of paths."""
@@ -83,14 +80,3 @@ def parse_manifest_name(name: str) -> tuple[int, NamingScheme] | None:
     else:
         version, scheme = int(digits), NamingScheme.V1
     return (version, scheme) if 0 <= version < _DETACHED_BIT else None
-
-
-def check_relative(path: str, what: str) -> str:
-    """The path itself, if it stays below the folder that it is relative to.
-
-    what: the file that it is to name, for messages
-    raises: CorruptFile
-    """
-    with at(file=what):
-        check_path(path)
-    return path

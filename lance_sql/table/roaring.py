@@ -75,9 +75,7 @@ def values(data: bytes | pa.Buffer, max_values: int) -> npt.NDArray[np.uint32]:
     return np.concatenate(parts) if parts else np.empty(0, np.uint32)
 
 
-def _container(
-    view: memoryview, position: int, count: int, *, is_run: bool
-) -> tuple[npt.NDArray[np.uint32], int]:
+def _container(view: memoryview, position: int, count: int, *, is_run: bool) -> tuple[npt.NDArray[np.uint32], int]:
     """The low halves of a container's values, and its size in bytes."""
     if is_run:
         (num_runs,) = _array(view, position, 1, np.uint16).tolist()

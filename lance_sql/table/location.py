@@ -1,0 +1,170 @@
+"""From what a user asks for to the manifest of one version, with messages in the user's own words."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from typing import Any, NamedTuple
+
+from lance_sql.errors import CorruptFile, InvalidArgument, TableNotFound, VersionNotFound
+from lance_sql.store import Store, check_path, open_store
+from lance_sql.store.open import local_path
+from lance_sql.table import refs, versions
+from lance_sql.table.versions import VersionFile
+
+MAIN = "main"
+
+
+class Location(NamedTuple):
+    """Where one version of a table is.
+
+    main: the store of the table's root, which has the tags and branches
+    store: that of the branch; the same on main
+    branch: None on main
+    is_latest: the user named no version
+    """
+
+    main: Store
+    store: Store
+    branch: str | None
+    file: VersionFile
+    is_latest: bool
+
+
+def locate(
+    uri: str,
+    *,
+    version: int | None = None,
+    tag: str | None = None,
+    branch: str | None = None,
+    as_of: datetime | date | str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Location:
+    """The version that the arguments of `open_snapshot` name.
+
+    raises: TableNotFound, VersionNotFound, InvalidArgument, CorruptFile
+    """
+    _check_arguments(version, tag, branch, as_of)
+    main = open_store(uri, storage_options)
+    table = table_name(uri)
+    if tag is not None:
+        ref = refs.tags(main).get(tag)
+        if ref is None:
+            _check_table(main, uri)
+            raise VersionNotFound(_unknown("tag", tag, table, refs.tags(main)))
+        branch, version = ref.branch, ref.version
+    branch = None if branch == MAIN else branch
+    store = main if branch is None else branch_store(uri, branch, storage_options)
+    where = table if branch is None else f"{table}, branch {branch!r}"
+
+    if version is not None:
+        file = versions.find_version(store, version)
+        if file is not None:
+            return Location(main, store, branch, file, is_latest=False)
+    files = versions.list_versions(store)
+    if not files:
+        _check_table(main, uri)
+        raise VersionNotFound(_unknown("branch", str(branch), table, refs.branches(main)))
+    if version is not None:
+        available = versions.describe(files, whole_history=branch is None)
+        named = f" (tag {tag!r})" if tag is not None else ""
+        raise VersionNotFound(f"Version {version}{named} does not exist in {where}: {available}.")
+    if as_of is not None:
+        return Location(main, store, branch, _as_of(store, as_of, where), is_latest=False)
+    return Location(main, store, branch, files[-1], is_latest=True)
+
+
+def table_name(uri: str) -> str:
+    """The last part of a path or URI: how messages call the table."""
+    return uri.replace("\\", "/").rstrip("/").rpartition("/")[2] or uri
+
+
+def branch_store(uri: str, branch: str, storage_options: Mapping[str, Any] | None) -> Store:
+    """The store of a branch, which is a table root of its own.
+
+    raises: InvalidArgument for a name that no branch can have
+    """
+    try:
+        check_path(branch)
+    except CorruptFile as error:
+        raise InvalidArgument(f"{branch[:100]!r} is no name of a branch") from error
+    return open_store(f"{uri.rstrip('/')}/tree/{branch}", storage_options)
+
+
+def _check_arguments(
+    version: int | None, tag: str | None, branch: str | None, as_of: datetime | date | str | None
+) -> None:
+    given = [name for name, value in (("version", version), ("tag", tag), ("as_of", as_of)) if value is not None]
+    if len(given) > 1:
+        raise InvalidArgument(f"Give one of version, tag and as_of, not {' and '.join(given)}")
+    if tag is not None and branch is not None:
+        raise InvalidArgument("A tag names its branch: give tag or branch, not both")
+    if version is not None and (not isinstance(version, int) or isinstance(version, bool)):
+        raise InvalidArgument(f"version={version!r} is no whole number; a tag is given as tag={version!r}")
+
+
+def _as_of(store: Store, when: datetime | date | str, where: str) -> VersionFile:
+    instant = versions.instant(when)
+    found = versions.as_of(store, instant, where)
+    if isinstance(found, VersionFile):
+        return found
+    first = versions.list_versions(store)[0].version
+    time = f", at {found.isoformat()}" if found is not None else ""
+    raise VersionNotFound(f"{where} did not exist at {instant.isoformat()}: version {first} was committed later{time}.")
+
+
+def _unknown(kind: str, name: str, table: str, known: Iterable[str]) -> str:
+    names = list(known)
+    message = f"No {kind} {name!r} in {table}."
+    if closest := difflib.get_close_matches(name, names, n=1):
+        return f"{message} Did you mean {closest[0]!r}?"
+    plural = {"tag": "Tags", "branch": "Branches"}[kind]
+    if names:
+        return f"{message} {plural}: {', '.join(names[:10])}{', ...' if len(names) > 10 else ''}."
+    return f"{message} It has no {plural.lower()}."
+
+
+def _check_table(main: Store, uri: str) -> None:
+    """Makes sure that there is a table.
+
+    raises: TableNotFound with the name of a table near by
+    """
+    if versions.list_versions(main):
+        return
+    path = local_path(uri)
+    if path is not None and not os.path.exists(path):
+        reason = "no such folder"
+    elif path is not None and not os.path.isdir(path):
+        reason = "it is a file"
+    elif "_versions" in main.folders(""):
+        reason = "no manifest in _versions"
+    else:
+        reason = "no _versions directory"
+    message = f"No Lance table at {uri!r} ({reason})."
+    neighbour = _neighbour(uri, path) if path is not None else None
+    if neighbour is not None:
+        message += f" Did you mean {neighbour!r}?"
+    raise TableNotFound(message)
+
+
+def _neighbour(uri: str, path: str) -> str | None:
+    """The table in the same folder whose name is closest, spelled as the user would."""
+    folder, name = os.path.split(os.path.abspath(path))
+    try:
+        entries = [
+            entry.name
+            for entry in os.scandir(folder)
+            if entry.name != name and os.path.isdir(os.path.join(entry.path, "_versions"))
+        ]
+    except OSError:
+        return None
+    matches = difflib.get_close_matches(name, entries, n=1)
+    if not matches:
+        # "events" for "events.lance" is less alike than difflib asks for when the name is short.
+        matches = [entry for entry in entries if entry == name + ".lance"]
+    if not matches:
+        return None
+    stem = uri.rstrip("/")
+    return stem[: len(stem) - len(table_name(uri))] + matches[0]

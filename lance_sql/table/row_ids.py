@@ -1,0 +1,110 @@
+"""Row ids: one per physical row of a fragment, deleted rows included.
+
+A sequence stays in its segments: the one range of a fragment that was never touched costs nothing, however
+many rows it has.
+
+Source: row-lineage.md 2, message RowIdSequence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lance_sql.errors import CorruptFile, at
+from lance_sql.proto import row_ids_pb2
+from lance_sql.table import segments
+from lance_sql.table.segments import I64, U64, Range, Segment
+
+
+@dataclass(frozen=True, slots=True)
+class RowIds:
+    """The row ids of a fragment: the values of the segments, one after the other."""
+
+    segments: tuple[Segment, ...]
+
+    @property
+    def num_rows(self) -> int:
+        """Physical rows."""
+        return sum(segment.num_values for segment in self.segments)
+
+    def bounds(self) -> tuple[int, int] | None:
+        """No id is below the first or above the second number; None when there are no rows."""
+        bounds = [segment.bounds() for segment in self.segments if segment.num_values]
+        if not bounds:
+            return None
+        return min(least for least, _ in bounds), max(greatest for _, greatest in bounds)
+
+    def expand(self, start: int = 0, end: int | None = None) -> U64:
+        """The ids of the physical rows [start, end).
+
+        As many are allocated as were asked for: check the row count against the data files first.
+        """
+        end = self.num_rows if end is None else end
+        parts = []
+        before = 0
+        for segment in self.segments:
+            num_values = segment.num_values
+            first, last = max(start - before, 0), min(end - before, num_values)
+            if first < last:
+                whole = first == 0 and last == num_values
+                parts.append((segment if whole else segment.slice(first, last)).expand())
+            before += num_values
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate(parts) if parts else np.empty(0, np.uint64)
+
+    def take(self, offsets: npt.NDArray[np.integer]) -> U64:
+        """The ids of the rows at these physical offsets, which must be below `num_rows`."""
+        if len(self.segments) == 1 and isinstance(self.segments[0], Range):
+            return np.uint64(self.segments[0].start) + offsets.astype(np.uint64)
+        ids: U64 = self.expand()[offsets]
+        return ids
+
+    def positions(self, ids: U64) -> tuple[I64, I64]:
+        """Where these ids are in the fragment.
+
+        ids: in any order
+        returns: (index_in_ids, offsets), parallel: ids[index_in_ids[i]] is the id of physical row offsets[i].
+            In no particular order; an id that is not here does not occur, one that two rows have occurs twice.
+        """
+        found, offsets = [], []
+        before = 0
+        for segment in self.segments:
+            indices, numbers = segment.positions(ids)
+            found.append(indices)
+            offsets.append(numbers + before)
+            before += segment.num_values
+        if not found:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        return np.concatenate(found), np.concatenate(offsets)
+
+
+def parse(data: bytes, num_rows: int) -> RowIds:
+    """The row ids in a serialized sequence. Nothing is expanded.
+
+    num_rows: physical rows of the fragment
+    raises: CorruptFile for bytes that are no sequence, and for a sequence of another length
+    """
+    with at():
+        message = row_ids_pb2.RowIdSequence.FromString(data)
+        ids = RowIds(tuple([segments.parse(segment) for segment in message.segments]))
+        if ids.num_rows != num_rows:
+            raise CorruptFile(f"the row id sequence has {ids.num_rows} ids for a fragment of {num_rows} rows")
+        return ids
+
+
+def from_values(ids: U64) -> RowIds:
+    """The row ids in a hidden column."""
+    return RowIds((segments.of_values(ids),))
+
+
+def addresses(fragment_id: int, num_rows: int) -> RowIds:
+    """The row addresses of a fragment, which are the row ids of tables without stable ones.
+
+    An address has the fragment id in its high half and the physical offset in its low half.
+    """
+    start = fragment_id << 32
+    return RowIds((Range(start, start + num_rows),))

@@ -1,0 +1,100 @@
+"""Row versions: which table version inserted each row, and which one changed it last.
+
+Stored as runs over the physical rows of a fragment, deleted rows included:
+
+    run   span {range 0..2}   version 1          rows 0, 1     1
+          span {range 2..3}   version 4    ->    row  2        4
+
+Only the number of values in a span counts. The values themselves may overlap or leave gaps, since compaction
+cuts spans out of older fragments.
+
+Source: row-lineage.md 3, message RowDatasetVersionSequence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lance_sql.errors import CorruptFile, at
+from lance_sql.proto import row_ids_pb2
+from lance_sql.table import segments
+from lance_sql.table.segments import I64, U64
+
+# What rows have that were written before versions were recorded.
+DEFAULT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowVersions:
+    """Runs of equal versions.
+
+    versions: uint64[k], the version of each run
+    lengths: int64[k], its number of rows, all positive; they add up to the physical rows
+    """
+
+    versions: U64
+    lengths: I64
+
+    @property
+    def num_rows(self) -> int:
+        """Physical rows."""
+        return int(self.lengths.sum())
+
+    def bounds(self) -> tuple[int, int] | None:
+        """Least and greatest version; None when there are no rows."""
+        if not len(self.versions):
+            return None
+        return int(self.versions.min()), int(self.versions.max())
+
+    def expand(self, start: int = 0, end: int | None = None) -> U64:
+        """The versions of the physical rows [start, end)."""
+        end = self.num_rows if end is None else end
+        run_ends = np.cumsum(self.lengths)
+        run_starts = run_ends - self.lengths
+        inside = np.minimum(run_ends, end) - np.maximum(run_starts, start)
+        return np.repeat(self.versions, np.maximum(inside, 0))
+
+    def take(self, offsets: npt.NDArray[np.integer]) -> U64:
+        """The versions of the rows at these physical offsets, which must be below `num_rows`."""
+        runs = np.searchsorted(np.cumsum(self.lengths), offsets, side="right")
+        return self.versions[runs]
+
+
+def parse(data: bytes, num_rows: int) -> RowVersions:
+    """The versions in a serialized sequence.
+
+    Writers have stored sequences that do not fit the fragment: the last run of a short one goes on to the
+    end, and what goes beyond the end is cut.
+
+    num_rows: physical rows of the fragment
+    raises: CorruptFile for bytes that are no sequence, and for one without any run for a fragment with rows
+    """
+    versions, lengths = [], []
+    missing = num_rows
+    with at():
+        for run in row_ids_pb2.RowDatasetVersionSequence.FromString(data).runs:
+            length = min(segments.parse(run.span).num_values, missing)
+            if length:
+                versions.append(run.version)
+                lengths.append(length)
+                missing -= length
+    if missing and not versions:
+        raise CorruptFile(f"the row version sequence is empty, but the fragment has {num_rows} rows")
+    if missing:
+        lengths[-1] += missing
+    return RowVersions(np.array(versions, np.uint64), np.array(lengths, np.int64))
+
+
+def from_values(versions: U64) -> RowVersions:
+    """The versions in a hidden column, one per physical row."""
+    starts = np.flatnonzero(np.diff(versions, prepend=versions[:1] + np.uint64(1)))
+    return RowVersions(versions[starts], np.diff(starts, append=len(versions)))
+
+
+def constant(num_rows: int, version: int = DEFAULT_VERSION) -> RowVersions:
+    """One version for all rows."""
+    num_runs = 1 if num_rows else 0
+    return RowVersions(np.full(num_runs, version, np.uint64), np.full(num_runs, num_rows, np.int64))

@@ -1,0 +1,219 @@
+"""Segments: a compact list of unsigned 64-bit values.
+
+    Range            start, start + 1, ... end - 1
+    RangeWithHoles   the range without some ascending values
+    RangeWithBitmap  value start + i if bit i is set, least significant bit of the first byte first
+    Values           any values in any order; sorted ones are found faster
+
+How many values there are is known, and checked by the caller, before any of them is expanded.
+
+Source: row-lineage.md 2.1 and 2.2, messages U64Segment and EncodedU64Array.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from lance_sql.errors import CorruptFile
+
+if TYPE_CHECKING:
+    from lance_sql.proto import row_ids_pb2
+
+U64 = npt.NDArray[np.uint64]
+I64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The values [start, end)."""
+
+    start: int
+    end: int
+
+    @property
+    def num_values(self) -> int:
+        return self.end - self.start
+
+    def bounds(self) -> tuple[int, int]:
+        """Least and greatest value; only for a segment that has values."""
+        return self.start, self.end - 1
+
+    def expand(self) -> U64:
+        """All values in order."""
+        return np.uint64(self.start) + np.arange(self.num_values, dtype=np.uint64)
+
+    def slice(self, start: int, end: int) -> Range:
+        """Values number start up to end."""
+        return Range(self.start + start, self.start + end)
+
+    def positions(self, wanted: U64) -> tuple[I64, I64]:
+        """Which of the wanted values are here, as indices into `wanted`, and at which number each one is."""
+        found = np.flatnonzero(self._covers(wanted))
+        return found, (wanted[found] - np.uint64(self.start)).astype(np.int64)
+
+    def _covers(self, wanted: U64) -> npt.NDArray[np.bool_]:
+        if self.end == self.start:
+            return np.zeros(len(wanted), np.bool_)
+        return (wanted >= np.uint64(self.start)) & (wanted <= np.uint64(self.end - 1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Values:
+    """Given values, in their order.
+
+    is_sorted: strictly ascending
+    """
+
+    values: U64
+    is_sorted: bool
+
+    @property
+    def num_values(self) -> int:
+        return len(self.values)
+
+    def bounds(self) -> tuple[int, int]:
+        return int(self.values.min()), int(self.values.max())
+
+    def expand(self) -> U64:
+        return self.values
+
+    def slice(self, start: int, end: int) -> Values:
+        return Values(self.values[start:end], self.is_sorted)
+
+    def positions(self, wanted: U64) -> tuple[I64, I64]:
+        order = None if self.is_sorted else np.argsort(self.values, kind="stable")
+        ascending = self.values if order is None else self.values[order]
+        first = np.searchsorted(ascending, wanted, "left")
+        counts = np.searchsorted(ascending, wanted, "right") - first
+        found = np.repeat(np.arange(len(wanted)), counts)
+        # A value that occurs twice is found twice, at neighbouring places of the sorted order.
+        repeat = np.arange(len(found)) - np.repeat(np.cumsum(counts) - counts, counts)
+        places = np.repeat(first, counts) + repeat
+        return found.astype(np.int64), (places if order is None else order[places]).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RangeWithHoles:
+    """The values [start, end) without `holes`, which ascend and lie inside."""
+
+    start: int
+    end: int
+    holes: U64
+
+    @property
+    def num_values(self) -> int:
+        return self.end - self.start - len(self.holes)
+
+    def bounds(self) -> tuple[int, int]:
+        """Bounds, not always the tightest: either end may be a hole."""
+        return self.start, self.end - 1
+
+    def expand(self) -> U64:
+        return np.delete(Range(self.start, self.end).expand(), (self.holes - np.uint64(self.start)).astype(np.intp))
+
+    def slice(self, start: int, end: int) -> Values:
+        return Values(self.expand()[start:end], is_sorted=True)
+
+    def positions(self, wanted: U64) -> tuple[I64, I64]:
+        found, numbers = Range(self.start, self.end).positions(wanted)
+        holes_before = np.searchsorted(self.holes, wanted[found], "left")
+        holes_up_to = np.searchsorted(self.holes, wanted[found], "right")
+        kept = holes_before == holes_up_to
+        return found[kept], (numbers - holes_before)[kept]
+
+
+@dataclass(frozen=True, slots=True)
+class RangeWithBitmap:
+    """Those values of [start, end) whose bit is set.
+
+    bitmap: ceil((end - start) / 8) bytes, spare bits zero
+    """
+
+    start: int
+    end: int
+    bitmap: bytes
+
+    @property
+    def num_values(self) -> int:
+        return int.from_bytes(self.bitmap, "little").bit_count()
+
+    def bounds(self) -> tuple[int, int]:
+        """Bounds, not always the tightest: the bits at the ends may be zero."""
+        return self.start, self.end - 1
+
+    def expand(self) -> U64:
+        bits = np.unpackbits(np.frombuffer(self.bitmap, np.uint8), bitorder="little")
+        return np.uint64(self.start) + np.flatnonzero(bits).astype(np.uint64)
+
+    def slice(self, start: int, end: int) -> Values:
+        return Values(self.expand()[start:end], is_sorted=True)
+
+    def positions(self, wanted: U64) -> tuple[I64, I64]:
+        return Values(self.expand(), is_sorted=True).positions(wanted)
+
+
+Segment = Range | RangeWithHoles | RangeWithBitmap | Values
+
+
+def of_values(values: U64) -> Values:
+    """The segment of these values, which become read-only."""
+    values.flags.writeable = False
+    return Values(values, is_sorted=_ascends(values))
+
+
+def parse(message: row_ids_pb2.U64Segment) -> Segment:
+    """The segment in a message.
+
+    raises: CorruptFile for a segment of no kind, a range that ends before it starts, holes outside of their
+        range or out of order, a bitmap of another size than its range, an array whose bytes are no whole
+        values or whose values do not fit 64 bits
+    """
+    form = message.WhichOneof("segment")
+    if form is None:
+        raise CorruptFile("a row id segment is of no kind that this release knows")
+    value = getattr(message, form)
+    if form in ("array", "sorted_array"):
+        # The claimed order is not relied on: a search in unsorted values would miss some.
+        return of_values(_array(value))
+    start, end = value.start, value.end
+    if end < start:
+        raise CorruptFile(f"a row id range ends at {end}, before its start {start}")
+    if form == "range":
+        return Range(start, end)
+    if form == "range_with_holes":
+        holes = _array(value.holes)
+        if len(holes) and (int(holes.min()) < start or int(holes.max()) >= end or not _ascends(holes)):
+            raise CorruptFile(f"the holes of the row id range {start} to {end} lie outside of it or do not ascend")
+        return RangeWithHoles(start, end, holes)
+    bitmap = value.bitmap
+    if len(bitmap) != (end - start + 7) // 8:
+        raise CorruptFile(f"a bitmap of {len(bitmap)} bytes for {end - start} row ids")
+    spare = -(end - start) % 8
+    if spare and bitmap[-1] >> (8 - spare):
+        raise CorruptFile(f"a bitmap for {end - start} row ids has bits behind them")
+    return RangeWithBitmap(start, end, bitmap)
+
+
+def _array(message: row_ids_pb2.EncodedU64Array) -> U64:
+    form = message.WhichOneof("array")
+    if form is None:
+        return np.empty(0, np.uint64)
+    encoded = getattr(message, form)
+    data = encoded.values if form == "u64_array" else encoded.offsets
+    width = {"u16_array": 2, "u32_array": 4, "u64_array": 8}[form]
+    if len(data) % width:
+        raise CorruptFile(f"{len(data)} bytes of row ids are no whole number of {width}-byte values")
+    values = np.frombuffer(data, f"<u{width}").astype(np.uint64)
+    if form != "u64_array" and len(values):
+        if encoded.base + int(values.max()) >= 2**64:
+            raise CorruptFile(f"row ids from the base {encoded.base} do not fit 64 bits")
+        values += np.uint64(encoded.base)
+    return values
+
+
+def _ascends(values: U64) -> bool:
+    return bool(np.all(values[1:] > values[:-1]))

@@ -1,0 +1,138 @@
+"""The versions of a table: which ones there are, and which one a user means.
+
+Source: table.md 2.1 and 2.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import NamedTuple
+
+from lance_sql.errors import CorruptFile, InvalidArgument, at
+from lance_sql.store import Store
+from lance_sql.table import manifest
+from lance_sql.table.paths import VERSIONS, NamingScheme, manifest_path, parse_manifest_name
+
+_DETACHED_BIT = 2**63
+_MAX_VERSION = 2**64 - 1
+
+
+class VersionFile(NamedTuple):
+    """A version and its manifest file; `size` is None when the listing does not tell it."""
+
+    version: int
+    path: str
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionInfo:
+    """What a list of versions shows of each.
+
+    timestamp: commit time, UTC
+    data_format: version of its data files, such as "2.2"
+    writer_version: release of the library that wrote it, or None
+    """
+
+    version: int
+    timestamp: datetime
+    num_fragments: int
+    data_format: str
+    writer_version: str | None
+
+
+def list_versions(store: Store) -> list[VersionFile]:
+    """The versions of the history, ascending; detached ones do not belong to it.
+
+    raises: CorruptFile for a mixture of both naming schemes, where one version may have two manifests
+    """
+    found = []
+    schemes = set()
+    for info in store.files(VERSIONS):
+        parsed = parse_manifest_name(info.path.rpartition("/")[2])
+        if parsed is not None:
+            version, scheme = parsed
+            schemes.add(scheme)
+            found.append(VersionFile(version, info.path, info.size))
+    if len(schemes) > 1:
+        with at(file=VERSIONS):
+            raise CorruptFile("there are manifests under both naming schemes")
+    return sorted(found)
+
+
+def find_version(store: Store, version: int) -> VersionFile | None:
+    """The manifest of one version, detached ones included; None when it does not exist. Nothing is listed."""
+    if not 0 <= version <= _MAX_VERSION:
+        return None
+    schemes = [NamingScheme.V2, NamingScheme.V1]
+    for scheme in schemes[: 1 if version & _DETACHED_BIT else 2]:
+        path = manifest_path(version, scheme)
+        try:
+            size, _ = store.tail(path, 0)
+        except (FileNotFoundError, IsADirectoryError):
+            continue
+        return VersionFile(version, path, size)
+    return None
+
+
+def as_of(store: Store, instant: datetime, table: str) -> VersionFile | datetime | None:
+    """The newest version that was not committed later than an instant.
+
+    returns: the commit time of the first version when that is later, None when there are no versions
+    raises: CorruptFile, UnsupportedFeature when a version on the way cannot be read
+    """
+    first: datetime | None = None
+    for file in reversed(list_versions(store)):
+        first = manifest.read(store, file.path, table, size=file.size).timestamp
+        if first <= instant:
+            return file
+    return first
+
+
+def instant(when: datetime | date | str) -> datetime:
+    """The moment that a user means, in UTC. A time without a zone is read as UTC, a date as its first moment.
+
+    raises: InvalidArgument for text that is no ISO 8601 time
+    """
+    if isinstance(when, str):
+        try:
+            when = datetime.fromisoformat(when.strip())
+        except ValueError as error:
+            raise InvalidArgument(f"as_of={when!r} is no time such as '2026-11-21T02:18:51Z'") from error
+    if not isinstance(when, datetime):
+        when = datetime(when.year, when.month, when.day)
+    return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+
+
+def describe(files: Sequence[VersionFile], *, whole_history: bool) -> str:
+    """Which versions there are, in words: "versions 3 to 42 are available (1-2 were cleaned up)".
+
+    whole_history: the history begins with version 1; that of a branch does not
+    """
+    runs: list[list[int]] = []
+    for file in files:
+        if runs and runs[-1][1] + 1 == file.version:
+            runs[-1][1] = file.version
+        else:
+            runs.append([file.version, file.version])
+    first, last = files[0].version, files[-1].version
+    if first == last:
+        text = f"only version {first} is available"
+    elif len(runs) == 1:
+        text = f"versions {first} to {last} are available"
+    else:
+        shown = [_run(*run) for run in runs]
+        if len(shown) > 6:
+            shown = [*shown[:3], "...", *shown[-2:]]
+        text = f"versions {', '.join(shown)} are available"
+    if whole_history and first == 2:
+        text += " (1 was cleaned up)"
+    elif whole_history and first > 2:
+        text += f" (1-{first - 1} were cleaned up)"
+    return text
+
+
+def _run(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}-{last}"
