@@ -142,18 +142,6 @@ class Snapshot:
         base.check()
         return self._bases.get(base_id, lambda: open_store(base.path, self._storage_options))
 
-    def base_store(self, base_id: int) -> Store:
-        """The store below a base path of the table.
-
-        raises: CorruptFile for an id without a base path
-        """
-        base = self.manifest.base_paths.get(base_id)
-        if base is None:
-            raise CorruptFile(f"the manifest has no base path {base_id}, in which the file is said to be")
-        base.check()
-        place = base.path
-        return self._bases.get(base_id, lambda: open_store(place, self._storage_options))
-
     def deletions(self, fragment: Fragment, num_rows: int | None = None) -> npt.NDArray[np.uint32]:
         """The offsets of the deleted rows, ascending, each once; read-only.
 
