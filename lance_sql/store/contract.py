@@ -37,6 +37,10 @@ class Store(Protocol):
     def uri(self) -> str:
         """The root as the user spelled it."""
 
+    @property
+    def gap(self) -> int:
+        """Bytes between two ranges that are better read over than asked for separately."""
+
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         """The bytes of each range, in the order asked for; each buffer has exactly the length of its range.
 

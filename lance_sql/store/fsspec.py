@@ -10,7 +10,7 @@ import pyarrow as pa
 from lance_sql.errors import CorruptFile, InvalidArgument, at
 from lance_sql.store.contract import ByteRange, ObjectInfo, check_path, check_range
 from lance_sql.store.options import to_fsspec
-from lance_sql.store.ranges import merge
+from lance_sql.store.ranges import DEFAULT_GAP, merge
 
 
 class FsspecStore:
@@ -34,6 +34,10 @@ class FsspecStore:
 
     def __reduce__(self) -> tuple[type[FsspecStore], tuple[str, dict[str, Any]]]:
         return FsspecStore, (self.uri, self._options)
+
+    @property
+    def gap(self) -> int:
+        return DEFAULT_GAP
 
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         full = self._full(path)

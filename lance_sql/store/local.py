@@ -20,6 +20,13 @@ import pyarrow as pa
 from lance_sql.errors import CorruptFile, at
 from lance_sql.store.contract import ByteRange, ObjectInfo, check_path, check_range
 
+# Reading over a gap of a mapping costs nothing, for nothing is read until it is touched.
+GAP: Final = 2**62
+
+# Pages of a mapping that have been touched count as memory of the process until they are given back. They stay in the
+# system's cache: touching one again is cheap.
+MAX_TOUCHED_BYTES: Final = 32 * 1024 * 1024
+
 # A mapping holds a file descriptor, and 1,024 of them is a usual limit.
 MAX_MAPPINGS: Final = 128
 
@@ -40,17 +47,23 @@ class LocalStore:
         self.uri = os.fspath(root) if uri is None else uri
         self._root = os.path.abspath(root)
         self._inside: set[str] = set()
-        self._mappings: OrderedDict[str, pa.Buffer] = OrderedDict()
+        self._mappings: OrderedDict[str, tuple[pa.Buffer, mmap.mmap | None]] = OrderedDict()
+        self._touched = 0
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[type[LocalStore], tuple[str, str]]:
         return LocalStore, (self._root, self.uri)
+
+    @property
+    def gap(self) -> int:
+        return GAP
 
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         content = self._mapping(path)
         with at(file=path):
             for wanted in ranges:
                 check_range(wanted, content.size)
+        self._give_back(sum(end - start for start, end in ranges))
         return [content.slice(start, end - start) for start, end in ranges]
 
     def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
@@ -88,18 +101,30 @@ class LocalStore:
             content = self._mappings.get(path)
             if content is not None:
                 self._mappings.move_to_end(path)
-                return content
+                return content[0]
         descriptor, size = self._open(path)
         try:
             # An empty file cannot be mapped.
-            content = pa.py_buffer(mmap.mmap(descriptor, size, access=mmap.ACCESS_READ) if size else b"")
+            mapping = mmap.mmap(descriptor, size, access=mmap.ACCESS_READ) if size else None
         finally:
             os.close(descriptor)
+        whole = pa.py_buffer(mapping if mapping is not None else b"")
         with self._lock:
-            self._mappings[path] = content
+            self._mappings[path] = whole, mapping
             if len(self._mappings) > MAX_MAPPINGS:
                 self._mappings.popitem(last=False)
-        return content
+        return whole
+
+    def _give_back(self, num_bytes: int) -> None:
+        """Counts bytes that are about to be touched, and bounds the memory that touched ones take."""
+        with self._lock:
+            self._touched += num_bytes
+            if self._touched <= MAX_TOUCHED_BYTES or not hasattr(mmap, "MADV_DONTNEED"):
+                return
+            self._touched = num_bytes
+            mappings = [mapping for _, mapping in self._mappings.values() if mapping is not None]
+        for mapping in mappings:
+            mapping.madvise(mmap.MADV_DONTNEED)
 
     def _open(self, path: str) -> tuple[int, int]:
         """A descriptor of the file, and its size."""

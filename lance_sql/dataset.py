@@ -1,0 +1,176 @@
+"""The handle on one version of a table, and how to open it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql.errors import InvalidArgument
+from lance_sql.scan import system_columns
+from lance_sql.scan.open_files import OpenFiles
+from lance_sql.scan.predicates import Predicate, from_arrow, from_sql
+from lance_sql.scan.projection import resolve
+from lance_sql.scan.scan import Scan
+from lance_sql.scan.take import take
+from lance_sql.table.refs import Ref
+from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.table.versions import VersionInfo
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+
+
+class Dataset:
+    """One version of a table. Immutable, thread-safe, picklable; a newer version needs a new handle.
+
+    >>> orders = lance_sql.open("examples/orders.lance")
+    >>> orders.scan(["id", "_row_created_at_version"], "status = 'open'").to_table().column_names
+    ['id', '_row_created_at_version']
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self._files = OpenFiles(snapshot)
+
+    @property
+    def uri(self) -> str:
+        """The table as it was spelled when it was opened."""
+        return self.snapshot.uri
+
+    @property
+    def version(self) -> int:
+        """The version that this handle reads."""
+        return self.snapshot.version
+
+    @property
+    def branch(self) -> str | None:
+        """The branch of the version; None on main."""
+        return self.snapshot.branch
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the table, without system columns."""
+        return self.snapshot.manifest.schema.arrow
+
+    @property
+    def system_columns(self) -> tuple[str, ...]:
+        """The system columns that can be asked for; the version columns need stable row ids."""
+        return system_columns.available(stable_row_ids=self.snapshot.manifest.has_stable_row_ids)
+
+    def versions(self) -> tuple[VersionInfo, ...]:
+        """Every version that can be opened as of now, ascending."""
+        return self.snapshot.versions()
+
+    def tags(self) -> dict[str, Ref]:
+        """The tags of the table as of now, by name."""
+        return self.snapshot.tags()
+
+    def branches(self) -> dict[str, Ref]:
+        """The branches of the table as of now, by name, without main."""
+        return self.snapshot.branches()
+
+    def count_rows(self, filter: str | pc.Expression | Predicate | None = None) -> int:
+        """The number of rows that pass the filter; without one, or with one on row lineage, no page is read.
+
+        raises: as `scan`
+        """
+        return self.scan([], filter).count_rows()
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: str | pc.Expression | Predicate | None = None,
+        *,
+        limit: int | None = None,
+        batch_size: int | None = None,
+    ) -> Scan:
+        """A read of some columns and rows; nothing is read before its result is asked for.
+
+        columns: names in the order wanted; `a.b` is a member of a struct, and system columns may be among them.
+            All columns of the table without it; none with an empty list, which leaves row counts
+        filter: SQL text, an Arrow expression or a predicate, over the table's columns and system columns. It has SQL's
+            meaning however it is written: NULL is unknown, NaN is equal to itself and the greatest number
+        limit: at most so many rows
+        batch_size: at most so many rows in a batch
+        raises: ColumnNotFound; InvalidArgument for a filter that makes no sense for the types; UnsupportedFeature for
+            SQL that a filter cannot have
+        """
+        _check_positive("limit", limit, least=0)
+        _check_positive("batch_size", batch_size, least=1)
+        chosen = resolve(self.snapshot, columns)
+        return Scan(self._files, chosen, self._predicate(filter), limit, batch_size)
+
+    def take(self, row_ids: Iterable[int] | pa.Array, columns: Sequence[str] | None = None) -> pa.Table:
+        """The rows with these `_rowid`s, in the order asked for.
+
+        raises: InvalidArgument for an id that no live row of this version has; ColumnNotFound
+        """
+        values = row_ids.to_numpy(zero_copy_only=False) if isinstance(row_ids, pa.Array) else list(row_ids)
+        try:
+            wanted = np.array(values, np.uint64)
+        except (OverflowError, TypeError, ValueError) as error:
+            raise InvalidArgument(f"Row ids are integers from 0 to 2^64 - 1: {error}") from error
+        return take(self._files, resolve(self.snapshot, columns), wanted)
+
+    def to_table(self) -> pa.Table:
+        """Every row and column in memory."""
+        return self.scan().to_table()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.scan().__arrow_c_stream__(requested_schema)
+
+    def __reduce__(self) -> tuple[type[Dataset], tuple[Snapshot]]:
+        return Dataset, (self.snapshot,)
+
+    def __repr__(self) -> str:
+        return f"lance_sql.Dataset({self.uri!r}, version={self.version})"
+
+    def _predicate(self, filter: str | pc.Expression | Predicate | None) -> Predicate | None:
+        if filter is None or isinstance(filter, Predicate):
+            return filter
+        label = self.snapshot.label
+        schema = self._filter_schema()
+        if isinstance(filter, str):
+            system_columns.require_in_text(filter, self.system_columns, self.snapshot.name)
+            return from_sql(filter, schema, table=label)
+        return from_arrow(filter, schema, table=label)
+
+    def _filter_schema(self) -> pa.Schema:
+        """The table's columns and system columns, as filters see them."""
+        return pa.schema([*self.schema, *(system_columns.field(name) for name in self.system_columns)])
+
+
+def open(
+    uri: str | os.PathLike[str],
+    *,
+    version: int | None = None,
+    tag: str | None = None,
+    branch: str | None = None,
+    as_of: datetime | date | str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Dataset:
+    """Opens one version of a table: the latest one of main unless another is named.
+
+    uri: a path, or a URI that fsspec knows
+    version, tag, as_of: at most one of them; `branch` goes with `version` and `as_of`
+    as_of: the newest version that was not committed later; a time without a zone is read as UTC
+    storage_options: for the file system of the URI; the names of object_store are understood
+    raises: TableNotFound, VersionNotFound, InvalidArgument; CorruptFile and UnsupportedFeature for a manifest that
+        cannot be read
+
+    >>> lance_sql.open("examples/orders.lance", version=1).version
+    1
+    """
+    return Dataset(
+        open_snapshot(uri, version=version, tag=tag, branch=branch, as_of=as_of, storage_options=storage_options)
+    )
+
+
+def _check_positive(name: str, value: int | None, *, least: int) -> None:
+    if value is not None and value < least:
+        raise InvalidArgument(f"{name} is {value}; it must be at least {least}")

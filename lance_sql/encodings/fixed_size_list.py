@@ -1,0 +1,100 @@
+"""Fixed-size lists: the items of all lists side by side, behind a bitmap for each level that has nulls."""
+
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import _kernels
+from lance_sql.encodings.blocks import Block, FixedWidth, Lists, Nulls
+from lance_sql.encodings.chunk_rows import ChunkRows
+from lance_sql.encodings.tree import Constant, Encoding, FixedSizeList, Flat
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+
+MAX_ITEMS = 1 << 32
+"""Items of one value over all levels; more is taken for damage."""
+
+
+def levels(encoding: FixedSizeList) -> tuple[list[FixedSizeList], Encoding]:
+    """The nested lists from the outside, and the encoding of the innermost items."""
+    lists: list[FixedSizeList] = []
+    inner: Encoding = encoding
+    num_items = 1
+    while isinstance(inner, FixedSizeList):
+        lists.append(inner)
+        num_items *= inner.dimension
+        if num_items > MAX_ITEMS:
+            raise CorruptFile(f"a fixed-size list of {num_items} items is not possible")
+        inner = inner.values
+    if isinstance(inner, Constant) and inner.value is None:
+        return lists, inner
+    if not isinstance(inner, Flat):
+        raise UnsupportedFeature(f"fixed-size lists of items encoded as {inner} are not supported")
+    return lists, inner
+
+
+def mini_block(encoding: FixedSizeList, rows: ChunkRows) -> Block:
+    """The lists of `rows`: chunk buffers are a bitmap for each level with nulls, then the items."""
+    lists, items = levels(encoding)
+    buffer_index = 0
+    width = 1
+    bitmaps: list[pa.Buffer | None] = []
+    for level in lists:
+        width *= level.dimension
+        bitmaps.append(_take_bits(rows, buffer_index, width) if level.has_validity else None)
+        buffer_index += level.has_validity
+    block: Block
+    if isinstance(items, Flat):
+        bits = width * items.bits_per_value
+        block = FixedWidth(rows.num_items * width, items.bits_per_value, _take_bits(rows, buffer_index, bits))
+    else:
+        block = Nulls(rows.num_items * width)
+    return _nest(lists, bitmaps, block)
+
+
+def per_value(encoding: FixedSizeList, data: pa.Buffer, num_values: int) -> Block:
+    """The lists of a full-zip page: each value is its bitmaps, whole bytes each, then its items."""
+    lists, items = levels(encoding)
+    item_bits = items.bits_per_value if isinstance(items, Flat) else 0
+    widths = np.cumprod([level.dimension for level in lists]).tolist()
+    sizes = [(width + 7) // 8 if level.has_validity else 0 for level, width in zip(lists, widths, strict=True)]
+    sizes.append((widths[-1] * item_bits + 7) // 8)
+    if data.size != num_values * sum(sizes):
+        raise CorruptFile(f"{num_values} lists of {sum(sizes)} bytes each, found {data.size} bytes")
+    num_items = num_values * widths[-1]
+    if sizes[-1] == sum(sizes) and item_bits and item_bits % 8 == 0:
+        return _nest(lists, [None] * len(lists), FixedWidth(num_items, item_bits, data))
+    table = np.frombuffer(data, np.uint8).reshape(num_values, sum(sizes))
+    edges = np.cumsum([0, *sizes]).tolist()
+    parts = [table[:, start:end] for start, end in pairwise(edges)]
+    bitmaps = [
+        _repack(part, width) if level.has_validity else None
+        for level, width, part in zip(lists, widths, parts, strict=False)
+    ]
+    block: Block
+    if item_bits == 0:
+        block = Nulls(num_items)
+    elif item_bits % 8:
+        block = FixedWidth(num_items, item_bits, _repack(parts[-1], widths[-1] * item_bits))
+    else:
+        block = FixedWidth(num_items, item_bits, pa.py_buffer(np.ascontiguousarray(parts[-1])))
+    return _nest(lists, bitmaps, block)
+
+
+def _repack(rows: "np.ndarray[tuple[int, int], np.dtype[np.uint8]]", num_bits: int) -> pa.Buffer:
+    """The first `num_bits` bits of every row, without the bits that fill up its last byte."""
+    bits = np.unpackbits(rows, axis=1, count=num_bits, bitorder="little")
+    return pa.py_buffer(np.packbits(bits, bitorder="little"))
+
+
+def _take_bits(rows: ChunkRows, buffer_index: int, bits_per_value: int) -> pa.Buffer:
+    out = pa.allocate_buffer((rows.num_items * bits_per_value + 7) // 8)
+    _kernels.flat(rows.chunks, rows.ranges, buffer_index, bits_per_value, out)
+    return out
+
+
+def _nest(lists: list[FixedSizeList], bitmaps: list[pa.Buffer | None], items: Block) -> Block:
+    block = items
+    for level, bitmap in zip(reversed(lists), reversed(bitmaps), strict=True):
+        block = Lists(block.num_values // level.dimension, level.dimension, block, bitmap)
+    return block

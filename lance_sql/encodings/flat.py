@@ -1,0 +1,30 @@
+"""Flat: values side by side, the same bytes in every context."""
+
+import pyarrow as pa
+
+from lance_sql import _kernels
+from lance_sql.encodings.blocks import FixedWidth
+from lance_sql.encodings.chunk_rows import ChunkRows
+from lance_sql.encodings.tree import Flat
+from lance_sql.errors import CorruptFile
+
+
+def mini_block(encoding: Flat, rows: ChunkRows) -> FixedWidth:
+    """The values of `rows`; booleans stay packed."""
+    bits = encoding.bits_per_value
+    out = pa.allocate_buffer((rows.num_items * bits + 7) // 8)
+    _kernels.flat(rows.chunks, rows.ranges, 0, bits, out)
+    return FixedWidth(rows.num_items, bits, out)
+
+
+def block(encoding: Flat, data: pa.Buffer, num_values: int) -> FixedWidth:
+    """The first `num_values` values of `data`, without a copy.
+
+    raises: CorruptFile when `data` is too short for them
+    """
+    needed = (num_values * encoding.bits_per_value + 7) // 8
+    if data.size < needed:
+        raise CorruptFile(
+            f"{num_values} values of {encoding.bits_per_value} bits need {needed} bytes, found {data.size}"
+        )
+    return FixedWidth(num_values, encoding.bits_per_value, data.slice(0, needed))

@@ -1,0 +1,84 @@
+"""FSST: byte strings as codes of a symbol table.
+
+Source: message Fsst; Boncz, Neumann and Leis, "FSST: Fast Random Access String Compression", VLDB 2020.
+"""
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from lance_sql import _kernels
+from lance_sql.encodings.blocks import VariableWidth
+from lance_sql.encodings.chunk_rows import ChunkRows
+from lance_sql.encodings.tree import Fsst, Variable
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+
+SYMBOL_TABLE_BYTES = 2312
+MAX_EXPANSION = 8
+"""A code of one byte stands for at most 8 bytes."""
+
+_FIRST_GUESS = 3
+_SLACK = 64 * 1024
+"""The kernel stops before a piece that might not fit; this leaves room for a whole chunk at the end."""
+
+Decode = Callable[[int, pa.Buffer, pa.Buffer], tuple[int, int]]
+
+
+def mini_block(encoding: Fsst, rows: ChunkRows) -> VariableWidth:
+    """The values of `rows`, decoded."""
+    bits = offset_bits(encoding)
+    compressed = _kernels.fsst_bound(rows.chunks, rows.ranges, bits)
+
+    def decode(start: int, offsets: pa.Buffer, data: pa.Buffer) -> tuple[int, int]:
+        return _kernels.fsst(rows.chunks, rows.ranges, bits, encoding.symbol_table, start, offsets, bits, data)
+
+    return _grow(decode, rows.num_items, bits, compressed)
+
+
+def per_value(encoding: Fsst, values: VariableWidth) -> VariableWidth:
+    """The decoded form of `values`, whose bytes are codes."""
+    bits = offset_bits(encoding)
+
+    def decode(start: int, offsets: pa.Buffer, data: pa.Buffer) -> tuple[int, int]:
+        return _kernels.fsst_values(
+            values.offsets,
+            values.offset_bits,
+            values.num_values,
+            values.data,
+            encoding.symbol_table,
+            start,
+            offsets,
+            bits,
+            data,
+        )
+
+    return _grow(decode, values.num_values, bits, values.data.size)
+
+
+def offset_bits(encoding: Fsst) -> int:
+    """The offset width of the strings below.
+
+    raises: CorruptFile for a symbol table of another size, UnsupportedFeature for values other than Variable
+    """
+    if len(encoding.symbol_table) != SYMBOL_TABLE_BYTES:
+        raise CorruptFile(f"a symbol table of {len(encoding.symbol_table)} bytes, expected {SYMBOL_TABLE_BYTES}")
+    if not isinstance(encoding.values, Variable):
+        raise UnsupportedFeature(f"FSST over {encoding.values} is not supported")
+    return encoding.values.offset_bits
+
+
+def _grow(decode: Decode, num_values: int, bits: int, compressed: int) -> VariableWidth:
+    """Decodes into a buffer that grows when the guess of its size was too low."""
+    offsets = pa.allocate_buffer((num_values + 1) * bits // 8)
+    most = compressed * MAX_EXPANSION + 2 * MAX_EXPANSION
+    capacity = min(most, compressed * _FIRST_GUESS + _SLACK)
+    data = pa.allocate_buffer(capacity, resizable=True)
+    done = size = 0
+    while True:
+        done, size = decode(done, offsets, data)
+        if done == num_values:
+            return VariableWidth(num_values, bits, offsets, data.slice(0, size))
+        if capacity >= most:
+            raise CorruptFile("FSST codes stand for more bytes than they can")
+        capacity = min(most, capacity * 2 + _SLACK)
+        data.resize(capacity)

@@ -1,0 +1,100 @@
+"""General: buffers of another encoding, compressed as opaque bytes with LZ4 or Zstandard.
+
+LZ4: u32 uncompressed size, then one raw block. Zstandard: u64 uncompressed size, then one frame; old writers left the
+size out. Source: message General.
+"""
+
+import struct
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import _kernels
+from lance_sql.encodings.blocks import VariableWidth
+from lance_sql.encodings.chunk_rows import ChunkForm, ChunkRows, without_levels
+from lance_sql.encodings.tree import Compression
+from lance_sql.errors import CorruptFile
+
+MAX_UNCOMPRESSED = 1 << 31
+"""No buffer may claim to be larger than this, in bytes."""
+
+MAX_RATIO = {Compression.LZ4: 256, Compression.ZSTD: 1 << 16}
+"""A buffer that claims to shrink further is not one that the compressor can have made."""
+
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_EMPTY = pa.py_buffer(b"")
+
+
+@cache
+def _codec(compression: Compression) -> pa.Codec:
+    return pa.Codec("lz4_raw" if compression is Compression.LZ4 else "zstd")
+
+
+def decompress(compression: Compression, data: pa.Buffer) -> pa.Buffer:
+    """The bytes that `data` was made from.
+
+    raises: CorruptFile when `data` is no such buffer, or claims a size beyond MAX_UNCOMPRESSED or MAX_RATIO
+    """
+    if data.size == 0:
+        return _EMPTY
+    header = 4 if compression is Compression.LZ4 else 8
+    if compression is Compression.ZSTD and data.size >= 4 and bytes(memoryview(data)[:4]) == _ZSTD_MAGIC:
+        return _without_size(data)
+    if data.size < header:
+        raise CorruptFile(f"a compressed buffer of {data.size} bytes has no size")
+    (size,) = struct.unpack_from("<I" if header == 4 else "<Q", data)
+    if size > MAX_UNCOMPRESSED or size > (data.size - header) * MAX_RATIO[compression]:
+        raise CorruptFile(f"a {compression.value} buffer of {data.size} bytes claims to hold {size} bytes")
+    if size == 0:
+        return _EMPTY
+    return _decompress(compression, data.slice(header), size)
+
+
+def _decompress(compression: Compression, body: pa.Buffer, size: int) -> pa.Buffer:
+    try:
+        return _codec(compression).decompress(body, size)
+    except (pa.ArrowException, OSError) as error:
+        raise CorruptFile(f"a {compression.value} buffer cannot be decompressed: {error}") from error
+
+
+def _without_size(data: pa.Buffer) -> pa.Buffer:
+    try:
+        stream = pa.CompressedInputStream(pa.BufferReader(data), "zstd")
+        out = stream.read(min(MAX_UNCOMPRESSED, data.size * MAX_RATIO[Compression.ZSTD]))
+    except (pa.ArrowException, OSError) as error:
+        raise CorruptFile(f"a zstd buffer cannot be decompressed: {error}") from error
+    return pa.py_buffer(out)
+
+
+def inflate(compression: Compression, rows: ChunkRows) -> ChunkRows:
+    """The same items over chunks whose first value buffer is decompressed; only chunks that hold some are touched."""
+    touched = rows.touched_chunks()
+    starts, offsets = rows.table.item_starts(), rows.table.byte_offsets()
+    counts = starts[touched + 1] - starts[touched]
+    buffers = []
+    for start, end in zip(offsets[touched].tolist(), offsets[touched + 1].tolist(), strict=True):
+        first, *others = rows.value_buffers(start, end)
+        buffers.append([decompress(compression, first), *others])
+    table, data = without_levels(counts.tolist(), buffers)
+    owner = np.searchsorted(starts[touched], rows.ranges[:, 0], side="right") - 1
+    shift = (np.cumsum(counts) - counts - starts[touched])[owner]
+    form = ChunkForm(False, False, rows.form.num_buffers, True)
+    plain = pa.py_buffer(data)
+    chunks = _kernels.Chunks(table, plain)
+    return ChunkRows(form, table, plain, 0, chunks, rows.ranges + shift[:, None], rows.num_items)
+
+
+def per_value(compression: Compression, values: VariableWidth) -> VariableWidth:
+    """The decompressed form of `values`, each of which is a compressed buffer of its own."""
+    bounds = np.frombuffer(values.offsets, f"<i{values.offset_bits // 8}", values.num_values + 1).tolist()
+    pieces = [
+        decompress(compression, values.data.slice(start, end - start))
+        for start, end in zip(bounds[:-1], bounds[1:], strict=True)
+    ]
+    offsets = np.zeros(values.num_values + 1, np.int64)
+    np.cumsum([piece.size for piece in pieces], out=offsets[1:])
+    if values.offset_bits == 32 and offsets[-1] > np.iinfo(np.int32).max:
+        raise CorruptFile(f"{offsets[-1]} bytes of values are more than 32-bit offsets can reach")
+    narrowed = offsets.astype(f"<i{values.offset_bits // 8}")
+    return VariableWidth(values.num_values, values.offset_bits, pa.py_buffer(narrowed), pa.py_buffer(b"".join(pieces)))

@@ -1,0 +1,134 @@
+"""Blobs of file version 2.2: descriptors in the column, bytes in this file, in files beside it, or below a base path.
+
+    kind 0  inline     bytes of the data file itself
+    kind 1  packed     part of `<data file>/<id>.blob`
+    kind 2  dedicated  all of such a file
+    kind 3  external   a URI of its own, or a path below a base path of the table
+
+Source: extension type lance.blob.v2.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.layouts.page import Fetch
+from lance_sql.store import ByteRange, Store
+
+DESCRIPTOR = pa.struct(
+    [
+        ("kind", pa.uint8()),
+        ("position", pa.uint64()),
+        ("size", pa.uint64()),
+        ("blob_id", pa.uint32()),
+        ("blob_uri", pa.string()),
+    ]
+)
+
+
+_Counts: TypeAlias = npt.NDArray[np.uint64]
+
+
+class Kind(IntEnum):
+    """Where the bytes of a blob are."""
+
+    INLINE = 0
+    PACKED = 1
+    DEDICATED = 2
+    EXTERNAL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class BlobSource:
+    """Where the blobs of one data file are found.
+
+    fetch: reads ranges of the data file
+    store, path: the data file, beside which the sidecar files are
+    base: the store below a base path of the table, by its id; raises CorruptFile for an id that the table does not have
+    """
+
+    fetch: Fetch
+    store: Store
+    path: str
+    base: Callable[[int], Store]
+
+    def resolve(self, descriptors: pa.StructArray) -> pa.Array:
+        """The bytes behind the descriptors, as large_binary; NULL where a descriptor is.
+
+        raises: UnsupportedFeature for managed blobs and for URIs outside of the table's base paths
+        """
+        count = len(descriptors)
+        columns = [descriptors.field(i).to_numpy(zero_copy_only=False) for i in range(4)]
+        kinds, positions, sizes, ids = (np.nan_to_num(column).astype(np.uint64) for column in columns)
+        uris = descriptors.field(4)
+        valid = descriptors.is_valid().to_numpy(zero_copy_only=False)
+        # older files leave the kind of a missing blob out as well
+        valid &= descriptors.field(0).is_valid().to_numpy(zero_copy_only=False)
+        pieces: list[pa.Buffer | bytes] = [b""] * count
+        for kind in np.unique(kinds[valid]).tolist():
+            rows = np.flatnonzero(valid & (kinds == kind))
+            for row, piece in zip(rows.tolist(), self._read(kind, rows, positions, sizes, ids, uris), strict=True):
+                pieces[row] = piece
+        return _binary(pieces, valid)
+
+    def _read(
+        self, kind: int, rows: npt.NDArray[np.int64], positions: _Counts, sizes: _Counts, ids: _Counts, uris: pa.Array
+    ) -> Sequence[pa.Buffer]:
+        starts, lengths = positions[rows].tolist(), sizes[rows].tolist()
+        ranges = [ByteRange(start, start + length) for start, length in zip(starts, lengths, strict=True)]
+        if kind == Kind.INLINE:
+            # the position of an empty blob means nothing
+            return self.fetch([where if where.end > where.start else ByteRange(0, 0) for where in ranges])
+        if kind in (Kind.PACKED, Kind.DEDICATED):
+            paths = [self._sidecar(blob_id) for blob_id in ids[rows].tolist()]
+            return _read_files(self.store, paths, ranges)
+        if kind == Kind.EXTERNAL:
+            return [
+                self._external(base_id, uris[row].as_py() or "", where)
+                for row, base_id, where in zip(rows.tolist(), ids[rows].tolist(), ranges, strict=True)
+            ]
+        raise UnsupportedFeature(f"blobs of kind {kind} are not supported")
+
+    def _sidecar(self, blob_id: int) -> str:
+        # the id in binary, least significant bit first, spreads neighbours over an object store
+        name = f"{blob_id:032b}"[::-1]
+        return f"{self.path.removesuffix('.lance')}/{name}.blob"
+
+    def _external(self, base_id: int, uri: str, where: ByteRange) -> pa.Buffer:
+        if base_id == 0:
+            raise UnsupportedFeature(f"the blob at {uri!r} is outside of the table and its base paths; it is not read")
+        store = self.base(base_id)
+        if where.end == where.start:
+            with at(file=uri):
+                size, _ = store.tail(uri, 0)
+            where = ByteRange(where.start, size)
+        return _read_files(store, [uri], [where])[0]
+
+
+def _read_files(store: Store, paths: Sequence[str], ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
+    """One range of each path; each file is asked once."""
+    by_path: dict[str, list[int]] = {}
+    for index, path in enumerate(paths):
+        by_path.setdefault(path, []).append(index)
+    found: dict[int, pa.Buffer] = {}
+    for path, indices in by_path.items():
+        with at(file=path):
+            buffers = store.get_ranges(path, [ranges[index] for index in indices])
+        found.update(zip(indices, buffers, strict=True))
+    return [found[index] for index in range(len(paths))]
+
+
+def _binary(pieces: Sequence[pa.Buffer | bytes], valid: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> pa.Array:
+    offsets = np.zeros(len(pieces) + 1, np.int64)
+    np.cumsum([len(piece) if isinstance(piece, bytes) else piece.size for piece in pieces], out=offsets[1:])
+    if int(offsets[-1]) < 0:
+        raise CorruptFile("blobs of more bytes than any file has")
+    validity = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    data = pa.py_buffer(b"".join(pieces))
+    return pa.Array.from_buffers(pa.large_binary(), len(pieces), [validity, pa.py_buffer(offsets), data])

@@ -1,0 +1,90 @@
+"""The last bytes of a data file: which version of the format it is, and where its tables are.
+
+Source: data file 2.x, footer, 40 bytes: u64 column metadata position, u64 column table position, u64 global buffer table
+position, u32 number of global buffers, u32 number of columns, u16 major, u16 minor, "LANC".
+"""
+
+import struct
+from dataclasses import dataclass
+from enum import Enum
+
+import pyarrow as pa
+
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.store import ByteRange
+
+FOOTER = struct.Struct("<QQQIIHH4s")
+MAGIC = b"LANC"
+_VERSION = struct.Struct("<HH4s")
+_TABLE_ENTRY = struct.Struct("<QQ")
+
+
+class FileVersion(Enum):
+    """The versions of the data file format that this release reads."""
+
+    V2_1 = "2.1"
+    V2_2 = "2.2"
+
+
+_READABLE = {(2, 1): FileVersion.V2_1, (2, 2): FileVersion.V2_2}
+_NAMES = {(0, 0): "0.1", (0, 1): "0.1", (0, 2): "0.1", (0, 3): "2.0", (2, 0): "2.0"}
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """Where the tables of a data file are.
+
+    columns: the table of (position, size) of each column's metadata
+    global_buffers: the same for each global buffer
+    """
+
+    file_version: FileVersion
+    file_size: int
+    columns: ByteRange
+    global_buffers: ByteRange
+
+    @property
+    def num_columns(self) -> int:
+        return (self.columns.end - self.columns.start) // _TABLE_ENTRY.size
+
+
+def parse_footer(file_size: int, tail: pa.Buffer) -> Footer:
+    """The footer at the end of `tail`, the last bytes of a file of `file_size` bytes.
+
+    raises: CorruptFile for a file that is cut or is no data file; UnsupportedFeature for other versions, by name
+    """
+    raw = memoryview(tail)
+    if raw.nbytes < _VERSION.size:
+        raise CorruptFile(f"a file of {file_size} bytes is too short for a data file")
+    major, minor, magic = _VERSION.unpack_from(raw, raw.nbytes - _VERSION.size)
+    if magic != MAGIC:
+        raise CorruptFile("the file does not end as a data file does (cut short, or another kind of file)")
+    if (major, minor) not in _READABLE:
+        name = _NAMES.get((major, minor), f"{major}.{minor}")
+        raise UnsupportedFeature(f"data file version {name} is not supported; 2.1 and 2.2 are")
+    if raw.nbytes < FOOTER.size:
+        raise CorruptFile(f"a file of {file_size} bytes is too short for a footer")
+    _, columns, buffers, num_buffers, num_columns, *_ = FOOTER.unpack_from(raw, raw.nbytes - FOOTER.size)
+    return Footer(
+        _READABLE[major, minor],
+        file_size,
+        _table(columns, num_columns, file_size, "column"),
+        _table(buffers, num_buffers, file_size, "global buffer"),
+    )
+
+
+def parse_table(data: pa.Buffer, file_size: int) -> list[ByteRange]:
+    """The byte ranges that a table of (position, size) lists, all inside the file."""
+    entries = []
+    for position, size in _TABLE_ENTRY.iter_unpack(data):
+        if position + size > file_size:
+            raise CorruptFile(f"bytes {position} to {position + size} are outside of the file of {file_size} bytes")
+        entries.append(ByteRange(position, position + size))
+    return entries
+
+
+def _table(position: int, count: int, file_size: int, what: str) -> ByteRange:
+    end = position + count * _TABLE_ENTRY.size
+    if end > file_size - FOOTER.size:
+        raise CorruptFile(f"the {what} table at bytes {position} to {end} is outside of the file of {file_size} bytes")
+    return ByteRange(position, end)

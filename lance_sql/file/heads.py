@@ -1,0 +1,39 @@
+"""Opened pages, kept for the next batch that reads from them, within a budget of memory."""
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from threading import Lock
+
+from lance_sql.layouts.page import Page
+
+BUDGET_BYTES = 32 * 1024 * 1024
+
+
+class HeadCache:
+    """The most recently used heads, up to `budget` bytes. Thread-safe.
+
+    A page in use stays alive without the cache; dropping it costs reading its head again.
+    """
+
+    def __init__(self, budget: int = BUDGET_BYTES) -> None:
+        self._budget = budget
+        self._lock = Lock()
+        self._pages: OrderedDict[Hashable, Page] = OrderedDict()
+        self._num_bytes = 0
+
+    def get(self, key: Hashable) -> Page | None:
+        with self._lock:
+            page = self._pages.get(key)
+            if page is not None:
+                self._pages.move_to_end(key)
+            return page
+
+    def put(self, key: Hashable, page: Page) -> None:
+        with self._lock:
+            if key in self._pages:
+                return
+            self._pages[key] = page
+            self._num_bytes += page.num_bytes
+            while self._num_bytes > self._budget and len(self._pages) > 1:
+                _, dropped = self._pages.popitem(last=False)
+                self._num_bytes -= dropped.num_bytes

@@ -1,0 +1,111 @@
+"""Fields and their leaf columns: taking a field apart into what files store, and putting it together again.
+
+In file versions 2.1 and 2.2 only leaves have columns; structs, lists and maps live in the levels of the leaves below them.
+A packed struct, a blob, a struct without members and a fixed-size list of plain values are leaves too.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from lance_sql.encodings.blocks import bitmap_or
+from lance_sql.errors import CorruptFile
+from lance_sql.schema import Field, arrow_field
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One leaf of a field.
+
+    outer: the types around it from the inside, each with the one child that leads to the leaf; maps as lists of entries
+    """
+
+    field: Field
+    type: pa.DataType
+    outer: tuple[pa.DataType, ...]
+
+
+def leaves(field: Field) -> list[Leaf]:
+    """The leaves below `field`, in the order of the schema."""
+    if is_leaf(field):
+        return [Leaf(field, arrow_field(field).type, ())]
+    found = []
+    for child in field.children:
+        name = arrow_field(child)
+        for leaf in leaves(child):
+            below = leaf.outer[-1] if leaf.outer else leaf.type
+            step = _around(field, pa.field(name.name, below, name.nullable, name.metadata))
+            found.append(Leaf(leaf.field, leaf.type, (*leaf.outer, step)))
+    return found
+
+
+def is_leaf(field: Field) -> bool:
+    """Whether the field is stored in one column of its own."""
+    return not field.children or field.is_packed or field.is_blob_v2
+
+
+def join(field: Field, arrays: Mapping[int, pa.Array], num_rows: int) -> pa.Array:
+    """The field from the arrays of its leaves.
+
+    arrays: by the leaf's field id, in the form of the leaf's outermost type; leaves that no file stores are left out and
+        become NULL inside their parents
+    """
+    parts = [(leaf, arrays[leaf.field.id]) for leaf in leaves(field) if leaf.field.id in arrays]
+    return _join(field, [(leaf.field.id, array) for leaf, array in parts], num_rows)
+
+
+def _join(field: Field, parts: Sequence[tuple[int, pa.Array]], num_slots: int) -> pa.Array:
+    type = arrow_field(field).type
+    if not parts:
+        return pa.nulls(num_slots, type)
+    if is_leaf(field):
+        return parts[0][1]
+    if any(len(array) != num_slots for _, array in parts):
+        raise CorruptFile(f"the columns of {field.name!r} hold different numbers of values")
+    if field.logical_type == "struct":
+        return _join_struct(field, type, parts, num_slots)
+    first = parts[0][1]
+    buffers = first.buffers()[: 1 if pa.types.is_fixed_size_list(type) else 2]
+    (child,) = field.children
+    values = [(leaf, array.values) for leaf, array in parts]
+    num_values = len(first.values)
+    if not pa.types.is_fixed_size_list(type) and any(not _same_lists(first, array) for _, array in parts[1:]):
+        raise CorruptFile(f"the columns of {field.name!r} disagree on the lengths of its lists")
+    return pa.Array.from_buffers(
+        type, num_slots, buffers, first.null_count, children=[_join(child, values, num_values)]
+    )
+
+
+def _join_struct(field: Field, type: pa.DataType, parts: Sequence[tuple[int, pa.Array]], num_slots: int) -> pa.Array:
+    # Files that share a struct each store its validity next to their members: it is there where any of them says so.
+    validity = parts[0][1].buffers()[0]
+    for _, array in parts[1:]:
+        other = array.buffers()[0]
+        if validity is None or other is None:
+            validity = None
+            break
+        validity = bitmap_or(validity, other, num_slots)
+    children = []
+    for child in field.children:
+        ids = {leaf.field.id for leaf in leaves(child)}
+        inside = [(leaf, array.field(0)) for leaf, array in parts if leaf in ids]
+        children.append(_join(child, inside, num_slots))
+    return pa.Array.from_buffers(type, num_slots, [validity], -1 if validity is not None else 0, children=children)
+
+
+def _same_lists(a: pa.Array, b: pa.Array) -> bool:
+    mine, theirs = a.buffers()[1], b.buffers()[1]
+    return bool(mine.equals(theirs)) or bool(a.offsets.equals(b.offsets))
+
+
+def _around(field: Field, child: pa.Field) -> pa.DataType:
+    """The type of `field` with this as its only child."""
+    type = arrow_field(field).type
+    if pa.types.is_struct(type):
+        return pa.struct([child])
+    if pa.types.is_large_list(type):
+        return pa.large_list(child)
+    if pa.types.is_fixed_size_list(type):
+        return pa.list_(child, type.list_size)
+    return pa.list_(child)

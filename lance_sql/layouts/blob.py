@@ -1,0 +1,69 @@
+"""Blob pages: each value is a descriptor (position, size) of bytes elsewhere in the same file.
+
+The descriptors are a packed struct in a page of their own without levels. A descriptor of size 0 is an empty value at
+position 0; anywhere else it is null and its position holds the levels, `definition << 16 | repetition`.
+Source: message BlobLayout.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.layouts.nest import Chain, nest, unravel
+from lance_sql.layouts.page import Fetch, Page, PageRead
+from lance_sql.layouts.tree import Blob
+from lance_sql.row_ranges import RowRanges
+from lance_sql.store import ByteRange
+
+DESCRIPTOR = pa.struct([("position", pa.uint64()), ("size", pa.uint64())])
+
+
+class BlobPage:
+    """One page of descriptors; reading it fetches what they point at."""
+
+    def __init__(self, layout: Blob, inner: Page) -> None:
+        self._layers = layout.layers
+        self._inner = inner
+        self.num_bytes = inner.num_bytes
+
+    def read(self, rows: RowRanges, chain: Chain, gap: int, fetch: Fetch) -> PageRead:
+        """See `Page.read`; the blobs are fetched while decoding, for only the descriptors say where they are."""
+        chain.check(self._layers)
+        if not chain.is_flat:
+            raise UnsupportedFeature("blobs below lists are not supported")
+        inner = self._inner.read(rows, Chain(DESCRIPTOR), gap, fetch)
+
+        def decode(buffers: Sequence[pa.Buffer]) -> pa.Array:
+            descriptors = inner.decode(buffers)
+            positions = descriptors.field(0).to_numpy(zero_copy_only=False)
+            sizes = descriptors.field(1).to_numpy(zero_copy_only=False)
+            levels = np.where(sizes == 0, positions >> 16, 0).astype(np.uint16)
+            slots = unravel(None, levels, self._layers, chain, len(levels))
+            values = binary_array(positions, sizes, fetch, slots[0].validity, slots[0].null_count)
+            return nest(chain.finish(values) if chain.finish else values, slots[1:], chain)
+
+        return PageRead(inner.ranges, decode)
+
+
+def binary_array(
+    positions: "np.ndarray[tuple[int], np.dtype[np.uint64]]",
+    sizes: "np.ndarray[tuple[int], np.dtype[np.uint64]]",
+    fetch: Fetch,
+    validity: pa.Buffer | None,
+    null_count: int,
+) -> pa.Array:
+    """The byte ranges as a large_binary array; one of size 0 is not fetched.
+
+    raises: CorruptFile from `fetch` for ranges outside of the file
+    """
+    if int(sizes.max(initial=0)) >= 1 << 48 or int(positions.max(initial=0)) >= 1 << 62:
+        raise CorruptFile("a blob descriptor that points outside of any file")
+    present = np.flatnonzero(sizes)
+    starts, lengths = positions[present].tolist(), sizes[present].tolist()
+    data = fetch([ByteRange(start, start + length) for start, length in zip(starts, lengths, strict=True)])
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes.astype(np.int64), out=offsets[1:])
+    content = data[0] if len(data) == 1 else pa.py_buffer(b"".join(data))
+    return pa.Array.from_buffers(pa.large_binary(), len(sizes), [validity, pa.py_buffer(offsets), content], null_count)

@@ -1,0 +1,155 @@
+"""Constant pages: one scalar for every item, or nothing but nulls, under any levels.
+
+Buffers of the page: the scalar unless it is inline or absent, then repetition and definition levels unless there are none.
+All of it is the head; no data is left to read.
+Source: message ConstantLayout.
+"""
+
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.encodings.blocks import Block, FixedWidth, Nulls, VariableWidth
+from lance_sql.errors import CorruptFile
+from lance_sql.layouts.levels import levels_from_buffer
+from lance_sql.layouts.nest import Chain, Slots, nest, unravel
+from lance_sql.layouts.page import Fetch, PageRead
+from lance_sql.layouts.tree import Constant, Layer, max_definition, max_repetition, max_visible
+from lance_sql.row_ranges import RowRanges
+from lance_sql.store import ByteRange
+
+
+def head_ranges(layout: Constant, buffers: Sequence[ByteRange]) -> list[ByteRange]:
+    """Every buffer of the page."""
+    if len(buffers) not in ((0, 2) if layout.inline_value is not None else (0, 1, 2, 3)):
+        raise CorruptFile(f"a constant page with {len(buffers)} buffers")
+    return list(buffers)
+
+
+class ConstantPage:
+    """One constant page."""
+
+    def __init__(self, layout: Constant, num_rows: int, head: Sequence[pa.Buffer]) -> None:
+        self._layout = layout
+        self._num_rows = num_rows
+        self._scalar = _buffers_of_scalar(head[0]) if len(head) in (1, 3) else None
+        if layout.inline_value is not None:
+            self._scalar = [layout.inline_value]
+        self._rep = self._def = None
+        if len(head) >= 2:
+            self._rep = levels_from_buffer(layout.repetition, head[-2], layout.num_rep_values)
+            self._def = levels_from_buffer(layout.definition, head[-1], layout.num_def_values)
+        if self._rep is not None and self._def is not None and len(self._rep) != len(self._def):
+            raise CorruptFile(f"{len(self._rep)} repetition and {len(self._def)} definition levels")
+        if self._rep is not None:
+            self._row_starts = np.flatnonzero(self._rep == max_repetition(layout.layers))
+            if len(self._row_starts) != num_rows or (num_rows and self._row_starts[0] != 0):
+                raise CorruptFile(f"levels of {len(self._row_starts)} rows in a page of {num_rows}")
+        elif self._def is not None and len(self._def) != num_rows:
+            raise CorruptFile(f"{len(self._def)} definition levels for {num_rows} rows")
+        self.num_bytes = sum(buffer.size for buffer in head)
+
+    def read(self, rows: RowRanges, chain: Chain, gap: int, fetch: Fetch) -> PageRead:
+        """See `Page.read`; there is nothing to fetch."""
+        chain.check(self._layout.layers)
+        if self._rep is None and self._def is None:
+            return PageRead((), lambda _: self._without_levels(row_ranges.count(rows), chain))
+        return PageRead((), lambda _: self._with_levels(rows, chain))
+
+    def _without_levels(self, num_rows: int, chain: Chain) -> pa.Array:
+        layers = self._layout.layers
+        num_items = num_rows * chain.items_per_row
+        if any(layer.is_list for layer in layers):
+            raise CorruptFile("a constant page of lists without levels")
+        if self._scalar is None:
+            if chain.is_empty_struct:
+                # the one thing that has nothing to store and is there all the same
+                return pa.Array.from_buffers(chain.leaf, num_items, [None])
+            if not any(layer is Layer.NULLABLE_ITEM for layer in layers):
+                raise CorruptFile("a constant page without a value, levels or nulls")
+            return pa.nulls(num_rows, chain.type)
+        slots = unravel(None, None, layers, chain, num_items)
+        return nest(chain.leaf_array(self._block(num_items, chain), slots[0]), slots[1:], chain)
+
+    def _with_levels(self, rows: RowRanges, chain: Chain) -> pa.Array:
+        entries = rows * chain.items_per_row
+        if self._rep is not None:
+            starts = np.append(self._row_starts, len(self._rep))
+            entries = starts[rows]
+        index = row_ranges.expand(entries)
+        rep = np.ascontiguousarray(self._rep[index]) if self._rep is not None else None
+        defs = np.ascontiguousarray(self._def[index]) if self._def is not None else None
+        layers = self._layout.layers
+        slots = unravel(rep, defs, layers, chain, len(index))
+        visible = max_visible(layers)
+        num_items = len(index) if defs is None else int(np.count_nonzero(defs <= visible))
+        own = slots[0]
+        if self._scalar is None and own.num_slots and max_definition(layers) == 0:
+            raise CorruptFile("a constant page with items but without a value")
+        block = self._block(num_items, chain) if self._scalar is not None else Nulls(num_items)
+        if isinstance(block, Nulls):
+            own = Slots(num_items, None, 0)
+        return nest(chain.leaf_array(block, own), slots[1:], chain)
+
+    def _block(self, count: int, chain: Chain) -> Block:
+        """The scalar, repeated."""
+        scalar, type = self._scalar, chain.stored or chain.leaf
+        if scalar is None:
+            return Nulls(count)
+        if isinstance(type, pa.BaseExtensionType):
+            type = type.storage_type
+        if isinstance(type, pa.DictionaryType):
+            type = type.value_type
+        if len(scalar) == 2:
+            return _repeated_string(scalar[0], scalar[1], count)
+        value = scalar[0]
+        if any(is_type(type) for is_type in _STRINGS):
+            # an inline string has no offsets
+            return _repeated_string(None, value, count)
+        if pa.types.is_boolean(type):
+            if len(value) != 1:
+                raise CorruptFile(f"a constant of {len(value)} bytes for {type}")
+            fill = 0xFF if value[0] & 1 else 0
+            return FixedWidth(count, 1, pa.py_buffer(np.full((count + 7) // 8, fill, np.uint8)))
+        bits = (pa.types.is_decimal64(type) and 128) or type.bit_width
+        if len(value) * 8 != bits:
+            raise CorruptFile(f"a constant of {len(value)} bytes for {type}")
+        data = np.tile(np.frombuffer(value, np.uint8), count)
+        return FixedWidth(count, bits, pa.py_buffer(data))
+
+
+_STRINGS = (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string, pa.types.is_large_binary)
+
+
+def _buffers_of_scalar(data: pa.Buffer) -> list[bytes]:
+    """The Arrow buffers of a one-element array: u32 count, u32 length of each, the bytes."""
+    raw = bytes(data)
+    if len(raw) < 4:
+        raise CorruptFile(f"a constant of {len(raw)} bytes has no header")
+    (count,) = struct.unpack_from("<I", raw)
+    if count not in (1, 2) or len(raw) < 4 + 4 * count:
+        raise CorruptFile(f"a constant of {count} buffers in {len(raw)} bytes")
+    lengths = struct.unpack_from(f"<{count}I", raw, 4)
+    at = 4 + 4 * count
+    if at + sum(lengths) != len(raw):
+        raise CorruptFile(f"a constant of {sum(lengths)} bytes in {len(raw)} bytes")
+    buffers = []
+    for length in lengths:
+        buffers.append(raw[at : at + length])
+        at += length
+    return buffers
+
+
+def _repeated_string(offsets: bytes | None, value: bytes, count: int) -> VariableWidth:
+    if offsets is not None:
+        if len(offsets) not in (8, 16):
+            raise CorruptFile(f"a constant string with offsets of {len(offsets)} bytes")
+        start, end = struct.unpack("<II" if len(offsets) == 8 else "<QQ", offsets)
+        if not start <= end <= len(value):
+            raise CorruptFile(f"a constant string at [{start}, {end}) of {len(value)} bytes")
+        value = value[start:end]
+    bounds = np.arange(count + 1, dtype=np.int64) * len(value)
+    return VariableWidth(count, 64, pa.py_buffer(bounds), pa.py_buffer(np.tile(np.frombuffer(value, np.uint8), count)))

@@ -1,0 +1,54 @@
+"""The repetition and definition levels of a page: how they are encoded, and reading them from chunks or buffers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql.encodings.blocks import FixedWidth
+from lance_sql.encodings.codecs import decode_block
+from lance_sql.encodings.tree import Encoding, Flat, InlineBitpacking, OutOfLineBitpacking, Rle
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.layouts.nest import Levels
+
+LEVEL_BITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class LevelCodec:
+    """How the kernels read the levels of a chunk: one of their codec numbers and its bit width."""
+
+    codec: int
+    num_bits: int
+
+
+def level_codec(encoding: Encoding) -> LevelCodec:
+    """The kernels' name for `encoding`.
+
+    raises: UnsupportedFeature for an encoding that levels never have
+    """
+    match encoding:
+        case Flat(bits_per_value=16):
+            return LevelCodec(0, LEVEL_BITS)
+        case OutOfLineBitpacking(word_bits=16, num_bits=num_bits):
+            return LevelCodec(1, num_bits)
+        case InlineBitpacking(word_bits=16):
+            return LevelCodec(2, LEVEL_BITS)
+        case Rle(values=Flat(bits_per_value=16), run_lengths=Flat(bits_per_value=8)):
+            return LevelCodec(3, LEVEL_BITS)
+        case _:
+            raise UnsupportedFeature(f"levels encoded as {encoding} are not supported")
+
+
+def levels_from_buffer(encoding: Encoding | None, data: pa.Buffer, num_levels: int) -> Levels | None:
+    """The levels in a buffer of their own; raw 16-bit integers without an encoding, None when the buffer is empty."""
+    if data.size == 0:
+        return None
+    if encoding is None:
+        if data.size % 2:
+            raise CorruptFile(f"levels of {data.size} bytes")
+        return np.frombuffer(data, "<u2")
+    block = decode_block(encoding, data, num_levels)
+    if not isinstance(block, FixedWidth) or block.bits_per_value != LEVEL_BITS:
+        raise CorruptFile(f"levels encoded as {encoding}")
+    return np.frombuffer(block.data, "<u2", num_levels)

@@ -1,0 +1,261 @@
+"""Mini-block pages: small values in chunks of a few thousand, each chunk with its own levels.
+
+Buffers of the page: chunk words, chunks, then a dictionary and a repetition index where the layout has them. The head of the
+page is everything but the chunks.
+Source: message MiniBlockLayout.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql import _kernels, row_ranges
+from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth
+from lance_sql.encodings.chunk_rows import ChunkForm, ChunkRows
+from lance_sql.encodings.codecs import decode_block, decode_mini_block
+from lance_sql.errors import CorruptFile
+from lance_sql.layouts.levels import LevelCodec, level_codec
+from lance_sql.layouts.nest import Chain, Slots, nest, unravel
+from lance_sql.layouts.page import Fetch, PageRead, cluster, concat
+from lance_sql.layouts.tree import MiniBlock, max_repetition, max_visible
+from lance_sql.row_ranges import RowRanges
+from lance_sql.store import ByteRange
+
+ROWS_READ_OVER = 256
+"""Lists are unravelled over gaps of so many rows; a new start costs more."""
+
+MAX_DICTIONARY_ITEMS = 1 << 31
+
+
+def head_ranges(layout: MiniBlock, buffers: Sequence[ByteRange]) -> list[ByteRange]:
+    """The buffers that belong to the head: chunk words, dictionary, repetition index."""
+    expected = 2 + (layout.dictionary is not None) + (layout.repetition_index_depth > 0)
+    if len(buffers) != expected:
+        raise CorruptFile(f"a mini-block page with {len(buffers)} buffers, expected {expected}")
+    return [buffers[0], *buffers[2:]]
+
+
+class MiniBlockPage:
+    """One mini-block page with its head."""
+
+    def __init__(
+        self, layout: MiniBlock, buffers: Sequence[ByteRange], num_rows: int, head: Sequence[pa.Buffer]
+    ) -> None:
+        self._layout = layout
+        self._data = buffers[1]
+        self._num_rows = num_rows
+        self._form = ChunkForm(
+            layout.repetition is not None, layout.definition is not None, layout.num_buffers, layout.has_large_chunk
+        )
+        self._table = _kernels.ChunkTable(
+            head[0],
+            layout.num_items,
+            large=layout.has_large_chunk,
+            num_bytes=self._data.end - self._data.start,
+            has_rep=self._form.has_rep,
+            has_def=self._form.has_def,
+            num_buffers=layout.num_buffers,
+        )
+        self._item_starts = self._table.item_starts()
+        self._byte_offsets = self._table.byte_offsets()
+        self._rep = level_codec(layout.repetition) if layout.repetition is not None else None
+        self._def = level_codec(layout.definition) if layout.definition is not None else None
+        self._dictionary = self._read_dictionary(head[1]) if layout.dictionary is not None else None
+        self._rows = self._read_row_index(head[-1]) if max_repetition(layout.layers) else None
+        self.num_bytes = 32 * len(self._item_starts) + sum(buffer.size for buffer in head)
+
+    def _read_dictionary(self, data: pa.Buffer) -> Block:
+        layout = self._layout
+        if layout.dictionary is None or not 0 <= layout.num_dictionary_items <= MAX_DICTIONARY_ITEMS:
+            raise CorruptFile(f"a dictionary of {layout.num_dictionary_items} items is not possible")
+        return decode_block(layout.dictionary, data, layout.num_dictionary_items)
+
+    def _read_row_index(self, data: pa.Buffer) -> "_RowIndex":
+        num_chunks = self._table.num_chunks
+        if self._layout.repetition_index_depth == 0:
+            if num_chunks != 1:
+                raise CorruptFile("a page of lists in several chunks without a repetition index")
+            return _RowIndex.from_pairs(np.array([[self._num_rows, 0]], np.uint64), self._num_rows)
+        if data.size != 16 * num_chunks:
+            raise CorruptFile(f"a repetition index of {data.size} bytes for {num_chunks} chunks")
+        return _RowIndex.from_pairs(np.frombuffer(data, "<u8").reshape(num_chunks, 2), self._num_rows)
+
+    def read(self, rows: RowRanges, chain: Chain, gap: int, fetch: Fetch) -> PageRead:
+        """See `Page.read`."""
+        chain.check(self._layout.layers)
+        if chain.is_flat:
+            return self._read_flat(rows, chain, gap)
+        return self._read_nested(rows, chain)
+
+    def _read_flat(self, rows: RowRanges, chain: Chain, gap: int) -> PageRead:
+        if rows[-1, 1] > self._layout.num_items:
+            raise CorruptFile(f"{self._layout.num_items} items for {self._num_rows} rows")
+        spans = self._spans(rows)
+        groups = [(rows[first:end], self._byte_range(spans[first:end])) for first, end in cluster(spans, gap).tolist()]
+
+        def decode(buffers: Sequence[pa.Buffer]) -> pa.Array:
+            arrays = []
+            for (part, where), data in zip(groups, buffers, strict=True):
+                chunk_rows = self._chunk_rows(part, data, where.start - self._data.start)
+                slots = self._flat_slots(chunk_rows)
+                leaf = chain.leaf_array(self._values(chunk_rows), slots[0])
+                arrays.append(nest(leaf, slots[1:], chain))
+            return concat(arrays)
+
+        return PageRead([where for _, where in groups], decode)
+
+    def _flat_slots(self, rows: ChunkRows) -> list[Slots]:
+        slots = []
+        base = 0
+        for layer in self._layout.layers:
+            if self._def is None or layer.num_levels == 0:
+                slots.append(Slots(rows.num_items, None, 0))
+            else:
+                bitmap = pa.allocate_buffer((rows.num_items + 7) // 8)
+                num_valid = _kernels.validity(
+                    rows.chunks, rows.ranges, self._def.codec, self._def.num_bits, base, bitmap
+                )
+                nulls = rows.num_items - num_valid
+                slots.append(Slots(rows.num_items, bitmap if nulls else None, nulls))
+            base += layer.num_levels
+        return slots
+
+    def _read_nested(self, rows: RowRanges, chain: Chain) -> PageRead:
+        covering = row_ranges.coalesce(rows, ROWS_READ_OVER)
+        parts = [self._part(int(start), int(end), chain) for start, end in covering]
+
+        def decode(buffers: Sequence[pa.Buffer]) -> pa.Array:
+            arrays = [self._decode_part(part, data, chain) for part, data in zip(parts, buffers, strict=True)]
+            array = concat(arrays)
+            if row_ranges.count(covering) == row_ranges.count(rows):
+                return array
+            return array.take(pa.array(_positions(covering, rows)))
+
+        return PageRead([part.where for part in parts], decode)
+
+    def _part(self, start: int, end: int, chain: Chain) -> "_Part":
+        per_row = chain.items_per_row
+        if self._rows is None:
+            first_item, end_item = start * per_row, end * per_row
+            if end_item > self._layout.num_items:
+                raise CorruptFile(f"{self._layout.num_items} items for {self._num_rows} rows")
+            spans = self._chunks_of(np.array([[first_item, end_item]], np.int64))
+            first, last = int(spans[0, 0]), int(spans[0, 1])
+            skip = first_item - int(self._item_starts[first])
+        else:
+            first, last, skip = self._rows.find(start, end)
+        offsets = self._byte_offsets
+        where = ByteRange(self._data.start + int(offsets[first]), self._data.start + int(offsets[last]))
+        return _Part(first, last, skip, (end - start) * per_row, where)
+
+    def _decode_part(self, part: "_Part", data: pa.Buffer, chain: Chain) -> pa.Array:
+        layers = self._layout.layers
+        chunks = _kernels.Chunks(self._table, data, part.where.start - self._data.start)
+        rep = self._levels(chunks, part, 0, self._rep)
+        defs = self._levels(chunks, part, 1, self._def)
+        item = int(self._item_starts[part.first_chunk])
+        if rep is None:
+            start, end, num_items = part.skip, part.skip + part.num_rows, part.num_rows
+            item += part.skip
+        else:
+            start, end, before, num_items = _kernels.select_rows(
+                rep, defs, len(rep), max_repetition(layers), max_visible(layers), part.skip, part.num_rows
+            )
+            item += before
+            rep = rep[start:end]
+        if defs is not None:
+            defs = defs[start:end]
+        slots = unravel(rep, defs, layers, chain, end - start)
+        items = row_ranges.single(item, item + num_items)
+        rows = ChunkRows(self._form, self._table, data, part.where.start - self._data.start, chunks, items, num_items)
+        return nest(chain.leaf_array(self._values(rows), slots[0]), slots[1:], chain)
+
+    def _levels(
+        self, chunks: _kernels.Chunks, part: "_Part", kind: int, codec: LevelCodec | None
+    ) -> npt.NDArray[np.uint16] | None:
+        if codec is None:
+            return None
+        counts = _kernels.num_levels(chunks, part.first_chunk, part.end_chunk)
+        out = np.empty(int(counts.sum()), np.uint16)
+        _kernels.levels(chunks, part.first_chunk, part.end_chunk, kind, codec.codec, codec.num_bits, out)
+        return out
+
+    def _values(self, rows: ChunkRows) -> Block:
+        block = decode_mini_block(self._layout.values, rows)
+        if self._dictionary is None:
+            return block
+        if not isinstance(block, FixedWidth) or block.bits_per_value not in (8, 16, 32, 64):
+            raise CorruptFile(f"dictionary indices encoded as {self._layout.values}")
+        _kernels.check_indices(block.data, block.bits_per_value, block.num_values, self._dictionary.num_values)
+        return Dictionary(block.num_values, block, self._dictionary)
+
+    def _chunk_rows(self, items: RowRanges, data: pa.Buffer, data_start: int) -> ChunkRows:
+        chunks = _kernels.Chunks(self._table, data, data_start)
+        items = np.ascontiguousarray(items)
+        return ChunkRows(self._form, self._table, data, data_start, chunks, items, row_ranges.count(items))
+
+    def _chunks_of(self, items: RowRanges) -> RowRanges:
+        """The chunks `[first, end)` that hold each range of items."""
+        first = np.searchsorted(self._item_starts, items[:, 0], side="right") - 1
+        end = np.searchsorted(self._item_starts, items[:, 1], side="left")
+        return np.stack((first, end), axis=1)
+
+    def _spans(self, items: RowRanges) -> RowRanges:
+        return self._byte_offsets[self._chunks_of(items)]
+
+    def _byte_range(self, spans: RowRanges) -> ByteRange:
+        return ByteRange(self._data.start + int(spans[0, 0]), self._data.start + int(spans[-1, 1]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Rows next to each other: the chunks that hold them, and how many rows that start there come before them."""
+
+    first_chunk: int
+    end_chunk: int
+    skip: int
+    num_rows: int
+    where: ByteRange
+
+
+@dataclass(frozen=True, slots=True)
+class _RowIndex:
+    """In which chunk each row of a page of lists starts and ends."""
+
+    starts_through: npt.NDArray[np.int64]
+    ends_through: npt.NDArray[np.int64]
+
+    @classmethod
+    def from_pairs(cls, pairs: npt.NDArray[np.uint64], num_rows: int) -> "_RowIndex":
+        """From (rows that end in the chunk, entries left over for the next) of every chunk."""
+        if (pairs[:, 0] > num_rows).any():
+            raise CorruptFile(f"a repetition index with more than {num_rows} rows")
+        ending = pairs[:, 0].astype(np.int64)
+        goes_on = (pairs[:, 1] > 0).astype(np.int64)
+        started_before = np.concatenate(([0], goes_on[:-1]))
+        starts = ending + goes_on - started_before
+        if (starts < 0).any() or int(ending.sum()) != num_rows or goes_on[-1]:
+            raise CorruptFile(f"a repetition index that does not add up to {num_rows} rows")
+        return cls(np.cumsum(starts), np.cumsum(ending))
+
+    def find(self, start: int, end: int) -> tuple[int, int, int]:
+        """For rows `[start, end)`: the chunks `[first, end)`, and the rows before `start` that start in the first."""
+        first = int(np.searchsorted(self.starts_through, start, side="right"))
+        last = int(np.searchsorted(self.ends_through, end, side="left"))
+        if first >= len(self.starts_through) or last >= len(self.ends_through):
+            raise CorruptFile(f"row {end - 1} is not in the repetition index")
+        before = int(self.starts_through[first - 1]) if first else 0
+        return first, last + 1, start - before
+
+
+def _positions(covering: RowRanges, rows: RowRanges) -> npt.NDArray[np.int64]:
+    """Where the rows stand when the covering set is counted through."""
+    lengths = covering[:, 1] - covering[:, 0]
+    firsts = np.cumsum(lengths) - lengths
+    wanted = row_ranges.expand(rows)
+    owner = np.searchsorted(covering[:, 0], wanted, side="right") - 1
+    positions: npt.NDArray[np.int64] = wanted - covering[owner, 0] + firsts[owner]
+    return positions

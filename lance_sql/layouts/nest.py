@@ -1,0 +1,204 @@
+"""Levels -> validity and offsets -> nested Arrow arrays, for the chain of types from one leaf to its top-level field.
+
+A leaf column knows the shape of everything around it. A page of it therefore becomes an array of the whole chain, in which
+every struct has the one child that leads to the leaf; chains of sibling leaves are laid together afterwards (`join`).
+Maps take the form of lists of entries here.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql import _kernels
+from lance_sql.encodings.blocks import Block, to_array
+from lance_sql.errors import CorruptFile
+from lance_sql.layouts.tree import Layer, Layers
+
+Levels: TypeAlias = npt.NDArray[np.uint16]
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """One layer of a page: a slot for each of its values, null or not.
+
+    offsets: for a list layer, num_slots + 1 offsets into the layer below; None for an item layer
+    """
+
+    num_slots: int
+    validity: pa.Buffer | None
+    null_count: int
+    offsets: pa.Buffer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The Arrow types from a leaf outwards.
+
+    leaf: what the leaf's values become
+    outer: from the inside; each a struct, list, large_list or fixed_size_list with the previous type as its only child
+    stored: what the page holds where that is something else (blob descriptors, binary JSON)
+    finish: turns stored values into the leaf's
+    """
+
+    leaf: pa.DataType
+    outer: tuple[pa.DataType, ...] = ()
+    stored: pa.DataType | None = None
+    finish: Callable[[pa.Array], pa.Array] | None = None
+
+    @property
+    def type(self) -> pa.DataType:
+        return self.outer[-1] if self.outer else self.leaf
+
+    @property
+    def items_per_row(self) -> int:
+        """How many page rows one table row takes: fixed-size lists of structs count their items."""
+        num_items = 1
+        for type in self.outer:
+            if pa.types.is_fixed_size_list(type):
+                num_items *= type.list_size
+        return num_items
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether every table row is one item of the page."""
+        return all(pa.types.is_struct(type) for type in self.outer)
+
+    @property
+    def is_empty_struct(self) -> bool:
+        """Whether the leaf is a struct without members, which has nothing to store."""
+        return pa.types.is_struct(self.leaf) and self.leaf.num_fields == 0 and not self.outer
+
+    def leaf_array(self, block: Block, own: Slots) -> pa.Array:
+        """The leaf's values under their own validity."""
+        if own.num_slots != block.num_values:
+            raise CorruptFile(f"{block.num_values} values for {own.num_slots} slots")
+        array = to_array(block, self.stored or self.leaf, own.validity, own.null_count)
+        return self.finish(array) if self.finish else array
+
+    def check(self, layers: Layers) -> None:
+        """Raises CorruptFile unless a page with `layers` can hold the chain."""
+        kinds = [False, *(pa.types.is_list(type) or pa.types.is_large_list(type) for type in self.outer)]
+        if kinds != [layer.is_list for layer in layers]:
+            raise CorruptFile(f"a page with layers {[layer.name for layer in layers]} cannot hold {self.type}")
+
+
+def unravel(
+    repetition: Levels | None, definition: Levels | None, layers: Layers, chain: Chain, num: int
+) -> list[Slots]:
+    """The slots of every layer, innermost first.
+
+    repetition, definition: the levels of the entries of whole rows; None means all zero
+    num: the number of entries
+    """
+    slots = []
+    base = 0
+    for at, layer in enumerate(layers):
+        type = chain.outer[at - 1] if at else chain.leaf
+        if layer.is_list:
+            out = _list_slots(repetition, definition, layers, at, base, type, num)
+            slots.append(out.slots)
+            repetition, definition, num = out.repetition, out.definition, out.num_entries
+        else:
+            if at and pa.types.is_fixed_size_list(type):
+                definition = definition[:: type.list_size] if definition is not None else None
+                num //= type.list_size
+            slots.append(_item_slots(definition, layers, at, base, num, slots))
+        base += layer.num_levels
+    return slots
+
+
+def _item_slots(definition: Levels | None, layers: Layers, at: int, base: int, num: int, inner: list[Slots]) -> Slots:
+    if definition is None:
+        return Slots(num, None, 0)
+    hidden_from = base
+    for layer in layers[at:]:
+        if layer.is_list:
+            break
+        hidden_from += layer.num_levels
+    if layers[at].num_levels == 0:
+        return Slots(int(np.count_nonzero(definition <= hidden_from)), None, 0)
+    bitmap = pa.allocate_buffer((num + 7) // 8)
+    levels = np.ascontiguousarray(definition)
+    num_slots, num_valid = _kernels.item_layer(levels, num, hidden_from, base, bitmap)
+    return Slots(num_slots, bitmap, num_slots - num_valid)
+
+
+@dataclass(frozen=True, slots=True)
+class _ListLayer:
+    slots: Slots
+    repetition: Levels
+    definition: Levels | None
+    num_entries: int
+
+
+def _list_slots(
+    repetition: Levels | None,
+    definition: Levels | None,
+    layers: Layers,
+    at: int,
+    base: int,
+    type: pa.DataType,
+    num: int,
+) -> _ListLayer:
+    layer = layers[at]
+    if repetition is None:
+        raise CorruptFile("a page of lists without repetition levels")
+    after = base + layer.num_levels
+    empty_level = {Layer.EMPTYABLE_LIST: base + 1, Layer.NULL_AND_EMPTY_LIST: base + 2}.get(layer, 0)
+    max_slot_level = after
+    for outer in layers[at + 1 :]:
+        if outer.is_list:
+            break
+        max_slot_level += outer.num_levels
+    offset_bits = 64 if pa.types.is_large_list(type) else 32
+    offsets = pa.allocate_buffer((num + 1) * offset_bits // 8)
+    validity = pa.allocate_buffer((num + 7) // 8)
+    kept_rep = np.empty(num, np.uint16)
+    kept_def = np.empty(num, np.uint16) if definition is not None else None
+    num_slots, num_kept, num_valid = _kernels.list_layer(
+        repetition,
+        definition,
+        num,
+        base,
+        empty_level,
+        max_slot_level,
+        offsets,
+        offset_bits,
+        validity,
+        kept_rep,
+        kept_def,
+    )
+    slots = Slots(
+        num_slots,
+        validity if num_valid < num_slots else None,
+        num_slots - num_valid,
+        offsets.slice(0, (num_slots + 1) * offset_bits // 8),
+    )
+    return _ListLayer(slots, kept_rep[:num_kept], kept_def[:num_kept] if kept_def is not None else None, num_kept)
+
+
+def nest(leaf: pa.Array, slots: Sequence[Slots], chain: Chain) -> pa.Array:
+    """The chain around `leaf`: slots are those of the layers outside of the leaf's own, from the inside.
+
+    raises: CorruptFile when a layer has another number of slots than the one around it refers to
+    """
+    array = leaf
+    for type, layer in zip(chain.outer, slots, strict=True):
+        if layer.offsets is not None:
+            # the kernel's offsets ascend and end at the number of entries that own an element
+            width = 8 if pa.types.is_large_list(type) else 4
+            end = int.from_bytes(memoryview(layer.offsets)[-width:], "little")
+            if end != len(array):
+                raise CorruptFile(f"lists over {end} values, found {len(array)}")
+            buffers = [layer.validity, layer.offsets]
+        else:
+            per_slot = type.list_size if pa.types.is_fixed_size_list(type) else 1
+            if layer.num_slots * per_slot != len(array):
+                raise CorruptFile(f"{layer.num_slots} slots of {type} over {len(array)} values")
+            buffers = [layer.validity]
+        array = pa.Array.from_buffers(type, layer.num_slots, buffers, layer.null_count, children=[array])
+    return array

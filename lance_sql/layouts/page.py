@@ -1,0 +1,59 @@
+"""What every layout offers: from rows of a page to the byte ranges they need, and from the bytes to Arrow.
+
+Two steps, so that the ranges of all pages and columns of a batch are fetched together.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql.layouts.nest import Chain
+from lance_sql.row_ranges import RowRanges
+from lance_sql.store import ByteRange
+
+Fetch: TypeAlias = Callable[[Sequence[ByteRange]], Sequence[pa.Buffer]]
+"""Reads further ranges of the page's own file."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageRead:
+    """Some rows of one page: `decode` takes the buffers of `ranges`, in order, and returns the rows as one array."""
+
+    ranges: Sequence[ByteRange]
+    decode: Callable[[Sequence[pa.Buffer]], pa.Array]
+
+
+class Page(Protocol):
+    """A page whose head (chunk table, dictionary, repetition index) has been read."""
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory that keeping the head takes, roughly."""
+        ...
+
+    def read(self, rows: RowRanges, chain: Chain, gap: int, fetch: Fetch) -> PageRead:
+        """Plans to read `rows` (table rows, relative to the page; not empty) as an array of `chain.type`.
+
+        gap: so many bytes between two ranges are better read over than asked for separately
+        """
+        ...
+
+
+def concat(arrays: Sequence[pa.Array]) -> pa.Array:
+    """The arrays as one; dictionary arrays are unified."""
+    return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
+
+
+def cluster(spans: RowRanges, gap: int) -> RowRanges:
+    """Groups of neighbours: int64[k, 2] of `[first, end)` positions in `spans` whose gaps are at most `gap` bytes.
+
+    spans: ascending byte ranges that may touch or overlap
+    """
+    if len(spans) == 1:
+        return np.array([[0, 1]], np.int64)
+    breaks = np.flatnonzero(spans[1:, 0] - spans[:-1, 1] > gap) + 1
+    firsts = np.concatenate(([0], breaks))
+    return np.stack((firsts, np.concatenate((breaks, [len(spans)]))), axis=1)

@@ -1,0 +1,110 @@
+"""PageLayout messages of file versions 2.1 and 2.2 -> page layouts.
+
+Source: message `lance.encodings21.PageLayout`.
+"""
+
+from collections.abc import Iterable
+
+from lance_sql.encodings.tree import Encoding
+from lance_sql.encodings.wire_v2_1 import encoding_from_wire
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.layouts.tree import Blob, Constant, FullZip, Layer, Layers, MiniBlock, PageLayout
+from lance_sql.proto import encodings_v2_1_pb2 as pb
+
+TYPE_URL = "/lance.encodings21.PageLayout"
+
+MAX_LAYERS = 256
+MAX_CHUNK_BUFFERS = 64
+
+
+def layout_from_wire(data: bytes) -> PageLayout:
+    """The layout that the serialized message `data` describes.
+
+    raises: UnsupportedFeature for a layout or encoding that this release does not know, by name; CorruptFile
+    """
+    return _layout(pb.PageLayout.FromString(data), inside_blob=False)
+
+
+def _layout(message: pb.PageLayout, *, inside_blob: bool) -> PageLayout:
+    match message.WhichOneof("layout"):
+        case "mini_block_layout":
+            return _mini_block(message.mini_block_layout)
+        case "full_zip_layout":
+            return _full_zip(message.full_zip_layout)
+        case "constant_layout":
+            return _constant(message.constant_layout)
+        case "blob_layout":
+            if inside_blob:
+                raise CorruptFile("a blob layout inside a blob layout")
+            blob = message.blob_layout
+            return Blob(_layers(blob.layers), _layout(blob.inner_layout, inside_blob=True))
+        case other:
+            raise UnsupportedFeature(f"page layout '{other}' is not supported")
+
+
+def _mini_block(message: pb.MiniBlockLayout) -> MiniBlock:
+    if not 1 <= message.num_buffers <= MAX_CHUNK_BUFFERS:
+        raise CorruptFile(f"{message.num_buffers} value buffers in a chunk are not possible")
+    if message.repetition_index_depth > 1:
+        raise UnsupportedFeature(f"a repetition index of depth {message.repetition_index_depth} is not supported")
+    return MiniBlock(
+        layers=_layers(message.layers),
+        values=encoding_from_wire(message.value_compression),
+        repetition=_optional(message, "rep_compression"),
+        definition=_optional(message, "def_compression"),
+        dictionary=_optional(message, "dictionary"),
+        num_dictionary_items=message.num_dictionary_items,
+        num_buffers=message.num_buffers,
+        repetition_index_depth=message.repetition_index_depth,
+        num_items=message.num_items,
+        has_large_chunk=message.has_large_chunk,
+    )
+
+
+def _full_zip(message: pb.FullZipLayout) -> FullZip:
+    details = message.WhichOneof("details")
+    if details is None:
+        raise CorruptFile("a full-zip page without a width of its values")
+    if message.bits_rep + message.bits_def > 32:
+        raise CorruptFile(f"control words of {message.bits_rep + message.bits_def} bits are not possible")
+    bits_per_value = message.bits_per_value if details == "bits_per_value" else None
+    bits_per_offset = message.bits_per_offset if details == "bits_per_offset" else None
+    if bits_per_value is not None and bits_per_value % 8:
+        raise CorruptFile(f"full-zip values of {bits_per_value} bits are not byte aligned")
+    if bits_per_offset is not None and bits_per_offset not in (32, 64):
+        raise CorruptFile(f"full-zip lengths of {bits_per_offset} bits are not possible")
+    return FullZip(
+        layers=_layers(message.layers),
+        values=encoding_from_wire(message.value_compression),
+        bits_rep=message.bits_rep,
+        bits_def=message.bits_def,
+        bits_per_value=bits_per_value,
+        bits_per_offset=bits_per_offset,
+        num_items=message.num_items,
+        num_visible_items=message.num_visible_items,
+    )
+
+
+def _constant(message: pb.ConstantLayout) -> Constant:
+    return Constant(
+        layers=_layers(message.layers),
+        inline_value=message.inline_value if message.HasField("inline_value") else None,
+        repetition=_optional(message, "rep_compression"),
+        definition=_optional(message, "def_compression"),
+        num_rep_values=message.num_rep_values,
+        num_def_values=message.num_def_values,
+    )
+
+
+def _optional(message: pb.MiniBlockLayout | pb.ConstantLayout, name: str) -> Encoding | None:
+    return encoding_from_wire(getattr(message, name)) if message.HasField(name) else None
+
+
+def _layers(values: Iterable[int]) -> Layers:
+    layers = tuple(values)
+    if not 1 <= len(layers) <= MAX_LAYERS:
+        raise CorruptFile(f"a page with {len(layers)} layers of nesting is not possible")
+    try:
+        return tuple(Layer(value) for value in layers)
+    except ValueError:
+        raise UnsupportedFeature(f"a layer of kind {max(layers)} is not supported") from None

@@ -1,0 +1,135 @@
+"""Sets of rows as sorted, disjoint, half-open ranges.
+
+A set is an array int64[k, 2] of `[start, end)`, ascending and without overlap: one range for a whole page, thousands for
+a selective filter. The same array is what the kernels walk, so that reading everything and reading a few rows are one path.
+"""
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+RowRanges: TypeAlias = npt.NDArray[np.int64]
+
+EMPTY: RowRanges = np.empty((0, 2), np.int64)
+
+
+def single(start: int, end: int) -> RowRanges:
+    """The rows of one range; none when it is empty."""
+    return np.array([[start, end]], np.int64) if end > start else EMPTY
+
+
+def count(rows: RowRanges) -> int:
+    """The number of rows in the set."""
+    if len(rows) == 1:
+        return int(rows[0, 1] - rows[0, 0])
+    return int((rows[:, 1] - rows[:, 0]).sum())
+
+
+def from_sorted(positions: npt.NDArray[np.int64]) -> RowRanges:
+    """The set that holds `positions` (ascending, distinct); neighbours become one range."""
+    if len(positions) == 0:
+        return EMPTY
+    breaks = np.flatnonzero(np.diff(positions) != 1)
+    starts = positions[np.concatenate(([0], breaks + 1))]
+    ends = positions[np.concatenate((breaks, [len(positions) - 1]))] + 1
+    return np.stack((starts, ends), axis=1).astype(np.int64, copy=False)
+
+
+def expand(rows: RowRanges) -> npt.NDArray[np.int64]:
+    """Every row of the set, ascending: int64[count(rows)]."""
+    if len(rows) == 1:
+        return np.arange(rows[0, 0], rows[0, 1], dtype=np.int64)
+    lengths = rows[:, 1] - rows[:, 0]
+    firsts = np.cumsum(lengths) - lengths
+    return np.repeat(rows[:, 0] - firsts, lengths) + np.arange(lengths.sum(), dtype=np.int64)
+
+
+def without(rows: RowRanges, removed: npt.NDArray[np.int64]) -> RowRanges:
+    """The set less the rows in `removed` (ascending, distinct)."""
+    if len(removed) == 0 or len(rows) == 0:
+        return rows
+    removed = removed[within(rows, removed)]
+    if len(removed) == 0:
+        return rows
+    starts = np.concatenate((rows[:, 0], removed + 1))
+    ends = np.concatenate((removed, rows[:, 1]))
+    starts.sort()
+    ends.sort()
+    kept = ends > starts
+    return np.stack((starts[kept], ends[kept]), axis=1)
+
+
+def within(rows: RowRanges, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """For each of `positions` whether the set holds it."""
+    if len(rows) == 0:
+        return np.zeros(len(positions), np.bool_)
+    at = np.searchsorted(rows[:, 0], positions, side="right") - 1
+    inside: npt.NDArray[np.bool_] = (at >= 0) & (positions < rows[np.maximum(at, 0), 1])
+    return inside
+
+
+def intersect(a: RowRanges, b: RowRanges) -> RowRanges:
+    """The rows that both sets hold."""
+    if len(a) == 0 or len(b) == 0:
+        return EMPTY
+    if len(b) == 1:
+        return clip(a, int(b[0, 0]), int(b[0, 1]))
+    if len(a) == 1:
+        return clip(b, int(a[0, 0]), int(a[0, 1]))
+    first = np.searchsorted(b[:, 1], a[:, 0], side="right")
+    last = np.searchsorted(b[:, 0], a[:, 1], side="left")
+    overlaps = np.maximum(last - first, 0)
+    left = np.repeat(np.arange(len(a)), overlaps)
+    right = np.arange(overlaps.sum()) - np.repeat(np.cumsum(overlaps) - overlaps, overlaps) + np.repeat(first, overlaps)
+    return np.stack((np.maximum(a[left, 0], b[right, 0]), np.minimum(a[left, 1], b[right, 1])), axis=1)
+
+
+def clip(rows: RowRanges, start: int, end: int) -> RowRanges:
+    """The part of the set inside `[start, end)`."""
+    first = int(np.searchsorted(rows[:, 1], start, side="right"))
+    last = int(np.searchsorted(rows[:, 0], end, side="left"))
+    if first >= last:
+        return EMPTY
+    if rows[first, 0] >= start and rows[last - 1, 1] <= end:
+        return rows[first:last]
+    part = rows[first:last].copy()
+    part[0, 0] = max(int(part[0, 0]), start)
+    part[-1, 1] = min(int(part[-1, 1]), end)
+    return part
+
+
+def compose(rows: RowRanges, positions: RowRanges) -> RowRanges:
+    """The rows that stand at `positions` when the set is counted through from 0.
+
+    positions: a set over [0, count(rows)); a range of it that crosses ranges of `rows` is cut at their borders.
+    """
+    if len(positions) == 0 or len(rows) == 0:
+        return EMPTY
+    if len(rows) == 1:
+        shifted: RowRanges = positions + rows[0, 0]
+        return shifted
+    lengths = rows[:, 1] - rows[:, 0]
+    firsts = np.cumsum(lengths) - lengths
+    counted = np.stack((firsts, firsts + lengths), axis=1)
+    pieces = intersect(positions, counted)
+    owner = np.searchsorted(firsts, pieces[:, 0], side="right") - 1
+    composed: RowRanges = pieces + (rows[:, 0] - firsts)[owner, None]
+    return composed
+
+
+def head(rows: RowRanges, num_rows: int) -> RowRanges:
+    """The first `num_rows` rows of the set."""
+    if count(rows) <= num_rows:
+        return rows
+    return compose(rows, single(0, num_rows))
+
+
+def coalesce(rows: RowRanges, gap: int) -> RowRanges:
+    """A superset of the set with fewer ranges: gaps of at most `gap` rows are closed."""
+    if len(rows) < 2:
+        return rows
+    keep = np.flatnonzero(rows[1:, 0] - rows[:-1, 1] > gap)
+    starts = rows[np.concatenate(([0], keep + 1)), 0]
+    ends = rows[np.concatenate((keep, [len(rows) - 1])), 1]
+    return np.stack((starts, ends), axis=1)

@@ -1,0 +1,165 @@
+"""Cutting a plan into batches, and reading one of them.
+
+A batch is small enough to bound memory and large enough that its overhead does not count. Its rows end where a page of the
+projected columns ends, if one does near enough, so that most arrays come from one page without a copy.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.errors import at
+from lance_sql.file.leaves import leaves
+from lance_sql.row_ranges import RowRanges
+from lance_sql.scan import system_columns
+from lance_sql.scan.fragments import FragmentRows
+from lance_sql.scan.masks import true_ranges
+from lance_sql.scan.plan import FragmentScan, ScanPlan
+from lance_sql.scan.predicates import evaluate
+from lance_sql.schema import Field
+
+DEFAULT_BATCH_ROWS = 128 * 1024
+FIRST_BATCH_ROWS = 16 * 1024
+"""A query that wants a few rows gets them from a small batch."""
+
+MAX_BATCH_BYTES = 32 * 1024 * 1024
+"""Batches of wide rows are shortened to about this much Arrow data."""
+
+MIN_BATCH_ROWS = 64
+
+BLOB_BYTES = 256 * 1024
+"""Taken for the size of a blob that may lie outside of the data file."""
+
+DENSE = 0.75
+"""Above this share of surviving rows, decoding all and filtering is cheaper than taking the survivors."""
+
+PAGE_ROWS = 32 * 1024
+"""Batches respect the borders of pages of at least so many rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some rows of one fragment."""
+
+    fragment: FragmentRows
+    rows: RowRanges
+
+
+def split(plan: ScanPlan, fragments: tuple[FragmentScan, ...], batch_rows: int | None) -> Iterator[Batch]:
+    """The batches of `fragments`, in scan order; at most `batch_rows` rows each."""
+    first = True
+    for each in fragments:
+        fragment = plan.open(each)
+        most = batch_rows or _batch_rows(fragment, plan.fields)
+        borders = _page_borders(fragment, plan.fields)
+        for rows in _cut(each.rows, most, borders, FIRST_BATCH_ROWS if first and batch_rows is None else most):
+            yield Batch(fragment, rows)
+        first = False
+
+
+def read(plan: ScanPlan, batch: Batch) -> pa.RecordBatch | None:
+    """The rows of the batch that pass the residual filter; None when there are none."""
+    fragment, rows = batch.fragment, batch.rows
+    if plan.residual is None:
+        return _assemble(plan, fragment, rows, {})
+    fields, system = plan.filter_fields, plan.filter_system_columns
+    arrays = fragment.read(fields, rows) if fields else []
+    arrays += [system_columns.read(name, fragment, rows) for name in system]
+    names = [field.name for field in fields] + system
+    mask = evaluate(plan.residual, record_batch(arrays, names, row_ranges.count(rows)))
+    passed = true_ranges(mask)
+    num_passed, num_rows = row_ranges.count(passed), row_ranges.count(rows)
+    if num_passed == 0:
+        return None
+    known = dict(zip(fields, arrays, strict=False))
+    if num_passed == num_rows:
+        return _assemble(plan, fragment, rows, known)
+    if num_passed > DENSE * num_rows:
+        return _assemble(plan, fragment, rows, known).filter(mask)
+    wanted = {column.field for column in plan.columns}
+    known = {field: array.filter(mask) for field, array in known.items() if field in wanted}
+    return _assemble(plan, fragment, row_ranges.compose(rows, passed), known)
+
+
+def _assemble(plan: ScanPlan, fragment: FragmentRows, rows: RowRanges, known: dict[Field, pa.Array]) -> pa.RecordBatch:
+    """The projected columns for `rows`; `known` holds the fields that have been read."""
+    missing = [column.field for column in plan.columns if column.field is not None and column.field not in known]
+    missing = list(dict.fromkeys(missing))
+    if missing:
+        known = known | dict(zip(missing, fragment.read(missing, rows), strict=True))
+    arrays = [
+        column.extract(known[column.field])
+        if column.field is not None
+        else system_columns.read(column.name, fragment, rows)
+        for column in plan.columns
+    ]
+    return record_batch(arrays, [column.arrow for column in plan.columns], row_ranges.count(rows))
+
+
+def record_batch(arrays: list[pa.Array], fields: list[pa.Field] | list[str], num_rows: int) -> pa.RecordBatch:
+    """A batch of `num_rows` rows, even without columns."""
+    if not arrays:
+        return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), num_rows, [None]))
+    if isinstance(fields[0], str):
+        return pa.RecordBatch.from_arrays(arrays, fields)
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _cut(
+    rows: RowRanges, most: int, borders: "np.ndarray[tuple[int], np.dtype[np.int64]]", first: int
+) -> Iterator[RowRanges]:
+    total = row_ranges.count(rows)
+    if total <= first:
+        yield rows
+        return
+    # borders as numbers of selected rows before them
+    lengths = rows[:, 1] - rows[:, 0]
+    before = np.cumsum(lengths) - lengths
+    at = np.searchsorted(rows[:, 0], borders, side="right") - 1
+    inside = at >= 0
+    at = np.maximum(at, 0)
+    positions = np.where(inside, before[at] + np.minimum(borders - rows[at, 0], lengths[at]), 0)
+    start = 0
+    while start < total:
+        end = min(start + first, total)
+        near = positions[(positions > start + first // 4) & (positions <= end)]
+        if len(near) and end < total:
+            end = int(near[-1])
+        yield row_ranges.compose(rows, row_ranges.single(start, end))
+        start, first = end, most
+
+
+def _page_borders(fragment: FragmentRows, fields: list[Field]) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    borders: set[int] = set()
+    for field in fields:
+        if len(leaves(field)) == 1:
+            for file, index in fragment.pages_of(field):
+                column = file.column(index)
+                if column.num_rows == file.num_rows and column.num_rows > PAGE_ROWS * len(column.pages):
+                    borders.update(column.row_starts[1:-1].tolist())
+    return np.array(sorted(borders), np.int64)
+
+
+def _batch_rows(fragment: FragmentRows, fields: list[Field]) -> int:
+    row_bytes = sum(_row_bytes(fragment, field) for field in fields)
+    return max(MIN_BATCH_ROWS, min(DEFAULT_BATCH_ROWS, int(MAX_BATCH_BYTES / max(row_bytes, 1))))
+
+
+def _row_bytes(fragment: FragmentRows, field: Field) -> float:
+    """Bytes of Arrow data that one row of the field takes, roughly."""
+    total = 0.0
+    for leaf, (file, index) in zip(leaves(field), fragment.pages_of(field), strict=False):
+        if leaf.field.is_blob_v1 or leaf.field.is_blob_v2:
+            total += max(file.num_bytes / max(file.num_rows, 1), BLOB_BYTES * leaf.field.is_blob_v2)
+            continue
+        with at(file=file.path, column=field.name):
+            stored = max((page.row_bytes for page in file.column(index).pages), default=0.0)
+        try:
+            width = leaf.type.bit_width / 8
+        except ValueError:
+            width = 16 + 2 * stored
+        total += max(width, stored)
+    return total

@@ -1,0 +1,93 @@
+"""Which columns a scan returns: names of the user -> fields of the table and system columns."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from lance_sql.errors import ColumnNotFound, InvalidArgument
+from lance_sql.scan import system_columns
+from lance_sql.schema import Field, arrow_field
+from lance_sql.table.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class OutputColumn:
+    """One column of the result.
+
+    field: the top-level field, cut down to what is needed of it; None for a system column
+    path: the names below `field` that lead to the value; empty for the field itself
+    """
+
+    name: str
+    field: Field | None
+    path: tuple[str, ...]
+    arrow: pa.Field
+
+    def extract(self, array: pa.Array) -> pa.Array:
+        """The column's values from those of `field`: a member is NULL where a struct around it is."""
+        for name in self.path:
+            array = array.flatten()[array.type.get_field_index(name)]
+        return array
+
+
+def resolve(snapshot: Snapshot, names: Sequence[str] | None) -> tuple[OutputColumn, ...]:
+    """The columns that `names` mean, in that order; every column of the table without names.
+
+    raises: ColumnNotFound; InvalidArgument for version columns on a table without stable row ids, and for names twice
+    """
+    manifest = snapshot.manifest
+    if names is None:
+        return tuple(OutputColumn(field.name, field, (), arrow_field(field)) for field in manifest.schema.fields)
+    seen = set()
+    for name in names:
+        if name in seen:
+            raise InvalidArgument(f"Column {name!r} is asked for twice")
+        seen.add(name)
+    stable = manifest.has_stable_row_ids
+    system_columns.require(names, stable_row_ids=stable, table=snapshot.name)
+    hidden = system_columns.available(stable_row_ids=stable)
+    return tuple(_output(snapshot, name, hidden) for name in names)
+
+
+def _output(snapshot: Snapshot, name: str, hidden: Sequence[str]) -> OutputColumn:
+    if name in hidden:
+        return OutputColumn(name, None, (), system_columns.field(name))
+    table = f"{snapshot.name} version {snapshot.manifest.version}"
+    top, *below = snapshot.manifest.schema.resolve(name, table=table, also=hidden)
+    if not below:
+        return OutputColumn(name, top, (), arrow_field(top))
+    path = tuple(field.name for field in below)
+    leaf = arrow_field(below[-1])
+    nullable = any(field.nullable for field in (top, *below))
+    return OutputColumn(name, restrict(top, [path]), path, pa.field(name, leaf.type, nullable, leaf.metadata))
+
+
+def restrict(field: Field, paths: Iterable[tuple[str, ...]]) -> Field:
+    """The field with only those members that lie on one of `paths`; an empty path keeps all of them."""
+    wanted: dict[str, list[tuple[str, ...]]] = {}
+    for path in paths:
+        if not path:
+            return field
+        wanted.setdefault(path[0], []).append(path[1:])
+    if field.is_packed or field.is_blob_v2:
+        return field
+    children = tuple(restrict(child, wanted[child.name]) for child in field.children if child.name in wanted)
+    return replace(field, children=children)
+
+
+def filter_fields(snapshot: Snapshot, paths: Iterable[tuple[str, ...]]) -> tuple[list[Field], list[str]]:
+    """What a filter over `paths` reads: top-level fields, cut down, and system columns."""
+    by_name: dict[str, list[tuple[str, ...]]] = {}
+    for path in sorted(paths):
+        by_name.setdefault(path[0], []).append(path[1:])
+    fields, system = [], []
+    top_level = {field.name: field for field in snapshot.manifest.schema.fields}
+    for name, below in by_name.items():
+        if name in system_columns.NAMES:
+            system.append(name)
+        elif name in top_level:
+            fields.append(restrict(top_level[name], below))
+        else:
+            raise ColumnNotFound(f"No column {name!r} in {snapshot.name}")
+    return fields, system

@@ -1,0 +1,61 @@
+"""Batches decoded ahead by a pool of threads that all scans of the process share, in order and in bounded number."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
+from typing import TypeVar
+
+Work = TypeVar("Work")
+Result = TypeVar("Result")
+
+NUM_THREADS = min(os.cpu_count() or 1, 8)
+MAX_IN_FLIGHT = NUM_THREADS + 2
+"""Batches of one scan that are decoded or wait to be taken."""
+
+_lock = Lock()
+_pool: ThreadPoolExecutor | None = None
+
+
+def ordered(work: Iterable[Work], run: Callable[[Work], Result]) -> Iterator[Result]:
+    """`run` of each piece of work, in order, computed ahead.
+
+    Nothing is computed before the first result is asked for. Dropping the iterator cancels what has not begun.
+    """
+    pieces = iter(work)
+    pending: deque[Future[Result]] = deque()
+    try:
+        window = 1
+        while True:
+            while len(pending) < window and (piece := next(pieces, _END)) is not _END:
+                pending.append(_executor().submit(run, piece))  # type: ignore[arg-type]
+            if not pending:
+                return
+            yield pending.popleft().result()
+            # a consumer that comes back wants the rest as well
+            window = MAX_IN_FLIGHT
+    finally:
+        for future in pending:
+            future.cancel()
+
+
+_END = object()
+
+
+def _executor() -> ThreadPoolExecutor:
+    global _pool
+    with _lock:
+        if _pool is None:
+            _pool = ThreadPoolExecutor(NUM_THREADS, thread_name_prefix="lance-sql")
+        return _pool
+
+
+def _forget_pool() -> None:
+    """A forked process has none of the threads of its parent."""
+    global _pool, _lock
+    _pool, _lock = None, Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)

@@ -1,0 +1,132 @@
+"""The scan that users hold: columns, a filter, a limit; planned when asked, read as it is consumed."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.scan import batches, read_ahead
+from lance_sql.scan.open_files import OpenFiles
+from lance_sql.scan.plan import FragmentScan, ScanPlan, make_plan
+from lance_sql.scan.predicates import Predicate
+from lance_sql.scan.projection import OutputColumn
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A read of some columns and rows of one version. Immutable; every reader starts anew.
+
+    >>> scan = lance_sql.open("examples/orders.lance").scan(["id"], "id < 3")
+    >>> scan.to_table().num_rows
+    3
+    """
+
+    files: OpenFiles
+    columns: tuple[OutputColumn, ...]
+    predicate: Predicate | None
+    limit: int | None
+    batch_size: int | None
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The schema of every batch: the columns in the order they were asked for."""
+        manifest = self.files.snapshot.manifest
+        return pa.schema([column.arrow for column in self.columns], manifest.schema.arrow.metadata)
+
+    @cached_property
+    def plan(self) -> ScanPlan:
+        """The fragments and rows that are read; made once, from the manifest."""
+        return make_plan(self.files, self.columns, self.predicate, self.limit)
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """The rows as a stream of batches, in fragment order. Nothing is read before the first batch is asked for."""
+        return pa.RecordBatchReader.from_batches(self.schema, self._batches(None))
+
+    def to_table(self) -> pa.Table:
+        """All rows in memory."""
+        return self.to_reader().read_all()
+
+    def count_rows(self) -> int:
+        """The number of rows; read from the manifest unless the filter needs values."""
+        plan = self.plan
+        if plan.residual is None:
+            return plan.num_candidates
+        without_columns = Scan(self.files, (), self.predicate, self.limit, self.batch_size)
+        return sum(batch.num_rows for batch in without_columns._batches(None))
+
+    def explain(self) -> str:
+        """What the scan reads and what planning has ruled out, as text; opens the data files, reads no page."""
+        plan, snapshot = self.plan, self.files.snapshot
+        lines = [f"scan of {snapshot.name} version {snapshot.manifest.version}"]
+        lines.append("  columns: " + (", ".join(column.name for column in self.columns) or "(none)"))
+        if plan.lineage:
+            lines.append("  filter, from the manifest: " + " AND ".join(map(str, plan.lineage)))
+        if plan.residual is not None:
+            lines.append(f"  filter, on rows: {plan.residual}")
+        if self.limit is not None:
+            lines.append(f"  limit: {self.limit}")
+        lines.append(f"  fragments: {plan.count_fragments()}")
+        lines.append(f"  pages: {plan.count_pages()}")
+        lines.append(f"  rows: {plan.count_rows()}")
+        return "\n".join(lines)
+
+    def tasks(self, target_count: int) -> "list[ScanTask]":
+        """The scan in about `target_count` parts of similar size, in scan order; each can be read anywhere."""
+        if self.limit is not None:
+            return [ScanTask(self, self.plan.fragments)] if self.plan.fragments else []
+        per_task = max(1, -(-self.plan.num_candidates // max(target_count, 1)))
+        pieces = [
+            FragmentScan(fragment.index, row_ranges.compose(fragment.rows, row_ranges.single(start, start + per_task)))
+            for fragment in self.plan.fragments
+            for start in range(0, fragment.num_rows, per_task)
+        ]
+        tasks: list[list[FragmentScan]] = []
+        room = 0
+        for piece in pieces:
+            if room < piece.num_rows or not tasks:
+                tasks.append([])
+                room = per_task
+            tasks[-1].append(piece)
+            room -= piece.num_rows
+        return [ScanTask(self, tuple(task)) for task in tasks]
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+    def _batches(self, fragments: Sequence[FragmentScan] | None) -> Iterator[pa.RecordBatch]:
+        plan = self.plan
+        chosen = plan.fragments if fragments is None else tuple(fragments)
+        left = self.limit
+        work = batches.split(plan, chosen, self.batch_size)
+        for batch in read_ahead.ordered(work, partial(batches.read, plan)):
+            if batch is None:
+                continue
+            if left is not None:
+                batch = batch.slice(0, left)
+                left -= batch.num_rows
+            yield batch
+            if left == 0:
+                return
+
+    def __reduce__(self) -> tuple[type["Scan"], tuple[object, ...]]:
+        # without the plan, which is made again from the manifest
+        return Scan, (self.files, self.columns, self.predicate, self.limit, self.batch_size)
+
+
+@dataclass(frozen=True, slots=True)
+class ScanTask:
+    """A part of a scan: some rows of some fragments. Picklable."""
+
+    scan: Scan
+    fragments: tuple[FragmentScan, ...]
+
+    @property
+    def num_candidates(self) -> int:
+        """Rows to be read, before the part of the filter that needs values."""
+        return sum(fragment.num_rows for fragment in self.fragments)
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """The task's rows, as `Scan.to_reader`."""
+        return pa.RecordBatchReader.from_batches(self.scan.schema, self.scan._batches(self.fragments))

@@ -1,0 +1,48 @@
+"""Rows by their ids."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.errors import InvalidArgument
+from lance_sql.scan.batches import Batch, read
+from lance_sql.scan.fragments import FragmentRows
+from lance_sql.scan.open_files import OpenFiles
+from lance_sql.scan.plan import ScanPlan
+from lance_sql.scan.projection import OutputColumn
+
+
+def take(files: OpenFiles, columns: Sequence[OutputColumn], wanted: npt.NDArray[np.uint64]) -> pa.Table:
+    """The live rows with the ids `wanted`, in that order; an id may be wanted twice.
+
+    raises: InvalidArgument for an id that no live row has
+    """
+    plan = ScanPlan(files, tuple(columns), (), (), None, None)
+    schema = pa.schema([column.arrow for column in columns])
+    order = np.full(len(wanted), -1, np.int64)
+    parts: list[pa.RecordBatch] = []
+    num_rows = 0
+    for manifest_fragment in files.snapshot.manifest.fragments:
+        fragment = FragmentRows(files, manifest_fragment)
+        index, offsets = fragment.row_id_sequence().positions(wanted)
+        live = row_ranges.within(fragment.live_rows(), offsets) if len(offsets) else np.empty(0, np.bool_)
+        index, offsets = index[live], offsets[live]
+        if len(offsets) == 0:
+            continue
+        distinct, place = np.unique(offsets, return_inverse=True)
+        order[index] = num_rows + place
+        num_rows += len(distinct)
+        batch = read(plan, Batch(fragment, row_ranges.from_sorted(distinct)))
+        assert batch is not None
+        parts.append(batch)
+    missing = wanted[order < 0]
+    if len(missing):
+        shown = ", ".join(map(str, missing[:5].tolist())) + (", ..." if len(missing) > 5 else "")
+        raise InvalidArgument(f"{files.snapshot.label} has no rows with the row ids {shown}")
+    if not columns:
+        return pa.table({}).append_column("_", pa.nulls(len(wanted))).select([])
+    table = pa.Table.from_batches([batch.cast(schema) for batch in parts], schema)
+    return table.take(pa.array(order)) if len(wanted) else table
