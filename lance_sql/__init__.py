@@ -1,1 +1,73 @@
-"""Read tables of the Lance format, and hand them to SQL engines."""
+"""Read tables of the Lance format, and hand them to SQL engines.
+
+>>> import lance_sql
+>>> orders = lance_sql.open("examples/orders.lance")
+>>> orders.count_rows("_row_created_at_version > 1") > 0
+True
+
+Names are imported when they are first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lance_sql.dataset import Dataset, open  # noqa: A004 - reads like the builtin on purpose
+    from lance_sql.errors import (
+        ColumnNotFound,
+        CorruptFile,
+        InvalidArgument,
+        LanceError,
+        TableNotFound,
+        UnsupportedFeature,
+        VersionNotFound,
+    )
+    from lance_sql.providers import connect, register
+    from lance_sql.scan.scan import Scan, ScanTask
+
+__all__ = [
+    "ColumnNotFound",
+    "CorruptFile",
+    "Dataset",
+    "InvalidArgument",
+    "LanceError",
+    "Scan",
+    "ScanTask",
+    "TableNotFound",
+    "UnsupportedFeature",
+    "VersionNotFound",
+    "connect",
+    "open",
+    "register",
+]
+
+_ERRORS = "lance_sql.errors"
+_MODULES = {
+    "ColumnNotFound": _ERRORS,
+    "CorruptFile": _ERRORS,
+    "Dataset": "lance_sql.dataset",
+    "InvalidArgument": _ERRORS,
+    "LanceError": _ERRORS,
+    "Scan": "lance_sql.scan.scan",
+    "ScanTask": "lance_sql.scan.scan",
+    "TableNotFound": _ERRORS,
+    "UnsupportedFeature": _ERRORS,
+    "VersionNotFound": _ERRORS,
+    "connect": "lance_sql.providers",
+    "open": "lance_sql.dataset",
+    "register": "lance_sql.providers",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_MODULES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
