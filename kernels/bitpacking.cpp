@@ -45,13 +45,17 @@ void inline_bitpacking(const Chunks& chunks, const Ranges& ranges, int64_t word_
 }
 
 void unpack(Bytes packed, int64_t word_bits, int64_t num_bits, int64_t num_values, MutableBytes out) {
-    require_output(out, num_values * (word_bits / 8));
-    with_word(word_bits, [&](auto word) { unpack_groups<decltype(word)>(packed, num_bits, num_values, out.data()); });
+    with_word(word_bits, [&](auto word) {
+        require_output(out, num_values * static_cast<int64_t>(sizeof(word)));
+        unpack_groups<decltype(word)>(packed, num_bits, num_values, out.data());
+    });
 }
 
 void unpack_block(Bytes packed, int64_t word_bits, int64_t num_values, MutableBytes out) {
-    require_output(out, num_values * (word_bits / 8));
-    with_word(word_bits, [&](auto word) { unpack_inline_block<decltype(word)>(packed, num_values, out.data()); });
+    with_word(word_bits, [&](auto word) {
+        require_output(out, num_values * static_cast<int64_t>(sizeof(word)));
+        unpack_inline_block<decltype(word)>(packed, num_values, out.data());
+    });
 }
 
 }  // namespace lance

@@ -22,31 +22,37 @@ struct LayerSize {
     int64_t num_kept = 0;
 };
 
-// Entries that begin a list, with and without those that an outer null or empty list hides.
+// Counts the entries that begin a list, with and without those that an outer null or empty list hides.
+//
+// An entry that begins none is a further element: of a list with elements, so the entry before owns one as well.
 template <bool HasDef>
 LayerSize measure(const uint8_t* rep, const uint8_t* def, int64_t num_entries, ListLayer layer) {
     constexpr int64_t block = 16384;  // counted in u16, which keeps the vectors narrow
     LayerSize size;
-    bool lost = num_entries > 0 && load<uint16_t>(rep) == 0;
-    for (int64_t first = 0; first < num_entries; first += block) {
+    if (num_entries == 0) return size;
+    bool stray = load<uint16_t>(rep) == 0;
+    size.num_kept = 1;
+    size.num_slots = !HasDef || load<uint16_t>(def) <= layer.max_slot_level;
+    for (int64_t first = 1; first < num_entries; first += block) {
         const int64_t last = std::min(first + block, num_entries);
         uint16_t kept = 0;
         uint16_t slots = 0;
-        uint16_t stray = 0;
+        uint16_t strays = 0;
         for (int64_t i = first; i < last; ++i) {
-            const bool begins = load<uint16_t>(rep + 2 * i) != 0;
+            const uint16_t begins = load<uint16_t>(rep + 2 * i) != 0;
             kept += begins;
             if constexpr (HasDef) {
                 const uint16_t d = load<uint16_t>(def + 2 * i);
+                const uint16_t before = load<uint16_t>(def + 2 * i - 2);
                 slots += begins & (d <= layer.max_slot_level);
-                stray |= !begins & (d > layer.base);
+                strays |= (begins ^ 1) & (std::max(d, before) > layer.base);
             }
         }
         size.num_kept += kept;
         size.num_slots += HasDef ? slots : kept;
-        lost |= stray != 0;
+        stray |= strays != 0;
     }
-    if (lost) fail("an entry continues a list that has not begun");
+    if (stray) fail("an entry continues a list that has no elements");
     return size;
 }
 

@@ -2,9 +2,8 @@
 
 Buffers are any objects with the buffer protocol (pyarrow.Buffer, bytes, memoryview, C-contiguous NumPy
 arrays); inputs are only read, outputs belong to the caller, must be writable and may be longer than needed.
-Nothing
-outside of a buffer is read or written. Integers are little endian; bitmaps and sub-byte values are packed
-least significant bit first. All functions are thread-safe and release the GIL.
+Nothing outside of a buffer is read or written. Integers are little endian; bitmaps and values of odd widths
+are packed least significant bit first. All functions are thread-safe and release the GIL.
 
 raises: ValueError when sizes, counts or offsets do not fit together (a damaged file), or a count is negative
 or above 2**48; TypeError when an argument is no buffer, or an output is read-only
@@ -68,9 +67,7 @@ class Chunks:
     """
 
     def __init__(self, table: ChunkTable, data: Buffer, data_start: int = 0) -> None: ...
-    def value_buffer_ranges(
-        self, buffer_index: int, first_chunk: int, end_chunk: int
-    ) -> npt.NDArray[np.int64]:
+    def value_buffer_ranges(self, buffer_index: int, first_chunk: int, end_chunk: int) -> npt.NDArray[np.int64]:
         """Where value buffer `buffer_index` of each chunk lies in `data`: int64[n, 2], a new array."""
     def with_first_buffer(self, first_chunk: int, data: Buffer, offsets: Buffer) -> Chunks:
         """The same chunks, from `first_chunk` on, with other bytes in value buffer 0: how General is undone.
@@ -113,9 +110,7 @@ def rle(c: Chunks, ranges: Buffer, value_bits: int, out: Buffer) -> None:
     source: message Rle
     """
 
-def variable_offsets(
-    c: Chunks, ranges: Buffer, offset_bits: int, out_offsets: Buffer, out_offset_bits: int
-) -> int:
+def variable_offsets(c: Chunks, ranges: Buffer, offset_bits: int, out_offsets: Buffer, out_offset_bits: int) -> int:
     """Writes the offsets of values of variable width, beginning with 0; returns the last.
 
     offset_bits: of the chunks, 32 or 64; out_offset_bits: of the output, 32 or 64
@@ -178,9 +173,7 @@ def fsst_values(
 def num_levels(c: Chunks, first_chunk: int, end_chunk: int) -> npt.NDArray[np.int64]:
     """Level entries of each chunk of [first_chunk, end_chunk): a new array."""
 
-def levels(
-    c: Chunks, first_chunk: int, end_chunk: int, kind: int, codec: int, num_bits: int, out: Buffer
-) -> int:
+def levels(c: Chunks, first_chunk: int, end_chunk: int, kind: int, codec: int, num_bits: int, out: Buffer) -> int:
     """Decodes the levels of whole chunks, one after the other; returns their number.
 
     kind: 0 repetition, 1 definition
@@ -295,16 +288,13 @@ def list_layer(
     out_validity: bitmap of the slots (num_entries bits are always enough); None: not wanted, valid = slots
     out_rep, out_def: u16[num_entries]; the first `kept` entries are the levels of the next layer (rep already
     decremented). They may be `rep` and `def` themselves. out_def is needed exactly if `def` is given
-    raises: ValueError also when an entry continues a list that has not begun
+    raises: ValueError also when an entry continues a list that has not begun or has no elements
     """
 
-def item_layer(
-    def_: Buffer, num_entries: int, max_slot_level: int, base: int, out: Buffer
-) -> tuple[int, int]:
+def item_layer(def_: Buffer, num_entries: int, max_slot_level: int, base: int, out: Buffer) -> tuple[int, int]:
     """Validity of an item layer; returns (slots, valid): bit = (level <= base) of each slot.
 
     max_slot_level: entries above belong to a null or empty list further out and have no slot here
-
     out: bitmap of the slots; num_entries bits are always enough
     """
 
@@ -361,6 +351,7 @@ def unzip(
     out_offsets: visible + 1 offsets of 32 or 64 bits into out_values, from 0, or None; null values have no
     bytes
     out_values: the bytes of all values (fixed width: also of null items)
+    out_offset_bits: 32 or 64, also without out_offsets
     """
 
 def unzip_fixed(
