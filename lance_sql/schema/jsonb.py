@@ -25,7 +25,8 @@ from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 
 _SCALAR, _OBJECT, _ARRAY = 1, 2, 4
 _NULL, _STRING, _NUMBER, _FALSE, _TRUE, _NESTED = range(6)
-_MAX_DEPTH = 512
+# Each level takes two frames of the Python stack.
+_MAX_DEPTH = 200
 _INTEGER_WIDTHS = (1, 2, 4, 8)
 
 

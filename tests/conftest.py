@@ -1,0 +1,74 @@
+"""Fixtures that every folder of tests may use.
+
+corpus_case, corpus_negative: one run per case of the conformance corpus; skipped where there is no corpus. It is
+looked for at $LANCE_SQL_CORPUS and at ../shared/corpus beside the checkout.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+CORPUS = Path(os.environ.get("LANCE_SQL_CORPUS") or Path(__file__).parents[2] / "shared" / "corpus")
+
+_FOLDERS = {"corpus_case": "cases", "corpus_negative": "negative"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table of the corpus, and what is known about it."""
+
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @cached_property
+    def info(self) -> dict[str, Any]:
+        """The parsed case.json."""
+        content: dict[str, Any] = json.loads((self.folder / "case.json").read_text())
+        return content
+
+    @cached_property
+    def table(self) -> str:
+        """Path of the table. One that holds absolute paths is copied to the place they mean."""
+        folder = self.folder
+        if self.info.get("stage_at"):
+            folder = Path(self.info["stage_at"])
+            if not folder.exists():
+                shutil.copytree(self.folder, folder)
+        return str(folder / self.info.get("dataset", "data.lance"))
+
+    def versions(self) -> list[tuple[str | None, dict[str, Any]]]:
+        """Branch and description of every version that can be read."""
+        on_main = [(None, version) for version in self.info["versions"]]
+        on_branches = [
+            (branch, version) for branch, versions in (self.info.get("branches") or {}).items() for version in versions
+        ]
+        return [entry for entry in on_main + on_branches if entry[1].get("expect") != "error"]
+
+    def expected(self, version: dict[str, Any]) -> pa.Table | None:
+        """The expected contents; None where only the number of rows is known."""
+        if not version.get("expected"):
+            return None
+        with pa.memory_map(str(self.folder / version["expected"])) as file:
+            return pa.ipc.open_file(file).read_all()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    for fixture, kind in _FOLDERS.items():
+        if fixture not in metafunc.fixturenames:
+            continue
+        folders = sorted(path.parent for path in (CORPUS / kind).glob("*/case.json"))
+        missing = pytest.param(None, marks=pytest.mark.skip(reason=f"there is no corpus at {CORPUS}"), id="none")
+        cases = [pytest.param(Case(folder), id=folder.name) for folder in folders]
+        metafunc.parametrize(fixture, cases or [missing])

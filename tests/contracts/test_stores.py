@@ -1,0 +1,128 @@
+"""The contract of a store, run for every implementation."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from lance_sql.errors import CorruptFile
+from lance_sql.store import ByteRange, FsspecStore, LocalStore, MemoryStore, ObjectInfo, Store
+
+CONTENT = bytes(range(256)) * 8
+
+FILES = {
+    "_versions/1.manifest": b"one",
+    "_versions/2.manifest": b"two!",
+    "data/a.lance": CONTENT,
+    "data/nested/b.blob": b"blob",
+    "data/empty.lance": b"",
+}
+
+
+class StoreContract:
+    """What holds for every store; a subclass says how one with FILES is made."""
+
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Store:
+        raise NotImplementedError
+
+    def test_ranges_come_in_the_order_asked_for(self, store: Store) -> None:
+        ranges = [ByteRange(100, 200), ByteRange(0, 10), ByteRange(150, 160), ByteRange(2048, 2048), ByteRange(5, 5)]
+        buffers = store.get_ranges("data/a.lance", ranges)
+        assert [buffer.to_pybytes() for buffer in buffers] == [CONTENT[start:end] for start, end in ranges]
+
+    def test_no_ranges_are_no_buffers(self, store: Store) -> None:
+        assert store.get_ranges("data/a.lance", []) == []
+
+    @pytest.mark.parametrize("wanted", [(0, 2049), (2048, 2049), (5000, 6000), (-1, 5), (7, 3)])
+    def test_a_range_outside_of_the_file_is_an_error_that_names_it(self, store: Store, wanted: tuple[int, int]) -> None:
+        with pytest.raises(CorruptFile, match=r"data/a\.lance"):
+            store.get_ranges("data/a.lance", [ByteRange(0, 10), ByteRange(*wanted)])
+
+    @pytest.mark.parametrize("num_bytes", [0, 1, 100, 2048, 10_000])
+    def test_the_tail_is_the_end_of_the_file_and_its_size(self, store: Store, num_bytes: int) -> None:
+        size, tail = store.tail("data/a.lance", num_bytes)
+        assert size == 2048
+        assert tail.to_pybytes() == CONTENT[max(0, 2048 - num_bytes) :]
+
+    def test_a_size_that_is_known_changes_nothing(self, store: Store) -> None:
+        assert store.tail("data/a.lance", 8, size=2048)[1].to_pybytes() == CONTENT[-8:]
+
+    def test_an_empty_file_has_an_empty_tail(self, store: Store) -> None:
+        size, tail = store.tail("data/empty.lance", 64)
+        assert (size, tail.size) == (0, 0)
+        assert store.get_ranges("data/empty.lance", [ByteRange(0, 0)])[0].size == 0
+
+    def test_a_listing_has_the_files_of_one_folder(self, store: Store) -> None:
+        assert sorted(info.path for info in store.files("data")) == ["data/a.lance", "data/empty.lance"]
+        assert all(info.size in (None, len(FILES[info.path])) for info in store.files("_versions"))
+        assert all(isinstance(info, ObjectInfo) for info in store.files("_versions"))
+
+    def test_a_folder_that_is_not_there_is_empty(self, store: Store) -> None:
+        assert list(store.files("_refs/tags")) == []
+        assert list(store.folders("_refs")) == []
+
+    def test_folders_are_listed_by_name(self, store: Store) -> None:
+        assert sorted(store.folders("")) == ["_versions", "data"]
+        assert list(store.folders("data")) == ["nested"]
+
+    def test_a_missing_file_is_not_found(self, store: Store) -> None:
+        with pytest.raises(FileNotFoundError):
+            store.get_ranges("data/missing.lance", [ByteRange(0, 1)])
+        with pytest.raises(FileNotFoundError):
+            store.tail("data/missing.lance", 8)
+
+    def test_a_folder_is_no_file(self, store: Store) -> None:
+        with pytest.raises(IsADirectoryError):
+            store.tail("data", 8)
+
+    @pytest.mark.parametrize(
+        "path", ["", "/etc/hostname", "../x", "data/../../x", "data//a", "./a", "a\0b", "a" * 2000]
+    )
+    def test_paths_stay_below_the_root(self, store: Store, path: str) -> None:
+        with pytest.raises(CorruptFile):
+            store.get_ranges(path, [ByteRange(0, 1)])
+        with pytest.raises(CorruptFile):
+            store.tail(path, 8)
+
+    def test_a_pickled_store_reads_the_same(self, store: Store) -> None:
+        again = pickle.loads(pickle.dumps(store))
+        assert again.uri == store.uri
+        assert again.tail("data/a.lance", 4) == store.tail("data/a.lance", 4)
+
+
+class TestMemoryStore(StoreContract):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Store:
+        return MemoryStore(FILES)
+
+
+def _write(root: Path) -> Path:
+    for path, content in FILES.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(content)
+    return root
+
+
+class TestLocalStore(StoreContract):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Store:
+        return LocalStore(_write(tmp_path / "t.lance"))
+
+
+class TestFsspecStoreOnFiles(StoreContract):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Store:
+        return FsspecStore(f"file://{_write(tmp_path / 't.lance')}")
+
+
+class TestFsspecStoreInMemory(StoreContract):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Store:
+        files = fsspec.filesystem("memory")
+        for path, content in FILES.items():
+            files.pipe_file(f"/{tmp_path.name}/t.lance/{path}", content)
+        return FsspecStore(f"memory://{tmp_path.name}/t.lance")

@@ -1,0 +1,136 @@
+"""Stored JSON: the samples of the format, values of every kind, and damage."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
+from lance_sql.schema import jsonb
+
+NULL, STRING, NUMBER, FALSE, TRUE, NESTED = range(6)
+
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(), inner, max_size=5),
+    max_leaves=20,
+)
+
+
+def encode(value: object) -> bytes:
+    """A model of the writer."""
+    if isinstance(value, list):
+        return _pack(4, len(value), [_entry(item) for item in value])
+    if isinstance(value, dict):
+        keys = sorted(value, key=str.encode)
+        return _pack(2, len(value), [_entry(key) for key in keys] + [_entry(value[key]) for key in keys])
+    return _pack(1, 0, [_entry(value)])
+
+
+def _pack(kind: int, count: int, entries: list[tuple[int, bytes]]) -> bytes:
+    words = [kind << 29 | count] + [kind << 28 | len(payload) for kind, payload in entries]
+    return struct.pack(f">{len(words)}I", *words) + b"".join(payload for _, payload in entries)
+
+
+def _entry(value: object) -> tuple[int, bytes]:
+    if value is None:
+        return NULL, b""
+    if isinstance(value, bool):
+        return (TRUE if value else FALSE), b""
+    if isinstance(value, str):
+        return STRING, value.encode()
+    if isinstance(value, int):
+        return NUMBER, _integer(value)
+    if isinstance(value, float):
+        return NUMBER, b"\x60" + struct.pack(">d", value)
+    return NESTED, encode(value)
+
+
+def _integer(value: int) -> bytes:
+    if value == 0:
+        return b"\x00"
+    tag = b"\x50" if value > 0 else b"\x40"
+    for width in (1, 2, 4, 8):
+        try:
+            return tag + value.to_bytes(width, "big", signed=value < 0)
+        except OverflowError:
+            continue
+    raise AssertionError(value)
+
+
+@pytest.mark.parametrize(
+    ("stored", "text"),
+    [
+        ("20000000 00000000", "null"),
+        ("20000000 20000002 500c", "12"),
+        ("20000000 20000009 60 bff8000000000000", "-1.5"),
+        ("80000000", "[]"),
+        ("40000002 10000001 10000001 20000002 20000002 61 62 5002 5001", '{"a":2,"b":1}'),
+        ("20000000 20000001 20", "null"),
+        ("20000000 20000009 60 7ff0000000000000", "null"),
+    ],
+)
+def test_samples_of_the_format(stored: str, text: str) -> None:
+    assert jsonb.text_of(bytes.fromhex(stored)) == text
+
+
+@given(values)
+def test_every_value_comes_back(value: object) -> None:
+    assert json.loads(jsonb.text_of(encode(value))) == value
+
+
+@given(st.binary(max_size=60))
+def test_random_bytes_are_an_error_or_json(data: bytes) -> None:
+    try:
+        text = jsonb.to_text(pa.array([data], pa.large_binary()))[0].as_py()
+    except LanceError:
+        return
+    json.loads(text)
+
+
+@given(values, st.data())
+def test_cut_values_are_an_error_or_json(value: object, data: st.DataObject) -> None:
+    stored = encode(value)
+    cut = stored[: data.draw(st.integers(0, len(stored) - 1))]
+    try:
+        text = jsonb.to_text(pa.array([cut], pa.large_binary()))[0].as_py()
+    except LanceError:
+        return
+    json.loads(text)
+
+
+def test_nulls_stay_nulls() -> None:
+    array = pa.array([None, encode({"k": [1, None]}), None], pa.large_binary())
+    assert jsonb.to_text(array) == pa.array([None, '{"k":[1,null]}', None])
+
+
+def test_other_kinds_of_numbers_are_refused() -> None:
+    with pytest.raises(UnsupportedFeature, match="0x10"):
+        jsonb.text_of(bytes.fromhex("20000000 20000001 10"))
+
+
+def test_depth_is_bounded() -> None:
+    value = b"\x80\x00\x00\x00"
+    for _ in range(5000):
+        value = struct.pack(">II", 4 << 29 | 1, 5 << 28 | len(value)) + value
+    with pytest.raises(LanceError, match="levels deep"):
+        jsonb.text_of(value)
+
+
+def test_a_count_that_the_bytes_cannot_hold_is_refused() -> None:
+    with pytest.raises(CorruptFile, match="cannot have 536870911 entries"):
+        jsonb.text_of(b"\x9f\xff\xff\xff" + b"\0" * 100)
+
+
+def test_infinity_is_not_json() -> None:
+    assert jsonb.text_of(encode(math.inf)) == "null"

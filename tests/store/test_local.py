@@ -1,0 +1,49 @@
+"""The local store: what it opens, and what it keeps open."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from lance_sql.errors import CorruptFile
+from lance_sql.store import ByteRange, LocalStore
+from lance_sql.store import local as local_module
+
+
+def test_a_link_out_of_the_table_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.lance" / "data").mkdir(parents=True)
+    (tmp_path / "secret").write_bytes(b"secret")
+    (tmp_path / "t.lance" / "data" / "a.lance").symlink_to(tmp_path / "secret")
+    (tmp_path / "t.lance" / "elsewhere").symlink_to(tmp_path)
+    store = LocalStore(tmp_path / "t.lance")
+    for path in ("data/a.lance", "elsewhere/secret"):
+        with pytest.raises(CorruptFile, match="leads out of the table"):
+            store.get_ranges(path, [ByteRange(0, 6)])
+
+
+def test_links_inside_and_to_the_table_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "t.lance" / "data").mkdir(parents=True)
+    (tmp_path / "t.lance" / "data" / "a.lance").write_bytes(b"abc")
+    (tmp_path / "t.lance" / "data" / "b.lance").symlink_to("a.lance")
+    (tmp_path / "link.lance").symlink_to(tmp_path / "t.lance")
+    store = LocalStore(tmp_path / "link.lance")
+    assert store.tail("data/b.lance", 3)[1].to_pybytes() == b"abc"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes on this system")
+def test_a_pipe_is_no_file_and_nothing_waits_for_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(IsADirectoryError):
+        LocalStore(tmp_path).tail("pipe", 8)
+
+
+def test_slices_outlive_their_mapping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_module, "MAX_MAPPINGS", 2)
+    store = LocalStore(tmp_path)
+    buffers = []
+    for i in range(6):
+        (tmp_path / f"{i}.lance").write_bytes(bytes([i]) * 100)
+        buffers += store.get_ranges(f"{i}.lance", [ByteRange(10, 20)])
+    assert [buffer.to_pybytes() for buffer in buffers] == [bytes([i]) * 10 for i in range(6)]

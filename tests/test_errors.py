@@ -1,0 +1,93 @@
+"""Errors: what they are, where they say that something happened, and what becomes one."""
+
+from __future__ import annotations
+
+import pickle
+import struct
+
+import pyarrow as pa
+import pytest
+from google.protobuf.message import DecodeError
+
+from lance_sql import errors
+from lance_sql.errors import (
+    ColumnNotFound,
+    CorruptFile,
+    InvalidArgument,
+    LanceError,
+    TableNotFound,
+    UnsupportedFeature,
+    VersionNotFound,
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "also"),
+    [
+        (TableNotFound, FileNotFoundError),
+        (VersionNotFound, LookupError),
+        (UnsupportedFeature, NotImplementedError),
+        (CorruptFile, Exception),
+        (InvalidArgument, ValueError),
+        (ColumnNotFound, InvalidArgument),
+    ],
+)
+def test_every_error_has_the_base_and_is_what_python_calls_it(kind: type[LanceError], also: type[Exception]) -> None:
+    error = kind("no such thing")
+    assert isinstance(error, LanceError)
+    assert isinstance(error, also)
+    assert str(error) == "no such thing"
+
+
+def test_callers_add_where_it_happened() -> None:
+    with (
+        pytest.raises(CorruptFile) as raised,
+        errors.at(file="data/ab12.lance"),
+        errors.at(column="r", page=3),
+    ):
+        raise CorruptFile("chunk 7: too short")
+    assert str(raised.value) == "data/ab12.lance: column 'r', page 3: chunk 7: too short"
+    assert (raised.value.file, raised.value.column, raised.value.page) == ("data/ab12.lance", "r", 3)
+
+
+def test_the_inner_coordinates_win() -> None:
+    with pytest.raises(UnsupportedFeature) as raised, errors.at(column="outer"), errors.at(column="inner"):
+        raise UnsupportedFeature("new")
+    assert raised.value.column == "inner"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        ValueError("bad"),
+        OverflowError("bad"),
+        struct.error("bad"),
+        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"),
+        DecodeError("bad"),
+        pa.ArrowInvalid("bad"),
+        pa.ArrowNotImplementedError("bad"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_decoding_sets_off_is_a_damaged_file(damage: Exception) -> None:
+    with pytest.raises(CorruptFile, match=r"^f: .*bad") as raised, errors.at(file="f"):
+        raise damage
+    assert raised.value.__cause__ is damage
+
+
+def test_a_missing_file_is_a_damaged_table() -> None:
+    with pytest.raises(CorruptFile, match=r"^data/a\.lance: the file is missing"), errors.at(file="data/a.lance"):
+        raise FileNotFoundError(2, "No such file or directory", "/somewhere/data/a.lance")
+
+
+@pytest.mark.parametrize("other", [MemoryError("full"), pa.ArrowMemoryError("full"), KeyError("k"), PermissionError()])
+def test_errors_that_say_nothing_about_the_file_pass(other: Exception) -> None:
+    with pytest.raises(type(other)) as raised, errors.at(file="f"):
+        raise other
+    assert raised.value is other
+
+
+def test_errors_are_pickled_with_their_coordinates() -> None:
+    with pytest.raises(CorruptFile) as raised, errors.at(file="f", page=0):
+        raise CorruptFile("broken")
+    assert str(pickle.loads(pickle.dumps(raised.value))) == "f: page 0: broken"
