@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lance_sql.dataset import Dataset, open  # noqa: A004 - reads like the builtin on purpose
+    from lance_sql.dataset import Dataset, open
     from lance_sql.errors import (
         ColumnNotFound,
         CorruptFile,

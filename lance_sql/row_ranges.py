@@ -1,7 +1,8 @@
 """Sets of rows as sorted, disjoint, half-open ranges.
 
-A set is an array int64[k, 2] of `[start, end)`, ascending and without overlap: one range for a whole page, thousands for
-a selective filter. The same array is what the kernels walk, so that reading everything and reading a few rows are one path.
+A set is an array int64[k, 2] of `[start, end)`, ascending and without overlap: one range for a whole page, thousands
+for a selective filter. The same array is what the kernels walk, so that reading everything and reading a few rows
+are one path.
 """
 
 from typing import TypeAlias

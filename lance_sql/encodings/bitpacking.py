@@ -1,7 +1,8 @@
 """Bit-packing in FastLanes order: groups of 1024 words, each word cut to the bits that it needs.
 
 Signed integers and floats are packed as their unsigned bit patterns.
-Source: messages InlineBitpacking and OutOfLineBitpacking; Afroozeh and Boncz, "The FastLanes Compression Layout", VLDB 2023.
+Source: messages InlineBitpacking and OutOfLineBitpacking; Afroozeh and Boncz, "The FastLanes Compression Layout",
+VLDB 2023.
 """
 
 import pyarrow as pa

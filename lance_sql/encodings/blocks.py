@@ -1,7 +1,7 @@
 """Decoded values before they become Arrow: buffers in Arrow's own layout, without the validity of the outermost level.
 
-Codecs make blocks; `to_array` lays a block under an Arrow type. Widths are those of the encoding, so a type that does not
-fit the block is found here and nowhere else.
+Codecs make blocks; `to_array` lays a block under an Arrow type. Widths are those of the encoding, so a type that
+does not fit the block is found here and nowhere else.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Buffer: TypeAlias = "pa.Buffer | memoryview | bytes"
 
 @dataclass(frozen=True, slots=True)
 class FixedWidth:
-    """`num_values` values of `bits_per_value` bits; narrower than a byte they are packed, least significant bit first."""
+    """`num_values` values of `bits_per_value` bits; below a byte they are packed, least significant first."""
 
     num_values: int
     bits_per_value: int

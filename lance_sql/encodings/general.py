@@ -6,6 +6,7 @@ size out. Source: message General.
 
 import struct
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -90,7 +91,7 @@ def per_value(compression: Compression, values: VariableWidth) -> VariableWidth:
     bounds = np.frombuffer(values.offsets, f"<i{values.offset_bits // 8}", values.num_values + 1).tolist()
     pieces = [
         decompress(compression, values.data.slice(start, end - start))
-        for start, end in zip(bounds[:-1], bounds[1:], strict=True)
+        for start, end in pairwise(bounds)
     ]
     offsets = np.zeros(values.num_values + 1, np.int64)
     np.cumsum([piece.size for piece in pieces], out=offsets[1:])

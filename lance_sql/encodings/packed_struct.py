@@ -34,8 +34,8 @@ def mini_block(encoding: PackedStruct, rows: ChunkRows) -> Struct:
 class Cursor:
     """A position in each of many byte strings, moved by one field at a time.
 
-    Each row of a variable packed struct is one string: fields of fixed width as they are, others behind their length. The
-    string of a NULL row is empty; its fields become zeros and empty strings.
+    Each row of a variable packed struct is one string: fields of fixed width as they are, others behind their
+    length. The string of a NULL row is empty; its fields become zeros and empty strings.
     """
 
     def __init__(self, values: VariableWidth) -> None:

@@ -1,7 +1,7 @@
 """The last bytes of a data file: which version of the format it is, and where its tables are.
 
-Source: data file 2.x, footer, 40 bytes: u64 column metadata position, u64 column table position, u64 global buffer table
-position, u32 number of global buffers, u32 number of columns, u16 major, u16 minor, "LANC".
+Source: data file 2.x, footer, 40 bytes: u64 column metadata position, u64 column table position, u64 global buffer
+table position, u32 number of global buffers, u32 number of columns, u16 major, u16 minor, "LANC".
 """
 
 import struct

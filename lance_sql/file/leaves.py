@@ -1,7 +1,7 @@
 """Fields and their leaf columns: taking a field apart into what files store, and putting it together again.
 
-In file versions 2.1 and 2.2 only leaves have columns; structs, lists and maps live in the levels of the leaves below them.
-A packed struct, a blob, a struct without members and a fixed-size list of plain values are leaves too.
+In file versions 2.1 and 2.2 only leaves have columns; structs, lists and maps live in the levels of the leaves below
+them. A packed struct, a blob, a struct without members and a fixed-size list of plain values are leaves too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,8 +48,8 @@ def is_leaf(field: Field) -> bool:
 def join(field: Field, arrays: Mapping[int, pa.Array], num_rows: int) -> pa.Array:
     """The field from the arrays of its leaves.
 
-    arrays: by the leaf's field id, in the form of the leaf's outermost type; leaves that no file stores are left out and
-        become NULL inside their parents
+    arrays: by the leaf's field id, in the form of the leaf's outermost type; leaves that no file stores are left out
+        and become NULL inside their parents
     """
     parts = [(leaf, arrays[leaf.field.id]) for leaf in leaves(field) if leaf.field.id in arrays]
     return _join(field, [(leaf.field.id, array) for leaf, array in parts], num_rows)

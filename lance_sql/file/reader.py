@@ -6,8 +6,13 @@ values. Both ask each file for all its ranges at once.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, islice
 from threading import Lock
+from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
@@ -16,7 +21,7 @@ from lance_sql.file.footer import FileVersion, Footer, parse_footer, parse_table
 from lance_sql.file.heads import HeadCache
 from lance_sql.file.metadata_v2 import ColumnMetadata, parse_column, parse_num_rows
 from lance_sql.layouts.nest import Chain
-from lance_sql.layouts.page import Page, PageRead, concat
+from lance_sql.layouts.page import Page, concat
 from lance_sql.layouts.pages import head_ranges, open_page
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange, Store
@@ -95,90 +100,108 @@ class DataFile:
         return self._store.get_ranges(self.path, ranges)
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnRead:
-    """Some rows of one column of a file, as an array of `chain.type`.
+@dataclass(frozen=True)
+class LeafColumn:
+    """One column of an open file, and what its pages become.
 
-    rows: relative to the file's first row; at least one
     name: the column's name in the table, for errors
     """
 
     file: DataFile
-    column_index: int
-    rows: RowRanges
+    index: int
     chain: Chain
     name: str
 
+    @cached_property
+    def metadata(self) -> ColumnMetadata:
+        """The column's pages."""
+        return self.file.column(self.index)
 
-@dataclass(slots=True)
-class _PageRows:
-    read: ColumnRead
-    number: int
-    rows: RowRanges
-    page: Page | None = None
-    planned: PageRead | None = None
+    @cached_property
+    def row_starts(self) -> npt.NDArray[np.int64]:
+        """First table row of each page, then the number of rows: int64[pages + 1].
+
+        raises: CorruptFile when the pages do not add up to the file's rows
+        """
+        with at(file=self.file.path, column=self.name):
+            starts, per_row = self.metadata.row_starts, self.chain.items_per_row
+            num_rows, rest = divmod(int(starts[-1]), per_row)
+            if rest or num_rows != self.file.num_rows:
+                raise CorruptFile(f"the pages of the column hold {num_rows} rows, the file {self.file.num_rows}")
+            if (starts % per_row).any():
+                raise CorruptFile("a page that ends inside a row")
+            return starts // per_row
+
+    def at(self, page: int) -> at:
+        """Where errors in a page are."""
+        return at(file=self.file.path, column=self.name, page=page)
 
 
-def read_columns(reads: Sequence[ColumnRead]) -> list[pa.Array]:
-    """One array for each of `reads`, in order.
+def read_columns(columns: Sequence[LeafColumn], rows: RowRanges) -> list[pa.Array]:
+    """One array of `chain.type` for each column, in order.
 
+    rows: relative to the files' first row; at least one
     raises: CorruptFile or UnsupportedFeature with the file, column and page
     """
-    pages = [_pages_of(read) for read in reads]
-    flat = [page for column in pages for page in column]
-    _open_heads(flat)
-    for page in flat:
-        assert page.page is not None
-        with at(file=page.read.file.path, column=page.read.name, page=page.number):
-            page.planned = page.page.read(page.rows, page.read.chain, page.read.file.gap, page.read.file.fetch)
-    fetched = _fetch([(page.read.file, page.planned.ranges if page.planned else ()) for page in flat])
-    arrays: dict[int, pa.Array] = {}
-    for page, buffers in zip(flat, fetched, strict=True):
-        assert page.planned is not None
-        with at(file=page.read.file.path, column=page.read.name, page=page.number):
-            arrays[id(page)] = page.planned.decode(buffers)
-    return [concat([arrays[id(page)] for page in column]) for column in pages]
+    parts = [_pages_of(column, rows) for column in columns]
+    pages = [page for column in parts for page in column]
+    heads = _open_heads(pages)
+    planned = []
+    for part, page in zip(pages, heads, strict=True):
+        with part.column.at(part.number):
+            planned.append(page.read(part.rows, part.column.chain, part.column.file.gap, part.column.file.fetch))
+    fetched = _fetch([(part.column.file, read.ranges) for part, read in zip(pages, planned, strict=True)])
+    arrays = []
+    for part, read, buffers in zip(pages, planned, fetched, strict=True):
+        with part.column.at(part.number):
+            arrays.append(read.decode(buffers))
+    ends = accumulate(len(column) for column in parts)
+    return [concat(arrays[end - len(column) : end]) for column, end in zip(parts, ends, strict=True)]
 
 
-def _pages_of(read: ColumnRead) -> list[_PageRows]:
+class _PageRows(NamedTuple):
+    """Some rows of one page, relative to the page."""
+
+    column: LeafColumn
+    number: int
+    rows: RowRanges
+
+
+def _pages_of(column: LeafColumn, rows: RowRanges) -> list[_PageRows]:
     """The pages that hold the rows, with the rows of each."""
-    with at(file=read.file.path, column=read.name):
-        column = read.file.column(read.column_index)
-        per_row = read.chain.items_per_row
-        num_rows, rest = divmod(column.num_rows, per_row)
-        if rest or num_rows != read.file.num_rows:
-            raise CorruptFile(f"the pages of the column hold {num_rows} rows, the file {read.file.num_rows}")
-        starts = column.row_starts // per_row
-        if (starts * per_row != column.row_starts).any():
-            raise CorruptFile("a page that ends inside a row")
+    starts = column.row_starts
+    first = int(starts.searchsorted(rows[0, 0], side="right")) - 1
+    end = int(starts.searchsorted(rows[-1, 1], side="left"))
+    if end - first == 1:
+        return [_PageRows(column, first, rows - starts[first] if first else rows)]
     pages = []
-    first = int(starts.searchsorted(read.rows[0, 0], side="right")) - 1
-    end = int(starts.searchsorted(read.rows[-1, 1], side="left"))
     for number in range(first, end):
-        start, stop = int(starts[number]), int(starts[number + 1])
-        rows = row_ranges.clip(read.rows, start, stop)
-        if len(rows):
-            pages.append(_PageRows(read, number, rows - start))
+        start = int(starts[number])
+        inside = row_ranges.clip(rows, start, int(starts[number + 1]))
+        if len(inside):
+            pages.append(_PageRows(column, number, inside - start))
     return pages
 
 
-def _open_heads(pages: Sequence[_PageRows]) -> None:
-    """Sets the page of each; heads that are not cached are fetched together."""
-    missing: list[tuple[_PageRows, list[ByteRange]]] = []
-    for page in pages:
-        file, column = page.read.file, page.read.column_index
-        page.page = file.heads.get((file, column, page.number))
-        if page.page is None:
-            with at(file=file.path, column=page.read.name, page=page.number):
-                metadata = file.column(column).pages[page.number]
-                missing.append((page, head_ranges(metadata.layout, metadata.buffers)))
-    fetched = _fetch([(page.read.file, ranges) for page, ranges in missing])
-    for (page, _), buffers in zip(missing, fetched, strict=True):
-        file, column = page.read.file, page.read.column_index
-        with at(file=file.path, column=page.read.name, page=page.number):
-            metadata = file.column(column).pages[page.number]
-            page.page = open_page(metadata.layout, metadata.buffers, metadata.num_rows, buffers)
-        file.heads.put((file, column, page.number), page.page)
+def _open_heads(parts: Sequence[_PageRows]) -> list[Page]:
+    """The page of each part; heads that are not cached are fetched together."""
+    found: list[Page | None] = []
+    missing: list[tuple[int, _PageRows, list[ByteRange]]] = []
+    for part in parts:
+        page = part.column.file.heads.get((part.column.file, part.column.index, part.number))
+        if page is None:
+            with part.column.at(part.number):
+                metadata = part.column.metadata.pages[part.number]
+                missing.append((len(found), part, head_ranges(metadata.layout, metadata.buffers)))
+        found.append(page)
+    fetched = _fetch([(part.column.file, ranges) for _, part, ranges in missing])
+    for (place, part, _), buffers in zip(missing, fetched, strict=True):
+        with part.column.at(part.number):
+            metadata = part.column.metadata.pages[part.number]
+            page = open_page(metadata.layout, metadata.buffers, metadata.num_rows, buffers)
+        found[place] = page
+        part.column.file.heads.put((part.column.file, part.column.index, part.number), page)
+    return [page for page in found if page is not None]
 
 
 def _fetch(wanted: Sequence[tuple[DataFile, Sequence[ByteRange]]]) -> list[list[pa.Buffer]]:
@@ -187,4 +210,4 @@ def _fetch(wanted: Sequence[tuple[DataFile, Sequence[ByteRange]]]) -> list[list[
     for file, ranges in wanted:
         by_file.setdefault(file, []).extend(ranges)
     buffers = {file: iter(file.fetch(ranges)) for file, ranges in by_file.items()}
-    return [[next(buffers[file]) for _ in ranges] for file, ranges in wanted]
+    return [list(islice(buffers[file], len(ranges))) for file, ranges in wanted]

@@ -1,7 +1,7 @@
 """Constant pages: one scalar for every item, or nothing but nulls, under any levels.
 
-Buffers of the page: the scalar unless it is inline or absent, then repetition and definition levels unless there are none.
-All of it is the head; no data is left to read.
+Buffers of the page: the scalar unless it is inline or absent, then repetition and definition levels unless there are
+none. All of it is the head; no data is left to read.
 Source: message ConstantLayout.
 """
 

@@ -1,9 +1,9 @@
 """Full-zip pages: large values, each right behind its levels.
 
-An entry is `[control word][length][value]`. The control word holds `repetition << bits_def | definition` in 0, 1, 2 or 4
-bytes; variable values have a length. An entry without an item (a null or empty list) is its control word alone; a null item
-of fixed width still has its bytes, one of variable width has neither length nor bytes. A repetition index (buffer 1) says
-where each row begins, unless every entry has the same size.
+An entry is `[control word][length][value]`. The control word holds `repetition << bits_def | definition` in 0, 1, 2
+or 4 bytes; variable values have a length. An entry without an item (a null or empty list) is its control word alone;
+a null item of fixed width still has its bytes, one of variable width has neither length nor bytes. A repetition
+index (buffer 1) says where each row begins, unless every entry has the same size.
 Source: message FullZipLayout.
 """
 
@@ -116,7 +116,8 @@ class FullZipPage:
         return definition, decode_fixed_values(encoding, values, count)
 
     def _variable(self, entries: RowRanges, data: pa.Buffer, data_start: int) -> tuple[Levels | None, Block]:
-        assert self._index is not None and self._layout.bits_per_offset is not None
+        assert self._index is not None
+        assert self._layout.bits_per_offset is not None
         bits = self._layout.bits_per_offset
         starts = self._index[row_ranges.expand(entries)] - data_start
         count, bits_def = len(starts), self._layout.bits_def

@@ -1,7 +1,7 @@
 """Mini-block pages: small values in chunks of a few thousand, each chunk with its own levels.
 
-Buffers of the page: chunk words, chunks, then a dictionary and a repetition index where the layout has them. The head of the
-page is everything but the chunks.
+Buffers of the page: chunk words, chunks, then a dictionary and a repetition index where the layout has them. The
+head of the page is everything but the chunks.
 Source: message MiniBlockLayout.
 """
 

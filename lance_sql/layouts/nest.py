@@ -1,8 +1,8 @@
 """Levels -> validity and offsets -> nested Arrow arrays, for the chain of types from one leaf to its top-level field.
 
-A leaf column knows the shape of everything around it. A page of it therefore becomes an array of the whole chain, in which
-every struct has the one child that leads to the leaf; chains of sibling leaves are laid together afterwards (`join`).
-Maps take the form of lists of entries here.
+A leaf column knows the shape of everything around it. A page of it therefore becomes an array of the whole chain, in
+which every struct has the one child that leads to the leaf; chains of sibling leaves are laid together afterwards
+(`join`). Maps take the form of lists of entries here.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,8 +1,9 @@
 """The layouts of a page as values, and what its layers of nesting mean.
 
-Each Arrow level of nesting contributes one layer; layers are listed from the inside (the leaf) to the outside. Definition
-levels count from the inside as well: level 0 is a valid item, and each layer takes as many levels as it has ways of being
-absent. Repetition level k starts a new list at list layer k, counted from the inside; the largest starts a row.
+Each Arrow level of nesting contributes one layer; layers are listed from the inside (the leaf) to the outside.
+Definition levels count from the inside as well: level 0 is a valid item, and each layer takes as many levels as it
+has ways of being absent. Repetition level k starts a new list at list layer k, counted from the inside; the largest
+starts a row.
 Source: messages PageLayout, RepDefLayer.
 """
 

@@ -1,18 +1,21 @@
 """Cutting a plan into batches, and reading one of them.
 
-A batch is small enough to bound memory and large enough that its overhead does not count. Its rows end where a page of the
-projected columns ends, if one does near enough, so that most arrays come from one page without a copy.
+A batch is small enough to bound memory and large enough that its overhead does not count. Its rows end where a page
+of the projected columns ends, if one does near enough, so that most arrays come from one page without a copy.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
 from lance_sql.errors import at
-from lance_sql.file.leaves import leaves
+from lance_sql.file import blob_v2
+from lance_sql.file.reader import LeafColumn
+from lance_sql.layouts.tree import Blob
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import system_columns
 from lance_sql.scan.fragments import FragmentRows
@@ -21,7 +24,13 @@ from lance_sql.scan.plan import FragmentScan, ScanPlan
 from lance_sql.scan.predicates import evaluate
 from lance_sql.schema import Field
 
-DEFAULT_BATCH_ROWS = 128 * 1024
+BATCH_ROWS = 128 * 1024
+"""Rows of a batch, unless its rows are very narrow or very wide."""
+
+BATCH_BYTES = 2 * 1024 * 1024
+MAX_BATCH_ROWS = 512 * 1024
+"""Batches of narrow rows grow to about this much Arrow data and at most so many rows."""
+
 FIRST_BATCH_ROWS = 16 * 1024
 """A query that wants a few rows gets them from a small batch."""
 
@@ -108,9 +117,7 @@ def record_batch(arrays: list[pa.Array], fields: list[pa.Field] | list[str], num
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
-def _cut(
-    rows: RowRanges, most: int, borders: "np.ndarray[tuple[int], np.dtype[np.int64]]", first: int
-) -> Iterator[RowRanges]:
+def _cut(rows: RowRanges, most: int, borders: npt.NDArray[np.int64], first: int) -> Iterator[RowRanges]:
     total = row_ranges.count(rows)
     if total <= first:
         yield rows
@@ -132,34 +139,34 @@ def _cut(
         start, first = end, most
 
 
-def _page_borders(fragment: FragmentRows, fields: list[Field]) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+def _page_borders(fragment: FragmentRows, fields: list[Field]) -> npt.NDArray[np.int64]:
     borders: set[int] = set()
     for field in fields:
-        if len(leaves(field)) == 1:
-            for file, index in fragment.pages_of(field):
-                column = file.column(index)
-                if column.num_rows == file.num_rows and column.num_rows > PAGE_ROWS * len(column.pages):
-                    borders.update(column.row_starts[1:-1].tolist())
+        for column in fragment.columns_of(field).values():
+            starts = column.row_starts
+            if column.chain.is_flat and starts[-1] > PAGE_ROWS * (len(starts) - 1):
+                borders.update(starts[1:-1].tolist())
     return np.array(sorted(borders), np.int64)
 
 
 def _batch_rows(fragment: FragmentRows, fields: list[Field]) -> int:
-    row_bytes = sum(_row_bytes(fragment, field) for field in fields)
-    return max(MIN_BATCH_ROWS, min(DEFAULT_BATCH_ROWS, int(MAX_BATCH_BYTES / max(row_bytes, 1))))
+    row_bytes = sum(_row_bytes(column) for field in fields for column in fragment.columns_of(field).values())
+    wanted = min(MAX_BATCH_ROWS, max(BATCH_ROWS, int(BATCH_BYTES / max(row_bytes, 0.125))))
+    return max(MIN_BATCH_ROWS, min(wanted, int(MAX_BATCH_BYTES / max(row_bytes, 0.125))))
 
 
-def _row_bytes(fragment: FragmentRows, field: Field) -> float:
-    """Bytes of Arrow data that one row of the field takes, roughly."""
-    total = 0.0
-    for leaf, (file, index) in zip(leaves(field), fragment.pages_of(field), strict=False):
-        if leaf.field.is_blob_v1 or leaf.field.is_blob_v2:
-            total += max(file.num_bytes / max(file.num_rows, 1), BLOB_BYTES * leaf.field.is_blob_v2)
-            continue
-        with at(file=file.path, column=field.name):
-            stored = max((page.row_bytes for page in file.column(index).pages), default=0.0)
-        try:
-            width = leaf.type.bit_width / 8
-        except ValueError:
-            width = 16 + 2 * stored
-        total += max(width, stored)
-    return total
+def _row_bytes(column: LeafColumn) -> float:
+    """Bytes of Arrow data that one row of the column takes, roughly."""
+    file, chain = column.file, column.chain
+    if chain.stored == blob_v2.DESCRIPTOR:
+        return max(file.num_bytes / max(file.num_rows, 1), BLOB_BYTES)
+    with at(file=file.path, column=column.name):
+        pages = column.metadata.pages
+        if any(isinstance(page.layout, Blob) for page in pages):
+            return file.num_bytes / max(file.num_rows, 1)
+        stored = max((page.row_bytes for page in pages), default=0.0)
+    try:
+        width = float(chain.leaf.bit_width / 8)
+    except ValueError:
+        width = 16 + 2 * stored
+    return max(width, stored)

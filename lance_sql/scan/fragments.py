@@ -1,6 +1,6 @@
 """One fragment opened for reading: its live rows, its columns by field id, its row ids and versions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile, at
-from lance_sql.file.leaves import join, leaves
-from lance_sql.file.reader import ColumnRead, DataFile, read_columns
+from lance_sql.file.leaves import is_leaf, join, leaves
+from lance_sql.file.reader import DataFile, LeafColumn, read_columns
 from lance_sql.layouts.nest import Chain
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.open_files import OpenFiles
@@ -29,6 +29,7 @@ class FragmentRows:
         self._files = files
         self._snapshot = files.snapshot
         self._fragment = fragment
+        self._columns: dict[int, tuple[Field, Mapping[int, LeafColumn]]] = {}
 
     @property
     def fragment_id(self) -> int:
@@ -80,40 +81,33 @@ class FragmentRows:
         raises: CorruptFile, UnsupportedFeature
         """
         num_rows = row_ranges.count(rows)
-        wanted: list[ColumnRead] = []
-        places: list[list[tuple[int, int]]] = []
-        for field in fields:
-            found = []
-            for leaf in leaves(field):
-                place = self._column_of(leaf.field.id)
-                if place is not None:
-                    file, column = place
-                    chain = self._files.chain(file, leaf)
-                    found.append((leaf.field.id, len(wanted)))
-                    wanted.append(ColumnRead(self._open(file), column, rows, chain, field.name))
-            places.append(found)
-        arrays = read_columns(wanted)
+        stored = [self.columns_of(field) for field in fields]
+        arrays = read_columns([column for columns in stored for column in columns.values()], rows)
         out = []
-        for field, found in zip(fields, places, strict=True):
-            with at(column=field.name):
-                out.append(join(field, {leaf: arrays[at_] for leaf, at_ in found}, num_rows))
+        end = 0
+        for field, columns in zip(fields, stored, strict=True):
+            start, end = end, end + len(columns)
+            if end - start == 1 and is_leaf(field):
+                out.append(arrays[start])
+            else:
+                with at(column=field.name):
+                    out.append(join(field, dict(zip(columns, arrays[start:end], strict=True)), num_rows))
         return out
 
-    def pages_of(self, field: Field) -> list[tuple[DataFile, int]]:
-        """The (file, column) of every leaf of the field that a data file has."""
-        found = []
-        for leaf in leaves(field):
-            place = self._column_of(leaf.field.id)
-            if place is not None:
-                found.append((self._open(place[0]), place[1]))
-        return found
-
-    def _column_of(self, field_id: int) -> tuple[ManifestFile, int] | None:
-        file = self._fragment.file_of(field_id)
-        if file is None:
-            return None
-        column = file.column_of(field_id)
-        return None if column is None else (file, column)
+    def columns_of(self, field: Field) -> Mapping[int, LeafColumn]:
+        """The columns that hold the leaves of a field, by the leaf's field id; leaves that no file has are left out."""
+        found = self._columns.get(id(field))
+        if found is None:
+            columns = {}
+            for leaf in leaves(field):
+                file = self._fragment.file_of(leaf.field.id)
+                index = None if file is None else file.column_of(leaf.field.id)
+                if file is not None and index is not None:
+                    chain = self._files.chain(file, leaf)
+                    columns[leaf.field.id] = LeafColumn(self._open(file), index, chain, field.name)
+            # the field is kept with its columns, so that its id stays its own
+            found = self._columns[id(field)] = (field, columns)
+        return found[1]
 
     def _open(self, file: ManifestFile) -> DataFile:
         opened = self._files.open(file)
@@ -129,9 +123,8 @@ class FragmentRows:
         if self.num_rows == 0:
             return np.empty(0, np.uint64)
         file = self._open(source.file)
-        rows = row_ranges.single(0, self.num_rows)
-        read = ColumnRead(file, source.column_index, rows, Chain(pa.uint64()), "row lineage")
-        (array,) = read_columns([read])
+        column = LeafColumn(file, source.column_index, Chain(pa.uint64()), "row lineage")
+        (array,) = read_columns([column], row_ranges.single(0, self.num_rows))
         if array.null_count:
             with at(file=file.path):
                 raise CorruptFile("a hidden column of row ids or versions has NULLs")

@@ -1,7 +1,8 @@
 """Planning by row lineage: filters on system columns are answered from the manifest, before any data file is opened.
 
-Versions are stored as runs, so a filter on them is evaluated once per run, for all fragments together. Ids and addresses
-exclude whole fragments by their bounds; what is left is evaluated row by row, still without a page being read.
+Versions are stored as runs, so a filter on them is evaluated once per run, for all fragments together. Ids and
+addresses exclude whole fragments by their bounds; what is left is evaluated row by row, still without a page being
+read.
 """
 
 from collections.abc import Sequence

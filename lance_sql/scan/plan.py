@@ -6,6 +6,7 @@ Planning reads the manifest, deletion files and row lineage, and no page.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from lance_sql import row_ranges
 from lance_sql.row_ranges import RowRanges
@@ -98,12 +99,10 @@ class ScanPlan:
         for index, fragment in enumerate(self.files.snapshot.manifest.fragments):
             rows = selected_rows.get(index, row_ranges.EMPTY)
             for field in self.fields:
-                for file, column in FragmentRows(self.files, fragment).pages_of(field):
-                    pages = file.column(column)
-                    scale = max(pages.num_rows // max(file.num_rows, 1), 1)
-                    for start, end in zip(pages.row_starts[:-1], pages.row_starts[1:], strict=True):
+                for column in FragmentRows(self.files, fragment).columns_of(field).values():
+                    for start, end in pairwise(column.row_starts.tolist()):
                         total += 1
-                        selected += len(row_ranges.clip(rows, int(start) // scale, int(end) // scale)) > 0
+                        selected += len(row_ranges.clip(rows, start, end)) > 0
         return Counter(total, selected)
 
 
