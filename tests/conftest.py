@@ -1,7 +1,7 @@
 """Fixtures that every folder of tests may use.
 
 corpus_case, corpus_negative: one run per case of the conformance corpus; skipped where there is no corpus. It is
-looked for at $LANCE_SQL_CORPUS and at ../shared/corpus beside the checkout.
+looked for at $LANCE_SQL_CORPUS and at ../shared/corpus beside the checkout. `corpus_params` picks cases by name.
 """
 
 from __future__ import annotations
@@ -64,11 +64,15 @@ class Case:
             return pa.ipc.open_file(file).read_all()
 
 
+def corpus_params(kind: str, *prefixes: str) -> list[Any]:
+    """A parameter per case of "cases" or "negative" whose name starts with one of the prefixes."""
+    folders = sorted(path.parent for path in (CORPUS / kind).glob("*/case.json"))
+    found = [pytest.param(Case(folder), id=folder.name) for folder in folders if folder.name.startswith(prefixes)]
+    reason = f"there is no corpus at {CORPUS}"
+    return found or [pytest.param(None, marks=pytest.mark.skip(reason=reason), id="none")]
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     for fixture, kind in _FOLDERS.items():
-        if fixture not in metafunc.fixturenames:
-            continue
-        folders = sorted(path.parent for path in (CORPUS / kind).glob("*/case.json"))
-        missing = pytest.param(None, marks=pytest.mark.skip(reason=f"there is no corpus at {CORPUS}"), id="none")
-        cases = [pytest.param(Case(folder), id=folder.name) for folder in folders]
-        metafunc.parametrize(fixture, cases or [missing])
+        if fixture in metafunc.fixturenames:
+            metafunc.parametrize(fixture, corpus_params(kind, ""))

@@ -7,7 +7,6 @@ import struct
 
 import pyarrow as pa
 import pytest
-from google.protobuf.message import DecodeError
 
 from lance_sql import errors
 from lance_sql.errors import (
@@ -63,7 +62,7 @@ def test_the_inner_coordinates_win() -> None:
         OverflowError("bad"),
         struct.error("bad"),
         UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"),
-        DecodeError("bad"),
+        pytest.importorskip("google.protobuf.message").DecodeError("bad"),
         pa.ArrowInvalid("bad"),
         pa.ArrowNotImplementedError("bad"),
     ],

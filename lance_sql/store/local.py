@@ -134,7 +134,7 @@ class LocalStore:
         try:
             descriptor = os.open(full, _OPEN_FLAGS)
         except OSError as error:
-            if error.errno == errno.ENAMETOOLONG:
+            if error.errno in (errno.ENAMETOOLONG, errno.ENOTDIR):
                 raise FileNotFoundError(error.errno, error.strerror, path) from error
             if error.errno not in (errno.ELOOP, errno.EMLINK):
                 raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -14,7 +15,7 @@ from lance_sql.schema import DictionaryLocation, Schema, build
 from lance_sql.schema.projection import split_path
 
 
-def stored(name: str, number: int, parent: int = -1, logical_type: str = "int32", **more: object) -> file_pb2.Field:
+def stored(name: str, number: int, parent: int = -1, logical_type: str = "int32", **more: Any) -> file_pb2.Field:
     return file_pb2.Field(name=name, id=number, parent_id=parent, logical_type=logical_type, nullable=True, **more)
 
 

@@ -1,0 +1,131 @@
+"""Deletion files of both forms, and what they must not hold."""
+
+from __future__ import annotations
+
+import io
+import struct
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyroaring import BitMap
+
+from lance_sql.errors import CorruptFile
+from lance_sql.store import MemoryStore
+from lance_sql.table import deletions, roaring
+from lance_sql.table.fragments import DeletionFileType
+
+PATH = "_deletions/0-1-2.arrow"
+
+
+def arrow_file(*columns: pa.Array, compression: str | None = None) -> bytes:
+    batch = pa.record_batch(list(columns), names=["row_id", "more"][: len(columns)])
+    sink = io.BytesIO()
+    with pa.ipc.new_file(sink, batch.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue()
+
+
+def read(content: bytes, file_type: DeletionFileType = DeletionFileType.ARROW, rows: int = 100) -> list[int]:
+    offsets = deletions.read(MemoryStore({PATH: content}), PATH, file_type, rows)
+    assert offsets.dtype == np.uint32
+    return [int(offset) for offset in offsets]
+
+
+@pytest.mark.parametrize("compression", [None, "zstd", "lz4"])
+def test_an_arrow_file_lists_offsets_in_any_order(compression: str | None) -> None:
+    content = arrow_file(pa.array([7, 0, 99, 7], pa.uint32()), compression=compression)
+    assert read(content) == [0, 7, 99]
+
+
+def test_signed_offsets_are_tolerated_when_they_are_offsets() -> None:
+    assert read(arrow_file(pa.array([3, 1], pa.int32()))) == [1, 3]
+    with pytest.raises(CorruptFile, match="negative"):
+        read(arrow_file(pa.array([-3], pa.int32())))
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        [pa.array(["a"])],
+        [pa.array([1], pa.int64())],
+        [pa.array([1.0])],
+        [pa.array([None], pa.uint32())],
+        [pa.array([1], pa.uint32()), pa.array([2], pa.uint32())],
+    ],
+    ids=["text", "int64", "float", "null", "two columns"],
+)
+def test_other_columns_are_refused(columns: list[pa.Array]) -> None:
+    with pytest.raises(CorruptFile, match=PATH):
+        read(arrow_file(*columns))
+
+
+def test_rows_that_the_fragment_does_not_have_are_refused() -> None:
+    with pytest.raises(CorruptFile, match="row 100 is deleted in a fragment of 100 rows"):
+        read(arrow_file(pa.array([3, 100], pa.uint32())))
+    with pytest.raises(CorruptFile, match="row 100 is deleted"):
+        read(BitMap([3, 100]).serialize(), DeletionFileType.BITMAP)
+
+
+@pytest.mark.parametrize("file_type", list(DeletionFileType))
+def test_files_of_the_other_form_and_no_files_are_refused(file_type: DeletionFileType) -> None:
+    other = {
+        DeletionFileType.ARROW: BitMap([1]).serialize(),
+        DeletionFileType.BITMAP: arrow_file(pa.array([1], pa.uint32())),
+    }
+    for content in (b"", b"\0" * 100, other[file_type]):
+        with pytest.raises(CorruptFile, match=PATH):
+            read(content, file_type)
+    with pytest.raises(CorruptFile, match="is missing"):
+        deletions.read(MemoryStore({}), PATH, file_type, 10)
+
+
+containers = st.one_of(
+    st.sets(st.integers(0, 2**16 - 1), max_size=50).map(sorted),
+    st.tuples(st.integers(0, 2**16 - 1), st.integers(1, 9000)).map(lambda p: list(range(p[0], min(sum(p), 2**16)))),
+    st.integers(2, 9).map(lambda step: list(range(0, 2**16, step))),
+)
+
+
+@given(st.dictionaries(st.integers(0, 2**16 - 1), containers, max_size=5), st.booleans())
+def test_a_roaring_bitmap_holds_what_another_library_wrote(parts: dict[int, list[int]], runs: bool) -> None:
+    values = [high << 16 | low for high, lows in sorted(parts.items()) for low in lows]
+    bitmap = BitMap(values)
+    if runs:
+        bitmap.run_optimize()
+    assert np.array_equal(roaring.values(bitmap.serialize(), 2**32), np.array(values, np.uint32))
+
+
+@given(st.sets(st.integers(0, 200_000), min_size=1, max_size=50), st.data())
+def test_a_damaged_roaring_bitmap_is_an_error_or_other_values(values: set[int], data: st.DataObject) -> None:
+    content = bytearray(BitMap(values).serialize())
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        found = roaring.values(bytes(content), 200_001)
+    except CorruptFile:
+        return
+    assert np.all(found[1:] > found[:-1])
+
+
+def test_a_wrong_count_of_a_container_is_noticed() -> None:
+    # A bitmap container with no bit set that claims 4,097 values.
+    content = struct.pack("<IIHHI", 12346, 1, 0, 4096, 16) + bytes(8192)
+    with pytest.raises(CorruptFile, match="holds 0 values instead of 4097"):
+        roaring.values(content, 2**32)
+
+
+def test_a_bitmap_of_more_values_than_rows_is_refused_before_it_is_expanded() -> None:
+    full = BitMap(range(2**20))
+    full.run_optimize()
+    with pytest.raises(CorruptFile, match="1048576 values where 10 are possible"):
+        roaring.values(full.serialize(), 10)
+    assert len(full.serialize()) < 300
+
+
+def test_what_follows_a_bitmap_is_noticed() -> None:
+    with pytest.raises(CorruptFile, match="1 bytes follow"):
+        roaring.values(BitMap([1]).serialize() + b"\0", 10)
+    assert roaring.values(BitMap().serialize(), 0).tolist() == []

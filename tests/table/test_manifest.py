@@ -1,0 +1,237 @@
+"""Manifests: the file around the message, and what the message must not say."""
+
+from __future__ import annotations
+
+import struct
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.proto import table_pb2 as pb
+from lance_sql.store import MemoryStore
+from lance_sql.table import manifest
+from lance_sql.table.fragments import DeletionFileType, ExternalSequence, HiddenColumn
+from lance_sql.table.manifest import Manifest
+from lance_sql.table.paths import NamingScheme, manifest_path, parse_manifest_name
+
+PATH = "_versions/1.manifest"
+
+
+def framed(message: bytes, before: bytes = b"") -> bytes:
+    footer = struct.pack("<qHH4s", len(before), 0, 2, b"LANC")
+    return before + struct.pack("<I", len(message)) + message + footer
+
+
+def message(**fields: Any) -> pb.Manifest:
+    return pb.Manifest(**{"version": 1, "writer_version": {"version": "14.0.2"}, **fields})
+
+
+def read(content: bytes) -> Manifest:
+    return manifest.read(MemoryStore({PATH: content}), PATH, "t.lance")
+
+
+def of(**fields: Any) -> Manifest:
+    return read(framed(message(**fields).SerializeToString()))
+
+
+def test_the_message_is_found_behind_any_sections() -> None:
+    assert read(framed(message().SerializeToString(), before=b"x" * 1000)).version == 1
+    assert read(framed(message().SerializeToString(), before=b"x" * 200_000)).version == 1
+    long = of(config={f"k{i}": "v" * 1000 for i in range(200)})
+    assert len(long.config) == 200
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"LANC",
+        framed(b"")[:-1],
+        framed(b"")[:-4] + b"LACN",
+        framed(b"\xff\xff\xff"),
+        struct.pack("<IqHH4s", 2**32 - 1, 0, 0, 2, b"LANC"),
+        struct.pack("<IqHH4s", 0, 2**62, 0, 2, b"LANC"),
+        struct.pack("<IqHH4s", 0, -1, 0, 2, b"LANC"),
+        struct.pack("<IqHH4s", 0, 4, 0, 2, b"LANC"),
+        framed(b"") + framed(b"")[4:],
+    ],
+)
+def test_damaged_files_are_refused_by_name(content: bytes) -> None:
+    with pytest.raises(CorruptFile, match=PATH):
+        read(content)
+
+
+def test_a_missing_file_is_named() -> None:
+    with pytest.raises(CorruptFile, match=f"{PATH}: the file is missing"):
+        manifest.read(MemoryStore({}), PATH, "t.lance")
+
+
+@pytest.mark.parametrize("bit", [6, 9, 12, 13, 14, 15, 16, 40, 63])
+def test_unknown_reader_flags_are_named_by_value(bit: int) -> None:
+    with pytest.raises(UnsupportedFeature, match=rf"^t\.lance needs reader feature flag {1 << bit}, which"):
+        of(reader_feature_flags=1 << bit | 3)
+
+
+@pytest.mark.parametrize("bit", [0, 1, 2, 3, 4, 5, 7, 8, 10, 11])
+def test_known_reader_flags_are_read(bit: int) -> None:
+    assert of(reader_feature_flags=1 << bit).has_stable_row_ids == (bit == 1)
+
+
+def test_writer_flags_do_not_concern_a_reader() -> None:
+    assert of(writer_feature_flags=2**64 - 1).writer_flags == 2**64 - 1
+
+
+def test_optional_fields_tell_zero_from_absent() -> None:
+    absent = of()
+    assert (absent.max_fragment_id, absent.index_section, absent.transaction_section, absent.branch) == (None,) * 4
+    zero = of(max_fragment_id=0, index_section=0, transaction_section=0, branch="")
+    assert (zero.max_fragment_id, zero.index_section, zero.transaction_section, zero.branch) == (0, 0, 0, "")
+    assert of(transaction_section_old=7).transaction_section == 7
+    assert of(fragments=[{"id": 4}]).max_fragment_id == 4
+
+
+def test_times_are_utc() -> None:
+    read_back = of(timestamp={"seconds": 1_795_227_531, "nanos": 338_867_704})
+    assert read_back.timestamp == datetime(2026, 11, 21, 2, 18, 51, 338867, tzinfo=UTC)
+    with pytest.raises(CorruptFile):
+        of(timestamp={"seconds": 2**60})
+
+
+@pytest.mark.parametrize(
+    ("file_version", "flags", "expected"),
+    [
+        ((0, 0), 0, "0.1"),
+        ((0, 2), 0, "0.1"),
+        ((0, 3), 0, "2.0"),
+        ((2, 1), 0, "2.1"),
+        (None, 4, "2.0"),
+        (None, 0, "0.1"),
+    ],
+)
+def test_a_missing_data_format_is_inferred(file_version: tuple[int, int] | None, flags: int, expected: str) -> None:
+    files = []
+    if file_version is not None:
+        major, minor = file_version
+        files = [{"path": "a", "file_major_version": major, "file_minor_version": minor}]
+    assert of(fragments=[{"files": files}], writer_feature_flags=flags).data_format == expected
+
+
+def test_data_files_of_another_kind_are_not_known() -> None:
+    with pytest.raises(UnsupportedFeature, match="'parquet'"):
+        of(data_format={"file_format": "parquet", "version": "2.2"})
+
+
+def test_row_counts_of_the_oldest_writers_are_not_trusted() -> None:
+    assert of(fragments=[{"physical_rows": 90}]).fragments[0].physical_rows == 90
+    oldest = pb.Manifest(version=1, fragments=[{"physical_rows": 90}])
+    assert read(framed(oldest.SerializeToString())).fragments[0].physical_rows == 0
+
+
+def test_a_fragment_has_its_parts() -> None:
+    files = [
+        {"path": "a.lance", "fields": [0, -2, 1], "column_indices": [0, 1, -1], "file_major_version": 2, "base_id": 0},
+        {"path": "b.lance", "fields": [1, -4], "column_indices": [0, 3], "file_major_version": 2},
+    ]
+    fragment = of(
+        fragments=[
+            {
+                "id": 7,
+                "files": files,
+                "physical_rows": 10,
+                "deletion_file": {"read_version": 3, "id": 99},
+                "inline_row_ids": b"abc",
+                "column_created_at_versions": {},
+                "external_last_updated_at_versions": {"path": "x", "offset": 5, "size": 6},
+            }
+        ]
+    ).fragments[0]
+    first, second = fragment.files
+    assert (first.base_id, second.base_id) == (0, None)
+    assert first.columns() == {0: 0}
+    assert first.column_of(1) is None
+    assert fragment.file_of(1) is first
+    assert fragment.file_of(5) is None
+    assert fragment.deletion_file is not None
+    assert fragment.deletion_file.name(7) == "7-3-99.arrow"
+    assert fragment.deletion_file.file_type is DeletionFileType.ARROW
+    assert fragment.row_ids == b"abc"
+    assert fragment.created_at == HiddenColumn(second, 3)
+    assert fragment.last_updated_at == ExternalSequence("x", 5, 6)
+
+
+@pytest.mark.parametrize(
+    ("fragment", "message"),
+    [
+        ({"id": 2**32}, "does not fit 32 bits"),
+        (
+            {"files": [{"path": "a", "fields": [0, 1], "column_indices": [0], "file_major_version": 2}]},
+            "2 fields but 1",
+        ),
+        ({"files": [{"path": "a", "fields": [0, 1], "file_major_version": 2}]}, "2 fields but 0"),
+        ({"files": [{"path": "a", "fields": [0], "column_indices": [-7], "file_major_version": 2}]}, "index -7"),
+        ({"column_row_ids": {}}, "hidden column of field -3"),
+    ],
+)
+def test_damaged_fragments_are_refused(fragment: dict[str, Any], message: str) -> None:
+    with pytest.raises(CorruptFile, match=message):
+        list(of(fragments=[fragment]).fragments)
+
+
+def test_new_kinds_of_parts_are_not_known() -> None:
+    with pytest.raises(UnsupportedFeature, match="overlay"):
+        list(of(fragments=[{"overlays": [{}]}]).fragments)
+    with pytest.raises(UnsupportedFeature, match="type 9"):
+        list(of(fragments=[{"deletion_file": {"file_type": 9}}]).fragments)
+
+
+def test_ids_are_unique() -> None:
+    with pytest.raises(CorruptFile, match="two fragments have the id 4"):
+        of(fragments=[{"id": 4}, {"id": 5}, {"id": 4}])
+    with pytest.raises(CorruptFile, match="two base paths have the id 1"):
+        of(base_paths=[{"id": 1, "path": "/a"}, {"id": 1, "path": "/b"}])
+
+
+def test_fragments_are_made_when_they_are_asked_for() -> None:
+    files = [{"path": "a.lance", "fields": [0], "column_indices": [0], "file_major_version": 2}]
+    many = message(fragments=[{"id": i, "files": files, "physical_rows": 10} for i in range(2000)])
+    content = framed(many.SerializeToString())
+    start = time.perf_counter()
+    fragments = read(content).fragments
+    assert time.perf_counter() - start < 0.1
+    assert len(fragments) == 2000
+    assert fragments.ids[-1] == 1999
+    assert fragments._made.count(None) == 2000
+    assert fragments[-1] is fragments[1999]
+    assert [fragment.id for fragment in fragments[3:5]] == [3, 4]
+    assert fragments._made.count(None) == 1997
+
+
+@pytest.mark.parametrize(
+    ("name", "parsed"),
+    [
+        ("18446744073709551614.manifest", (1, NamingScheme.V2)),
+        ("1.manifest", (1, NamingScheme.V1)),
+        ("123.manifest", (123, NamingScheme.V1)),
+        ("d9223372036854775809.manifest", None),
+        ("latest_version_hint.json", None),
+        (".tmp_1.manifest-abc", None),
+        ("1.manifest-6f2a", None),
+        ("-1.manifest", None),
+        (".manifest", None),
+        ("\u0661.manifest", None),
+        ("00000000000000000000.manifest", None),
+        ("99999999999999999999.manifest", None),
+    ],
+)
+def test_names_of_manifests(name: str, parsed: tuple[int, NamingScheme] | None) -> None:
+    assert parse_manifest_name(name) == parsed
+    if parsed is not None:
+        assert manifest_path(*parsed) == f"_versions/{name}"
+
+
+def test_detached_versions_have_a_name_of_their_own() -> None:
+    for scheme in NamingScheme:
+        assert manifest_path(2**63 + 1, scheme) == "_versions/d9223372036854775809.manifest"
