@@ -4,9 +4,6 @@
 
 namespace lance {
 
-extern const UnpackTables unpack_baseline;
-const UnpackTables& unpack_tables = unpack_baseline;
-
 namespace {
 
 template <class T>

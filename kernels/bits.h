@@ -7,6 +7,7 @@ namespace lance {
 
 inline uint64_t low_bits(int64_t num_bits) { return num_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << num_bits) - 1; }
 
+// Without the instruction, which a plain x86-64 may lack, std::popcount is a call.
 inline int64_t count_ones(uint64_t bits) {
     bits -= (bits >> 1) & 0x5555555555555555;
     bits = (bits & 0x3333333333333333) + ((bits >> 2) & 0x3333333333333333);
@@ -16,6 +17,20 @@ inline int64_t count_ones(uint64_t bits) {
 
 // Bit i = the lowest bit of byte i; the other bits of the bytes are zero.
 inline uint64_t gather_low_bits(uint64_t bytes) { return (bytes * 0x0102040810204080) >> 56; }
+
+// Bit i = test(level i) for num_levels (1..64) u16 levels; `test` gives 0 or 1.
+template <class Test>
+uint64_t test_levels(const uint8_t* levels, int64_t num_levels, Test test) {
+    alignas(64) uint8_t flags[64] = {};
+    if (num_levels == 64) {  // apart, because a known count is what makes vectors
+        for (int i = 0; i < 64; ++i) flags[i] = test(load<uint16_t>(levels + 2 * i));
+    } else {
+        for (int i = 0; i < num_levels; ++i) flags[i] = test(load<uint16_t>(levels + 2 * i));
+    }
+    uint64_t bits = 0;
+    for (int i = 0; i < 8; ++i) bits |= gather_low_bits(load<uint64_t>(flags + 8 * i)) << (8 * i);
+    return bits;
+}
 
 // num_bits (1..64) bits of `from` beginning at `bit`; reads no byte that holds none of them.
 inline uint64_t load_bits(const uint8_t* from, int64_t bit, int64_t num_bits) {
@@ -40,7 +55,6 @@ class BitWriter {
 
     // num_bits in 1..64; the bits above are zero
     void append(uint64_t bits, int64_t num_bits) {
-        num_ones_ += count_ones(bits);
         pending_ |= bits << fill_;
         if (fill_ + num_bits < 64) {
             fill_ += num_bits;
@@ -48,14 +62,20 @@ class BitWriter {
         }
         require(8);
         store(at_, pending_);
-        at_ += 8;
-        num_bytes_ -= 8;
+        advance(8);
         pending_ = fill_ == 0 ? 0 : bits >> (64 - fill_);
         fill_ += num_bits - 64;
     }
 
     // Bits [first, last) of `from`.
     void append(const uint8_t* from, int64_t first, int64_t last) {
+        if (fill_ == 0 && first % 8 == 0) {
+            const int64_t num_bytes = (last - first) / 64 * 8;
+            require(num_bytes);
+            copy(at_, from + first / 8, num_bytes);
+            advance(num_bytes);
+            first += 8 * num_bytes;
+        }
         for (; last - first >= 64; first += 64) append(load_bits(from, first, 64), 64);
         if (first < last) append(load_bits(from, first, last - first), last - first);
     }
@@ -66,18 +86,20 @@ class BitWriter {
         copy(at_, reinterpret_cast<const uint8_t*>(&pending_), rest);
     }
 
-    int64_t num_ones() const { return num_ones_; }
-
   private:
     void require(int64_t num_bytes) const {
         if (num_bytes > num_bytes_) fail("the bitmap is too short by ", num_bytes - num_bytes_, " bytes");
+    }
+
+    void advance(int64_t num_bytes) {
+        at_ += num_bytes;
+        num_bytes_ -= num_bytes;
     }
 
     uint8_t* at_;
     int64_t num_bytes_;
     uint64_t pending_ = 0;
     int64_t fill_ = 0;
-    int64_t num_ones_ = 0;
 };
 
 }  // namespace lance

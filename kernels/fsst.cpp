@@ -157,7 +157,7 @@ FsstProgress decode_chunks(const Chunks& chunks, const Ranges& ranges, const Sym
         piece.first += row - piece.position;
         piece.position = row;
         const VariableChunk<Offset> chunk(chunks, piece);
-        const Bytes data = chunk.bytes(piece);
+        const Bytes data = chunk.checked_bytes(piece);
         full = !decoder.has_room(size_of(data));
         if (full) return;
         try {

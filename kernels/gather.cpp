@@ -28,6 +28,17 @@ Index index_at(Bytes indices, int64_t i) {
 
 template <class Index>
 void check_block(Bytes indices, int64_t first, int64_t last, int64_t num_items) {
+    // As in rises(): in the lower half of the type, an index is too large if limit - index has the highest bit set.
+    const auto half = static_cast<uint64_t>(num_items) <= uint64_t{1} << (8 * sizeof(Index) - 1);
+    if (half && num_items > 0) {
+        const auto limit = static_cast<Index>(num_items - 1);
+        Index seen = 0;
+        for (int64_t i = first; i < last; ++i) {
+            const Index index = index_at<Index>(indices, i);
+            seen |= static_cast<Index>(index | static_cast<Index>(limit - index));
+        }
+        if (seen >> (8 * sizeof(Index) - 1) == 0) return;
+    }
     Index largest = 0;
     for (int64_t i = first; i < last; ++i) largest = std::max(largest, index_at<Index>(indices, i));
     if (first < last && uint64_t{largest} >= static_cast<uint64_t>(num_items)) {

@@ -37,27 +37,33 @@ void decode_levels(Bytes buffer, const LevelEncoding& encoding, int64_t num_leve
 }
 
 uint64_t levels_at_most(const uint8_t* levels, int64_t num_levels, uint16_t threshold) {
-    alignas(64) uint8_t flags[64] = {};
-    if (num_levels == 64) {
-        for (int i = 0; i < 64; ++i) flags[i] = load<uint16_t>(levels + 2 * i) <= threshold;
-    } else {
-        for (int i = 0; i < num_levels; ++i) flags[i] = load<uint16_t>(levels + 2 * i) <= threshold;
-    }
-    uint64_t bits = 0;
-    for (int i = 0; i < 8; ++i) bits |= gather_low_bits(load<uint64_t>(flags + 8 * i)) << (8 * i);
-    return bits;
+    return test_levels(levels, num_levels, [=](uint16_t level) { return static_cast<uint8_t>(level <= threshold); });
 }
+
+namespace {
+
+// Appends the validity of levels [first, last), returns the number of ones.
+int64_t append_validity(BitWriter& out, const uint8_t* levels, int64_t first, int64_t last, uint16_t threshold) {
+    int64_t num_valid = 0;
+    for (int64_t i = first; i < last; i += 64) {
+        const int64_t count = std::min<int64_t>(64, last - i);
+        const uint64_t bits = levels_at_most(levels + 2 * i, count, threshold);
+        num_valid += count_ones(bits);
+        out.append(bits, count);
+    }
+    return num_valid;
+}
+
+uint16_t to_threshold(int64_t level) { return static_cast<uint16_t>(std::min<int64_t>(level, UINT16_MAX)); }
+
+}  // namespace
 
 int64_t levels_to_bitmap(Bytes levels, int64_t num_levels, int64_t threshold, MutableBytes out) {
     require_input(levels, 2 * num_levels, "levels");
-    const auto limit = static_cast<uint16_t>(std::min<int64_t>(threshold, UINT16_MAX));
     BitWriter bits(out);
-    for (int64_t i = 0; i < num_levels; i += 64) {
-        const int64_t count = std::min<int64_t>(64, num_levels - i);
-        bits.append(levels_at_most(levels.data() + 2 * i, count, limit), count);
-    }
+    const int64_t num_valid = append_validity(bits, levels.data(), 0, num_levels, to_threshold(threshold));
     bits.finish();
-    return bits.num_ones();
+    return num_valid;
 }
 
 std::vector<int64_t> num_levels(const Chunks& chunks, int64_t first_chunk, int64_t end_chunk) {
@@ -87,11 +93,11 @@ int64_t levels(const Chunks& chunks, int64_t first_chunk, int64_t end_chunk, Lev
 
 int64_t validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& encoding, int64_t threshold,
                  MutableBytes out) {
-    const auto limit = static_cast<uint16_t>(std::min<int64_t>(threshold, UINT16_MAX));
     constexpr int64_t most_levels = UINT16_MAX;  // num_levels of a chunk is a u16
     const auto scratch = std::make_unique_for_overwrite<uint8_t[]>(2 * most_levels);
     BitWriter bits(out);
     int64_t chunk_in_scratch = -1;
+    int64_t num_valid = 0;
     for_each_piece(chunks.table(), ranges, [&](const Piece& piece) {
         if (piece.chunk != chunk_in_scratch) {
             const int64_t count = chunks.num_levels(piece.chunk);
@@ -105,13 +111,10 @@ int64_t validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding
             }
             chunk_in_scratch = piece.chunk;
         }
-        for (int64_t i = piece.first; i < piece.last; i += 64) {
-            const int64_t count = std::min<int64_t>(64, piece.last - i);
-            bits.append(levels_at_most(scratch.get() + 2 * i, count, limit), count);
-        }
+        num_valid += append_validity(bits, scratch.get(), piece.first, piece.last, to_threshold(threshold));
     });
     bits.finish();
-    return bits.num_ones();
+    return num_valid;
 }
 
 }  // namespace lance

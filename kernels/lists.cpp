@@ -1,5 +1,6 @@
 // Repetition and definition levels to the offsets and validity of Arrow, one layer at a time, inside out.
 #include <algorithm>
+#include <bit>
 
 #include "bits.h"
 #include "kernels.h"
@@ -7,6 +8,9 @@
 namespace lance {
 
 namespace {
+
+// Entries are counted in u16 for as long as that holds: vectors stay as narrow as the levels.
+constexpr int64_t kBlock = 4096;
 
 void require_levels(Bytes levels, int64_t num_entries, const char* name) {
     require_input(levels, 2 * num_entries, name);
@@ -27,14 +31,13 @@ struct LayerSize {
 // An entry that begins none is a further element: of a list with elements, so the entry before owns one as well.
 template <bool HasDef>
 LayerSize measure(const uint8_t* rep, const uint8_t* def, int64_t num_entries, ListLayer layer) {
-    constexpr int64_t block = 16384;  // counted in u16, which keeps the vectors narrow
     LayerSize size;
     if (num_entries == 0) return size;
     bool stray = load<uint16_t>(rep) == 0;
     size.num_kept = 1;
     size.num_slots = !HasDef || load<uint16_t>(def) <= layer.max_slot_level;
-    for (int64_t first = 1; first < num_entries; first += block) {
-        const int64_t last = std::min(first + block, num_entries);
+    for (int64_t first = 1; first < num_entries; first += kBlock) {
+        const int64_t last = std::min(first + kBlock, num_entries);
         uint16_t kept = 0;
         uint16_t slots = 0;
         uint16_t strays = 0;
@@ -78,30 +81,39 @@ void compact(const uint8_t* rep, const uint8_t* def, int64_t num_entries, ListLa
     store<Offset>(out_offsets + slot * static_cast<int64_t>(sizeof(Offset)), static_cast<Offset>(child));
 }
 
-// Flags of up to 64 entries as bits.
-template <class Test>
-uint64_t test_entries(const uint8_t* levels, int64_t num_entries, Test test) {
-    alignas(64) uint8_t flags[64] = {};
-    for (int64_t i = 0; i < num_entries; ++i) flags[i] = test(load<uint16_t>(levels + 2 * i));
-    uint64_t bits = 0;
-    for (int i = 0; i < 8; ++i) bits |= gather_low_bits(load<uint64_t>(flags + 8 * i)) << (8 * i);
-    return bits;
-}
-
-// Appends the bits of `values` at which `slots` has ones.
-void append_slots(BitWriter& out, uint64_t values, uint64_t slots, int64_t num_entries) {
-    if (slots == low_bits(num_entries)) {
-        out.append(values, num_entries);
-        return;
+// The bits of `values` at which `slots` has ones, next to each other.
+uint64_t compact_bits(uint64_t values, uint64_t slots, int64_t num_entries) {
+    uint64_t holes = ~slots & low_bits(num_entries);
+    if (2 * count_ones(holes) <= num_entries) {
+        while (holes != 0) {  // from above, so that the holes below stay where they are
+            const uint64_t below = (uint64_t{1} << (63 - std::countl_zero(holes))) - 1;
+            values = (values & below) | (values >> 1 & ~below);
+            holes &= below;
+        }
+        return values;
     }
     uint64_t packed = 0;
-    int64_t count = 0;
-    for (int64_t i = 0; i < num_entries; ++i) {
-        packed |= (values >> i & slots >> i & 1) << count;
-        count += static_cast<int64_t>(slots >> i & 1);
+    for (int64_t count = 0; slots != 0; slots &= slots - 1, ++count) {
+        packed |= (values >> std::countr_zero(slots) & 1) << count;
     }
-    if (count > 0) out.append(packed, count);
+    return packed;
 }
+
+// Appends the bits of `values` at which `slots` has ones; counts both.
+struct SlotWriter {
+    BitWriter out;
+    int64_t num_slots = 0;
+    int64_t num_valid = 0;
+
+    void append(uint64_t values, uint64_t slots, int64_t num_entries) {
+        const int64_t count = count_ones(slots);
+        if (count == 0) return;
+        const uint64_t bits = count == num_entries ? values : compact_bits(values & slots, slots, num_entries);
+        out.append(bits, count);
+        num_slots += count;
+        num_valid += count_ones(bits);
+    }
+};
 
 }  // namespace
 
@@ -134,49 +146,45 @@ ListLayerResult list_layer(Bytes rep, std::optional<Bytes> def, int64_t num_entr
     out_offset_bits == 32 ? run(int32_t{}) : run(int64_t{});
 
     if (!out_validity) return {size.num_slots, size.num_kept, size.num_slots};
-    BitWriter bits(*out_validity);
+    SlotWriter slots{BitWriter(*out_validity)};
     for (int64_t i = 0; i < size.num_kept; i += 64) {
         const int64_t count = std::min<int64_t>(64, size.num_kept - i);
         if (!def) {
-            bits.append(low_bits(count), count);
+            slots.append(low_bits(count), low_bits(count), count);
             continue;
         }
         const uint8_t* levels = kept_def + 2 * i;
-        const uint64_t valid = test_entries(levels, count, [&](uint16_t v) {
-            return static_cast<uint8_t>((v <= layer.base) | (v == layer.empty_level));
+        const uint64_t valid = test_levels(levels, count, [=](uint16_t level) {
+            return static_cast<uint8_t>((level <= layer.base) | (level == layer.empty_level));
         });
-        append_slots(bits, valid, levels_at_most(levels, count, layer.max_slot_level), count);
+        slots.append(valid, levels_at_most(levels, count, layer.max_slot_level), count);
     }
-    bits.finish();
-    return {size.num_slots, size.num_kept, bits.num_ones()};
+    slots.out.finish();
+    return {size.num_slots, size.num_kept, slots.num_valid};
 }
 
 ItemLayerResult item_layer(Bytes def, int64_t num_entries, int64_t max_slot_level, int64_t base, MutableBytes out) {
     require_levels(def, num_entries, "def");
     const uint16_t slot_limit = level(max_slot_level);
     const uint16_t valid_limit = level(base);
-    BitWriter bits(out);
-    int64_t num_slots = 0;
+    SlotWriter slots{BitWriter(out)};
     for (int64_t i = 0; i < num_entries; i += 64) {
         const int64_t count = std::min<int64_t>(64, num_entries - i);
         const uint8_t* levels = def.data() + 2 * i;
-        const uint64_t slots = levels_at_most(levels, count, slot_limit);
-        num_slots += count_ones(slots);
-        append_slots(bits, levels_at_most(levels, count, valid_limit), slots, count);
+        slots.append(levels_at_most(levels, count, valid_limit), levels_at_most(levels, count, slot_limit), count);
     }
-    bits.finish();
-    return {num_slots, bits.num_ones()};
+    slots.out.finish();
+    return {slots.num_slots, slots.num_valid};
 }
 
 namespace {
 
 // The entry where row number `row` begins, or the end if there are exactly as many rows.
-int64_t find_row(const uint8_t* rep, int64_t num_entries, int64_t max_rep, int64_t row) {
-    constexpr int64_t block = 1024;
+int64_t find_row(const uint8_t* rep, int64_t num_entries, uint16_t max_rep, int64_t row) {
     int64_t entry = 0;
-    for (; entry + block <= num_entries; entry += block) {
+    for (; entry + kBlock <= num_entries; entry += kBlock) {
         uint16_t count = 0;
-        for (int64_t i = 0; i < block; ++i) count += load<uint16_t>(rep + 2 * (entry + i)) == max_rep;
+        for (int64_t i = 0; i < kBlock; ++i) count += load<uint16_t>(rep + 2 * (entry + i)) == max_rep;
         if (count > row) break;
         row -= count;
     }
@@ -187,10 +195,15 @@ int64_t find_row(const uint8_t* rep, int64_t num_entries, int64_t max_rep, int64
     fail("levels hold ", row, " rows less than asked for");
 }
 
-int64_t count_at_most(const uint8_t* def, int64_t first, int64_t last, int64_t max_visible) {
-    int64_t count = 0;
-    for (int64_t i = first; i < last; ++i) count += load<uint16_t>(def + 2 * i) <= max_visible;
-    return count;
+int64_t count_at_most(const uint8_t* def, int64_t first, int64_t last, uint16_t max_visible) {
+    int64_t total = 0;
+    for (; first < last; first += kBlock) {
+        const int64_t end = std::min(first + kBlock, last);
+        uint16_t count = 0;
+        for (int64_t i = first; i < end; ++i) count += load<uint16_t>(def + 2 * i) <= max_visible;
+        total += count;
+    }
+    return total;
 }
 
 }  // namespace
@@ -202,8 +215,8 @@ RowSelection select_rows(Bytes rep, std::optional<Bytes> def, int64_t num_entrie
     const int64_t start = find_row(rep.data(), num_entries, level(max_rep), skip_rows);
     const int64_t end = start + find_row(rep.data() + 2 * start, num_entries - start, level(max_rep), num_rows);
     if (!def) return {start, end, start, end - start};
-    return {start, end, count_at_most(def->data(), 0, start, max_visible),
-            count_at_most(def->data(), start, end, max_visible)};
+    const uint16_t visible = level(std::min<int64_t>(max_visible, UINT16_MAX));
+    return {start, end, count_at_most(def->data(), 0, start, visible), count_at_most(def->data(), start, end, visible)};
 }
 
 }  // namespace lance

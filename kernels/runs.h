@@ -40,11 +40,26 @@ class RunCursor {
             }
             const int64_t stop = std::min(end, last);
             const T value = load<T>(runs_.values.data() + run_ * sizeof(T));
-            for (; first < stop; ++first, out += sizeof(T)) store<T>(out, value);
+            fill(out, value, stop - first, last - first);
+            out += (stop - first) * static_cast<int64_t>(sizeof(T));
+            first = stop;
         }
     }
 
   private:
+    // `count` times `value`, in steps that may write up to `room` values: short runs cost no loop.
+    template <class T>
+    static void fill(uint8_t* out, T value, int64_t count, int64_t room) {
+        constexpr int64_t step = 32 / sizeof(T);
+        if ((count + step - 1) / step * step > room) {
+            for (int64_t i = 0; i < count; ++i, out += sizeof(T)) store(out, value);
+            return;
+        }
+        for (int64_t i = 0; i < count; i += step, out += 32) {
+            for (int64_t j = 0; j < step; ++j) store(out + j * static_cast<int64_t>(sizeof(T)), value);
+        }
+    }
+
     Runs runs_;
     size_t run_ = 0;
     int64_t start_ = 0;

@@ -14,7 +14,7 @@ int64_t offsets_of(const Chunks& chunks, const Ranges& ranges, MutableBytes out)
     int64_t total = 0;
     for_each_piece(chunks.table(), ranges, [&](const Piece& piece) {
         const VariableChunk<Offset> chunk(chunks, piece);
-        const int64_t num_bytes = size_of(chunk.bytes(piece));
+        const int64_t num_bytes = size_of(chunk.checked_bytes(piece));
         require_offset<OutOffset>(total + num_bytes);
         // Wraps around where the chunk's offsets are larger than the output's; the sum is exact all the same.
         const auto shift = static_cast<OutOffset>(total - static_cast<int64_t>(chunk.offset(piece.first)));
