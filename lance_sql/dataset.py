@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from lance_sql.arrow_dataset import ArrowDataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan import system_columns
 from lance_sql.scan.open_files import OpenFiles
@@ -25,8 +26,10 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
 
 
-class Dataset:
+class Dataset(ArrowDataset):
     """One version of a table. Immutable, thread-safe, picklable; a newer version needs a new handle.
+
+    Engines that take a `pyarrow.dataset.Dataset` take it as it is.
 
     >>> orders = lance_sql.open("examples/orders.lance")
     >>> orders.scan(["id", "_row_created_at_version"], "status = 'open'").to_table().column_names
@@ -34,6 +37,7 @@ class Dataset:
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
+        super().__init__()
         self.snapshot = snapshot
         self._files = OpenFiles(snapshot)
 
@@ -74,7 +78,7 @@ class Dataset:
         """The branches of the table as of now, by name, without main."""
         return self.snapshot.branches()
 
-    def count_rows(self, filter: str | pc.Expression | Predicate | None = None) -> int:
+    def count_rows(self, filter: str | pc.Expression | Predicate | None = None, **_: Any) -> int:
         """The number of rows that pass the filter; without one, or with one on row lineage, no page is read.
 
         raises: as `scan`

@@ -1,0 +1,177 @@
+"""Scans behind the interface of `pyarrow.dataset.Dataset`: what engines that read Arrow datasets accept.
+
+DuckDB, DataFusion and Polars ask a dataset for its schema, then for `scanner(columns, filter)`; they look for the
+class, not for the methods. A filter that they hand over leaves their plan, so it is applied exactly, in SQL's order.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pyarrow as pa
+
+# The module that defines the class: `pyarrow.dataset` would cost three times as much to import.
+from pyarrow import _dataset
+
+from lance_sql.errors import UnsupportedFeature
+from lance_sql.scan.scan import Scan, ScanTask
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+
+
+class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]
+    """A `pyarrow.dataset.Dataset` without Arrow's own dataset behind it.
+
+    Whatever of the base class would need that is overridden here: partly it would crash the process.
+    """
+
+    def __init__(self) -> None:
+        """Does not call the base class, which cannot be made from Python."""
+
+    @property
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """The columns that the dataset has."""
+
+    @abstractmethod
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: pc.Expression | None = None,
+        *,
+        limit: int | None = None,
+        batch_size: int | None = None,
+    ) -> Scan:
+        """A read of some columns and rows."""
+
+    def deliver(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+        """A scan's batches in the types of `schema`."""
+        return reader
+
+    def scanner(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: pc.Expression | None = None,
+        batch_size: int | None = None,
+        **_: Any,
+    ) -> Scanner:
+        """One scan, as engines ask for it; what Arrow's own scans could further be told has no meaning here."""
+        return Scanner(self, self.scan(self._names(columns), filter, batch_size=batch_size))
+
+    def get_fragments(self, filter: pc.Expression | None = None) -> list[Fragment]:
+        """The parts that an engine reads in parallel; none when the filter leaves no rows."""
+        tasks = self.scan([], filter).tasks(os.cpu_count() or 1)
+        return [Fragment(self, task) for task in tasks]
+
+    def to_batches(self, *args: Any, **kwargs: Any) -> Iterator[pa.RecordBatch]:
+        """The arguments of `scanner`."""
+        return self.scanner(*args, **kwargs).to_batches()
+
+    def to_table(self, *args: Any, **kwargs: Any) -> pa.Table:
+        """The arguments of `scanner`; all rows in memory."""
+        return self.scanner(*args, **kwargs).to_table()
+
+    def head(
+        self, num_rows: int, columns: Sequence[str] | None = None, filter: pc.Expression | None = None, **_: Any
+    ) -> pa.Table:
+        """The first rows."""
+        return self.deliver(self.scan(self._names(columns), filter, limit=num_rows).to_reader()).read_all()
+
+    def count_rows(self, filter: pc.Expression | None = None, **_: Any) -> int:
+        """The number of rows that pass the filter."""
+        return self.scan([], filter).count_rows()
+
+    def _names(self, columns: Sequence[str] | None) -> list[str]:
+        """No columns means all of this dataset, which may have more or fewer than a plain scan."""
+        return list(self.schema.names if columns is None else columns)
+
+    @property
+    def partition_expression(self) -> NoReturn:
+        raise _unsupported("partition_expression")
+
+    @property
+    def _scan_options(self) -> NoReturn:
+        raise _unsupported("_scan_options")
+
+    def filter(self, *_: Any, **__: Any) -> NoReturn:
+        raise _unsupported("filter")
+
+    def join(self, *_: Any, **__: Any) -> NoReturn:
+        raise _unsupported("join")
+
+    def join_asof(self, *_: Any, **__: Any) -> NoReturn:
+        raise _unsupported("join_asof")
+
+    def replace_schema(self, *_: Any, **__: Any) -> NoReturn:
+        raise _unsupported("replace_schema")
+
+    def sort_by(self, *_: Any, **__: Any) -> NoReturn:
+        raise _unsupported("sort_by")
+
+    def take(self, *_: Any, **__: Any) -> Any:
+        raise _unsupported("take")
+
+    def _get_fragments(self, *_: Any) -> NoReturn:
+        raise _unsupported("_get_fragments")
+
+    def _scanner_options(self, *_: Any) -> NoReturn:
+        raise _unsupported("_scanner_options")
+
+    def __setstate__(self, state: object) -> NoReturn:
+        raise _unsupported("__setstate__")
+
+
+class Scanner:
+    """A scan as engines read it: `projected_schema`, then `to_reader()` or `to_batches()`."""
+
+    def __init__(self, dataset: ArrowDataset, scan: Scan | ScanTask) -> None:
+        self._dataset = dataset
+        self._scan = scan
+
+    @property
+    def projected_schema(self) -> pa.Schema:
+        """The schema of the batches; nothing is read for it."""
+        return self.to_reader().schema
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """The rows as a stream, which reads nothing before its first batch is asked for."""
+        return self._dataset.deliver(self._scan.to_reader())
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows, batch by batch."""
+        return iter(self.to_reader())
+
+    def to_table(self) -> pa.Table:
+        """All rows in memory."""
+        return self.to_reader().read_all()
+
+
+class Fragment:
+    """A part of a dataset's rows: one partition of an engine."""
+
+    def __init__(self, dataset: ArrowDataset, task: ScanTask) -> None:
+        self._dataset = dataset
+        self._task = task
+
+    def scanner(
+        self,
+        schema: pa.Schema | None = None,
+        columns: Sequence[str] | None = None,
+        filter: pc.Expression | None = None,
+        batch_size: int | None = None,
+        **_: Any,
+    ) -> Scanner:
+        """The part's rows for these columns. The filter is the one that the fragments were asked for.
+
+        batch_size: not heeded, it is an engine's default of a few thousand rows, and small batches are slow
+        """
+        scan = self._dataset.scan(self._dataset._names(columns), filter)
+        return Scanner(self._dataset, ScanTask(scan, self._task.fragments))
+
+
+def _unsupported(name: str) -> UnsupportedFeature:
+    return UnsupportedFeature(f"Arrow's Dataset.{name} is not available on a Lance table; use scan, or a SQL engine")
