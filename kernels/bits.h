@@ -18,20 +18,6 @@ inline int64_t count_ones(uint64_t bits) {
 // Bit i = the lowest bit of byte i; the other bits of the bytes are zero.
 inline uint64_t gather_low_bits(uint64_t bytes) { return (bytes * 0x0102040810204080) >> 56; }
 
-// Bit i = test(level i) for num_levels (1..64) u16 levels; `test` gives 0 or 1.
-template <class Test>
-uint64_t test_levels(const uint8_t* levels, int64_t num_levels, Test test) {
-    alignas(64) uint8_t flags[64] = {};
-    if (num_levels == 64) {  // apart, because a known count is what makes vectors
-        for (int i = 0; i < 64; ++i) flags[i] = test(load<uint16_t>(levels + 2 * i));
-    } else {
-        for (int i = 0; i < num_levels; ++i) flags[i] = test(load<uint16_t>(levels + 2 * i));
-    }
-    uint64_t bits = 0;
-    for (int i = 0; i < 8; ++i) bits |= gather_low_bits(load<uint64_t>(flags + 8 * i)) << (8 * i);
-    return bits;
-}
-
 // num_bits (1..64) bits of `from` beginning at `bit`; reads no byte that holds none of them.
 inline uint64_t load_bits(const uint8_t* from, int64_t bit, int64_t num_bits) {
     const uint8_t* at = from + bit / 8;

@@ -4,13 +4,23 @@ namespace lance {
 
 namespace {
 
-// Values [first, last) of `num_streams` streams of num_values bytes; stream j holds byte j of each value.
-template <class T>
-void join_words(const uint8_t* streams, int64_t num_values, int64_t first, int64_t last, uint8_t* out) {
-    for (int64_t i = first; i < last; ++i, out += sizeof(T)) {
-        T word = 0;
-        for (size_t j = 0; j < sizeof(T); ++j) word |= T{streams[static_cast<int64_t>(j) * num_values + i]} << (8 * j);
-        store(out, word);
+// Bytes j .. j + 3 of value i, of streams of num_values bytes; stream j holds byte j of each value.
+uint32_t join(const uint8_t* streams, int64_t num_values, int64_t j, int64_t i) {
+    const uint8_t* at = streams + j * num_values + i;
+    return uint32_t{at[0]} | uint32_t{at[num_values]} << 8 | uint32_t{at[2 * num_values]} << 16 |
+           uint32_t{at[3 * num_values]} << 24;
+}
+
+void join_4(const uint8_t* __restrict streams, int64_t num_values, int64_t first, int64_t last,
+            uint8_t* __restrict out) {
+    for (int64_t i = first; i < last; ++i) store(out + 4 * (i - first), join(streams, num_values, 0, i));
+}
+
+void join_8(const uint8_t* __restrict streams, int64_t num_values, int64_t first, int64_t last,
+            uint8_t* __restrict out) {
+    for (int64_t i = first; i < last; ++i) {
+        store(out + 8 * (i - first), join(streams, num_values, 0, i));
+        store(out + 8 * (i - first) + 4, join(streams, num_values, 4, i));
     }
 }
 
@@ -35,8 +45,8 @@ void byte_stream_split(const Chunks& chunks, const Ranges& ranges, int64_t num_b
         }
         uint8_t* to = out.data() + piece.position * num_bytes;
         switch (num_bytes) {
-            case 4: join_words<uint32_t>(values.data(), piece.num_items, piece.first, piece.last, to); break;
-            case 8: join_words<uint64_t>(values.data(), piece.num_items, piece.first, piece.last, to); break;
+            case 4: join_4(values.data(), piece.num_items, piece.first, piece.last, to); break;
+            case 8: join_8(values.data(), piece.num_items, piece.first, piece.last, to); break;
             default: join_bytes(values.data(), piece.num_items, num_bytes, piece.first, piece.last, to);
         }
     });

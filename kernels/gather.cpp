@@ -15,12 +15,6 @@ constexpr int64_t kBlock = 1024;
 // Items up to this length are copied as this many bytes, where there is room on both sides.
 constexpr int64_t kShortItem = 16;
 
-// Items of fewer bytes in all are copied to where a short item may be read beyond its end.
-constexpr int64_t kSmallItems = 1 << 16;
-
-// Lengths are cut to this before they are added, so that a sum over a block cannot overflow.
-constexpr uint64_t kLongestItem = (uint64_t{1} << 48) - 1;
-
 template <class Index>
 Index index_at(Bytes indices, int64_t i) {
     return load<Index>(indices.data() + i * static_cast<int64_t>(sizeof(Index)));
@@ -84,64 +78,107 @@ struct ItemOffsets {
     Offset end(int64_t item) const { return start(item + 1); }
 };
 
+// With more indices than items, all items are checked at once; with fewer, those that are used.
+template <class Offset>
+bool checked_at_once(Bytes item_offsets, int64_t num_items, int64_t num_indices, int64_t num_bytes) {
+    require_input(item_offsets, (num_items + 1) * static_cast<int64_t>(sizeof(Offset)), "item_offsets");
+    if (num_items > num_indices) return false;
+    check_offsets<Offset>(item_offsets, num_items, num_bytes);
+    return true;
+}
+
 template <class Index, class Offset, class OutOffset>
 int64_t offsets_of(Bytes indices, int64_t num_indices, Bytes item_offsets, int64_t num_items, MutableBytes out) {
     constexpr int64_t width = sizeof(OutOffset);
-    require_input(item_offsets, (num_items + 1) * static_cast<int64_t>(sizeof(Offset)), "item_offsets");
     require_output(out, (num_indices + 1) * width, "out_offsets");
     store<OutOffset>(out.data(), 0);
     const ItemOffsets<Offset> items{item_offsets};
+    const bool checked = checked_at_once<Offset>(item_offsets, num_items, num_indices, kMaxCount);
     int64_t total = 0;
     for_each_block<Index>(indices, num_indices, num_items, [&](int64_t first, int64_t last) {
-        bool rises = true;
-        uint64_t longest = 0;
+        if (!checked) {
+            for (int64_t i = first; i < last; ++i) {
+                const auto item = static_cast<int64_t>(index_at<Index>(indices, i));
+                if (items.start(item) > items.end(item) || items.end(item) > static_cast<uint64_t>(kMaxCount)) {
+                    fail("the offsets of item ", item, " do not rise");
+                }
+            }
+        }
         for (int64_t i = first; i < last; ++i) {
             const auto item = static_cast<int64_t>(index_at<Index>(indices, i));
-            const Offset start = items.start(item);
-            const Offset end = items.end(item);
-            const auto length = static_cast<uint64_t>(end - start);
-            rises &= start <= end;
-            longest |= length;
-            total += static_cast<int64_t>(length & kLongestItem);
+            total += static_cast<int64_t>(items.end(item) - items.start(item));
             store(out.data() + (i + 1) * width, static_cast<OutOffset>(total));
         }
-        if (!rises || longest > kLongestItem) fail("the offsets of the items do not rise");
         require_offset<OutOffset>(total);
     });
     return total;
 }
 
+// Items of up to 16 bytes, each in a place of its own: short strings are copied without a branch.
+class ShortItems {
+  public:
+    template <class Offset>
+    ShortItems(ItemOffsets<Offset> offsets, int64_t num_items, Bytes data)
+        : items_(static_cast<size_t>(num_items)), lengths_(static_cast<size_t>(num_items)) {
+        for (int64_t i = 0; i < num_items; ++i) {
+            const auto length = static_cast<uint8_t>(offsets.end(i) - offsets.start(i));
+            copy(reinterpret_cast<uint8_t*>(&items_[i]), data.data() + offsets.start(i), length);
+            lengths_[i] = length;
+        }
+    }
+
+    // Copies items [first, last) of the indices, 16 bytes each, of which the next overwrites what is too much.
+    template <class Index>
+    uint8_t* gather(Bytes indices, int64_t first, int64_t last, uint8_t* to) const {
+        for (int64_t i = first; i < last; ++i) {
+            const Index index = index_at<Index>(indices, i);
+            store(to, items_[index]);
+            to += lengths_[index];
+        }
+        return to;
+    }
+
+  private:
+    std::vector<Wide> items_;
+    std::vector<uint8_t> lengths_;
+};
+
+template <class Offset>
+bool all_short(ItemOffsets<Offset> offsets, int64_t num_items) {
+    Offset longest = 0;
+    for (int64_t i = 0; i < num_items; ++i) longest = std::max<Offset>(longest, offsets.end(i) - offsets.start(i));
+    return longest <= kShortItem;
+}
+
 template <class Index, class Offset>
 int64_t bytes_of(Bytes indices, int64_t num_indices, Bytes item_offsets, int64_t num_items, Bytes data,
                  MutableBytes out) {
-    require_input(item_offsets, (num_items + 1) * static_cast<int64_t>(sizeof(Offset)), "item_offsets");
     const ItemOffsets<Offset> items{item_offsets};
-    std::vector<uint8_t> padded;
-    int64_t readable = size_of(data);
-    const uint8_t* from = data.data();
-    if (readable < kSmallItems) {
-        padded.resize(static_cast<size_t>(readable + kShortItem));
-        copy(padded.data(), from, readable);
-        from = padded.data();
-        readable += kShortItem;
-    }
-    const auto num_bytes = static_cast<uint64_t>(size_of(data));
+    const bool checked = checked_at_once<Offset>(item_offsets, num_items, num_indices, size_of(data));
+    std::optional<ShortItems> short_items;
+    if (checked && all_short(items, num_items)) short_items.emplace(items, num_items, data);
     uint8_t* to = out.data();
     uint8_t* const end_of_out = to + out.size();
     for_each_block<Index>(indices, num_indices, num_items, [&](int64_t first, int64_t last) {
+        if (short_items && end_of_out - to >= (last - first) * kShortItem) {
+            to = short_items->gather<Index>(indices, first, last, to);
+            return;
+        }
         for (int64_t i = first; i < last; ++i) {
             const auto item = static_cast<int64_t>(index_at<Index>(indices, i));
             const Offset start = items.start(item);
             const Offset end = items.end(item);
-            if (start > end || end > num_bytes) fail("bytes ", start, " to ", end, " of an item are not in ", num_bytes);
+            if (start > end || end > data.size()) {
+                fail("bytes ", start, " to ", end, " of item ", item, " are not in ", data.size());
+            }
             const auto length = static_cast<int64_t>(end - start);
-            const uint8_t* item_bytes = from + start;
-            if (length <= kShortItem && readable - static_cast<int64_t>(start) >= kShortItem &&
+            if (length > end_of_out - to) fail("out of ", out.size(), " bytes is too short for the items");
+            const uint8_t* from = data.data() + start;
+            if (length <= kShortItem && size_of(data) - static_cast<int64_t>(start) >= kShortItem &&
                 end_of_out - to >= kShortItem) {
-                store(to, load<Wide>(item_bytes));
+                store(to, load<Wide>(from));
             } else {
-                if (length > end_of_out - to) fail("out of ", out.size(), " bytes is too short for the items");
-                copy(to, item_bytes, length);
+                copy(to, from, length);
             }
             to += length;
         }

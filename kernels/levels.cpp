@@ -4,6 +4,7 @@
 
 #include "bits.h"
 #include "kernels.h"
+#include "level_bits.h"
 #include "packed.h"
 #include "runs.h"
 
@@ -36,10 +37,6 @@ void decode_levels(Bytes buffer, const LevelEncoding& encoding, int64_t num_leve
     decode_levels(buffer, encoding, num_levels, out.data());
 }
 
-uint64_t levels_at_most(const uint8_t* levels, int64_t num_levels, uint16_t threshold) {
-    return test_levels(levels, num_levels, [=](uint16_t level) { return static_cast<uint8_t>(level <= threshold); });
-}
-
 namespace {
 
 // Appends the validity of levels [first, last), returns the number of ones.
@@ -47,7 +44,7 @@ int64_t append_validity(BitWriter& out, const uint8_t* levels, int64_t first, in
     int64_t num_valid = 0;
     for (int64_t i = first; i < last; i += 64) {
         const int64_t count = std::min<int64_t>(64, last - i);
-        const uint64_t bits = levels_at_most(levels + 2 * i, count, threshold);
+        const uint64_t bits = test_levels(levels + 2 * i, count, AtMost{threshold});
         num_valid += count_ones(bits);
         out.append(bits, count);
     }

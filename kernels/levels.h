@@ -17,7 +17,4 @@ struct LevelEncoding {
 // Writes num_levels u16 values.
 void decode_levels(Bytes buffer, const LevelEncoding& encoding, int64_t num_levels, uint8_t* out);
 
-// Bit i = (level i <= threshold) for num_levels (1..64) u16 levels.
-uint64_t levels_at_most(const uint8_t* levels, int64_t num_levels, uint16_t threshold);
-
 }  // namespace lance

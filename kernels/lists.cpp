@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "bits.h"
 #include "kernels.h"
+#include "level_bits.h"
 
 namespace lance {
 
@@ -154,10 +154,8 @@ ListLayerResult list_layer(Bytes rep, std::optional<Bytes> def, int64_t num_entr
             continue;
         }
         const uint8_t* levels = kept_def + 2 * i;
-        const uint64_t valid = test_levels(levels, count, [=](uint16_t level) {
-            return static_cast<uint8_t>((level <= layer.base) | (level == layer.empty_level));
-        });
-        slots.append(valid, levels_at_most(levels, count, layer.max_slot_level), count);
+        const uint64_t valid = test_levels(levels, count, AtMostOrEqual{layer.base, layer.empty_level});
+        slots.append(valid, test_levels(levels, count, AtMost{layer.max_slot_level}), count);
     }
     slots.out.finish();
     return {size.num_slots, size.num_kept, slots.num_valid};
@@ -171,7 +169,8 @@ ItemLayerResult item_layer(Bytes def, int64_t num_entries, int64_t max_slot_leve
     for (int64_t i = 0; i < num_entries; i += 64) {
         const int64_t count = std::min<int64_t>(64, num_entries - i);
         const uint8_t* levels = def.data() + 2 * i;
-        slots.append(levels_at_most(levels, count, valid_limit), levels_at_most(levels, count, slot_limit), count);
+        const uint64_t valid = test_levels(levels, count, AtMost{valid_limit});
+        slots.append(valid, test_levels(levels, count, AtMost{slot_limit}), count);
     }
     slots.out.finish();
     return {slots.num_slots, slots.num_valid};

@@ -68,9 +68,9 @@ decltype(auto) with_offset(int64_t offset_bits, Visit visit) {
     }
 }
 
-// The largest offset that Arrow's signed offsets of this width can hold.
+// The largest offset to be written: what Arrow's signed offsets of this width hold, or a count.
 template <class Offset>
-constexpr int64_t max_offset = static_cast<int64_t>(static_cast<Offset>(~Offset{0}) >> 1);
+constexpr int64_t max_offset = sizeof(Offset) == 4 ? int64_t{INT32_MAX} : kMaxCount;
 
 template <class Offset>
 void require_offset(int64_t total) {
