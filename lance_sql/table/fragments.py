@@ -136,11 +136,13 @@ class Fragments(Sequence[Fragment]):
     """The fragments of a manifest in scan order, each made from its message when it is first asked for.
 
     trust_rows: the recorded row counts are right; False makes them unknown
+    file: path of the manifest, for messages
     raises: CorruptFile when two fragments share an id; what is wrong inside of one shows when it is made
     """
 
-    def __init__(self, messages: Sequence[table_pb2.DataFragment], *, trust_rows: bool) -> None:
+    def __init__(self, messages: Sequence[table_pb2.DataFragment], *, trust_rows: bool, file: str) -> None:
         self._messages = messages
+        self._file = file
         self._trust_rows = trust_rows
         self._made: list[Fragment | None] = [None] * len(messages)
         self.ids: tuple[int, ...] = tuple([message.id for message in messages])
@@ -160,8 +162,10 @@ class Fragments(Sequence[Fragment]):
             return [self[i] for i in range(*index.indices(len(self)))]
         made = self._made[index]
         if made is None:
+            with at(file=self._file):
+                made = _fragment(self._messages[index], trust_rows=self._trust_rows)
             # Two threads may both make it; the results are equal.
-            made = self._made[index] = _fragment(self._messages[index], trust_rows=self._trust_rows)
+            self._made[index] = made
         return made
 
     def __iter__(self) -> Iterator[Fragment]:
@@ -188,20 +192,23 @@ def _fragment(message: table_pb2.DataFragment, *, trust_rows: bool) -> Fragment:
 def _data_file(message: table_pb2.DataFile) -> DataFile:
     file = DataFile(
         path=message.path,
-        fields=tuple(message.fields),
-        column_indices=tuple(message.column_indices),
+        # A slice crosses from protobuf to Python once, not once per number.
+        fields=tuple(message.fields[:]),
+        column_indices=tuple(message.column_indices[:]),
         file_version=(message.file_major_version, message.file_minor_version),
         size_bytes=message.file_size_bytes,
         base_id=message.base_id if message.HasField("base_id") else None,
     )
     num_columns = len(file.column_indices)
     if num_columns != len(file.fields) and (num_columns or not file.is_legacy):
-        with at(file=file.path[:200]):
-            raise CorruptFile(f"the manifest lists {len(file.fields)} fields but {num_columns} column indices")
-    if any(column < -1 for column in file.column_indices):
-        with at(file=file.path[:200]):
-            raise CorruptFile(f"the manifest lists the column index {min(file.column_indices)}")
+        raise CorruptFile(f"{_short(file)} has {len(file.fields)} fields but {num_columns} column indices")
+    if num_columns and min(file.column_indices) < -1:
+        raise CorruptFile(f"{_short(file)} has the column index {min(file.column_indices)}")
     return file
+
+
+def _short(file: DataFile) -> str:
+    return f"the data file {file.path[:200]!r}"
 
 
 def _deletion_file(message: table_pb2.DeletionFile) -> DeletionFile:

@@ -81,19 +81,20 @@ def read(store: Store, path: str, table: str, *, size: int | None = None) -> Man
         message = table_pb2.Manifest.FromString(_message_bytes(store, path, size))
     features.check_readable(message.reader_feature_flags, table)
     with at(file=path):
-        return parse(message)
+        return parse(message, path)
 
 
-def parse(message: table_pb2.Manifest) -> Manifest:
+def parse(message: table_pb2.Manifest, path: str) -> Manifest:
     """The manifest in a message whose flags were checked.
 
+    path: of its file, for messages
     raises: CorruptFile, UnsupportedFeature
     """
     if message.data_format.file_format not in ("", "lance"):
         raise UnsupportedFeature(f"data files of the format {message.data_format.file_format!r}")
     # The oldest writers recorded row counts that are wrong once rows are deleted.
     has_writer = message.HasField("writer_version")
-    fragments = Fragments(message.fragments, trust_rows=has_writer)
+    fragments = Fragments(message.fragments, trust_rows=has_writer, file=path)
     max_fragment_id = max(fragments.ids, default=None)
     if message.HasField("max_fragment_id"):
         max_fragment_id = message.max_fragment_id
