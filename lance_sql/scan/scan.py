@@ -78,9 +78,10 @@ class Scan:
             return [ScanTask(self, self.plan.fragments)] if self.plan.fragments else []
         per_task = max(1, -(-self.plan.num_candidates // max(target_count, 1)))
         pieces = [
-            FragmentScan(fragment.index, row_ranges.compose(fragment.rows, row_ranges.single(start, start + per_task)))
+            FragmentScan(fragment.index, row_ranges.compose(fragment.rows, row_ranges.single(start, end)))
             for fragment in self.plan.fragments
             for start in range(0, fragment.num_rows, per_task)
+            for end in [min(start + per_task, fragment.num_rows)]
         ]
         tasks: list[list[FragmentScan]] = []
         room = 0
