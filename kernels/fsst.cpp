@@ -89,6 +89,7 @@ FsstDecoder::Block FsstDecoder::decode_block(Bytes codes, uint8_t* out) {
         }
     }
     if (at >= SymbolTable::kUndefined) fail("a code without a symbol");
+    positions[i] = static_cast<uint32_t>(at);
     return {i, static_cast<int64_t>(at)};
 }
 
@@ -109,16 +110,24 @@ void FsstDecoder::decode(const uint8_t* offsets, int64_t num_values, Bytes data,
         position_ += size_of(data);
         return;
     }
+    if (data.empty()) {
+        for (int64_t i = 1; i <= num_values; ++i) put_end(i, position_);
+        return;
+    }
     int64_t consumed = 0;
     int64_t value = 1;  // the value whose end is looked for, counted from 1
     while (consumed < size_of(data)) {
         const Block block = decode_block(data.subspan(static_cast<size_t>(consumed)), out_.data() + position_);
         const int64_t block_end = consumed + block.num_codes;
+        int64_t end_value = num_values + 1;
+        if (block_end < size_of(data)) {
+            end_value = value;
+            while (static_cast<int64_t>(static_cast<Offset>(offset(end_value) - start)) <= block_end) ++end_value;
+        }
         uint32_t furthest = 0;
-        for (; value <= num_values; ++value) {
+        for (; value < end_value; ++value) {
             const auto end = static_cast<int64_t>(static_cast<Offset>(offset(value) - start));
-            if (end >= block_end) break;
-            const uint32_t position = positions_[end - consumed];
+            const uint32_t position = positions_[static_cast<size_t>(end - consumed)];
             furthest = std::max(furthest, position);
             put_end(value, position_ + position);
         }
@@ -127,7 +136,6 @@ void FsstDecoder::decode(const uint8_t* offsets, int64_t num_values, Bytes data,
         position_ += block.num_bytes;
         require_offset<OutOffset>(position_);
     }
-    for (; value <= num_values; ++value) put_end(value, position_);
 }
 
 namespace {
@@ -175,7 +183,6 @@ template <class Offset, class OutOffset>
 FsstProgress decode_values(Bytes offsets, int64_t num_values, Bytes data, const SymbolTable& table, int64_t start_row,
                            MutableBytes out_offsets, MutableBytes out) {
     constexpr int64_t width = sizeof(Offset);
-    constexpr int64_t batch_bytes = 1 << 16;
     check_offsets<Offset>(offsets, num_values, size_of(data));
     const auto offset = [&](int64_t i) { return static_cast<int64_t>(load<Offset>(offsets.data() + i * width)); };
     FsstDecoder decoder(table, out, start_position<OutOffset>(out_offsets, num_values, start_row));
@@ -183,7 +190,7 @@ FsstProgress decode_values(Bytes offsets, int64_t num_values, Bytes data, const 
     while (row < num_values) {
         const int64_t start = offset(row);
         int64_t end_row = row + 1;
-        while (end_row < num_values && offset(end_row + 1) - start <= batch_bytes) ++end_row;
+        while (end_row < num_values && offset(end_row + 1) - start <= kBlock) ++end_row;
         const int64_t num_bytes = offset(end_row) - start;
         if (!decoder.has_room(num_bytes)) break;
         decoder.decode<Offset, OutOffset>(offsets.data() + row * width, end_row - row,

@@ -57,7 +57,7 @@ class FsstDecoder {
     const SymbolTable& table_;
     MutableBytes out_;
     int64_t position_;
-    std::vector<uint32_t> positions_;  // in the block's output, of each code of the block
+    std::vector<uint32_t> positions_;  // in the block's output, of each code of the block and of its end
 };
 
 }  // namespace lance

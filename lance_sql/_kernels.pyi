@@ -163,7 +163,7 @@ def fsst_values(
 ) -> tuple[int, int]:
     """The same for values whose stored bytes are data[offsets[i] : offsets[i + 1]].
 
-    Stops before a run of rows of up to 64 KiB, or one longer row, for which there is no room.
+    Stops before a run of rows of up to 4 KiB, or one longer row, for which there is no room.
     """
 
 # Levels. `codec`: 0 plain u16 (Flat 16), 1 groups of `num_bits` (OutOfLineBitpacking; 0 bits: all zero, no
