@@ -1,0 +1,105 @@
+"""A table as one engine gets it: with the system columns, in types that the engine knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow as pa
+
+# Engines recognise Arrow datasets only after this module has been imported.
+import pyarrow.dataset
+
+from lance_sql.arrow_dataset import ArrowDataset
+from lance_sql.dataset import Dataset
+from lance_sql.errors import UnsupportedFeature
+from lance_sql.scan import system_columns
+from lance_sql.scan.scan import Scan
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+
+Widen: TypeAlias = Callable[[pa.DataType], pa.DataType]
+
+
+class EngineDataset(ArrowDataset):
+    """A Dataset for an engine.
+
+    with_system_columns: the system columns follow the table's own. No engine has hidden columns for Arrow datasets, so
+        they must be in the schema to be named at all
+    widen: the type in which a type of the table is handed over; nested types are asked for member by member
+    """
+
+    def __init__(self, dataset: Dataset, widen: Widen, *, with_system_columns: bool) -> None:
+        super().__init__()
+        self.dataset = dataset
+        self._widen = widen
+        self._with_system_columns = with_system_columns
+        stored = dataset.schema
+        taken = {name.casefold() for name in stored.names}
+        fields = list(stored)
+        if with_system_columns:
+            hidden = [name for name in dataset.system_columns if name.casefold() not in taken]
+            fields += [system_columns.field(name) for name in hidden]
+        self._schema = pa.schema([_widened(field, widen) for field in fields], stored.metadata)
+        self._is_widened = self._schema.types[: len(stored)] != stored.types
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns as the engine sees them."""
+        return self._schema
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: pc.Expression | None = None,
+        *,
+        limit: int | None = None,
+        batch_size: int | None = None,
+    ) -> Scan:
+        """As `Dataset.scan`, where system columns belong to all columns."""
+        return self.dataset.scan(self._names(columns), filter, limit=limit, batch_size=batch_size)
+
+    def deliver(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+        """The batches in the engine's types; each widening is exact or fails."""
+        if not self._is_widened:
+            return reader
+        fields = [self._schema.field(name) for name in reader.schema.names]
+        return reader.cast(pa.schema(fields, reader.schema.metadata))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.dataset, self._widen, self._with_system_columns)
+
+    def __repr__(self) -> str:
+        return f"EngineDataset({self.dataset!r})"
+
+
+def _restore(dataset: Dataset, widen: Widen, with_system_columns: bool) -> EngineDataset:
+    return EngineDataset(dataset, widen, with_system_columns=with_system_columns)
+
+
+def _widened(field: pa.Field, widen: Widen) -> pa.Field:
+    return field.with_type(_widened_type(field.type, widen, field.name))
+
+
+def _widened_type(type: pa.DataType, widen: Widen, column: str) -> pa.DataType:
+    """The type with every innermost type widened."""
+    if isinstance(type, pa.BaseExtensionType) or type.num_fields == 0:
+        try:
+            return widen(type)
+        except UnsupportedFeature as error:
+            error.column = column
+            raise
+    members = [type.field(index) for index in range(type.num_fields)]
+    widened = [member.with_type(_widened_type(member.type, widen, column)) for member in members]
+    if widened == members:
+        return type
+    if pa.types.is_struct(type):
+        return pa.struct(widened)
+    if pa.types.is_fixed_size_list(type):
+        return pa.list_(widened[0], type.list_size)
+    if pa.types.is_large_list(type):
+        return pa.large_list(widened[0])
+    if pa.types.is_map(type):
+        return pa.map_(_widened_type(type.key_type, widen, column), _widened_type(type.item_type, widen, column))
+    return pa.list_(widened[0])

@@ -1,0 +1,132 @@
+"""Lance tables in DuckDB, 1.5 and 2.0, on ordinary connections.
+
+    lance_scan('path', version := 3, tag := 't', branch := 'b', as_of := TIMESTAMP '...')
+        a table macro: SELECT * FROM query_table(__lance_ref(...)). The arguments are constants, so DuckDB calls the
+        Python function __lance_ref while it binds the query. That opens the table and leaves it in the caller's
+        frame under a fresh name, where DuckDB's scan of Python variables finds it. The plan then holds the table:
+        columns and filters are pushed into it, and the name is kept only for queries that are being bound.
+    FROM 'path/x.lance'
+        the same without system columns; see `duckdb_extension` and `duckdb_paths` for how DuckDB gets there
+    FROM dataset
+        a Python variable that holds a Dataset needs nothing from here
+
+A statement that is prepared once and executed later keeps the version that it was prepared with.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections import deque
+from threading import Lock
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final
+
+import duckdb
+
+from lance_sql.dataset import Dataset
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+
+from . import duckdb_extension, duckdb_paths
+from .duckdb_tables import table
+from .snapshots import open_version
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_REFERENCE: Final = "__lance_ref"
+_REFERENCE_TYPES: Final = ["VARCHAR", "BIGINT", "VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN"]
+_MACROS: Final = (
+    "MACRO lance_scan(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL) AS TABLE "
+    f"SELECT * FROM query_table({_REFERENCE}(path, version, tag, branch, as_of::VARCHAR, true))",
+    f"MACRO {duckdb_extension.PATH_FUNCTION}(path) AS TABLE "
+    f"SELECT * FROM query_table({_REFERENCE}(path, NULL, NULL, NULL, NULL, false))",
+)
+# More than any statement has references, with room for the statements of other threads.
+_MAX_NAMES: Final = 256
+
+
+def connect(database: str = ":memory:", **options: Any) -> DuckDBPyConnection:
+    """A connection with `lance_scan` and `FROM 'x.lance'`; the options are those of `duckdb.connect`."""
+    duckdb_extension.install()
+    return register(duckdb.connect(database, **options))
+
+
+def register(connection: DuckDBPyConnection) -> DuckDBPyConnection:
+    """Adds `lance_scan` and `FROM 'x.lance'` to a connection.
+
+    Cursors of a database in memory have `lance_scan` too; cursors of a database in a file are registered themselves.
+
+    returns: the connection; in DuckDB 1.5 a PathConnection that stands for it, as only that knows `FROM 'x.lance'`
+    raises: InvalidArgument for a connection that does not look at Python variables
+    """
+    if isinstance(connection, duckdb_paths.PathConnection):
+        return connection
+    duckdb_extension.install()
+    _check_replacements(connection)
+    known = "SELECT count(*) FROM duckdb_functions() WHERE function_name = ?"
+    if connection.execute(known, [_REFERENCE]).fetchall() == [(0,)]:
+        connection.create_function(_REFERENCE, _refer, _REFERENCE_TYPES, "VARCHAR", null_handling="special")
+    # Temporary macros belong to one connection. In memory a lasting one leaves nothing behind, and cursors have it.
+    kinds = ("TEMP ", "") if _is_in_memory(connection) else ("TEMP ",)
+    for kind, macro in itertools.product(kinds, _MACROS):
+        connection.execute(f"CREATE OR REPLACE {kind}{macro}")
+    if duckdb_extension.is_loaded(connection):
+        return connection
+    return duckdb_paths.prepare(connection)
+
+
+def register_table(connection: DuckDBPyConnection, name: str, dataset: Dataset) -> None:
+    """Makes one version of a table known under a name, with its own columns."""
+    connection.register(name, table(dataset))
+
+
+def _check_replacements(connection: DuckDBPyConnection) -> None:
+    for setting in ("python_enable_replacements", "enable_external_access"):
+        rows = connection.execute("SELECT value FROM duckdb_settings() WHERE name = ?", [setting]).fetchall()
+        if any(value.lower() == "false" for (value,) in rows):
+            raise InvalidArgument(f"The DuckDB connection has {setting} = false; lance_scan needs it to be true")
+
+
+def _is_in_memory(connection: DuckDBPyConnection) -> bool:
+    query = "SELECT path IS NULL FROM duckdb_databases() WHERE database_name = current_database()"
+    return connection.execute(query).fetchall() == [(True,)]
+
+
+_numbers = itertools.count()
+_names: deque[tuple[dict[str, Any], str]] = deque()
+_lock = Lock()
+
+
+def _refer(
+    path: str | None,
+    version: int | None,
+    tag: str | None,
+    branch: str | None,
+    as_of: str | None,
+    with_system_columns: bool,
+) -> str:
+    """Opens a table while DuckDB binds a query; returns the name under which DuckDB finds it."""
+    if path is None:
+        raise InvalidArgument("lance_scan needs a path")
+    dataset = open_version(path, version=version, tag=tag, branch=branch, as_of=as_of)
+    # Without dots: DuckDB 1.5 would split the name at them.
+    name = f"__lance_{next(_numbers)}"
+    namespace = _caller().f_globals
+    namespace[name] = table(dataset, with_system_columns=with_system_columns)
+    with _lock:
+        _names.append((namespace, name))
+        while len(_names) > _MAX_NAMES:
+            old_namespace, old_name = _names.popleft()
+            old_namespace.pop(old_name, None)
+    return name
+
+
+def _caller() -> FrameType:
+    """The frame that DuckDB looks for variables in: the innermost one outside of its own Python modules."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "duckdb":
+        frame = frame.f_back
+    if frame is None:
+        raise UnsupportedFeature("lance_scan was called without a Python frame")
+    return frame

@@ -1,0 +1,45 @@
+"""Tables opened by path from SQL: each query reads the newest version, and known versions stay warm.
+
+Opening reads the manifest, always, so that a query sees every commit before it. What else an earlier query has read of
+the same manifest (metadata of data files, deletions, row ids) is kept with its Dataset, and found again here.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+
+import lance_sql.dataset
+from lance_sql.dataset import Dataset
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+_MAX_DATASETS: Final = 32
+
+_kept: dict[Hashable, Dataset] = {}
+_lock = Lock()
+
+
+def open_version(uri: str, **time_travel: Any) -> Dataset:
+    """The version of a table that a SQL reference means.
+
+    time_travel: of `lance_sql.open`, None where not given
+    raises: as `lance_sql.open`
+    """
+    opened = lance_sql.dataset.open(uri, **time_travel)
+    manifest = opened.snapshot.manifest
+    # A table that was deleted and written anew may count the same versions; its commits have other times and names.
+    identity = (
+        uri,
+        opened.snapshot.store.uri,
+        opened.snapshot.manifest_path,
+        manifest.timestamp,
+        manifest.transaction_file,
+    )
+    with _lock:
+        dataset = _kept.pop(identity, opened)
+        _kept[identity] = dataset
+        while len(_kept) > _MAX_DATASETS:
+            del _kept[next(iter(_kept))]
+    return dataset
