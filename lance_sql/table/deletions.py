@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, at
 from lance_sql.store import Store
-from lance_sql.table import roaring
 from lance_sql.table.fragments import DeletionFileType
 
 _ALL_BYTES = 2**62
@@ -28,7 +27,7 @@ def read(store: Store, path: str, file_type: DeletionFileType, physical_rows: in
     with at(file=path):
         _, content = store.tail(path, _ALL_BYTES)
         if file_type is DeletionFileType.BITMAP:
-            offsets = roaring.values(content, physical_rows)
+            offsets = _bitmap_values(content, physical_rows)
         else:
             offsets = np.unique(_arrow_values(content))
         if len(offsets) and int(offsets[-1]) >= physical_rows:
@@ -53,3 +52,17 @@ def _arrow_values(content: pa.Buffer) -> npt.NDArray[np.uint32]:
             raise CorruptFile("a deleted row has a negative offset")
         parts.append(part.astype(np.uint32, copy=False))
     return np.concatenate(parts) if parts else np.empty(0, np.uint32)
+
+
+def _bitmap_values(content: pa.Buffer, max_values: int) -> npt.NDArray[np.uint32]:
+    # a few milliseconds that most tables need not spend
+    from pyroaring import BitMap
+
+    if content.size == 0:
+        raise CorruptFile("a bitmap of 0 bytes")
+    # checks the counts that the containers claim as well
+    bitmap = BitMap.deserialize(content.to_pybytes())
+    # 400 kB of runs can stand for 2^32 values
+    if len(bitmap) > max_values:
+        raise CorruptFile(f"{len(bitmap)} rows are deleted in a fragment of {max_values} rows")
+    return np.array(bitmap.to_array(), np.uint32)
