@@ -2,8 +2,10 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 
 #include <utility>
+#include <vector>
 
 #include "bytes.h"
 
@@ -71,6 +73,21 @@ class Count {
   private:
     int64_t value_ = -1;
 };
+
+using Int64Array = nb::ndarray<nb::numpy, int64_t>;
+using Unlocked = nb::gil_scoped_release;
+
+// A new array that owns its values.
+inline Int64Array to_numpy(std::vector<int64_t> values, std::vector<size_t> shape) {
+    auto* owned = new std::vector<int64_t>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
+    return Int64Array(owned->data(), shape.size(), shape.data(), owner);
+}
+
+inline Int64Array to_numpy(std::vector<int64_t> values) {
+    const size_t size = values.size();
+    return to_numpy(std::move(values), {size});
+}
 
 }  // namespace lance
 
