@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 import duckdb
 
 from lance_sql.dataset import Dataset
-from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
 
 from . import duckdb_extension, duckdb_paths
 from .duckdb_tables import table
@@ -36,11 +36,17 @@ if TYPE_CHECKING:
 
 _REFERENCE: Final = "__lance_ref"
 _REFERENCE_TYPES: Final = ["VARCHAR", "BIGINT", "VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN"]
+# An exception of a Python function would bring its source-code paths into DuckDB 1.5's message: `error` does not.
+_FAILED: Final = "!"
+_RESULT: Final = (
+    "query_table(list_transform([{}], lambda name: "
+    f"CASE WHEN starts_with(name, '{_FAILED}') THEN error(substr(name, {len(_FAILED) + 1})) ELSE name END)[1])"
+)
 _MACROS: Final = (
-    "MACRO lance_scan(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL) AS TABLE "
-    f"SELECT * FROM query_table({_REFERENCE}(path, version, tag, branch, as_of::VARCHAR, true))",
-    f"MACRO {duckdb_extension.PATH_FUNCTION}(path) AS TABLE "
-    f"SELECT * FROM query_table({_REFERENCE}(path, NULL, NULL, NULL, NULL, false))",
+    "MACRO lance_scan(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL) AS TABLE SELECT * FROM "
+    + _RESULT.format(f"{_REFERENCE}(path, version, tag, branch, as_of::VARCHAR, true)"),
+    f"MACRO {duckdb_extension.PATH_FUNCTION}(path) AS TABLE SELECT * FROM "
+    + _RESULT.format(f"{_REFERENCE}(path, NULL, NULL, NULL, NULL, false)"),
 )
 # More than any statement has references, with room for the statements of other threads.
 _MAX_NAMES: Final = 256
@@ -106,14 +112,18 @@ def _refer(
     as_of: str | None,
     with_system_columns: bool,
 ) -> str:
-    """Opens a table while DuckDB binds a query; returns the name under which DuckDB finds it."""
+    """Opens a table while DuckDB binds a query; returns the name under which DuckDB finds it, or what is wrong."""
     if path is None:
-        raise InvalidArgument("lance_scan needs a path")
-    dataset = open_version(path, version=version, tag=tag, branch=branch, as_of=as_of)
+        return f"{_FAILED}lance_scan needs a path"
+    try:
+        dataset = open_version(path, version=version, tag=tag, branch=branch, as_of=as_of)
+        found = table(dataset, with_system_columns=with_system_columns)
+    except LanceError as error:
+        return f"{_FAILED}{error}"
     # Without dots: DuckDB 1.5 would split the name at them.
     name = f"__lance_{next(_numbers)}"
     namespace = _caller().f_globals
-    namespace[name] = table(dataset, with_system_columns=with_system_columns)
+    namespace[name] = found
     with _lock:
         _names.append((namespace, name))
         while len(_names) > _MAX_NAMES:
