@@ -1,8 +1,8 @@
 """SQL engines over Lance tables. Each engine's module is imported when it is first asked for.
 
-    connect()                          a DuckDB connection that knows Lance tables
-    register(connection)               the same for an existing DuckDB connection
-    register(connection, name, table)  one table under a name, for DuckDB and DataFusion alike
+connect()                          a DuckDB connection that knows Lance tables
+register(connection)               the same for an existing DuckDB connection
+register(connection, name, table)  one table under a name, for DuckDB and DataFusion alike
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ def register(
         from . import duckdb as provider
     else:
         kind = f"{type(target).__module__}.{type(target).__qualname__}"
-        raise InvalidArgument(f"Cannot register Lance tables with a {kind}: give a DuckDB connection or a SessionContext")
+        raise InvalidArgument(
+            f"Cannot register Lance tables with a {kind}: give a DuckDB connection or a SessionContext"
+        )
     target = provider.register(target)
     if name is not None and table is not None:
         provider.register_table(target, name, _opened(table, storage_options, time_travel))

@@ -27,22 +27,25 @@ class EngineDataset(ArrowDataset):
 
     with_system_columns: the system columns follow the table's own. No engine has hidden columns for Arrow datasets, so
         they must be in the schema to be named at all
+    compact: strings with a dictionary stay dictionaries, and decimals take 64 bits, where the table allows it
     widen: the type in which a type of the table is handed over; nested types are asked for member by member
     """
 
-    def __init__(self, dataset: Dataset, widen: Widen, *, with_system_columns: bool) -> None:
+    def __init__(self, dataset: Dataset, widen: Widen, *, with_system_columns: bool, compact: bool = False) -> None:
         super().__init__()
         self.dataset = dataset
         self._widen = widen
         self._with_system_columns = with_system_columns
+        self._compact = dataset.compact_types if compact else {}
         stored = dataset.schema
         taken = {name.casefold() for name in stored.names}
         fields = list(stored)
         if with_system_columns:
             hidden = [name for name in dataset.system_columns if name.casefold() not in taken]
             fields += [system_columns.field(name) for name in hidden]
+        fields = [field.with_type(self._compact.get(field.name, field.type)) for field in fields]
         self._schema = pa.schema([_widened(field, widen) for field in fields], stored.metadata)
-        self._is_widened = self._schema.types[: len(stored)] != stored.types
+        self._is_widened = self._schema.types != [field.type for field in fields]
 
     @property
     def schema(self) -> pa.Schema:
@@ -58,7 +61,8 @@ class EngineDataset(ArrowDataset):
         batch_size: int | None = None,
     ) -> Scan:
         """As `Dataset.scan`, where system columns belong to all columns."""
-        return self.dataset.scan(self._names(columns), filter, limit=limit, batch_size=batch_size)
+        scan = self.dataset.scan(self._names(columns), filter, limit=limit, batch_size=batch_size)
+        return scan.deliver(self._compact)
 
     def deliver(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
         """The batches in the engine's types; each widening is exact or fails."""
@@ -68,30 +72,35 @@ class EngineDataset(ArrowDataset):
         return reader.cast(pa.schema(fields, reader.schema.metadata))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.dataset, self._widen, self._with_system_columns)
+        return _restore, (self.dataset, self._widen, self._with_system_columns, bool(self._compact))
 
     def __repr__(self) -> str:
         return f"EngineDataset({self.dataset!r})"
 
 
-def _restore(dataset: Dataset, widen: Widen, with_system_columns: bool) -> EngineDataset:
-    return EngineDataset(dataset, widen, with_system_columns=with_system_columns)
+def _restore(dataset: Dataset, widen: Widen, with_system_columns: bool, compact: bool) -> EngineDataset:
+    return EngineDataset(dataset, widen, with_system_columns=with_system_columns, compact=compact)
 
 
 def _widened(field: pa.Field, widen: Widen) -> pa.Field:
-    return field.with_type(_widened_type(field.type, widen, field.name))
+    try:
+        return field.with_type(_widened_type(field.type, widen))
+    except UnsupportedFeature as error:
+        error.column = field.name
+        raise
 
 
-def _widened_type(type: pa.DataType, widen: Widen, column: str) -> pa.DataType:
+def _widened_type(type: pa.DataType, widen: Widen) -> pa.DataType:
     """The type with every innermost type widened."""
     if isinstance(type, pa.BaseExtensionType) or type.num_fields == 0:
-        try:
-            return widen(type)
-        except UnsupportedFeature as error:
-            error.column = column
-            raise
+        return widen(type)
     members = [type.field(index) for index in range(type.num_fields)]
-    widened = [member.with_type(_widened_type(member.type, widen, column)) for member in members]
+    # Inside of other types no engine gains by a dictionary, and DuckDB 1.5 fails on it.
+    plain = [
+        member.with_type(member.type.value_type) if pa.types.is_dictionary(member.type) else member
+        for member in members
+    ]
+    widened = [member.with_type(_widened_type(member.type, widen)) for member in plain]
     if widened == members:
         return type
     if pa.types.is_struct(type):
@@ -101,5 +110,6 @@ def _widened_type(type: pa.DataType, widen: Widen, column: str) -> pa.DataType:
     if pa.types.is_large_list(type):
         return pa.large_list(widened[0])
     if pa.types.is_map(type):
-        return pa.map_(_widened_type(type.key_type, widen, column), _widened_type(type.item_type, widen, column))
+        entry = widened[0].type
+        return pa.map_(entry.field(0), entry.field(1), keys_sorted=type.keys_sorted)
     return pa.list_(widened[0])

@@ -72,7 +72,9 @@ def register(connection: DuckDBPyConnection) -> DuckDBPyConnection:
     _check_replacements(connection)
     known = "SELECT count(*) FROM duckdb_functions() WHERE function_name = ?"
     if connection.execute(known, [_REFERENCE]).fetchall() == [(0,)]:
-        connection.create_function(_REFERENCE, _refer, _REFERENCE_TYPES, "VARCHAR", null_handling="special")
+        connection.create_function(  # type: ignore[call-overload]
+            _REFERENCE, _refer, _REFERENCE_TYPES, "VARCHAR", null_handling="special"
+        )
     # Temporary macros belong to one connection. In memory a lasting one leaves nothing behind, and cursors have it.
     kinds = ("TEMP ", "") if _is_in_memory(connection) else ("TEMP ",)
     for kind, macro in itertools.product(kinds, _MACROS):

@@ -89,9 +89,7 @@ class PathConnection(_Methods):
         self.connection.close()
 
 
-def _call(
-    method: str, connection: _Methods, frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def _call(method: str, connection: _Methods, frame: FrameType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Calls DuckDB's own method as if from `frame`, with a variable for each Lance path in the SQL."""
     plain = connection.connection if isinstance(connection, PathConnection) else connection
     original: Callable[..., Any] = getattr(duckdb.DuckDBPyConnection, method)

@@ -17,7 +17,7 @@ def table(dataset: Dataset, *, with_system_columns: bool = False) -> EngineDatas
 
     raises: UnsupportedFeature, naming the column, for a type that DuckDB has no counterpart for
     """
-    return EngineDataset(dataset, widen, with_system_columns=with_system_columns)
+    return EngineDataset(dataset, widen, with_system_columns=with_system_columns, compact=True)
 
 
 def widen(type: pa.DataType) -> pa.DataType:

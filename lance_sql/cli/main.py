@@ -1,0 +1,139 @@
+"""The verbs of the command line. What a verb needs is imported when it runs: help and usage errors come at once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FORMATS = ("table", "json", "csv", "markdown", "arrow")
+
+_EPILOG = "A TABLE is a path or URI; TABLE@41 is its version 41, and TABLE@name what a tag names."
+
+
+class DefaultQuery(click.Group):
+    """A group whose verb may be left out when the argument is SQL."""
+
+    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
+        if arguments and arguments[0] not in {*self.commands, *_GROUP_OPTIONS}:
+            arguments = ["query", *arguments]
+        return super().parse_args(context, arguments)
+
+
+_GROUP_OPTIONS = ("--help", "-h", "--version")
+
+
+def reports_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """Turns the library's and the engine's errors into one line and an exit code."""
+
+    @wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        from lance_sql.cli import failures
+
+        try:
+            command(*args, **kwargs)
+        except BrokenPipeError:
+            # The reader of the pipe has seen enough. Nothing may be flushed into it when Python exits.
+            sys.stdout = None
+            sys.exit(0)
+        except Exception as error:
+            failure = failures.explain(error)
+            if failure is None:
+                raise
+            click.echo(f"Error: {failure.message}", err=True)
+            sys.exit(failure.exit_code)
+
+    return run
+
+
+output_option = click.option(
+    "--output", "-o", "output", type=click.Choice(FORMATS), default="table", show_default=True, help="Format."
+)
+
+
+@click.group(
+    cls=DefaultQuery,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_EPILOG,
+)
+@click.version_option(package_name="lance-sql", prog_name="lance-sql")
+@click.pass_context
+def main(context: click.Context) -> None:
+    """SQL over Lance tables.
+
+    \b
+    lance-sql "SELECT count(*) FROM 'events.lance'"
+    lance-sql "FROM lance_scan('events.lance', version := 41) LIMIT 5"
+    lance-sql versions events.lance
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@main.command(epilog='The verb may be left out: lance-sql "SELECT 1".')
+@click.argument("sql", required=False)
+@click.option("-c", "command", metavar="SQL", help="The SQL, instead of the argument.")
+@click.option("-f", "file", type=click.File(encoding="utf-8"), help="A file with the SQL; - is stdin.")
+@output_option
+@reports_errors
+def query(sql: str | None, command: str | None, file: IO[str] | None, output: str) -> None:
+    """Runs SQL in DuckDB: FROM 'x.lance', lance_scan('x.lance', version := 3)."""
+    given = [text for text in (sql, command, file.read() if file is not None else None) if text is not None]
+    if len(given) != 1:
+        raise click.UsageError("Give the SQL once: as the argument, with -c, or with -f.")
+    if not given[0].strip():
+        raise click.UsageError("The SQL is empty.")
+    import lance_sql
+
+    result = lance_sql.connect().sql(given[0])
+    if result is not None:
+        _write(result.to_arrow_reader(), output)
+
+
+@main.command(epilog=_EPILOG)
+@click.argument("table")
+@output_option
+@reports_errors
+def schema(table: str, output: str) -> None:
+    """Lists the columns of TABLE, hidden ones last."""
+    from lance_sql.cli import inspect, tables
+
+    _write(inspect.columns(tables.open_table(table)).to_reader(), output)
+
+
+@main.command(epilog=_EPILOG)
+@click.argument("table")
+@click.option("--limit", type=click.IntRange(min=1), help="Only the newest versions.")
+@output_option
+@reports_errors
+def versions(table: str, limit: int | None, output: str) -> None:
+    """Lists the versions of TABLE, oldest first."""
+    from lance_sql.cli import inspect, tables
+
+    _write(inspect.versions(tables.open_table(table), limit).to_reader(), output)
+
+
+@main.command(epilog=_EPILOG)
+@click.argument("table")
+@output_option
+@reports_errors
+def files(table: str, output: str) -> None:
+    """Lists the data files and deletion files of TABLE."""
+    from lance_sql.cli import inspect, tables
+
+    _write(inspect.files(tables.open_table(table)).to_reader(), output)
+
+
+def _write(reader: pa.RecordBatchReader, output: str) -> None:
+    from lance_sql.cli import formats
+
+    if output == "arrow" and sys.stdout.isatty():
+        raise click.UsageError("Arrow output is binary: send it to a file or a pipe.")
+    formats.write(reader, output, sys.stdout, boxes=sys.stdout.isatty())

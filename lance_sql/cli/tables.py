@@ -1,0 +1,22 @@
+"""Tables as the command line names them: `path`, `path@41`, `path@tag`."""
+
+from __future__ import annotations
+
+import os
+
+import lance_sql.dataset
+from lance_sql.dataset import Dataset
+
+
+def open_table(name: str) -> Dataset:
+    """The version of a table that an argument means.
+
+    raises: as `lance_sql.open`
+    """
+    path, at, chosen = name.rpartition("@")
+    # An address may hold an @ itself (s3://user@host/...), and so may a folder.
+    if not at or not chosen or "/" in chosen or os.path.exists(name):
+        return lance_sql.dataset.open(name)
+    if chosen.isdecimal():
+        return lance_sql.dataset.open(path, version=int(chosen))
+    return lance_sql.dataset.open(path, tag=chosen)
