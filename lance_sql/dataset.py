@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pyarrow as pa
 from lance_sql.arrow_dataset import ArrowDataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan import system_columns
+from lance_sql.scan.compact_types import compact_types
 from lance_sql.scan.open_files import OpenFiles
 from lance_sql.scan.predicates import Predicate, from_arrow, from_sql
 from lance_sql.scan.projection import resolve
@@ -65,6 +67,11 @@ class Dataset(ArrowDataset):
     def system_columns(self) -> tuple[str, ...]:
         """The system columns that can be asked for; the version columns need stable row ids."""
         return system_columns.available(stable_row_ids=self.snapshot.manifest.has_stable_row_ids)
+
+    @cached_property
+    def compact_types(self) -> Mapping[str, pa.DataType]:
+        """Smaller types for some columns, for `Scan.deliver`: dictionaries of strings, 64-bit decimals."""
+        return compact_types(self._files)
 
     def versions(self) -> tuple[VersionInfo, ...]:
         """Every version that can be opened as of now, ascending."""

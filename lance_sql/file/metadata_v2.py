@@ -51,7 +51,8 @@ class PageMetadata:
     def row_bytes(self) -> float:
         """Bytes of one row on disk, on average; the whole scalar for a constant page."""
         if isinstance(self.layout, Constant):
-            return float(len(self.layout.inline_value or b"") + self.num_bytes)
+            start, end = self.buffers[0] if len(self.buffers) in (1, 3) else (0, 0)
+            return float(len(self.layout.inline_value or b"") + end - start)
         return self.num_bytes / max(self.num_rows, 1)
 
 

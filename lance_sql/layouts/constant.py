@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import row_ranges
-from lance_sql.encodings.blocks import Block, FixedWidth, Nulls, VariableWidth
+from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, Nulls, VariableWidth
 from lance_sql.errors import CorruptFile
 from lance_sql.layouts.levels import levels_from_buffer
 from lance_sql.layouts.nest import Chain, Slots, nest, unravel
@@ -102,7 +102,12 @@ class ConstantPage:
         if isinstance(type, pa.BaseExtensionType):
             type = type.storage_type
         if isinstance(type, pa.DictionaryType):
-            type = type.value_type
+            items = self._repeated(scalar, 1, type.value_type)
+            indices = FixedWidth(count, 32, pa.py_buffer(np.zeros(count, np.uint32)))
+            return Dictionary(count, indices, items)
+        return self._repeated(scalar, count, type)
+
+    def _repeated(self, scalar: list[bytes], count: int, type: pa.DataType) -> Block:
         if len(scalar) == 2:
             return _repeated_string(scalar[0], scalar[1], count)
         value = scalar[0]

@@ -93,8 +93,7 @@ class MiniBlockPage:
     def _read_flat(self, rows: RowRanges, chain: Chain, gap: int) -> PageRead:
         if rows[-1, 1] > self._layout.num_items:
             raise CorruptFile(f"{self._layout.num_items} items for {self._num_rows} rows")
-        spans = self._spans(rows)
-        groups = [(rows[first:end], self._byte_range(spans[first:end])) for first, end in cluster(spans, gap).tolist()]
+        groups = [(part, self._byte_range(part)) for part in self._near(rows, gap)]
 
         def decode(buffers: Sequence[pa.Buffer]) -> pa.Array:
             arrays = []
@@ -203,11 +202,19 @@ class MiniBlockPage:
         end = np.searchsorted(self._item_starts, items[:, 1], side="left")
         return np.stack((first, end), axis=1)
 
-    def _spans(self, items: RowRanges) -> RowRanges:
-        return self._byte_offsets[self._chunks_of(items)]
+    def _near(self, items: RowRanges, gap: int) -> list[RowRanges]:
+        """The ranges of items in groups whose chunks are worth fetching together."""
+        if gap >= self._data.end - self._data.start or len(items) == 1:
+            return [items]
+        spans = self._byte_offsets[self._chunks_of(items)]
+        return [items[first:end] for first, end in cluster(spans, gap).tolist()]
 
-    def _byte_range(self, spans: RowRanges) -> ByteRange:
-        return ByteRange(self._data.start + int(spans[0, 0]), self._data.start + int(spans[-1, 1]))
+    def _byte_range(self, items: RowRanges) -> ByteRange:
+        """The bytes of the chunks from the one with the first item to the one with the last."""
+        first = int(self._item_starts.searchsorted(items[0, 0], side="right")) - 1
+        end = int(self._item_starts.searchsorted(items[-1, 1], side="left"))
+        start = self._data.start
+        return ByteRange(start + int(self._byte_offsets[first]), start + int(self._byte_offsets[end]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,8 @@ MIN_BATCH_ROWS = 64
 BLOB_BYTES = 256 * 1024
 """Taken for the size of a blob that may lie outside of the data file."""
 
-DENSE = 0.75
-"""Above this share of surviving rows, decoding all and filtering is cheaper than taking the survivors."""
+ROWS_PER_RANGE = 8
+"""Survivors that lie in shorter runs than this, on average over the batch, are found cheaper by decoding everything."""
 
 PAGE_ROWS = 32 * 1024
 """Batches respect the borders of pages of at least so many rows."""
@@ -86,7 +86,7 @@ def read(plan: ScanPlan, batch: Batch) -> pa.RecordBatch | None:
     known = dict(zip(fields, arrays, strict=False))
     if num_passed == num_rows:
         return _assemble(plan, fragment, rows, known)
-    if num_passed > DENSE * num_rows:
+    if len(passed) * ROWS_PER_RANGE > num_rows:
         return _assemble(plan, fragment, rows, known).filter(mask)
     wanted = {column.field for column in plan.columns}
     known = {field: array.filter(mask) for field, array in known.items() if field in wanted}

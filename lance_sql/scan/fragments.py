@@ -1,6 +1,7 @@
 """One fragment opened for reading: its live rows, its columns by field id, its row ids and versions."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -25,8 +26,14 @@ from lance_sql.table.row_versions import RowVersions
 class FragmentRows:
     """The rows of one fragment of a snapshot. Rows are physical offsets: deleted ones count. Thread-safe."""
 
-    def __init__(self, files: OpenFiles, fragment: Fragment) -> None:
+    def __init__(
+        self, files: OpenFiles, fragment: Fragment, delivered: Mapping[int, pa.DataType] | None = None
+    ) -> None:
+        """
+        delivered: other types for top-level leaf fields, by field id; see `compact_types`
+        """
         self._files = files
+        self._delivered = delivered or {}
         self._snapshot = files.snapshot
         self._fragment = fragment
         self._columns: dict[int, tuple[Field, Mapping[int, LeafColumn]]] = {}
@@ -89,6 +96,8 @@ class FragmentRows:
             start, end = end, end + len(columns)
             if end - start == 1 and is_leaf(field):
                 out.append(arrays[start])
+            elif not columns and field.id in self._delivered:
+                out.append(pa.nulls(num_rows, self._delivered[field.id]))
             else:
                 with at(column=field.name):
                     out.append(join(field, dict(zip(columns, arrays[start:end], strict=True)), num_rows))
@@ -103,6 +112,7 @@ class FragmentRows:
                 file = self._fragment.file_of(leaf.field.id)
                 index = None if file is None else file.column_of(leaf.field.id)
                 if file is not None and index is not None:
+                    leaf = replace(leaf, type=self._delivered.get(leaf.field.id, leaf.type))
                     chain = self._files.chain(file, leaf)
                     columns[leaf.field.id] = LeafColumn(self._open(file), index, chain, field.name)
             # the field is kept with its columns, so that its id stays its own

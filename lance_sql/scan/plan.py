@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+import pyarrow as pa
+
 from lance_sql import row_ranges
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import lineage
@@ -15,7 +17,7 @@ from lance_sql.scan.fragments import FragmentRows
 from lance_sql.scan.open_files import OpenFiles
 from lance_sql.scan.predicates import And, Const, Predicate, conjuncts
 from lance_sql.scan.projection import OutputColumn, filter_fields
-from lance_sql.schema import Field
+from lance_sql.schema import Field, arrow_field
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,16 @@ class ScanPlan:
 
     def open(self, fragment: FragmentScan) -> FragmentRows:
         """The fragment, opened for reading."""
-        return FragmentRows(self.files, self.files.snapshot.manifest.fragments[fragment.index])
+        return FragmentRows(self.files, self.files.snapshot.manifest.fragments[fragment.index], self._delivered)
+
+    @cached_property
+    def _delivered(self) -> dict[int, pa.DataType]:
+        """The types that columns have in the result, where those are not the table's."""
+        return {
+            column.field.id: column.arrow.type
+            for column in self.columns
+            if column.field is not None and not column.path and column.arrow.type != arrow_field(column.field).type
+        }
 
     @cached_property
     def fields(self) -> list[Field]:

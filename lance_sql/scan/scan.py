@@ -1,7 +1,7 @@
 """The scan that users hold: columns, a filter, a limit; planned when asked, read as it is consumed."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from lance_sql.scan.projection import OutputColumn
 class Scan:
     """A read of some columns and rows of one version. Immutable; every reader starts anew.
 
-    >>> scan = lance_sql.open("examples/orders.lance").scan(["id"], "id < 3")
+    >>> scan = lance_sql.open("examples/orders.lance").scan(["id"], "id <= 3")
     >>> scan.to_table().num_rows
     3
     """
@@ -28,6 +28,17 @@ class Scan:
     predicate: Predicate | None
     limit: int | None
     batch_size: int | None
+
+    def deliver(self, types: Mapping[str, pa.DataType]) -> "Scan":
+        """The same scan with other types for some of its columns, as `compact_types` proposes them.
+
+        types: by column name; columns that the scan does not have are passed over
+        """
+        columns = tuple(
+            replace(column, arrow=column.arrow.with_type(types.get(column.name, column.arrow.type)))
+            for column in self.columns
+        )
+        return replace(self, columns=columns)
 
     @cached_property
     def schema(self) -> pa.Schema:

@@ -37,8 +37,7 @@ def resolve(schema: pa.Schema, names: Sequence[str], table: str) -> tuple[Column
         name = _match(part, fields)
         if name is None:
             raise ColumnNotFound(
-                f"No field {part!r} in column {'.'.join(path)!r} ({type}) of {table}."
-                + _closest(part, fields)
+                f"No field {part!r} in column {'.'.join(path)!r} ({type}) of {table}." + _closest(part, fields)
             )
         path = (*path, name)
         type = type.field(fields.index(name)).type

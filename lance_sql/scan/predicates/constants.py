@@ -195,9 +195,7 @@ def _locate_number(number: int | float | Decimal, type: pa.DataType) -> Position
     if pa.types.is_integer(type):
         bits = type.bit_width
         low, high = (
-            (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
-            if pa.types.is_signed_integer(type)
-            else (0, (1 << bits) - 1)
+            (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if pa.types.is_signed_integer(type) else (0, (1 << bits) - 1)
         )
         return _locate_scaled(number, 0, low, high)
     if pa.types.is_floating(type):

@@ -67,9 +67,7 @@ def compare_terms(
     raises: InvalidArgument when their types have no common order
     """
     if _family(left_type) is None or _family(left_type) != _family(right_type):
-        raise InvalidArgument(
-            f"Cannot compare {_name(left)} ({left_type}) with {_name(right)} ({right_type})"
-        )
+        raise InvalidArgument(f"Cannot compare {_name(left)} ({left_type}) with {_name(right)} ({right_type})")
     return Compare(op, left, right)
 
 

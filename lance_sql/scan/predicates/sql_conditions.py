@@ -73,9 +73,7 @@ class Conditions:
         operand = self.operand(node)
         if isinstance(operand, Typed):
             if not pa.types.is_boolean(plain_type(operand.type)):
-                raise InvalidArgument(
-                    f"The filter is {operand.term} ({operand.type}), which is not a condition"
-                )
+                raise InvalidArgument(f"The filter is {operand.term} ({operand.type}), which is not a condition")
             return folding.compare("=", operand.term, operand.type, True)
         if operand.value is None or isinstance(operand.value, bool):
             return Const(operand.value)
@@ -109,16 +107,12 @@ def _comparison(op: str) -> _Translate:
         for side, other in (sides, sides[::-1]):
             if conditions.is_condition(side):
                 return _compare_condition(conditions, op, side, other, node)
-        return conditions.compare(
-            op, conditions.operand(node.this), conditions.operand(node.expression), node
-        )
+        return conditions.compare(op, conditions.operand(node.this), conditions.operand(node.expression), node)
 
     return translate
 
 
-def _compare_condition(
-    conditions: Conditions, op: str, side: exp.Expr, other: exp.Expr, node: exp.Expr
-) -> Predicate:
+def _compare_condition(conditions: Conditions, op: str, side: exp.Expr, other: exp.Expr, node: exp.Expr) -> Predicate:
     """`(a > 1) = true`: a condition beside TRUE, FALSE or NULL."""
     other = other.unnest()
     if op not in ("=", "<>") or not isinstance(other, (exp.Boolean, exp.Null)):
@@ -155,9 +149,7 @@ def _not(conditions: Conditions, node: exp.Expr) -> Predicate:
 def _between(conditions: Conditions, node: exp.Expr) -> Predicate:
     value = conditions.operand(node.this)
     low, high = _unified([conditions.operand(node.args["low"]), conditions.operand(node.args["high"])])
-    return conjunction(
-        [conditions.compare(">=", value, low, node), conditions.compare("<=", value, high, node)]
-    )
+    return conjunction([conditions.compare(">=", value, low, node), conditions.compare("<=", value, high, node)])
 
 
 def _in(conditions: Conditions, node: exp.Expr) -> Predicate:
@@ -176,9 +168,7 @@ def _unified(operands: list[Operand]) -> list[Operand]:
     if not any(isinstance(operand, Known) and isinstance(operand.value, float) for operand in operands):
         return operands
     return [
-        Known(float(operand.value))
-        if isinstance(operand, Known) and isinstance(operand.value, Decimal)
-        else operand
+        Known(float(operand.value)) if isinstance(operand, Known) and isinstance(operand.value, Decimal) else operand
         for operand in operands
     ]
 
@@ -251,9 +241,7 @@ def _text_match(kind: str) -> _Translate:
     return translate
 
 
-def _match(
-    conditions: Conditions, node: exp.Expr, kind: str, value: exp.Expr, pattern: exp.Expr
-) -> Predicate:
+def _match(conditions: Conditions, node: exp.Expr, kind: str, value: exp.Expr, pattern: exp.Expr) -> Predicate:
     operand, text = conditions.column(value), conditions.operand(pattern)
     if not isinstance(text, Known):
         raise refuse(node)

@@ -252,9 +252,7 @@ def _truncate(operands: Operands, node: exp.Expr) -> Operand:
 
 
 def _coalesce(operands: Operands, node: exp.Expr) -> Operand:
-    return operands.call(
-        "coalesce", node, *(operands.operand(part) for part in (node.this, *node.expressions))
-    )
+    return operands.call("coalesce", node, *(operands.operand(part) for part in (node.this, *node.expressions)))
 
 
 def _anonymous(operands: Operands, node: exp.Expr) -> Operand:

@@ -1,0 +1,74 @@
+"""Types that hold the same values in fewer bytes, for consumers that can use them.
+
+Strings whose pages are all stored with a small dictionary stay dictionaries, so that grouping and comparing them
+works on integers. Decimals of at most 18 digits fit 64 bits.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import pyarrow as pa
+
+from lance_sql.file.leaves import is_leaf
+from lance_sql.file.reader import LeafColumn
+from lance_sql.layouts.tree import Constant, MiniBlock
+from lance_sql.scan.fragments import FragmentRows
+from lance_sql.scan.open_files import OpenFiles
+from lance_sql.schema import Field, arrow_field
+
+MAX_DICTIONARY_ITEMS = 10_000
+"""A larger dictionary costs a consumer more per batch than it saves."""
+
+MAX_FILES = 512
+"""Tables of more data files keep their strings, for every footer has to be read to know."""
+
+_STRINGS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+
+
+def compact_types(files: OpenFiles) -> Mapping[str, pa.DataType]:
+    """The compact type of each top-level column that has one. Opens the data files when there are string columns."""
+    schema = files.snapshot.manifest.schema
+    compact: dict[str, pa.DataType] = {}
+    strings = []
+    for field in schema.fields:
+        type = arrow_field(field).type
+        if pa.types.is_decimal128(type) and type.precision <= 18:
+            compact[field.name] = pa.decimal64(type.precision, type.scale)
+        elif is_leaf(field) and any(is_type(type) for is_type in _STRINGS) and not field.is_blob_v2:
+            strings.append(field)
+    fragments = files.snapshot.manifest.fragments
+    if strings and sum(len(fragment.files) for fragment in fragments) <= MAX_FILES:
+        opened = [FragmentRows(files, fragment) for fragment in fragments]
+        for field in _with_dictionaries(strings, opened):
+            compact[field.name] = pa.dictionary(pa.int32(), arrow_field(field).type)
+    return compact
+
+
+def _with_dictionaries(fields: list[Field], fragments: Iterable[FragmentRows]) -> list[Field]:
+    """Those of the fields of which every page has a small dictionary, and at least one page does."""
+    kept = dict.fromkeys(fields, False)
+    for fragment in fragments:
+        for field in list(kept):
+            for column in fragment.columns_of(field).values():
+                found = _has_dictionary(column)
+                if found is None:
+                    kept.pop(field)
+                else:
+                    kept[field] |= found
+    return [field for field, found in kept.items() if found]
+
+
+def _has_dictionary(column: LeafColumn) -> bool | None:
+    """Whether a page has a small dictionary; None when a page has values without one."""
+    found = False
+    for number, page in enumerate(column.metadata.pages):
+        with column.at(number):
+            match page.layout:
+                case MiniBlock(dictionary=dictionary, num_dictionary_items=count):
+                    if dictionary is None or count > MAX_DICTIONARY_ITEMS:
+                        return None
+                    found = True
+                case Constant():
+                    pass
+                case _:
+                    return None
+    return found
