@@ -1,0 +1,58 @@
+# Each target sets up what it needs. Variables: PYTHON (the interpreter to make .venv with), VENV (where to make it).
+
+VENV ?= .venv
+# Not `python -m pytest`: that would put this folder before the installed package.
+PYTEST := $(VENV)/bin/pytest
+DUCKDB15 := $(VENV)/duckdb15
+BUILD_FILES := pyproject.toml CMakeLists.txt scripts/setup.sh $(wildcard kernels/*)
+SHARED_TESTS := $(wildcard tests/contracts tests/providers queries)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test slow check bench protos clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: $(VENV)/duckdb.stamp ## show which rows of the sample table were inserted and updated, in DuckDB
+	@$(VENV)/bin/python examples/demo.py
+
+test: $(VENV)/test.stamp $(DUCKDB15)/stamp ## run the tests, those of the providers with DuckDB 2.0 and with 1.5
+	@echo "lance-sql: all tests"
+	@$(PYTEST) -q
+	@echo "lance-sql: the tests of the providers again, with DuckDB 1.5"
+	@PYTHONPATH=$(DUCKDB15) $(PYTEST) -q $(SHARED_TESTS)
+
+slow: $(VENV)/test.stamp ## run the slow tests: hundreds of random tables, large inputs
+	@$(PYTEST) -q -m slow
+
+check: $(VENV)/dev.stamp ## everything a change must pass: format, lint, types, generated code, tests
+	@echo "lance-sql: format and lint"
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/ruff check .
+	@echo "lance-sql: types"
+	@$(VENV)/bin/mypy
+	@scripts/protos_are_current.sh
+	@$(MAKE) --no-print-directory test
+
+bench: $(VENV)/test.stamp ## measure against pylance and Parquet
+	@$(VENV)/bin/python -m benchmarks
+
+protos: ## generate lance_sql/proto from protos/
+	@scripts/protos.sh
+
+clean: ## remove the environment and what was built
+	rm -rf $(VENV) build dist
+
+# An environment for more serves for less.
+$(VENV)/dev.stamp: serves := dev test duckdb
+$(VENV)/test.stamp: serves := test duckdb
+$(VENV)/duckdb.stamp: serves := duckdb
+$(VENV)/%.stamp: $(BUILD_FILES)
+	@PYTHON="$(PYTHON)" scripts/setup.sh $(VENV) $*
+	@touch $(serves:%=$(VENV)/%.stamp)
+
+$(DUCKDB15)/stamp: | $(VENV)/test.stamp
+	@echo "lance-sql: installing DuckDB 1.5.5 into $(DUCKDB15)"
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --no-deps \
+		--target $(DUCKDB15) duckdb==1.5.5
+	@touch $@
