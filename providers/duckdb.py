@@ -67,6 +67,7 @@ def register(connection: DuckDBPyConnection) -> DuckDBPyConnection:
     raises: InvalidArgument for a connection that does not look at Python variables
     """
     if isinstance(connection, duckdb_paths.PathConnection):
+        register(connection.connection)
         return connection
     duckdb_extension.install()
     _check_replacements(connection)

@@ -1,0 +1,162 @@
+"""The command line, run as users run it: what is on stdout, on stderr, and the exit code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import lance
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner, Result
+
+from lance_sql.cli import main
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """`data.lance` in the working directory: two versions, a tag, a deleted row."""
+    monkeypatch.chdir(tmp_path)
+    lance.write_dataset(pa.table({"id": [1, 2, 3], "name": ["a", None, "c|d"]}), "data.lance")
+    dataset = lance.dataset("data.lance")
+    dataset.tags.create("start", 1)
+    dataset.delete("id = 1")
+    return "data.lance"
+
+
+def run(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(main, list(arguments), input=stdin)
+
+
+def test_sql_needs_no_verb(table: str) -> None:
+    result = run(f"SELECT id, name FROM '{table}' ORDER BY id")
+    assert result.stdout == "id  name\n--  ----\n 2  NULL\n 3  c|d\n"
+    assert result.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("csv", "id,name\n2,\n3,c|d\n"),
+        ("json", '[{"id": 2, "name": null},\n {"id": 3, "name": "c|d"}]\n'),
+        ("markdown", "| id | name |\n| ---: | --- |\n| 2 |  |\n| 3 | c\\|d |\n"),
+    ],
+)
+def test_output_has_formats(table: str, output: str, expected: str) -> None:
+    result = run(f"SELECT id, name FROM '{table}' ORDER BY id", "--output", output)
+    assert result.stdout.replace("\r\n", "\n") == expected
+
+
+def test_arrow_output_is_a_stream(table: str) -> None:
+    result = run(f"SELECT id FROM lance_scan('{table}', version := 1) ORDER BY id", "-o", "arrow")
+    assert pa.ipc.open_stream(result.stdout_bytes).read_all().to_pylist() == [{"id": 1}, {"id": 2}, {"id": 3}]
+
+
+def test_sql_comes_from_an_option_a_file_or_stdin(table: str, tmp_path: Path) -> None:
+    (tmp_path / "count.sql").write_text(f"SELECT count(*) AS n FROM '{table}';\n")
+    expected = "n\n2\n"
+    assert run("-f", "count.sql", "-o", "csv").stdout.replace("\r\n", "\n") == expected
+    assert run("query", "-c", f"SELECT count(*) AS n FROM '{table}'", "-o", "csv").exit_code == 0
+    assert run("-f", "-", "-o", "csv", stdin=f"SELECT count(*) AS n FROM '{table}'").exit_code == 0
+
+
+def test_every_type_has_a_text() -> None:
+    sql = (
+        "SELECT TIMESTAMP '2020-01-02 03:04:05.5' AS t, DATE '2020-01-02' AS d, 1.50::DECIMAL(5, 2) AS m, [1, NULL] AS l, "
+        "{'a': 'b'} AS s, 'nan'::DOUBLE AS f, '\\xAA'::BLOB AS b, true AS y"
+    )
+    assert json.loads(run(sql, "-o", "json").stdout) == [
+        {
+            "t": "2020-01-02 03:04:05.5",
+            "d": "2020-01-02",
+            "m": "1.50",
+            "l": [1, None],
+            "s": {"a": "b"},
+            "f": "nan",
+            "b": "\\xAA",
+            "y": True,
+        }
+    ]
+
+
+def test_schema_lists_columns_and_hidden_ones(table: str) -> None:
+    rows = json.loads(run("schema", table, "-o", "json").stdout)
+    assert [(row["column"], row["type"], row["hidden"]) for row in rows] == [
+        ("id", "int64", False),
+        ("name", "string", False),
+        ("_rowid", "uint64", True),
+        ("_rowaddr", "uint64", True),
+    ]
+
+
+def test_versions_lists_versions_and_their_tags(table: str) -> None:
+    rows = json.loads(run("versions", table, "-o", "json").stdout)
+    assert [(row["version"], row["fragments"], row["tags"]) for row in rows] == [(1, 1, "start"), (2, 1, None)]
+    assert len(json.loads(run("versions", table, "--limit", "1", "-o", "json").stdout)) == 1
+
+
+@pytest.mark.parametrize(("suffix", "kinds"), [("", ["data", "deletions"]), ("@1", ["data"]), ("@start", ["data"])])
+def test_files_lists_the_files_of_a_version(table: str, suffix: str, kinds: list[str]) -> None:
+    rows = json.loads(run("files", table + suffix, "-o", "json").stdout)
+    assert [row["kind"] for row in rows] == kinds
+    assert all((Path(table) / row["path"]).exists() for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "message"),
+    [
+        (
+            ["schema", "dat.lance"],
+            3,
+            "Error: No Lance table at 'dat.lance' (no such folder). Did you mean 'data.lance'?",
+        ),
+        (["FROM 'dat.lance'"], 3, "Error: No Lance table at 'dat.lance'"),
+        (
+            ["schema", "data.lance@9"],
+            3,
+            "Error: Version 9 does not exist in data.lance: versions 1 to 2 are available.",
+        ),
+        (["SELECT idd FROM 'data.lance'"], 2, 'Referenced column "idd" not found'),
+        (["SELECT 1 +"], 2, "syntax error"),
+        (["query"], 2, "Give the SQL once"),
+        (["query", "SELECT 1", "-c", "SELECT 2"], 2, "Give the SQL once"),
+        ([" "], 2, "The SQL is empty"),
+        (["schema"], 2, "Missing argument 'TABLE'"),
+        (["SELECT 1", "--output", "xml"], 2, "'xml' is not one of"),
+    ],
+)
+def test_failures_have_a_message_and_an_exit_code(
+    table: str, arguments: list[str], exit_code: int, message: str
+) -> None:
+    result = run(*arguments)
+    assert result.exit_code == exit_code
+    assert message in result.stderr
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+
+
+def test_a_statement_without_rows_says_nothing() -> None:
+    result = run("SET threads = 1")
+    assert result.exit_code == 0
+
+
+def test_help_comes_at_once() -> None:
+    command = [sys.executable, "-m", "lance_sql.cli", "--help"]
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        seconds.append(time.perf_counter() - start)
+    assert "Commands:" in shown
+    assert min(seconds) < 0.3
+
+
+def test_help_imports_no_engine() -> None:
+    code = (
+        "import sys, lance_sql.cli; print([m for m in ('pyarrow', 'numpy', 'duckdb', 'sqlglot') if m in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.strip() == "[]"

@@ -1,0 +1,212 @@
+"""What only DuckDB has: paths as tables, variables, cursors, views, prepared statements, its types."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import lance
+import pyarrow as pa
+import pytest
+
+import lance_sql
+from lance_sql.errors import InvalidArgument, TableNotFound
+from lance_sql.providers.duckdb_tables import table as duckdb_table
+
+IS_1_5 = duckdb.__version__.startswith("1.")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """1,000 rows in version 1, 1,100 in version 2, which a tag and a branch name."""
+    path = str(tmp_path / "it's data.lance")
+    rows = pa.table({"id": range(1000), "name": [f"n{number % 7}" for number in range(1000)]})
+    lance.write_dataset(rows, path, enable_stable_row_ids=True)
+    lance.write_dataset(rows.slice(0, 100), path, mode="append")
+    lance.dataset(path).tags.create("second", 2)
+    return path
+
+
+@pytest.fixture
+def connection() -> Any:
+    with lance_sql.connect() as connection:
+        yield connection
+
+
+def quoted(path: str) -> str:
+    return "'" + path.replace("'", "''") + "'"
+
+
+def test_a_path_is_a_table_with_its_own_columns(connection: Any, path: str) -> None:
+    assert connection.sql(f"FROM {quoted(path)} LIMIT 1").fetchall() == [(0, "n0")]
+    assert connection.execute(f"SELECT count(*) FROM {quoted(path)} WHERE id < 10").fetchall() == [(20,)]
+
+
+def test_a_path_is_a_table_on_a_connection_that_was_open_already(path: str) -> None:
+    existing = duckdb.connect()
+    with lance_sql.register(existing) as connection:
+        assert connection.sql(f"SELECT count(*) FROM {quoted(path)}").fetchall() == [(1100,)]
+        assert connection is existing or IS_1_5
+
+
+def test_a_path_keeps_the_callers_variables_in_reach(connection: Any, path: str) -> None:
+    local = pa.table({"id": [5]})
+    assert local.num_rows == 1
+    joined = f"SELECT count(*) FROM {quoted(path)} JOIN local USING (id)"
+    assert connection.sql(joined).fetchall() == [(2,)]
+
+
+def test_a_path_in_a_text_is_only_a_text(connection: Any, path: str) -> None:
+    assert connection.execute("SELECT 'nowhere.lance'").fetchall() == [("nowhere.lance",)]
+
+
+def test_a_missing_path_is_named(connection: Any, path: str) -> None:
+    with pytest.raises((duckdb.Error, TableNotFound), match="No Lance table at 'nowhere.lance'"):
+        connection.execute("FROM 'nowhere.lance'")
+
+
+def test_a_variable_is_a_table(connection: Any, path: str) -> None:
+    events = lance_sql.open(path)
+    assert connection.sql("SELECT count(*), max(id) FROM events WHERE id < 10").fetchall() == [(20, 9)]
+    assert connection.sql("FROM events LIMIT 0").columns == ["id", "name"]
+    assert events.version == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("", 1100),
+        (", version := 1", 1000),
+        (", tag := 'second'", 1100),
+        (", as_of := TIMESTAMP '2999-01-01'", 1100),
+        (", as_of := '2999-01-01'", 1100),
+    ],
+)
+def test_time_travel_has_named_arguments(connection: Any, path: str, arguments: str, expected: int) -> None:
+    query = f"SELECT count(*) FROM lance_scan({quoted(path)}{arguments})"
+    assert connection.execute(query).fetchall() == [(expected,)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (", version := 9", "Version 9 does not exist"),
+        (", tag := 'nope'", "No tag 'nope'"),
+        (", as_of := TIMESTAMP '2000-01-01'", "did not exist at 2000-01-01"),
+        (", version := 1, tag := 'second'", "version|tag"),
+    ],
+)
+def test_wrong_time_travel_says_what_is_wrong(connection: Any, path: str, arguments: str, message: str) -> None:
+    with pytest.raises(duckdb.Error, match=message) as caught:
+        connection.execute(f"FROM lance_scan({quoted(path)}{arguments})")
+    assert ".py" not in str(caught.value)
+
+
+def test_filters_and_columns_are_pushed_down(connection: Any, path: str) -> None:
+    plan = connection.execute(f"EXPLAIN SELECT id FROM lance_scan({quoted(path)}) WHERE id < 5").fetchall()[0][1]
+    assert "Filters" in plan
+    assert "name" not in plan
+
+
+def test_parameters_views_and_copies_work(connection: Any, path: str) -> None:
+    count = connection.execute("SELECT count(*) FROM lance_scan(?) WHERE id < ?", [path, 10]).fetchall()
+    assert count == [(20,)]
+    connection.execute(f"CREATE VIEW v AS FROM lance_scan({quoted(path)})")
+    connection.execute("CREATE TABLE t AS FROM v WHERE _row_created_at_version = 2")
+    assert connection.execute("SELECT count(*), (SELECT count(*) FROM v) FROM t").fetchall() == [(100, 1100)]
+    connection.execute(f"PREPARE p AS SELECT count(*) FROM lance_scan({quoted(path)}) WHERE id < ?")
+    assert connection.execute("EXECUTE p(10)").fetchall() == [(20,)]
+
+
+def test_a_view_sees_new_commits(connection: Any, path: str) -> None:
+    connection.execute(f"CREATE VIEW v AS FROM lance_scan({quoted(path)})")
+    lance.write_dataset(pa.table({"id": [1], "name": ["x"]}), path, mode="append")
+    assert connection.execute("SELECT count(*) FROM v").fetchall() == [(1101,)]
+
+
+def test_a_relation_outlives_its_names(connection: Any, path: str) -> None:
+    relation = connection.sql(f"FROM lance_scan({quoted(path)})")
+    for _ in range(300):
+        connection.execute(f"SELECT 1 FROM lance_scan({quoted(path)}) LIMIT 1").fetchall()
+    assert relation.aggregate("count(*)").fetchall() == [(1100,)]
+    assert sum(name.startswith("__lance_") for name in globals()) <= 256
+
+
+def test_cursors_and_threads_read_at_once(connection: Any, path: str) -> None:
+    failures: list[object] = []
+
+    def work(cursor: Any) -> None:
+        for _ in range(10):
+            rows = cursor.execute(f"SELECT sum(id) FROM lance_scan({quoted(path)})").fetchall()
+            if rows != [(499500 + 4950,)]:
+                failures.append(rows)
+
+    threads = [threading.Thread(target=work, args=(connection.cursor(),)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_a_database_in_a_file_keeps_nothing(tmp_path: Path, path: str) -> None:
+    database = str(tmp_path / "native.duckdb")
+    with lance_sql.connect(database) as connection:
+        assert connection.execute(f"SELECT count(*) FROM lance_scan({quoted(path)})").fetchall() == [(1100,)]
+        cursor = lance_sql.register(connection.cursor())
+        assert cursor.execute(f"SELECT count(*) FROM lance_scan({quoted(path)})").fetchall() == [(1100,)]
+    with duckdb.connect(database) as plain:
+        lasting = "SELECT count(*) FROM duckdb_functions() WHERE function_name = 'lance_scan'"
+        assert plain.execute(lasting).fetchall() == [(0,)]
+
+
+def test_registering_twice_changes_nothing(connection: Any, path: str) -> None:
+    assert lance_sql.register(connection) is connection
+    assert connection.execute(f"SELECT count(*) FROM lance_scan({quoted(path)})").fetchall() == [(1100,)]
+
+
+def test_a_connection_without_replacements_is_refused() -> None:
+    with duckdb.connect(config={"python_enable_replacements": "false"}) as connection:  # noqa: SIM117
+        with pytest.raises(InvalidArgument, match="python_enable_replacements = false"):
+            lance_sql.register(connection)
+
+
+def test_a_table_by_its_path_gets_a_name(connection: Any, path: str) -> None:
+    lance_sql.register(connection, "old", path, version=1)
+    assert connection.execute("SELECT count(*) FROM old").fetchall() == [(1000,)]
+    with pytest.raises(InvalidArgument, match="one version already"):
+        lance_sql.register(connection, "old", lance_sql.open(path), version=1)
+    with pytest.raises(InvalidArgument, match="a name and a table together"):
+        lance_sql.register(connection, "old")
+    with pytest.raises(InvalidArgument, match=r"builtins\.object"):
+        lance_sql.register(object())
+
+
+def test_types_that_duckdb_refuses_are_widened(connection: Any, tmp_path: Path) -> None:
+    path = str(tmp_path / "types.lance")
+    rows = pa.table(
+        {
+            "half": pa.array([1.5, None], pa.float16()),
+            "halves": pa.array([[1.0, 2.0], None], pa.list_(pa.float16(), 2)),
+            "member": pa.array([{"half": 0.5}, None], pa.struct([("half", pa.float16())])),
+            "wide": pa.array([Decimal("1.50"), None], pa.decimal256(50, 2)),
+            "A": [1, 2],
+            "a": [3, 4],
+        }
+    )
+    lance.write_dataset(rows, path)
+    found = connection.execute(f"SELECT * EXCLUDE (_rowid, _rowaddr) FROM lance_scan({quoted(path)})").fetchall()
+    assert found == [(1.5, (1.0, 2.0), {"half": 0.5}, Decimal("1.50"), 1, 3), (None, None, None, None, 2, 4)]
+    filtered = f"SELECT a_1 FROM lance_scan({quoted(path)}) WHERE half > 1 AND wide = 1.5 AND member.half < 1"
+    assert connection.execute(filtered).fetchall() == [(3,)]
+
+
+def test_a_dataset_for_an_engine_pickles(path: str) -> None:
+    dataset = duckdb_table(lance_sql.open(path), with_system_columns=True)
+    restored = pickle.loads(pickle.dumps(dataset))
+    assert restored.schema == dataset.schema
+    assert restored.count_rows() == 1100
