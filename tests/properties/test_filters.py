@@ -160,9 +160,7 @@ def leaves(draw: st.DrawFn) -> str:
             return f"s {words} '{pattern}'{escape if 'ILIKE' not in words else ''}"
         case "function":
             return draw(st.sampled_from(_FUNCTIONS)).format(op=op)
-    return draw(
-        st.sampled_from(["b", "NOT b", "b IS TRUE", "b IS NOT FALSE", "b IS NOT TRUE", "b = c", "b < c"])
-    )
+    return draw(st.sampled_from(["b", "NOT b", "b IS TRUE", "b IS NOT FALSE", "b IS NOT TRUE", "b = c", "b < c"]))
 
 
 conditions = st.recursive(
@@ -195,8 +193,6 @@ def _native(connection: duckdb.DuckDBPyConnection, condition: str) -> list[bool 
 
 @settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(condition=conditions)
-def test_a_condition_has_the_answers_of_a_native_table(
-    native: duckdb.DuckDBPyConnection, condition: str
-) -> None:
+def test_a_condition_has_the_answers_of_a_native_table(native: duckdb.DuckDBPyConnection, condition: str) -> None:
     predicate = from_sql(condition, TABLE.schema)
     assert evaluate(predicate, _BATCH).to_pylist() == _native(native, condition), str(predicate)
