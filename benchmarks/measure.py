@@ -1,0 +1,64 @@
+"""Timing sides in turn, so that a machine whose speed drifts slows all of them alike."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+RUNS = 7
+
+
+def medians(sides: Mapping[str, Callable[[], object]], runs: int = RUNS) -> dict[str, float]:
+    """Median milliseconds of each side, after one run of each that does not count."""
+    times: dict[str, list[float]] = {name: [] for name in sides}
+    for run in range(runs + 1):
+        for name, side in sides.items():
+            start = time.perf_counter()
+            result = side()
+            elapsed = time.perf_counter() - start
+            # freeing a large result belongs to nobody's time
+            del result
+            if run:
+                times[name].append(elapsed * 1000)
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def report(what: str, times: Mapping[str, float]) -> None:
+    """One line: the first side's time, then each peer's with the ratio of the first side to it."""
+    ours, *peers = times.items()
+    columns = [f"{what:<34}", f"{ours[0]} {ours[1]:8.2f} ms"]
+    columns += [f"{name} {value:9.2f} ms  x{ours[1] / value:5.2f}" for name, value in peers]
+    print("   ".join(columns), flush=True)
+
+
+def parser(description: str | None, rows: int) -> argparse.ArgumentParser:
+    """Arguments that all benchmarks share."""
+    arguments = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--rows", type=int, default=rows, help="rows of the table")
+    arguments.add_argument("--runs", type=int, default=RUNS, help="counted runs of each side")
+    default = Path(tempfile.gettempdir()) / "lance-sql-benchmarks"
+    arguments.add_argument("--data", type=Path, default=default, help="where tables are made and kept")
+    return arguments
+
+
+def print_versions(*packages: str) -> None:
+    """The machine and the versions that figures belong to."""
+    found = []
+    for package in ("lance-sql", "pyarrow", *packages):
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            found.append(f"{package} (not installed)")
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    print(
+        f"{machine}; {', '.join(found)}\ncommand: {' '.join([Path(sys.executable).name, *sys.orig_argv[1:]])}",
+        flush=True,
+    )
