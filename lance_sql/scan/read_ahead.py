@@ -1,11 +1,13 @@
 """Batches decoded ahead by a pool of threads that all scans of the process share, in order and in bounded number."""
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Lock
 from typing import TypeVar
+
+import pyarrow as pa
 
 Work = TypeVar("Work")
 Result = TypeVar("Result")
@@ -14,7 +16,11 @@ NUM_THREADS = min(os.cpu_count() or 1, 8)
 MAX_IN_FLIGHT = NUM_THREADS + 2
 """Batches of one scan that are decoded or wait to be taken."""
 
-_lock = Lock()
+RESULTS_PER_RELEASE = 16
+"""After so many results a thread gives back memory that Arrow's allocator has kept for it and nobody uses."""
+
+_local = threading.local()
+_lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
 
 
@@ -29,7 +35,7 @@ def ordered(work: Iterable[Work], run: Callable[[Work], Result]) -> Iterator[Res
         window = 1
         while True:
             while len(pending) < window and (piece := next(pieces, _END)) is not _END:
-                pending.append(_executor().submit(run, piece))  # type: ignore[arg-type]
+                pending.append(_executor().submit(_compute, run, piece))  # type: ignore[arg-type]
             if not pending:
                 return
             yield pending.popleft().result()
@@ -43,6 +49,14 @@ def ordered(work: Iterable[Work], run: Callable[[Work], Result]) -> Iterator[Res
 _END = object()
 
 
+def _compute(run: Callable[[Work], Result], piece: Work) -> Result:
+    result = run(piece)
+    _local.results = getattr(_local, "results", 0) + 1
+    if _local.results % RESULTS_PER_RELEASE == 0:
+        pa.default_memory_pool().release_unused()
+    return result
+
+
 def _executor() -> ThreadPoolExecutor:
     global _pool
     with _lock:
@@ -54,7 +68,7 @@ def _executor() -> ThreadPoolExecutor:
 def _forget_pool() -> None:
     """A forked process has none of the threads of its parent."""
     global _pool, _lock
-    _pool, _lock = None, Lock()
+    _pool, _lock = None, threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
