@@ -65,7 +65,8 @@ def test_sql_comes_from_an_option_a_file_or_stdin(table: str, tmp_path: Path) ->
 
 def test_every_type_has_a_text() -> None:
     sql = (
-        "SELECT TIMESTAMP '2020-01-02 03:04:05.5' AS t, DATE '2020-01-02' AS d, 1.50::DECIMAL(5, 2) AS m, [1, NULL] AS l, "
+        "SELECT TIMESTAMP '2020-01-02 03:04:05.5' AS t, DATE '2020-01-02' AS d, 1.50::DECIMAL(5, 2) AS m, "
+        "[1, NULL] AS l, "
         "{'a': 'b'} AS s, 'nan'::DOUBLE AS f, '\\xAA'::BLOB AS b, true AS y"
     )
     assert json.loads(run(sql, "-o", "json").stdout) == [

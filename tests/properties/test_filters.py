@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 import duckdb
@@ -30,7 +30,7 @@ _DECIMALS = [None, "0.00", "1.23", "-1.23", "1.20", "99999999.99", "-0.01"]
 _BOOLEANS = [None, True, False]
 
 
-def _column(values: list[object], type: pa.DataType, step: int) -> pa.Array:
+def _column(values: Sequence[object], type: pa.DataType, step: int) -> pa.Array:
     """120 values; the steps differ from column to column, so that the combinations do."""
     return pa.array([values[(row * step) % len(values)] for row in range(120)], type)
 
@@ -109,7 +109,7 @@ _FUNCTIONS = [
     "n % 7 {op} 2",
     "i // 7 {op} -1",
     "n >> 2 {op} 1",
-    "-k {op} 1",
+    "-i {op} 1",
     "abs(i) {op} 100",
     "f + 1 {op} 1",
     "f * -1 {op} 0",

@@ -65,7 +65,7 @@ def test_a_path_in_a_text_is_only_a_text(connection: Any, path: str) -> None:
 
 
 def test_a_missing_path_is_named(connection: Any, path: str) -> None:
-    with pytest.raises((duckdb.Error, TableNotFound), match="No Lance table at 'nowhere.lance'"):
+    with pytest.raises((duckdb.Error, TableNotFound), match=r"No Lance table at 'nowhere\.lance'"):
         connection.execute("FROM 'nowhere.lance'")
 
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pytest
 
 from lance_sql.errors import ColumnNotFound, InvalidArgument, UnsupportedFeature
-from lance_sql.scan.predicates import Opaque, evaluate, from_arrow
+from lance_sql.scan.predicates import And, In, Opaque, Or, evaluate, from_arrow
 from lance_sql.scan.predicates.arrow_expression import Constant, Field, Function, decode
 
 SCHEMA = pa.schema(
@@ -82,6 +82,7 @@ def test_an_expression_becomes_a_predicate(expression: pc.Expression, expected: 
 
 def test_a_long_value_set_is_complete() -> None:
     predicate = from_arrow(i.isin(list(range(5000))), SCHEMA)
+    assert isinstance(predicate, In)
     assert len(predicate.values) == 5000
 
 
@@ -89,7 +90,9 @@ def test_a_long_chain_costs_no_recursion() -> None:
     chain = i == 0
     for number in range(1, 3000):
         chain = chain | (i == number)
-    assert len(from_arrow(chain, SCHEMA).arguments) == 3000
+    predicate = from_arrow(chain, SCHEMA)
+    assert isinstance(predicate, Or)
+    assert len(predicate.arguments) == 3000
 
 
 def test_the_serialized_form_is_read_with_repeated_keys_in_order() -> None:
@@ -102,11 +105,13 @@ def test_the_serialized_form_is_read_with_repeated_keys_in_order() -> None:
     assert compare.arguments[0].arguments[0] == Field(("n", "a"))
     assert compare.arguments[1] == Constant(pa.scalar(3))
     assert isinstance(member, Function)
+    assert member.options is not None
     assert member.options["value_set"].as_py() == ["x"]
 
 
 def test_an_unknown_function_is_left_to_arrow_on_its_columns() -> None:
     predicate = from_arrow((pc.utf8_length(s) > 1) & (f > 0), SCHEMA)
+    assert isinstance(predicate, And)
     opaque = predicate.arguments[0]
     assert isinstance(opaque, Opaque)
     assert opaque.columns == {("s",)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from decimal import Decimal
 
 import pyarrow as pa
@@ -16,7 +17,8 @@ FLOATS = [NAN, INF, -INF, 0.0, -0.0, 1.5, None]
 
 def answers(text: str, **columns: pa.Array) -> list[bool | None]:
     batch = pa.record_batch(columns)
-    return evaluate(from_sql(text, batch.schema), batch).to_pylist()
+    found: list[bool | None] = evaluate(from_sql(text, batch.schema), batch).to_pylist()
+    return found
 
 
 @pytest.mark.parametrize("type", [pa.float16(), pa.float32(), pa.float64()])
@@ -49,8 +51,8 @@ def test_columns_of_floats_are_compared_in_the_same_order() -> None:
     def key(value: float) -> tuple[bool, float]:
         return (value != value, 0.0 if value != value else value)
 
-    for op, holds in {"<": lambda a, b: a < b, "<=": lambda a, b: a <= b, "=": lambda a, b: a == b}.items():
-        expected = [None if None in row else holds(*map(key, row)) for row in rows]
+    for op, holds in {"<": operator.lt, "<=": operator.le, "=": operator.eq}.items():
+        expected = [None if a is None or b is None else holds(key(a), key(b)) for a, b in rows]
         assert answers(f"l {op} r", l=left, r=right) == expected
 
 
@@ -92,9 +94,7 @@ def test_bytes_are_ordered_as_unsigned(type: pa.DataType) -> None:
     assert answers("x IN ('\\x80\\x00'::BLOB)", x=column) == [False, True, False, None]
 
 
-@pytest.mark.parametrize(
-    "type", [pa.decimal32(5, 2), pa.decimal64(10, 2), pa.decimal128(38, 2), pa.decimal256(76, 2)]
-)
+@pytest.mark.parametrize("type", [pa.decimal32(5, 2), pa.decimal64(10, 2), pa.decimal128(38, 2), pa.decimal256(76, 2)])
 def test_decimals_are_compared_exactly(type: pa.DataType) -> None:
     column = pa.array([Decimal("1.23"), Decimal("-1.23"), Decimal("1.24"), None], type)
     assert answers("m > 1.235", m=column) == [False, False, True, None]
@@ -122,9 +122,7 @@ def test_timestamps_of_all_units_are_compared_exactly() -> None:
 
 
 def test_a_nested_field_is_null_where_a_parent_is() -> None:
-    inner = pa.StructArray.from_arrays(
-        [pa.array([1, 1, None])], names=["b"], mask=pa.array([False, True, False])
-    )
+    inner = pa.StructArray.from_arrays([pa.array([1, 1, None])], names=["b"], mask=pa.array([False, True, False]))
     outer = pa.StructArray.from_arrays([inner], names=["a"])
     assert answers("s.a.b = 1", s=outer) == [True, None, None]
     assert answers("s.a.b IS NULL", s=outer) == [False, True, True]
@@ -145,8 +143,6 @@ def test_an_overflow_is_an_error_of_the_filter() -> None:
 
 
 def test_many_values_are_one_lookup() -> None:
-    predicate: Predicate = from_sql(
-        f"i IN ({', '.join(map(str, range(0, 20000, 2)))})", pa.schema([("i", pa.int64())])
-    )
+    predicate: Predicate = from_sql(f"i IN ({', '.join(map(str, range(0, 20000, 2)))})", pa.schema([("i", pa.int64())]))
     batch = pa.record_batch({"i": pa.array([0, 1, 19998, 20000, None])})
     assert evaluate(predicate, batch).to_pylist() == [True, False, True, False, None]
