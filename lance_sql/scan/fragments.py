@@ -110,6 +110,9 @@ class FragmentRows:
             columns = {}
             for leaf in leaves(field):
                 file = self._fragment.file_of(leaf.field.id)
+                if file is not None and file.is_legacy:
+                    # Such a file lists no column indices, but its columns are not missing: opening it says so.
+                    self._open(file)
                 index = None if file is None else file.column_of(leaf.field.id)
                 if file is not None and index is not None:
                     leaf = replace(leaf, type=self._delivered.get(leaf.field.id, leaf.type))

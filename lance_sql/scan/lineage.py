@@ -21,6 +21,7 @@ from lance_sql.scan.system_columns import CREATED_AT, LAST_UPDATED_AT, ROW_ADDRE
 
 _RUN_COLUMNS = frozenset({(CREATED_AT,), (LAST_UPDATED_AT,)})
 _LINEAGE_COLUMNS = frozenset((name,) for name in system_columns.NAMES)
+_ONE_ROW = pa.RecordBatch.from_arrays([pa.nulls(1)], [ROW_ADDRESS])
 
 
 def is_lineage(predicate: Predicate) -> bool:
@@ -30,6 +31,10 @@ def is_lineage(predicate: Predicate) -> bool:
 
 def select(fragments: Sequence[FragmentRows], predicates: Sequence[Predicate]) -> list[RowRanges]:
     """The live rows of each fragment that pass every predicate; all of them must be `is_lineage`."""
+    constants = [predicate for predicate in predicates if not predicate.columns]
+    if constants and not len(matching(_ONE_ROW, constants)):
+        return [row_ranges.EMPTY] * len(fragments)
+    predicates = [predicate for predicate in predicates if predicate.columns]
     by_runs = [predicate for predicate in predicates if predicate.columns <= _RUN_COLUMNS]
     by_rows = [predicate for predicate in predicates if not predicate.columns <= _RUN_COLUMNS]
     selected = _select_runs(fragments, by_runs) if by_runs else [None] * len(fragments)
