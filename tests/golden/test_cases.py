@@ -1,0 +1,175 @@
+"""Every version of every table of the corpus, through the public interface only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import lance_sql
+from tests.conftest import Case, corpus_params
+from tests.golden.compare import assert_same
+
+READABLE = ("2.1", "2.2")
+CREATED = "_row_created_at_version"
+UPDATED = "_row_last_updated_at_version"
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of a table, opened, with what is known about it."""
+
+    dataset: lance_sql.Dataset
+    num_rows: int
+    expected: pa.Table | None
+    columns: list[str]
+    where: str
+
+    @property
+    def user_columns(self) -> list[str]:
+        return [name for name in self.columns if name not in self.dataset.system_columns]
+
+
+def is_readable(case: Case) -> bool:
+    return case.info["file_version"] in READABLE
+
+
+def params(*, readable: bool) -> list[Any]:
+    """The cases that this release reads, or those that it refuses."""
+    found = corpus_params("cases", "")
+    return [param for param in found if param.values[0] is None or is_readable(param.values[0]) is readable]
+
+
+def versions(case: Case) -> Iterator[Version]:
+    """Every version that can be read, those of the branches included."""
+    for branch, entry in case.versions():
+        expected = case.expected(entry)
+        unchecked = entry.get("unchecked_columns", ())
+        yield Version(
+            lance_sql.open(case.table, version=entry["version"], branch=branch),
+            entry["rows"],
+            expected,
+            [] if expected is None else [name for name in expected.column_names if name not in unchecked],
+            f"branch {branch}, version {entry['version']}",
+        )
+
+
+readable = pytest.mark.parametrize("case", params(readable=True))
+
+
+@readable
+def test_every_version_has_its_rows_and_system_columns(case: Case) -> None:
+    for version in versions(case):
+        if version.expected is None:
+            assert version.dataset.scan().to_table().num_rows == version.num_rows, version.where
+        else:
+            found = version.dataset.scan(version.columns).to_table()
+            assert_same(found, version.expected, version.columns, version.where)
+
+
+@readable
+def test_every_version_counts_its_rows(case: Case) -> None:
+    for version in versions(case):
+        assert version.dataset.count_rows() == version.num_rows, version.where
+        batches = version.dataset.scan([]).to_reader()
+        assert sum(batch.num_rows for batch in batches) == version.num_rows, version.where
+
+
+@readable
+def test_all_user_columns_come_in_schema_order(case: Case) -> None:
+    for version in versions(case):
+        scan = version.dataset.scan()
+        assert scan.schema == version.dataset.schema
+        if version.expected is not None:
+            system = version.dataset.system_columns
+            assert scan.schema.names == [n for n in version.expected.column_names if n not in system]
+
+
+@readable
+def test_columns_come_in_the_order_asked_for(case: Case) -> None:
+    version = list(versions(case))[-1]
+    if version.expected is None:
+        pytest.skip("only the number of rows is known")
+    backwards = version.columns[::-1]
+    found = version.dataset.scan(backwards, batch_size=7 if version.num_rows < 10_000 else None).to_table()
+    assert_same(found, version.expected, backwards, version.where)
+
+
+@readable
+def test_row_lineage_selects_the_rows_it_names(case: Case) -> None:
+    for version in versions(case):
+        if version.expected is None or CREATED not in version.columns or UPDATED not in version.columns:
+            continue
+        since = version.dataset.version // 2
+        for column in (CREATED, UPDATED):
+            wanted = version.expected.filter(pc.greater(version.expected[column], since))
+            scan = version.dataset.scan(version.columns, f"{column} > {since}")
+            assert_same(scan.to_table(), wanted, version.columns, f"{version.where}, {column}")
+            assert scan.count_rows() == wanted.num_rows
+
+
+@readable
+def test_rows_are_taken_by_their_ids_in_any_order(case: Case) -> None:
+    for version in versions(case):
+        if version.expected is None or "_rowid" not in version.columns or not version.num_rows:
+            continue
+        random = np.random.default_rng(version.num_rows)
+        rows = random.integers(0, version.num_rows, 20)
+        wanted = version.expected.select(version.columns).take(pa.array(rows))
+        found = version.dataset.take(wanted["_rowid"].combine_chunks(), version.columns)
+        assert_same(found, wanted, version.columns, version.where)
+
+
+@readable
+def test_scattered_rows_are_selected_by_their_ids(case: Case) -> None:
+    version = list(versions(case))[-1]
+    if version.expected is None or "_rowid" not in version.columns or not version.num_rows:
+        pytest.skip("there are no row ids to select")
+    random = np.random.default_rng(1)
+    wanted = version.expected.filter(pa.array(random.random(version.num_rows) < 0.05))
+    ids = ", ".join(map(str, wanted["_rowid"].to_pylist())) or "NULL"
+    found = version.dataset.scan(version.columns, f"_rowid IN ({ids})").to_table()
+    assert_same(found, wanted, version.columns, version.where)
+
+
+@readable
+def test_versions_tags_and_branches_are_listed(case: Case) -> None:
+    dataset = lance_sql.open(case.table)
+    assert [info.version for info in dataset.versions()] == [entry["version"] for entry in case.info["versions"]]
+    branches = case.info.get("branches") or {}
+    assert set(dataset.branches()) == set(branches)
+    for branch, entries in branches.items():
+        on_branch = lance_sql.open(case.table, branch=branch)
+        assert [info.version for info in on_branch.versions()] == [entry["version"] for entry in entries]
+    tags = {name: (tag.get("branch"), tag["version"]) for name, tag in (case.info.get("tags") or {}).items()}
+    assert {name: (ref.branch, ref.version) for name, ref in dataset.tags().items()} == tags
+
+
+@readable
+def test_a_tag_opens_its_version(case: Case) -> None:
+    rows = {(branch, entry["version"]): entry["rows"] for branch, entry in case.versions()}
+    for name, tag in (case.info.get("tags") or {}).items():
+        tagged = lance_sql.open(case.table, tag=name)
+        assert (tagged.branch, tagged.version) == (tag.get("branch"), tag["version"])
+        assert tagged.scan().to_table().num_rows == tagged.count_rows() == rows[tag.get("branch"), tag["version"]]
+
+
+@pytest.mark.parametrize("case", params(readable=False))
+def test_other_file_versions_are_refused_by_name_or_read_right(case: Case) -> None:
+    num_refused = 0
+    for version in versions(case):
+        try:
+            found = version.dataset.scan(version.columns or None).to_table()
+        except lance_sql.UnsupportedFeature as error:
+            num_refused += 1
+            assert any(name in str(error) for name in ("0.1", "2.0")), error
+        else:
+            # There was nothing to decode.
+            assert version.expected is not None
+            assert_same(found, version.expected, version.columns, version.where)
+    assert num_refused > 0
