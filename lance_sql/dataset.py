@@ -6,9 +6,11 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import cached_property
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql.arrow_dataset import ArrowDataset
@@ -116,21 +118,14 @@ class Dataset(ArrowDataset):
         chosen = resolve(self.snapshot, columns)
         return Scan(self._files, chosen, self._predicate(filter), limit, batch_size)
 
-    def take(self, row_ids: Iterable[int] | pa.Array, columns: Sequence[str] | None = None) -> pa.Table:
+    def take(
+        self, row_ids: Iterable[int] | pa.Array | pa.ChunkedArray, columns: Sequence[str] | None = None
+    ) -> pa.Table:
         """The rows with these `_rowid`s, in the order asked for.
 
         raises: InvalidArgument for an id that no live row of this version has; ColumnNotFound
         """
-        values = row_ids.to_numpy(zero_copy_only=False) if isinstance(row_ids, pa.Array) else list(row_ids)
-        try:
-            wanted = np.array(values, np.uint64)
-        except (OverflowError, TypeError, ValueError) as error:
-            raise InvalidArgument(f"Row ids are integers from 0 to 2^64 - 1: {error}") from error
-        return take(self._files, resolve(self.snapshot, columns), wanted)
-
-    def to_table(self) -> pa.Table:
-        """Every row and column in memory."""
-        return self.scan().to_table()
+        return take(self._files, resolve(self.snapshot, columns), _row_ids(row_ids))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.scan().__arrow_c_stream__(requested_schema)
@@ -180,6 +175,21 @@ def open(
     return Dataset(
         open_snapshot(uri, version=version, tag=tag, branch=branch, as_of=as_of, storage_options=storage_options)
     )
+
+
+def _row_ids(values: Iterable[int] | pa.Array | pa.ChunkedArray) -> npt.NDArray[np.uint64]:
+    try:
+        if isinstance(values, (pa.Array, pa.ChunkedArray)):
+            array = values.cast(pa.uint64())
+        else:
+            # index() turns down what would be rounded
+            array = pa.array([index(value) for value in values], pa.uint64())
+    except (OverflowError, TypeError, pa.ArrowException) as error:
+        raise InvalidArgument(f"Row ids are integers from 0 to 2^64 - 1: {error}") from error
+    if array.null_count:
+        raise InvalidArgument("Row ids are integers from 0 to 2^64 - 1; NULL is none")
+    ids: npt.NDArray[np.uint64] = array.to_numpy()
+    return ids
 
 
 def _check_positive(name: str, value: int | None, *, least: int) -> None:

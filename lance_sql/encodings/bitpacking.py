@@ -15,6 +15,9 @@ from lance_sql.errors import CorruptFile
 
 GROUP = 1024
 
+MAX_ZEROS = 1 << 24
+"""Values of 0 bits take no bytes; more of them in one block are taken for damage."""
+
 
 def mini_block(encoding: InlineBitpacking, rows: ChunkRows) -> FixedWidth:
     """The values of `rows`; every chunk is one group and says its own width."""
@@ -34,6 +37,8 @@ def inline_block(encoding: InlineBitpacking, data: pa.Buffer, num_values: int) -
 
 def out_of_line_block(encoding: OutOfLineBitpacking, data: pa.Buffer, num_values: int) -> FixedWidth:
     """Groups of one width; the last, short group may be stored unpacked."""
+    if encoding.num_bits == 0 and num_values > MAX_ZEROS:
+        raise CorruptFile(f"{num_values} values of 0 bits")
     needed = num_values // GROUP * 128 * encoding.num_bits
     if data.size < needed:
         raise CorruptFile(f"{num_values} values of {encoding.num_bits} bits need {needed} bytes, found {data.size}")

@@ -1,7 +1,5 @@
 """Byte stream split: the bytes of the values of a chunk, transposed."""
 
-import pyarrow as pa
-
 from lance_sql import _kernels
 from lance_sql.encodings.blocks import FixedWidth
 from lance_sql.encodings.chunk_rows import ChunkRows
@@ -14,6 +12,6 @@ def mini_block(encoding: ByteStreamSplit, rows: ChunkRows) -> FixedWidth:
     inner = encoding.values
     if not isinstance(inner, Flat) or inner.bits_per_value not in (16, 32, 64, 128):
         raise UnsupportedFeature(f"byte stream split over {inner} is not supported")
-    out = pa.allocate_buffer(rows.num_items * inner.bits_per_value // 8)
+    out = rows.allocate(inner.bits_per_value)
     _kernels.byte_stream_split(rows.chunks, rows.ranges, inner.bits_per_value // 8, out)
     return FixedWidth(rows.num_items, inner.bits_per_value, out)

@@ -33,7 +33,7 @@ from lance_sql.encodings.tree import (
     Variable,
     VariablePackedStruct,
 )
-from lance_sql.errors import UnsupportedFeature
+from lance_sql.errors import CorruptFile, UnsupportedFeature
 
 
 def decode_mini_block(encoding: Encoding, rows: ChunkRows) -> Block:
@@ -55,6 +55,8 @@ def decode_mini_block(encoding: Encoding, rows: ChunkRows) -> Block:
             return fixed_size_list.mini_block(encoding, rows)
         case PackedStruct():
             return packed_struct.mini_block(encoding, rows)
+        case General(values=General()):
+            raise UnsupportedFeature("encoding General inside of General is not supported in a mini-block page")
         case General():
             return decode_mini_block(encoding.values, general.inflate(encoding.compression, rows))
         case _:
@@ -85,9 +87,12 @@ def decode_fixed_values(encoding: Encoding, data: pa.Buffer, num_values: int) ->
     match encoding:
         case Flat(bits_per_value=1):
             # single bits take a byte of their own here
-            return flat.block(Flat(8), data, num_values)
+            return decode_fixed_values(Flat(8), data, num_values)
         case Flat():
-            return flat.block(encoding, data, num_values)
+            values = flat.block(encoding, data, num_values)
+            if values.data.size != data.size:
+                raise CorruptFile(f"{num_values} values of {encoding.bits_per_value} bits in {data.size} bytes")
+            return values
         case FixedSizeList():
             return fixed_size_list.per_value(encoding, data, num_values)
         case Constant(value=None):

@@ -88,7 +88,7 @@ def _repack(rows: "np.ndarray[tuple[int, int], np.dtype[np.uint8]]", num_bits: i
 
 
 def _take_bits(rows: ChunkRows, buffer_index: int, bits_per_value: int) -> pa.Buffer:
-    out = pa.allocate_buffer((rows.num_items * bits_per_value + 7) // 8)
+    out = rows.allocate(bits_per_value)
     _kernels.flat(rows.chunks, rows.ranges, buffer_index, bits_per_value, out)
     return out
 

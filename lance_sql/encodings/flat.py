@@ -12,7 +12,7 @@ from lance_sql.errors import CorruptFile
 def mini_block(encoding: Flat, rows: ChunkRows) -> FixedWidth:
     """The values of `rows`; booleans stay packed."""
     bits = encoding.bits_per_value
-    out = pa.allocate_buffer((rows.num_items * bits + 7) // 8)
+    out = rows.allocate(bits)
     _kernels.flat(rows.chunks, rows.ranges, 0, bits, out)
     return FixedWidth(rows.num_items, bits, out)
 

@@ -5,15 +5,15 @@ size out. Source: message General.
 """
 
 import struct
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import _kernels
 from lance_sql.encodings.blocks import VariableWidth
-from lance_sql.encodings.chunk_rows import ChunkForm, ChunkRows, without_levels
+from lance_sql.encodings.chunk_rows import ChunkRows
 from lance_sql.encodings.tree import Compression
 from lance_sql.errors import CorruptFile
 
@@ -24,6 +24,7 @@ MAX_RATIO = {Compression.LZ4: 256, Compression.ZSTD: 1 << 16}
 """A buffer that claims to shrink further is not one that the compressor can have made."""
 
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_PIECE_BYTES = 1 << 20
 _EMPTY = pa.py_buffer(b"")
 
 
@@ -60,39 +61,43 @@ def _decompress(compression: Compression, body: pa.Buffer, size: int) -> pa.Buff
 
 
 def _without_size(data: pa.Buffer) -> pa.Buffer:
+    """A bare frame, in pieces: what `read` is asked for it allocates."""
+    most = min(MAX_UNCOMPRESSED, data.size * MAX_RATIO[Compression.ZSTD])
+    pieces = []
+    size = 0
     try:
         stream = pa.CompressedInputStream(pa.BufferReader(data), "zstd")
-        out = stream.read(min(MAX_UNCOMPRESSED, data.size * MAX_RATIO[Compression.ZSTD]))
+        while piece := stream.read(_PIECE_BYTES):
+            size += len(piece)
+            if size > most:
+                raise CorruptFile(f"a zstd buffer of {data.size} bytes holds more than {most} bytes")
+            pieces.append(piece)
     except (pa.ArrowException, OSError) as error:
         raise CorruptFile(f"a zstd buffer cannot be decompressed: {error}") from error
-    return pa.py_buffer(out)
+    return pa.py_buffer(b"".join(pieces))
 
 
 def inflate(compression: Compression, rows: ChunkRows) -> ChunkRows:
     """The same items over chunks whose first value buffer is decompressed; only chunks that hold some are touched."""
     touched = rows.touched_chunks()
-    starts, offsets = rows.table.item_starts(), rows.table.byte_offsets()
-    counts = starts[touched + 1] - starts[touched]
-    buffers = []
-    for start, end in zip(offsets[touched].tolist(), offsets[touched + 1].tolist(), strict=True):
-        first, *others = rows.value_buffers(start, end)
-        buffers.append([decompress(compression, first), *others])
-    table, data = without_levels(counts.tolist(), buffers)
-    owner = np.searchsorted(starts[touched], rows.ranges[:, 0], side="right") - 1
-    shift = (np.cumsum(counts) - counts - starts[touched])[owner]
-    form = ChunkForm(False, False, rows.form.num_buffers, True)
-    plain = pa.py_buffer(data)
-    chunks = _kernels.Chunks(table, plain)
-    return ChunkRows(form, table, plain, 0, chunks, rows.ranges + shift[:, None], rows.num_items)
+    if len(touched) == 0:
+        return rows
+    first, end = int(touched[0]), int(touched[-1]) + 1
+    places = rows.chunks.value_buffer_ranges(0, first, end)
+    pieces = [decompress(compression, rows.data.slice(at, stop - at)) for at, stop in places[touched - first].tolist()]
+    sizes = np.zeros(end - first, np.int64)
+    sizes[touched - first] = [piece.size for piece in pieces]
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
+    data = pa.py_buffer(b"".join(pieces))
+    return replace(
+        rows, chunks=rows.chunks.with_first_buffer(first, data, offsets), num_bytes=rows.num_bytes + data.size
+    )
 
 
 def per_value(compression: Compression, values: VariableWidth) -> VariableWidth:
     """The decompressed form of `values`, each of which is a compressed buffer of its own."""
     bounds = np.frombuffer(values.offsets, f"<i{values.offset_bits // 8}", values.num_values + 1).tolist()
-    pieces = [
-        decompress(compression, values.data.slice(start, end - start))
-        for start, end in pairwise(bounds)
-    ]
+    pieces = [decompress(compression, values.data.slice(start, end - start)) for start, end in pairwise(bounds)]
     offsets = np.zeros(values.num_values + 1, np.int64)
     np.cumsum([piece.size for piece in pieces], out=offsets[1:])
     if values.offset_bits == 32 and offsets[-1] > np.iinfo(np.int32).max:

@@ -21,7 +21,7 @@ def mini_block(encoding: PackedStruct, rows: ChunkRows) -> Struct:
     if encoding.values != Flat(sum(bits)):
         raise CorruptFile(f"packed structs of {sum(bits)} bits encoded as {encoding.values}")
     row_bytes = sum(bits) // 8
-    out = pa.allocate_buffer(rows.num_items * row_bytes)
+    out = rows.allocate(sum(bits))
     _kernels.flat(rows.chunks, rows.ranges, 0, sum(bits), out)
     table = np.frombuffer(out, np.uint8).reshape(rows.num_items, row_bytes)
     edges = np.cumsum([0, *(width // 8 for width in bits)]).tolist()

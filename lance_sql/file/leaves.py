@@ -72,9 +72,18 @@ def _join(field: Field, parts: Sequence[tuple[int, pa.Array]], num_slots: int) -
     num_values = len(first.values)
     if not pa.types.is_fixed_size_list(type) and any(not _same_lists(first, array) for _, array in parts[1:]):
         raise CorruptFile(f"the columns of {field.name!r} disagree on the lengths of its lists")
-    return pa.Array.from_buffers(
-        type, num_slots, buffers, first.null_count, children=[_join(child, values, num_values)]
-    )
+    joined = _join(child, values, num_values)
+    if pa.types.is_map(type):
+        joined = _map_entries(joined)
+    return pa.Array.from_buffers(type, num_slots, buffers, first.null_count, children=[joined])
+
+
+def _map_entries(entries: pa.StructArray) -> pa.StructArray:
+    """The entries of a map without a bitmap: Arrow ends the process when it is handed one, or NULL keys."""
+    if entries.null_count or entries.field(0).null_count:
+        raise CorruptFile("a map with NULL entries or keys")
+    children = [entries.field(i) for i in range(entries.type.num_fields)]
+    return pa.Array.from_buffers(entries.type, len(entries), [None], 0, children=children)
 
 
 def _join_struct(field: Field, type: pa.DataType, parts: Sequence[tuple[int, pa.Array]], num_slots: int) -> pa.Array:

@@ -154,7 +154,11 @@ def read_columns(columns: Sequence[LeafColumn], rows: RowRanges) -> list[pa.Arra
     arrays = []
     for part, read, buffers in zip(pages, planned, fetched, strict=True):
         with part.column.at(part.number):
-            arrays.append(read.decode(buffers))
+            array = read.decode(buffers)
+            # levels that no layer has make rows disappear
+            if len(array) != row_ranges.count(part.rows):
+                raise CorruptFile(f"{row_ranges.count(part.rows)} rows became {len(array)}")
+            arrays.append(array)
     ends = accumulate(len(column) for column in parts)
     return [concat(arrays[end - len(column) : end]) for column, end in zip(parts, ends, strict=True)]
 

@@ -41,6 +41,8 @@ class BlobPage:
             sizes = descriptors.field(1).to_numpy(zero_copy_only=False)
             levels = np.where(sizes == 0, positions >> 16, 0).astype(np.uint16)
             slots = unravel(None, levels, self._layers, chain, len(levels))
+            if slots[0].num_slots != len(levels):
+                raise CorruptFile(f"{len(levels)} blobs for {slots[0].num_slots} slots")
             values = binary_array(positions, sizes, fetch, slots[0].validity, slots[0].null_count)
             return nest(chain.finish(values) if chain.finish else values, slots[1:], chain)
 

@@ -19,7 +19,7 @@ from lance_sql.encodings.codecs import decode_fixed_values, decode_variable_valu
 from lance_sql.errors import CorruptFile
 from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
 from lance_sql.layouts.page import Fetch, PageRead, cluster, concat
-from lance_sql.layouts.tree import FullZip, max_definition, max_repetition, max_visible
+from lance_sql.layouts.tree import FullZip, max_repetition, max_visible
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
 
@@ -43,8 +43,6 @@ class FullZipPage:
         self._data = buffers[0]
         self._num_rows = num_rows
         self._max_rep = max_repetition(layout.layers)
-        if layout.bits_def < max_definition(layout.layers).bit_length() and layout.bits_def:
-            raise CorruptFile(f"definition levels of {layout.bits_def} bits for layers {layout.layers}")
         if (layout.bits_rep > 0) != (self._max_rep > 0):
             raise CorruptFile(f"repetition levels of {layout.bits_rep} bits for layers {layout.layers}")
         self._control_bytes = _control_bytes(layout.bits_rep + layout.bits_def)
@@ -119,14 +117,25 @@ class FullZipPage:
         assert self._index is not None
         assert self._layout.bits_per_offset is not None
         bits = self._layout.bits_per_offset
-        starts = self._index[row_ranges.expand(entries)] - data_start
+        numbers = row_ranges.expand(entries)
+        starts = self._index[numbers] - data_start
         count, bits_def = len(starts), self._layout.bits_def
         definition = np.empty(count, np.uint16) if bits_def else None
         offsets = pa.allocate_buffer((count + 1) * bits // 8)
         total = _kernels.unzip_row_offsets(data, starts, count, bits_def, bits // 8, definition, offsets, bits)
+        self._check_entries(self._index[numbers + 1] - self._index[numbers], definition, offsets)
         values = pa.allocate_buffer(total)
         _kernels.unzip_row_bytes(data, starts, count, bits_def, bits // 8, values)
         return definition, decode_variable_values(self._layout.values, VariableWidth(count, bits, offsets, values))
+
+    def _check_entries(self, sizes: npt.NDArray[np.int64], definition: Levels | None, offsets: pa.Buffer) -> None:
+        """Raises CorruptFile unless each entry of a page without lists ends where the next one begins."""
+        bits = self._layout.bits_per_offset
+        lengths = np.diff(np.frombuffer(offsets, f"<i{(bits or 32) // 8}", len(sizes) + 1)) + (bits or 0) // 8
+        if definition is not None:
+            lengths[definition > 0] = 0
+        if not np.array_equal(lengths + self._control_bytes, sizes):
+            raise CorruptFile("an entry that does not end where the repetition index says")
 
     def _decode_lists(self, rows: RowRanges, data: pa.Buffer, data_start: int, chain: Chain) -> pa.Array:
         assert self._index is not None

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
 from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth
-from lance_sql.encodings.chunk_rows import ChunkForm, ChunkRows
+from lance_sql.encodings.chunk_rows import ChunkRows
 from lance_sql.encodings.codecs import decode_block, decode_mini_block
 from lance_sql.errors import CorruptFile
 from lance_sql.layouts.levels import LevelCodec, level_codec
@@ -47,16 +47,13 @@ class MiniBlockPage:
         self._layout = layout
         self._data = buffers[1]
         self._num_rows = num_rows
-        self._form = ChunkForm(
-            layout.repetition is not None, layout.definition is not None, layout.num_buffers, layout.has_large_chunk
-        )
         self._table = _kernels.ChunkTable(
             head[0],
             layout.num_items,
             large=layout.has_large_chunk,
             num_bytes=self._data.end - self._data.start,
-            has_rep=self._form.has_rep,
-            has_def=self._form.has_def,
+            has_rep=layout.repetition is not None,
+            has_def=layout.definition is not None,
             num_buffers=layout.num_buffers,
         )
         self._item_starts = self._table.item_starts()
@@ -169,7 +166,7 @@ class MiniBlockPage:
             defs = defs[start:end]
         slots = unravel(rep, defs, layers, chain, end - start)
         items = row_ranges.single(item, item + num_items)
-        rows = ChunkRows(self._form, self._table, data, part.where.start - self._data.start, chunks, items, num_items)
+        rows = ChunkRows(self._table, data, chunks, items, num_items, data.size)
         return nest(chain.leaf_array(self._values(rows), slots[0]), slots[1:], chain)
 
     def _levels(
@@ -194,7 +191,7 @@ class MiniBlockPage:
     def _chunk_rows(self, items: RowRanges, data: pa.Buffer, data_start: int) -> ChunkRows:
         chunks = _kernels.Chunks(self._table, data, data_start)
         items = np.ascontiguousarray(items)
-        return ChunkRows(self._form, self._table, data, data_start, chunks, items, row_ranges.count(items))
+        return ChunkRows(self._table, data, chunks, items, row_ranges.count(items), data.size)
 
     def _chunks_of(self, items: RowRanges) -> RowRanges:
         """The chunks `[first, end)` that hold each range of items."""

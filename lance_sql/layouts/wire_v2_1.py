@@ -15,6 +15,9 @@ TYPE_URL = "/lance.encodings21.PageLayout"
 
 MAX_LAYERS = 256
 MAX_CHUNK_BUFFERS = 64
+MAX_ITEMS = 1 << 48
+
+_LAYERS = frozenset(Layer)
 
 
 def layout_from_wire(data: bytes) -> PageLayout:
@@ -45,6 +48,8 @@ def _layout(message: pb.PageLayout, *, inside_blob: bool) -> PageLayout:
 def _mini_block(message: pb.MiniBlockLayout) -> MiniBlock:
     if not 1 <= message.num_buffers <= MAX_CHUNK_BUFFERS:
         raise CorruptFile(f"{message.num_buffers} value buffers in a chunk are not possible")
+    if max(message.num_items, message.num_dictionary_items) > MAX_ITEMS:
+        raise CorruptFile(f"{max(message.num_items, message.num_dictionary_items)} items in a page are not possible")
     if message.repetition_index_depth > 1:
         raise UnsupportedFeature(f"a repetition index of depth {message.repetition_index_depth} is not supported")
     return MiniBlock(
@@ -102,9 +107,9 @@ def _optional(message: pb.MiniBlockLayout | pb.ConstantLayout, name: str) -> Enc
 
 def _layers(values: Iterable[int]) -> Layers:
     layers = tuple(values)
+    unknown = [layer for layer in layers if layer not in _LAYERS]
+    if unknown:
+        raise UnsupportedFeature(f"a layer of kind {unknown[0]} is not supported")
     if not 1 <= len(layers) <= MAX_LAYERS:
         raise CorruptFile(f"a page with {len(layers)} layers of nesting is not possible")
-    try:
-        return tuple(Layer(value) for value in layers)
-    except ValueError:
-        raise UnsupportedFeature(f"a layer of kind {max(layers)} is not supported") from None
+    return tuple(Layer(value) for value in layers)

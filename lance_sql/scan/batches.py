@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
-from lance_sql.errors import at
+from lance_sql.errors import CorruptFile, at
 from lance_sql.file import blob_v2
 from lance_sql.file.reader import LeafColumn
 from lance_sql.layouts.tree import Blob
@@ -105,6 +105,10 @@ def _assemble(plan: ScanPlan, fragment: FragmentRows, rows: RowRanges, known: di
         else system_columns.read(column.name, fragment, rows)
         for column in plan.columns
     ]
+    for column, array in zip(plan.columns, arrays, strict=True):
+        if not column.arrow.nullable and array.null_count:
+            with at(column=column.name):
+                raise CorruptFile("NULL in a column that has none by the table's schema")
     return record_batch(arrays, [column.arrow for column in plan.columns], row_ranges.count(rows))
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from lance_sql import row_ranges
 from lance_sql.errors import InvalidArgument
-from lance_sql.scan.batches import Batch, read
+from lance_sql.scan.batches import Batch, read, record_batch
 from lance_sql.scan.fragments import FragmentRows
 from lance_sql.scan.open_files import OpenFiles
 from lance_sql.scan.plan import ScanPlan
@@ -43,6 +43,6 @@ def take(files: OpenFiles, columns: Sequence[OutputColumn], wanted: npt.NDArray[
         shown = ", ".join(map(str, missing[:5].tolist())) + (", ..." if len(missing) > 5 else "")
         raise InvalidArgument(f"{files.snapshot.label} has no rows with the row ids {shown}")
     if not columns:
-        return pa.table({}).append_column("_", pa.nulls(len(wanted))).select([])
-    table = pa.Table.from_batches([batch.cast(schema) for batch in parts], schema)
+        return pa.Table.from_batches([record_batch([], [], len(wanted))])
+    table = pa.Table.from_batches(parts, schema)
     return table.take(pa.array(order)) if len(wanted) else table

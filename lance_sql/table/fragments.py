@@ -175,6 +175,8 @@ class Fragments(Sequence[Fragment]):
 def _fragment(message: table_pb2.DataFragment, *, trust_rows: bool) -> Fragment:
     if message.id > _MAX_ID:
         raise CorruptFile(f"the fragment id {message.id} does not fit 32 bits")
+    if message.physical_rows > _MAX_ID + 1:
+        raise CorruptFile(f"fragment {message.id} has {message.physical_rows} rows; row addresses count to 2^32")
     if message.overlays:
         raise UnsupportedFeature(f"fragment {message.id} has data overlay files, which this release does not know")
     files = tuple([_data_file(file) for file in message.files])
