@@ -35,7 +35,7 @@ def main() -> None:
                 raise AssertionError(f"{what}: the rows differ")
             sides = {"ours": partial(_ours, path, condition), "pylance": partial(_pylance, path, condition)}
             times = medians(sides, arguments.runs)
-            report(f"{ours.num_rows} {what} of {rows}", times)
+            report(f"{ours.num_rows} {what} of {rows}", times, peer="pylance")
 
 
 def _ours(path: Path, condition: str) -> pa.Table:

@@ -31,11 +31,12 @@ def medians(sides: Mapping[str, Callable[[], object]], runs: int = RUNS) -> dict
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def report(what: str, times: Mapping[str, float]) -> None:
-    """One line: the first side's time, then each peer's with the ratio of the first side to it."""
-    ours, *peers = times.items()
-    columns = [f"{what:<34}", f"{ours[0]} {ours[1]:8.2f} ms"]
-    columns += [f"{name} {value:9.2f} ms  x{ours[1] / value:5.2f}" for name, value in peers]
+def report(what: str, times: Mapping[str, float], peer: str = "ours") -> None:
+    """One line: every side's time, and its ratio to `peer`; below 1 a side is faster than it."""
+    columns = [f"{what:<34}"]
+    for name, value in times.items():
+        ratio = "" if name == peer else f"  x{value / times[peer]:5.2f}"
+        columns.append(f"{name} {value:8.2f} ms{ratio}")
     print("   ".join(columns), flush=True)
 
 

@@ -39,15 +39,14 @@ def columns(rows: int, *, nullable: bool) -> dict[str, pa.Array]:
     def words(*choices: str) -> pa.Array:
         return pa.array(np.array(choices)[rng.integers(0, len(choices), rows)])
 
-    def numbered(prefix: str, limit: int, suffix: str = "") -> pa.Array:
-        numbers = rng.integers(0, limit, rows).astype(str)
-        return pa.array(np.char.add(np.char.add(prefix, numbers), suffix))
+    def numbered(prefix: str, limit: int, suffix: str = "", count: int = rows) -> pa.Array:
+        numbers = pa.array(rng.integers(0, limit, count)).cast(pa.string())
+        return pc.binary_join_element_wise(prefix, numbers, suffix, "")
 
     lengths = rng.integers(0, 8, rows // 5)
     offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
     num_items = int(offsets[-1].as_py())
     items = pa.array(rng.integers(0, 1000, num_items))
-    item_words = pa.array(rng.integers(0, 1000, num_items).astype(str))
     made: dict[str, pa.Array] = {
         "int64 sequence": pa.array(np.arange(rows)),
         "int64 signed": pa.array(rng.integers(-1000, 1000, rows)),
@@ -69,19 +68,17 @@ def columns(rows: int, *, nullable: bool) -> dict[str, pa.Array]:
         "uuid": pa.array([value.tobytes() for value in rng.integers(0, 256, (rows // 5, 16), np.uint8)], pa.binary(16)),
         "constant": pa.array(np.full(rows, 7)),
         "dictionary type": words("AIR", "SHIP", "RAIL").dictionary_encode(),
-        "text 340 bytes": pa.array(
-            [f"lorem ipsum dolor sit amet {n} " * 10 for n in rng.integers(0, 10**6, rows // 25)]
-        ),
+        "text 340 bytes": numbered("lorem ipsum dolor sit amet " * 12, 10**9, count=rows // 25),
         "vector 16 floats": _vectors(rng, rows // 5, 16),
         "embedding 256 floats": _vectors(rng, rows // 25, 256),
         "list of int64": pa.ListArray.from_arrays(offsets, items),
-        "list of string": pa.ListArray.from_arrays(offsets, item_words),
-        "map": pa.MapArray.from_arrays(offsets, pc.binary_join_element_wise("k", item_words, ""), items),
+        "list of string": pa.ListArray.from_arrays(offsets, numbered("", 1000, count=num_items)),
+        "map": pa.MapArray.from_arrays(offsets, numbered("k", 1000, count=num_items), items),
         "struct of 3": pa.StructArray.from_arrays(
             [
                 pa.array(rng.integers(0, 100, rows // 5)),
                 pa.array(rng.random(rows // 5)),
-                numbered("", 10**6)[: rows // 5],
+                numbered("", 10**6, count=rows // 5),
             ],
             ["a", "b", "c"],
         ),
@@ -134,9 +131,13 @@ def _orders(first: int, rows: int) -> pa.Table:
             "price": rng.random(rows) * 1000,
             "ts": pa.array(1_700_000_000_000_000 + rng.integers(0, 10**12, rows), pa.timestamp("us")),
             "flag": rng.random(rows) < 0.5,
-            "cust": np.char.add("Customer#00000", rng.integers(0, 100_000, rows).astype(str)),
+            "cust": pc.binary_join_element_wise(
+                "Customer#00000", pa.array(rng.integers(0, 100_000, rows)).cast(pa.string()), ""
+            ),
             "mode": np.array(["AIR", "SHIP", "RAIL", "TRUCK"])[rng.integers(0, 4, rows)],
-            "comment": np.char.add("order number ", rng.integers(0, 10**9, rows).astype(str)),
+            "comment": pc.binary_join_element_wise(
+                "order number ", pa.array(rng.integers(0, 10**9, rows)).cast(pa.string()), ""
+            ),
         }
     )
 

@@ -195,6 +195,8 @@ void bind_levels(nb::module_& m) {
 }  // namespace lance
 
 NB_MODULE(_kernels, m) {
+    // Chunk tables stay in caches until the process ends; that is no leak.
+    nanobind::set_leak_warnings(false);
     lance::bind_chunks(m);
     lance::bind_values(m);
     lance::bind_variable(m);
