@@ -1,0 +1,8 @@
+"""All benchmarks, one after the other, each in a process of its own; arguments are passed on."""
+
+import subprocess
+import sys
+
+for name in ("columns", "engines", "changes", "memory"):
+    print(f"\n{name}", flush=True)
+    subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *sys.argv[1:]], check=True)
