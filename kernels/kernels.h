@@ -43,6 +43,7 @@ void decode_levels(Bytes buffer, const LevelEncoding& encoding, int64_t num_leve
 void unpack(Bytes packed, int64_t word_bits, int64_t num_bits, int64_t num_values, MutableBytes out);
 void unpack_block(Bytes packed, int64_t word_bits, int64_t num_values, MutableBytes out);
 void rle_block(Bytes block, int64_t value_bits, int64_t num_values, MutableBytes out);
+int64_t lz4_size(Bytes block);
 
 void check_indices(Bytes indices, int64_t index_bits, int64_t num_indices, int64_t num_items);
 void gather_fixed(Bytes indices, int64_t index_bits, int64_t num_indices, Bytes items, int64_t num_items, int64_t width,

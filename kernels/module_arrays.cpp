@@ -36,6 +36,13 @@ void bind_blocks(nb::module_& m) {
             rle_block(block, value_bits, num_values, out);
         },
         "block"_a, "value_bits"_a, "num_values"_a, "out"_a);
+    m.def(
+        "lz4_size",
+        [](const InputBuffer& block) {
+            Unlocked unlocked;
+            return lz4_size(block);
+        },
+        "block"_a);
 }
 
 void bind_gather(nb::module_& m) {

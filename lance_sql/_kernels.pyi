@@ -212,6 +212,12 @@ def unpack_block(packed: Buffer, word_bits: int, num_values: int, out: Buffer) -
 def rle_block(block: Buffer, value_bits: int, num_values: int, out: Buffer) -> None:
     """Values of a run-length block: u64 byte length of the run values, the values, a u8 length for each."""
 
+def lz4_size(block: Buffer) -> int:
+    """The bytes that a raw LZ4 block becomes, counted without decompressing it.
+
+    raises: ValueError for a block that ends inside of a sequence; distances are not looked at
+    """
+
 # Dictionaries. `indices`: unsigned, of `index_bits` 8, 16, 32 or 64. All raise ValueError when an index is
 # not below num_items.
 

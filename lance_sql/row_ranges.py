@@ -90,7 +90,7 @@ def clip(rows: RowRanges, start: int, end: int) -> RowRanges:
     """The part of the set inside `[start, end)`."""
     first = int(np.searchsorted(rows[:, 1], start, side="right"))
     last = int(np.searchsorted(rows[:, 0], end, side="left"))
-    if first >= last:
+    if first >= last or start >= end:
         return EMPTY
     if rows[first, 0] >= start and rows[last - 1, 1] <= end:
         return rows[first:last]

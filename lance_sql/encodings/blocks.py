@@ -200,7 +200,7 @@ def _dictionary_array(block: Dictionary, type: pa.DictionaryType, validity: pa.B
         wide = np.frombuffer(data, f"u{indices.bits_per_value // 8}", block.num_values)
         data = pa.py_buffer(wide.astype(index_type.to_pandas_dtype()))
     array = pa.Array.from_buffers(index_type, block.num_values, [validity, data], nulls)
-    return pa.DictionaryArray.from_arrays(array, items, safe=False)
+    return pa.DictionaryArray.from_arrays(array, items, ordered=type.ordered, safe=False)
 
 
 def bitmap_or(a: pa.Buffer, b: pa.Buffer, num_bits: int) -> pa.Buffer:

@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from lance_sql import _kernels
 from lance_sql.encodings.blocks import VariableWidth
 from lance_sql.encodings.chunk_rows import ChunkRows
 from lance_sql.encodings.tree import Compression
@@ -54,6 +55,9 @@ def decompress(compression: Compression, data: pa.Buffer) -> pa.Buffer:
 
 
 def _decompress(compression: Compression, body: pa.Buffer, size: int) -> pa.Buffer:
+    # Arrow does not say how many bytes of its buffer LZ4 has filled
+    if compression is Compression.LZ4 and _kernels.lz4_size(body) != size:
+        raise CorruptFile(f"an lz4 buffer does not hold the {size} bytes that it claims")
     try:
         return _codec(compression).decompress(body, size)
     except (pa.ArrowException, OSError) as error:
