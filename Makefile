@@ -5,7 +5,7 @@ VENV ?= .venv
 PYTEST := $(VENV)/bin/pytest
 DUCKDB15 := $(VENV)/duckdb15
 BUILD_FILES := pyproject.toml CMakeLists.txt scripts/setup.sh $(wildcard kernels/*)
-SHARED_TESTS := $(wildcard tests/contracts tests/providers queries)
+SHARED_TESTS := tests/contracts tests/providers tests/cli tests/test_queries.py tests/test_readme.py tests/test_docs.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test slow check bench protos clean

@@ -27,8 +27,8 @@ def connect(database: str = ":memory:", **options: Any) -> Any:
     raises: UnsupportedFeature when DuckDB is not installed
 
     >>> connection = lance_sql.connect()
-    >>> connection.sql("SELECT count(*) FROM 'examples/orders.lance'").fetchone()[0] > 0
-    True
+    >>> connection.execute("SELECT count(*) > 0 FROM 'examples/orders.lance'").fetchall()
+    [(True,)]
     """
     try:
         from . import duckdb as provider

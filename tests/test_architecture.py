@@ -1,0 +1,95 @@
+"""A module imports from its own folder and from lower floors only; see docs/architecture.md."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+FLOORS = (
+    ("errors", "row_ranges", "proto", "_kernels"),
+    ("store", "schema"),
+    ("encodings",),
+    ("layouts",),
+    ("file",),
+    ("table",),
+    ("scan",),
+    ("arrow_dataset",),
+    ("dataset",),
+    ("providers",),
+    ("cli",),
+)
+FLOOR_OF = {unit: floor for floor, units in enumerate(FLOORS) for unit in units}
+
+# What providers and the command line may use beside each other: what users get, and the types they ask for.
+PUBLIC = ("arrow_dataset", "dataset", "errors", "providers", "scan.scan", "scan.system_columns")
+ENGINES = ("duckdb", "_duckdb", "datafusion", "pyspark", "lance")
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    """Every module by its name below lance_sql, generated code left out."""
+    for folder, prefix in (("lance_sql", ""), ("providers", "providers.")):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            name = prefix + ".".join(path.relative_to(ROOT / folder).with_suffix("").parts)
+            if not name.endswith("_pb2"):
+                yield name, path
+
+
+def imports(name: str, path: Path) -> Iterator[str]:
+    """The absolute names of what a module imports."""
+    package = ["lance_sql", *name.split(".")[:-1]]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parent = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*parent, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def own_imports(name: str, path: Path) -> Iterator[str]:
+    """The same for what is in lance_sql, without that name."""
+    prefix = "lance_sql."
+    yield from (found.removeprefix(prefix) for found in imports(name, path) if found.startswith(prefix))
+
+
+MODULES = [pytest.param(name, path, id=name) for name, path in modules() if name != "__init__"]
+
+
+@pytest.mark.parametrize(("name", "path"), MODULES)
+def test_a_module_imports_from_lower_floors_only(name: str, path: Path) -> None:
+    unit = name.partition(".")[0]
+    for found in own_imports(name, path):
+        below = found.partition(".")[0]
+        if below in FLOOR_OF and below != unit:
+            assert FLOOR_OF[below] < FLOOR_OF[unit], f"{name} imports {found}"
+
+
+@pytest.mark.parametrize(("name", "path"), [p for p in MODULES if p.values[0].startswith(("providers.", "cli."))])
+def test_providers_and_the_command_line_use_the_public_interface(name: str, path: Path) -> None:
+    for found in own_imports(name, path):
+        unit = name.partition(".")[0]
+        inside = f"{found}.".startswith(tuple(f"{allowed}." for allowed in (unit, *PUBLIC)))
+        assert inside or "." not in found, f"{name} imports {found}"
+
+
+@pytest.mark.parametrize(("name", "path"), [p for p in MODULES if not p.values[0].startswith(("providers.", "cli."))])
+def test_the_core_knows_no_engine(name: str, path: Path) -> None:
+    for found in imports(name, path):
+        assert found.partition(".")[0] not in ENGINES, f"{name} imports {found}"
+
+
+def test_every_module_has_a_floor() -> None:
+    assert {name.partition(".")[0] for name, _ in modules()} - {"__init__"} <= set(FLOOR_OF)
+
+
+def test_the_document_names_every_module() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    floors = re.findall(r"^\| \d* *\| (.+?) \|", text, re.MULTILINE)
+    named = {name.rstrip("/") for cell in floors for name in re.findall(r"`([\w/]+)`", cell)}
+    assert named == set(FLOOR_OF)
