@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+
+_T = TypeVar("_T")
 
 
 class RandomArrow:
@@ -65,20 +71,20 @@ class RandomArrow:
             return array.from_arrays(pa.array(offsets, width), values, type=type, mask=pa.array(mask))
         return self._leaf(type, length, mask)
 
-    def _offsets(self, length: int, mask: np.ndarray) -> np.ndarray:
+    def _offsets(self, length: int, mask: npt.NDArray[Any]) -> npt.NDArray[Any]:
         longest = int(self._pick([1, 3, 8, 40])) if length < 20_000 else 1
         lengths = self._rng.integers(0, longest + 1, length)
         lengths[self._rng.random(length) < float(self._pick([0.0, 0.3, 1.0], [0.6, 0.3, 0.1]))] = 0
         lengths[mask] = 0
         return np.concatenate(([0], np.cumsum(lengths)))
 
-    def _keys(self, type: pa.DataType, offsets: np.ndarray) -> pa.Array:
+    def _keys(self, type: pa.DataType, offsets: npt.NDArray[Any]) -> pa.Array:
         numbers = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
         return (
             pa.array(numbers, pa.int32()) if type == pa.int32() else pa.array([f"key{n}" for n in numbers], pa.string())
         )
 
-    def _leaf(self, type: pa.DataType, length: int, mask: np.ndarray) -> pa.Array:
+    def _leaf(self, type: pa.DataType, length: int, mask: npt.NDArray[Any]) -> pa.Array:
         rng = self._rng
         if pa.types.is_boolean(type):
             return pa.array(rng.random(length) < 0.5, mask=mask)
@@ -102,7 +108,7 @@ class RandomArrow:
         self._field += 1
         return pa.field(f"f{self._field}", self.type(depth))
 
-    def _pick(self, choices: list, weights: list[float] | None = None) -> object:
+    def _pick(self, choices: Sequence[_T], weights: list[float] | None = None) -> _T:
         return choices[int(self._rng.choice(len(choices), p=weights))]
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import lance_sql
+
 ROOT = Path(__file__).parents[1]
 
 FLOORS = (
@@ -58,10 +60,16 @@ def own_imports(name: str, path: Path) -> Iterator[str]:
     yield from (found.removeprefix(prefix) for found in imports(name, path) if found.startswith(prefix))
 
 
-MODULES = [pytest.param(name, path, id=name) for name, path in modules() if name != "__init__"]
+MODULES = [module for module in modules() if module[0] != "__init__"]
+USERS = [module for module in MODULES if module[0].startswith(("providers.", "cli."))]
+CORE = [module for module in MODULES if module not in USERS]
 
 
-@pytest.mark.parametrize(("name", "path"), MODULES)
+def each(chosen: list[tuple[str, Path]]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(("name", "path"), chosen, ids=[name for name, _ in chosen])
+
+
+@each(MODULES)
 def test_a_module_imports_from_lower_floors_only(name: str, path: Path) -> None:
     unit = name.partition(".")[0]
     for found in own_imports(name, path):
@@ -70,15 +78,15 @@ def test_a_module_imports_from_lower_floors_only(name: str, path: Path) -> None:
             assert FLOOR_OF[below] < FLOOR_OF[unit], f"{name} imports {found}"
 
 
-@pytest.mark.parametrize(("name", "path"), [p for p in MODULES if p.values[0].startswith(("providers.", "cli."))])
+@each(USERS)
 def test_providers_and_the_command_line_use_the_public_interface(name: str, path: Path) -> None:
     for found in own_imports(name, path):
         unit = name.partition(".")[0]
         inside = f"{found}.".startswith(tuple(f"{allowed}." for allowed in (unit, *PUBLIC)))
-        assert inside or "." not in found, f"{name} imports {found}"
+        assert inside or found in lance_sql.__all__, f"{name} imports {found}"
 
 
-@pytest.mark.parametrize(("name", "path"), [p for p in MODULES if not p.values[0].startswith(("providers.", "cli."))])
+@each(CORE)
 def test_the_core_knows_no_engine(name: str, path: Path) -> None:
     for found in imports(name, path):
         assert found.partition(".")[0] not in ENGINES, f"{name} imports {found}"

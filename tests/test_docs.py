@@ -74,9 +74,9 @@ def stored_as(dataset: lance_sql.Dataset) -> str:
 def row(field: pa.Field, folder: Path) -> str:
     """The row of the table for a type."""
     column = pa.nulls(2, field.type)
-    file_version = "2.1" if field.metadata else "2.2"
     table = pa.table([column], pa.schema([field.with_name("c")]))
-    lance.write_dataset(table, folder / "t.lance", data_storage_version=file_version)
+    # Blobs of this kind are not written in 2.2.
+    lance.write_dataset(table, folder / "t.lance", data_storage_version="2.1" if field.metadata else "2.2")
     dataset = lance_sql.open(folder / "t.lance")
     connection = lance_sql.connect()
     ((duckdb_type,),) = connection.execute(f"SELECT typeof(c) FROM '{folder}/t.lance' LIMIT 1").fetchall()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import lance
 import numpy as np
@@ -15,14 +16,15 @@ from tests.strategies import RandomArrow
 
 NUM_COLUMNS = 3
 MAX_DEPTH = 5
-FILE_VERSIONS = ("2.1", "2.2")
+FileVersion: TypeAlias = Literal["2.1", "2.2"]
+FILE_VERSIONS: tuple[FileVersion, ...] = ("2.1", "2.2")
 SEEDS = range(20)
 SLOW_SEEDS = range(len(SEEDS), 300)
 
 file_versions = pytest.mark.parametrize("file_version", FILE_VERSIONS)
 
 
-def random_table(seed: int, file_version: str) -> pa.Table:
+def random_table(seed: int, file_version: FileVersion) -> pa.Table:
     """A column `n` that counts the rows, and nested columns of up to five levels, most of a few hundred rows."""
     random = np.random.default_rng([seed, 1])
     num_rows = int(random.choice([1, 40, 700, 3000, 9000], p=[0.05, 0.2, 0.4, 0.25, 0.1]))
@@ -41,7 +43,7 @@ def assert_same(found: pa.Table, expected: pa.Table) -> None:
         assert difference(found[name], expected[name]) is None, f"{name}: {expected.schema.field(name).type}"
 
 
-def check(seed: int, file_version: str, folder: Path) -> None:
+def check(seed: int, file_version: FileVersion, folder: Path) -> None:
     random = np.random.default_rng([seed, 2])
     path = folder / "nested.lance"
     written = lance.write_dataset(random_table(seed, file_version), path, data_storage_version=file_version)
@@ -65,12 +67,12 @@ def check(seed: int, file_version: str, folder: Path) -> None:
 
 @file_versions
 @pytest.mark.parametrize("seed", SEEDS)
-def test_nested_columns_are_read_as_pylance_reads_them(seed: int, file_version: str, tmp_path: Path) -> None:
+def test_nested_columns_are_read_as_pylance_does(seed: int, file_version: FileVersion, tmp_path: Path) -> None:
     check(seed, file_version, tmp_path)
 
 
 @pytest.mark.slow
 @file_versions
 @pytest.mark.parametrize("seed", SLOW_SEEDS)
-def test_many_nested_columns_are_read_as_pylance_reads_them(seed: int, file_version: str, tmp_path: Path) -> None:
+def test_many_nested_columns_are_read_as_pylance_does(seed: int, file_version: FileVersion, tmp_path: Path) -> None:
     check(seed, file_version, tmp_path)
