@@ -17,9 +17,14 @@ SYMBOL_TABLE_BYTES = 2312
 MAX_EXPANSION = 8
 """A code of one byte stands for at most 8 bytes."""
 
-_FIRST_GUESS = 3
+_FIRST_GUESS = 3.0
+_HEADROOM = 1.1
 _SLACK = 64 * 1024
 """The kernel stops before a piece that might not fit; this leaves room for a whole chunk at the end."""
+
+_MAX_KNOWN = 1024
+_known_expansion: dict[bytes, float] = {}
+"""By symbol table, how many bytes a byte of codes stood for when the table was last used: pages are read in batches."""
 
 Decode = Callable[[int, pa.Buffer, pa.Buffer], tuple[int, int]]
 
@@ -32,7 +37,7 @@ def mini_block(encoding: Fsst, rows: ChunkRows) -> VariableWidth:
     def decode(start: int, offsets: pa.Buffer, data: pa.Buffer) -> tuple[int, int]:
         return _kernels.fsst(rows.chunks, rows.ranges, bits, encoding.symbol_table, start, offsets, bits, data)
 
-    return _grow(decode, rows.num_items, bits, compressed)
+    return _grow(decode, encoding.symbol_table, rows.num_items, bits, compressed)
 
 
 def per_value(encoding: Fsst, values: VariableWidth) -> VariableWidth:
@@ -52,7 +57,7 @@ def per_value(encoding: Fsst, values: VariableWidth) -> VariableWidth:
             data,
         )
 
-    return _grow(decode, values.num_values, bits, values.data.size)
+    return _grow(decode, encoding.symbol_table, values.num_values, bits, values.data.size)
 
 
 def offset_bits(encoding: Fsst) -> int:
@@ -67,18 +72,28 @@ def offset_bits(encoding: Fsst) -> int:
     return encoding.values.offset_bits
 
 
-def _grow(decode: Decode, num_values: int, bits: int, compressed: int) -> VariableWidth:
+def _grow(decode: Decode, symbol_table: bytes, num_values: int, bits: int, compressed: int) -> VariableWidth:
     """Decodes into a buffer that grows when the guess of its size was too low."""
     offsets = pa.allocate_buffer((num_values + 1) * bits // 8)
     most = compressed * MAX_EXPANSION + 2 * MAX_EXPANSION
-    capacity = min(most, compressed * _FIRST_GUESS + _SLACK)
+    expansion = _known_expansion.get(symbol_table, _FIRST_GUESS) * _HEADROOM
+    capacity = min(most, int(compressed * expansion) + _SLACK)
     data = pa.allocate_buffer(capacity, resizable=True)
     done = size = 0
     while True:
         done, size = decode(done, offsets, data)
         if done == num_values:
+            _remember(symbol_table, size / max(compressed, 1))
             return VariableWidth(num_values, bits, offsets, data.slice(0, size))
         if capacity >= most:
             raise CorruptFile("FSST codes stand for more bytes than they can")
-        capacity = min(most, capacity * 2 + _SLACK)
+        capacity = min(most, max(capacity * 2, size * num_values // max(done, 1)) + _SLACK)
         data.resize(capacity)
+
+
+def _remember(symbol_table: bytes, expansion: float) -> None:
+    _known_expansion.pop(symbol_table, None)
+    _known_expansion[symbol_table] = expansion
+    while len(_known_expansion) > _MAX_KNOWN:
+        # another thread may have taken the oldest one
+        _known_expansion.pop(next(iter(_known_expansion), b""), None)
