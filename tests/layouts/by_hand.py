@@ -1,0 +1,205 @@
+"""Pages built by hand, and reading rows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.encodings.tree import Encoding, Flat, InlineBitpacking, OutOfLineBitpacking, Rle, Variable
+from lance_sql.layouts.nest import Chain
+from lance_sql.layouts.pages import head_ranges, open_page
+from lance_sql.layouts.tree import FullZip, Layers, MiniBlock, PageLayout, max_repetition
+from lance_sql.row_ranges import RowRanges
+from lance_sql.store import ByteRange
+from tests.kernels import oracles
+from tests.kernels.pages import Chunk, build
+
+from .shredding import Array, Shredded
+
+FLAT16 = Flat(16)
+_IN_FRONT = 24
+
+
+class HandPage:
+    """A page in a file of its own; counts what is fetched."""
+
+    def __init__(self, layout: PageLayout, buffers: Sequence[bytes], num_rows: int, in_front: bytes = bytes(_IN_FRONT)):
+        self._file = in_front + b"".join(buffers)
+        self._ranges = []
+        at = len(in_front)
+        for buffer in buffers:
+            self._ranges.append(ByteRange(at, at + len(buffer)))
+            at += len(buffer)
+        self.num_rows = num_rows
+        head = self.fetch(head_ranges(layout, self._ranges))
+        self._page = open_page(layout, self._ranges, num_rows, head)
+
+    def fetch(self, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
+        whole = pa.py_buffer(self._file)
+        assert all(0 <= start <= end <= whole.size for start, end in ranges)
+        return [whole.slice(start, end - start) for start, end in ranges]
+
+    def planned(self, rows: RowRanges, chain: Chain, gap: int = 0) -> list[ByteRange]:
+        """The ranges that reading `rows` asks for."""
+        return list(self._page.read(rows, chain, gap, self.fetch).ranges)
+
+    def read(self, chain: Chain, rows: RowRanges | None = None, gap: int = 0) -> pa.Array:
+        if rows is None:
+            rows = row_ranges.single(0, self.num_rows)
+        read = self._page.read(rows, chain, gap, self.fetch)
+        array = read.decode(self.fetch(read.ranges))
+        array.validate(full=True)
+        assert array.type == chain.type
+        return array
+
+
+def some_rows(rng: np.random.Generator, num_rows: int) -> RowRanges:
+    """A few ranges of the rows of a page."""
+    chosen = np.flatnonzero(rng.random(num_rows) < rng.choice([0.02, 0.3, 0.8]))
+    return row_ranges.from_sorted(chosen if len(chosen) else np.array([int(rng.integers(num_rows))]))
+
+
+def take(array: pa.Array, rows: RowRanges) -> pa.Array:
+    return array.take(pa.array(row_ranges.expand(rows)))
+
+
+LEVEL_ENCODINGS: dict[str, Encoding] = {
+    "plain": FLAT16,
+    "packed": OutOfLineBitpacking(16, 4),
+    "group": InlineBitpacking(16),
+    "runs": Rle(FLAT16, Flat(8)),
+}
+
+
+def encode_levels(levels: Array | None, encoding: Encoding) -> bytes | None:
+    if levels is None:
+        return None
+    match encoding:
+        case OutOfLineBitpacking(num_bits=num_bits):
+            return oracles.pack_groups(levels, num_bits, raw_tail=True)
+        case InlineBitpacking():
+            return oracles.inline_group(levels, 3)
+        case Rle():
+            return oracles.run_block(levels)
+        case _:
+            return levels.tobytes()
+
+
+def mini_block(
+    shredded: Shredded,
+    layers: Layers,
+    num_rows: int,
+    chunk_items: int,
+    levels: Encoding = FLAT16,
+    *,
+    large: bool = True,
+    depth: int = 1,
+    **others: Any,
+) -> HandPage:
+    """int32 items in chunks of `chunk_items`."""
+    items = np.array([item or 0 for item in shredded.items], "<i4")
+    ends = _chunk_ends(shredded, chunk_items)
+    chunks, index = [], []
+    start = first_item = 0
+    for end in ends:
+        last_item = first_item + int(shredded.visible[start:end].sum())
+        rep = None if shredded.rep is None else shredded.rep[start:end]
+        defs = None if shredded.def_ is None else shredded.def_[start:end]
+        has_levels = rep is not None or defs is not None
+        chunks.append(
+            Chunk(
+                last_item - first_item,
+                [items[first_item:last_item].tobytes()],
+                encode_levels(rep, levels),
+                encode_levels(defs, levels),
+                end - start if has_levels else 0,
+            )
+        )
+        index.append(_rows_of_chunk(shredded, layers, start, end))
+        start, first_item = end, last_item
+    page = build(chunks, large=large)
+    layout = MiniBlock(
+        **{
+            "layers": layers,
+            "values": Flat(32),
+            "repetition": None if shredded.rep is None else levels,
+            "definition": None if shredded.def_ is None else levels,
+            "dictionary": None,
+            "num_dictionary_items": 0,
+            "num_buffers": 1,
+            "repetition_index_depth": depth if shredded.rep is not None else 0,
+            "num_items": len(items),
+            "has_large_chunk": large,
+            **others,
+        }
+    )
+    buffers = [page.metadata, page.data]
+    if layout.repetition_index_depth:
+        buffers.append(np.array(index, "<u8").tobytes())
+    return HandPage(layout, buffers, num_rows)
+
+
+def _chunk_ends(shredded: Shredded, chunk_items: int) -> list[int]:
+    """Chunks end right behind their last item; the last one takes everything that is left."""
+    owners = np.flatnonzero(shredded.visible)
+    ends = [int(owners[i]) + 1 for i in range(chunk_items - 1, len(owners), chunk_items)]
+    if ends and len(owners) % chunk_items == 0:
+        ends.pop()
+    return [*ends, shredded.num_entries]
+
+
+def _rows_of_chunk(shredded: Shredded, layers: Layers, start: int, end: int) -> tuple[int, int]:
+    """Rows that end in entries `[start, end)`, and the entries left over for the next chunk."""
+    if shredded.rep is None:
+        return 0, 0
+    row_starts = np.flatnonzero(shredded.rep == max_repetition(layers))
+    row_ends = np.append(row_starts[1:], shredded.num_entries)
+    ending = int(np.count_nonzero((row_ends > start) & (row_ends <= end)))
+    goes_on = end < shredded.num_entries and end not in row_starts
+    begun = row_starts[(row_starts >= start) & (row_starts < end)]
+    return ending, end - int(begun[-1] if len(begun) else start) if goes_on else 0
+
+
+def full_zip(
+    shredded: Shredded,
+    layers: Layers,
+    num_rows: int,
+    *,
+    variable: bool,
+    index_bytes: int = 4,
+    bits: tuple[int, int] | None = None,
+) -> HandPage:
+    """int32 items, or their digits as strings; bits: of repetition and definition levels."""
+    rep = np.zeros(shredded.num_entries, np.uint16) if shredded.rep is None else shredded.rep
+    defs = np.zeros(shredded.num_entries, np.uint16) if shredded.def_ is None else shredded.def_
+    bits = bits or (int(rep.max(initial=0)).bit_length(), int(defs.max(initial=0)).bit_length())
+    items = iter(shredded.items)
+    data = b""
+    starts = []
+    for r, d, visible in zip(rep.tolist(), defs.tolist(), shredded.visible.tolist(), strict=True):
+        if r == max_repetition(layers):
+            starts.append(len(data))
+        item = next(items) if visible else None
+        value: bytes | None = None
+        if variable and visible and d == 0:
+            value = str(item).encode()
+        elif not variable and visible:
+            value = (item or 0).to_bytes(4, "little")
+        data += oracles.zip_entry(r, d, bits, 4 if variable else 0, value)
+    layout = FullZip(
+        layers,
+        values=Variable(32) if variable else Flat(32),
+        bits_rep=bits[0],
+        bits_def=bits[1],
+        bits_per_value=None if variable else 32,
+        bits_per_offset=32 if variable else None,
+        num_items=shredded.num_entries,
+        num_visible_items=len(shredded.items),
+    )
+    index = np.array([*starts, len(data)], f"<u{index_bytes}").tobytes()
+    has_index = variable or max_repetition(layers) > 0
+    return HandPage(layout, [data, index] if has_index else [data], num_rows)

@@ -1,0 +1,148 @@
+"""Levels, layer by layer: the worked examples of the format, and random rows in pages of every form."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from lance_sql.encodings.tree import Flat, Variable
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.layouts.levels import level_codec, levels_from_buffer
+from lance_sql.layouts.nest import unravel
+from lance_sql.layouts.tree import Layer, max_definition, max_repetition, max_visible
+
+from .by_hand import LEVEL_ENCODINGS, encode_levels, full_zip, mini_block, some_rows, take
+from .shredding import chain_of, random_rows, shred
+
+ITEM, NULLABLE_ITEM = Layer.ALL_VALID_ITEM, Layer.NULLABLE_ITEM
+LIST, NULLABLE, EMPTYABLE, NULL_AND_EMPTY = (
+    Layer.ALL_VALID_LIST,
+    Layer.NULLABLE_LIST,
+    Layer.EMPTYABLE_LIST,
+    Layer.NULL_AND_EMPTY_LIST,
+)
+
+# list<struct<f: int32>>
+EXAMPLE_LAYERS = (NULLABLE_ITEM, NULLABLE_ITEM, NULL_AND_EMPTY)
+EXAMPLE_ROWS = [[{"f": 1}, {"f": None}], None, [], [None, {"f": 5}]]
+
+# list<list<list<int32>>>
+DEEP_LAYERS = (ITEM, EMPTYABLE, EMPTYABLE, EMPTYABLE)
+DEEP_ROWS = [[[[0, 1], [], [2]], [[3]], []], [], [[[4]]]]
+
+
+def test_the_example_of_nullable_structs_in_lists() -> None:
+    rep, levels = np.array([1, 0, 1, 1, 1, 0], np.uint16), np.array([0, 1, 3, 4, 2, 0], np.uint16)
+    chain = chain_of(EXAMPLE_LAYERS, pa.int32())
+    leaf, struct, list_ = unravel(rep, levels, EXAMPLE_LAYERS, chain, 6)
+    assert (leaf.num_slots, leaf.null_count, leaf.validity.to_pybytes()[0] & 15) == (4, 2, 0b1001)
+    assert (struct.num_slots, struct.null_count, struct.validity.to_pybytes()[0] & 15) == (4, 1, 0b1011)
+    assert (list_.num_slots, list_.null_count, list_.validity.to_pybytes()[0] & 15) == (4, 1, 0b1101)
+    assert list_.offsets is not None
+    assert np.frombuffer(list_.offsets, "<i4").tolist() == [0, 2, 2, 2, 4]
+
+
+def test_the_example_shreds_and_comes_back() -> None:
+    shredded = shred(EXAMPLE_ROWS, EXAMPLE_LAYERS)
+    assert shredded.rep is not None
+    assert shredded.def_ is not None
+    assert shredded.rep.tolist() == [1, 0, 1, 1, 1, 0]
+    assert shredded.def_.tolist() == [0, 1, 3, 4, 2, 0]
+    chain = chain_of(EXAMPLE_LAYERS, pa.int32())
+    expected = pa.array(EXAMPLE_ROWS, chain.type)
+    assert mini_block(shredded, EXAMPLE_LAYERS, 4, 64).read(chain).equals(expected)
+    assert full_zip(shredded, EXAMPLE_LAYERS, 4, variable=False).read(chain).equals(expected)
+
+
+def test_the_example_of_three_lists() -> None:
+    shredded = shred(DEEP_ROWS, DEEP_LAYERS)
+    assert shredded.rep is not None
+    assert shredded.def_ is not None
+    assert shredded.rep.tolist() == [3, 0, 1, 1, 2, 2, 3, 3]
+    assert shredded.def_.tolist() == [0, 0, 1, 0, 0, 2, 3, 0]
+    chain = chain_of(DEEP_LAYERS, pa.int32())
+    assert mini_block(shredded, DEEP_LAYERS, 3, 2).read(chain).to_pylist() == DEEP_ROWS
+
+
+def test_levels_that_layers_take() -> None:
+    assert (max_repetition(EXAMPLE_LAYERS), max_definition(EXAMPLE_LAYERS), max_visible(EXAMPLE_LAYERS)) == (1, 4, 2)
+    assert (max_repetition(DEEP_LAYERS), max_definition(DEEP_LAYERS), max_visible(DEEP_LAYERS)) == (3, 3, 0)
+    assert max_visible((NULLABLE_ITEM, NULLABLE_ITEM)) == 2
+
+
+NESTINGS = {
+    "items": (NULLABLE_ITEM,),
+    "plain items": (ITEM,),
+    "structs": (NULLABLE_ITEM, NULLABLE_ITEM, ITEM, NULLABLE_ITEM),
+    "lists": (ITEM, LIST),
+    "nullable lists": (NULLABLE_ITEM, NULLABLE),
+    "lists of anything": (NULLABLE_ITEM, NULL_AND_EMPTY),
+    "emptyable lists": (ITEM, EMPTYABLE),
+    "structs of lists of structs": (NULLABLE_ITEM, NULLABLE_ITEM, NULL_AND_EMPTY, NULLABLE_ITEM),
+    "lists of lists": (NULLABLE_ITEM, NULL_AND_EMPTY, NULL_AND_EMPTY),
+    "lists of structs of lists": (NULLABLE_ITEM, EMPTYABLE, NULLABLE_ITEM, NULLABLE, NULLABLE_ITEM),
+    "three lists": (ITEM, NULLABLE, LIST, EMPTYABLE),
+}
+
+
+@pytest.mark.parametrize("name", NESTINGS)
+@pytest.mark.parametrize("encoding", LEVEL_ENCODINGS)
+def test_rows_of_mini_block_pages_are_slices_of_all_rows(name: str, encoding: str) -> None:
+    layers = NESTINGS[name]
+    rng = np.random.default_rng(len(name))
+    rows = random_rows(rng, layers, 150)
+    shredded, chain = shred(rows, layers), chain_of(layers, pa.int32())
+    expected = pa.array(rows, chain.type)
+    for chunk_items, large in [(2, True), (16, False), (256, True)]:
+        page = mini_block(shredded, layers, 150, chunk_items, LEVEL_ENCODINGS[encoding], large=large)
+        assert page.read(chain).equals(expected)
+        for gap in (0, 2**40):
+            wanted = some_rows(rng, 150)
+            assert page.read(chain, wanted, gap).equals(take(expected, wanted))
+
+
+@pytest.mark.parametrize("name", NESTINGS)
+@pytest.mark.parametrize("variable", [False, True])
+def test_rows_of_full_zip_pages_are_slices_of_all_rows(name: str, variable: bool) -> None:
+    layers = NESTINGS[name]
+    rng = np.random.default_rng(len(name))
+    rows = random_rows(rng, layers, 150)
+    numbers = chain_of(layers, pa.int32())
+    expected = pa.array(rows, numbers.type)
+    chain = numbers
+    if variable:
+        chain = chain_of(layers, pa.string())
+        expected = expected.cast(chain.type)
+    page = full_zip(shred(rows, layers), layers, 150, variable=variable)
+    assert page.read(chain).equals(expected)
+    for gap in (0, 100, 2**40):
+        wanted = some_rows(rng, 150)
+        assert page.read(chain, wanted, gap).equals(take(expected, wanted))
+
+
+@pytest.mark.parametrize("encoding", LEVEL_ENCODINGS)
+def test_levels_in_a_buffer_of_their_own(encoding: str) -> None:
+    levels = np.array([1, 0, 0, 2, 1] * 30, np.uint16)
+    data = encode_levels(levels, LEVEL_ENCODINGS[encoding])
+    read = levels_from_buffer(LEVEL_ENCODINGS[encoding], pa.py_buffer(data), 150)
+    assert read is not None
+    assert read.tolist() == levels.tolist()
+
+
+def test_levels_without_an_encoding_are_plain() -> None:
+    read = levels_from_buffer(None, pa.py_buffer(b"\1\0\2\0"), 0)
+    assert read is not None
+    assert read.tolist() == [1, 2]
+    assert levels_from_buffer(None, pa.py_buffer(b""), 0) is None
+    with pytest.raises(CorruptFile, match="levels of 3 bytes"):
+        levels_from_buffer(None, pa.py_buffer(b"\1\0\2"), 0)
+
+
+def test_levels_have_16_bits() -> None:
+    with pytest.raises(UnsupportedFeature, match="levels encoded as"):
+        level_codec(Flat(8))
+    with pytest.raises(CorruptFile, match="levels encoded as"):
+        levels_from_buffer(Flat(32), pa.py_buffer(bytes(8)), 2)
+    with pytest.raises(UnsupportedFeature, match="levels encoded as"):
+        level_codec(Variable(32))
