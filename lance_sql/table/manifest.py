@@ -119,6 +119,23 @@ def parse(message: table_pb2.Manifest, path: str) -> Manifest:
     )
 
 
+def read_section(store: Store, path: str, position: int) -> bytes:
+    """The message of the section at `position` of the manifest file at `path`: a u32 length, then the message.
+
+    raises: CorruptFile when the section does not lie in the file
+    """
+    size, _ = store.tail(path, 0)
+    if not 0 <= position <= size - _LENGTH.size:
+        raise CorruptFile(f"a section is said to be at byte {position} of {size}")
+    (head,) = store.get_ranges(path, [ByteRange(position, position + _LENGTH.size)])
+    (length,) = _LENGTH.unpack(head)
+    start = position + _LENGTH.size
+    if start + length > size:
+        raise CorruptFile(f"a section of {length} bytes at byte {position} of {size}")
+    (content,) = store.get_ranges(path, [ByteRange(start, start + length)])
+    return bytes(memoryview(content))
+
+
 def _message_bytes(store: Store, path: str, size: int | None) -> bytes:
     size, tail = store.tail(path, _TAIL_BYTES, size=size)
     if size < _FOOTER.size + _LENGTH.size:

@@ -19,13 +19,15 @@ import numpy.typing as npt
 
 from lance_sql.errors import CorruptFile, InvalidArgument, LanceError, at
 from lance_sql.store import ByteRange, Store, check_path, open_store
-from lance_sql.table import deletions, location, manifest, refs, row_ids, row_versions, versions
+from lance_sql.table import deletions, indices, location, manifest, refs, row_ids, row_versions, transactions, versions
 from lance_sql.table.cache import Cache
 from lance_sql.table.fragments import DataFile, ExternalSequence, Fragment, HiddenColumn, SequenceSource
+from lance_sql.table.indices import IndexSegment
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.refs import Ref
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.row_versions import RowVersions
+from lance_sql.table.transactions import Transaction
 from lance_sql.table.versions import VersionFile, VersionInfo
 
 _T = TypeVar("_T")
@@ -110,10 +112,26 @@ class Snapshot:
         found = []
         for file in versions.list_versions(self.store):
             read = self.manifest if file.version == self.version else _read_manifest(self.store, file, self.name)
+            transaction = transactions.read(self.store, file.path, read)
             found.append(
-                VersionInfo(read.version, read.timestamp, len(read.fragments), read.data_format, read.writer_version)
+                VersionInfo(
+                    version=read.version,
+                    timestamp=read.timestamp,
+                    num_fragments=len(read.fragments),
+                    data_format=read.data_format,
+                    writer_version=read.writer_version,
+                    operation=transaction.operation if transaction is not None else None,
+                )
             )
         return tuple(found)
+
+    def transaction(self) -> Transaction | None:
+        """What the commit that made this version did; None where it is not recorded."""
+        return transactions.read(self.store, self.manifest_path, self.manifest)
+
+    def indices(self) -> tuple[IndexSegment, ...]:
+        """The secondary indices that the version lists."""
+        return indices.read(self.store, self.manifest_path, self.manifest)
 
     def tags(self) -> dict[str, Ref]:
         """The table's tags as of now."""

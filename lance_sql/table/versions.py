@@ -34,6 +34,7 @@ class VersionInfo:
     timestamp: commit time, UTC
     data_format: version of its data files, such as "2.2"
     writer_version: release of the library that wrote it, or None
+    operation: what its commit did, such as "append" or "update"; None where that is not recorded
     """
 
     version: int
@@ -41,6 +42,7 @@ class VersionInfo:
     num_fragments: int
     data_format: str
     writer_version: str | None
+    operation: str | None
 
 
 def list_versions(store: Store) -> list[VersionFile]:

@@ -1,0 +1,60 @@
+"""Transactions: what the commit that made a version did.
+
+A transaction lies in a file of its own, `_transactions/<read version>-<uuid>.txn`, in the manifest file as a section
+of a u32 length and the message, or in both. Old versions may have neither.
+
+Source: message lance.table.Transaction; Manifest.transaction_file and Manifest.transaction_section.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from lance_sql.errors import at
+from lance_sql.proto import transaction_pb2
+from lance_sql.store import Store, check_path
+from lance_sql.table.manifest import Manifest, read_section
+
+_FOLDER: Final = "_transactions"
+_WHOLE_FILE: Final = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """A commit.
+
+    read_version: the version that the writer had read
+    operation: what it did, such as "append", "update" or "rewrite"; None for an operation that is not known
+    """
+
+    read_version: int
+    uuid: str
+    operation: str | None
+
+
+def read(store: Store, path: str, manifest: Manifest) -> Transaction | None:
+    """The transaction of the version whose manifest is at `path`; None where it is not recorded, or no longer there.
+
+    raises: CorruptFile for what is no transaction
+    """
+    if manifest.transaction_section is not None:
+        with at(file=path):
+            return parse(read_section(store, path, manifest.transaction_section))
+    if not manifest.transaction_file:
+        return None
+    name = f"{_FOLDER}/{manifest.transaction_file}"
+    with at(file=name):
+        check_path(name)
+        try:
+            _, content = store.tail(name, _WHOLE_FILE)
+        except FileNotFoundError:
+            # Nothing but conflict checks of writers needs the file, so it may be cleaned up.
+            return None
+        return parse(content.to_pybytes())
+
+
+def parse(data: bytes) -> Transaction:
+    """The transaction in a serialized message."""
+    message = transaction_pb2.Transaction.FromString(data)
+    return Transaction(message.read_version, message.uuid, message.WhichOneof("operation"))

@@ -1,0 +1,64 @@
+"""What a version's commit did, and which indices the version lists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import lance
+import pyarrow as pa
+import pytest
+
+from lance_sql.errors import CorruptFile
+from lance_sql.proto import table_pb2, transaction_pb2
+from lance_sql.store import MemoryStore
+from lance_sql.table import indices, manifest, transactions
+from lance_sql.table.snapshot import open_snapshot
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    path = str(tmp_path / "t.lance")
+    lance.write_dataset(pa.table({"a": range(300)}), path)
+    lance.write_dataset(pa.table({"a": range(5)}), path, mode="append")
+    dataset = lance.dataset(path)
+    dataset.delete("a = 1")
+    dataset.create_scalar_index("a", "BTREE", name="by_a")
+    return path
+
+
+def test_versions_tell_what_their_commits_did(table: str) -> None:
+    operations = [info.operation for info in open_snapshot(table).versions()]
+    assert operations == ["overwrite", "append", "delete", "create_index"]
+    transaction = open_snapshot(table, version=2).transaction()
+    assert transaction is not None
+    assert (transaction.operation, transaction.read_version) == ("append", 1)
+
+
+def test_a_transaction_file_serves_where_the_manifest_has_none_inside() -> None:
+    message = table_pb2.Manifest(version=2, transaction_file="1-abc.txn")
+    content = transaction_pb2.Transaction(read_version=1, uuid="abc", append=transaction_pb2.Transaction.Append())
+    read = manifest.parse(message, "m")
+    store = MemoryStore({"_transactions/1-abc.txn": content.SerializeToString()})
+    assert transactions.read(store, "m", read) == transactions.Transaction(1, "abc", "append")
+    assert transactions.read(MemoryStore({}), "m", read) is None
+
+
+def test_a_transaction_file_outside_of_the_table_is_refused() -> None:
+    read = manifest.parse(table_pb2.Manifest(version=2, transaction_file="../../x"), "m")
+    with pytest.raises(CorruptFile, match="segment"):
+        transactions.read(MemoryStore({}), "m", read)
+
+
+def test_a_section_outside_of_the_manifest_is_refused() -> None:
+    read = manifest.parse(table_pb2.Manifest(version=2, transaction_section=90, index_section=4), "m")
+    store = MemoryStore({"m": b"\0\0\0\0\xff\xff\xff\xff" + bytes(20)})
+    with pytest.raises(CorruptFile, match="at byte 90 of 28"):
+        transactions.read(store, "m", read)
+    with pytest.raises(CorruptFile, match="section of 4294967295 bytes"):
+        indices.read(store, "m", read)
+
+
+def test_indices_are_listed(table: str) -> None:
+    (segment,) = open_snapshot(table).indices()
+    assert (segment.name, segment.field_ids, segment.index_type) == ("by_a", (0,), "BTreeIndexDetails")
+    assert open_snapshot(table, version=1).indices() == ()
