@@ -3,10 +3,18 @@
 from collections import OrderedDict
 from collections.abc import Hashable
 from threading import Lock
-
-from lance_sql.layouts.page import Page
+from typing import Protocol
 
 BUDGET_BYTES = 32 * 1024 * 1024
+
+
+class Head(Protocol):
+    """What is kept: a page that has been opened."""
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory that keeping it takes, roughly."""
+        ...
 
 
 class HeadCache:
@@ -18,17 +26,17 @@ class HeadCache:
     def __init__(self, budget: int = BUDGET_BYTES) -> None:
         self._budget = budget
         self._lock = Lock()
-        self._pages: OrderedDict[Hashable, Page] = OrderedDict()
+        self._pages: OrderedDict[Hashable, Head] = OrderedDict()
         self._num_bytes = 0
 
-    def get(self, key: Hashable) -> Page | None:
+    def get(self, key: Hashable) -> Head | None:
         with self._lock:
             page = self._pages.get(key)
             if page is not None:
                 self._pages.move_to_end(key)
             return page
 
-    def put(self, key: Hashable, page: Page) -> None:
+    def put(self, key: Hashable, page: Head) -> None:
         with self._lock:
             if key in self._pages:
                 return

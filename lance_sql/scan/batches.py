@@ -13,9 +13,6 @@ import pyarrow as pa
 
 from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile, at
-from lance_sql.file import blob_v2
-from lance_sql.file.reader import LeafColumn
-from lance_sql.layouts.tree import Blob
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import system_columns
 from lance_sql.scan.fragments import FragmentRows
@@ -38,9 +35,6 @@ MAX_BATCH_BYTES = 32 * 1024 * 1024
 """Batches of wide rows are shortened to about this much Arrow data."""
 
 MIN_BATCH_ROWS = 64
-
-BLOB_BYTES = 256 * 1024
-"""Taken for the size of a blob that may lie outside of the data file."""
 
 ROWS_PER_RANGE = 8
 """Survivors that lie in shorter runs than this, on average over the batch, are found cheaper by decoding everything."""
@@ -148,29 +142,12 @@ def _page_borders(fragment: FragmentRows, fields: list[Field]) -> npt.NDArray[np
     for field in fields:
         for column in fragment.columns_of(field).values():
             starts = column.row_starts
-            if column.chain.is_flat and starts[-1] > PAGE_ROWS * (len(starts) - 1):
+            if column.is_flat and starts[-1] > PAGE_ROWS * (len(starts) - 1):
                 borders.update(starts[1:-1].tolist())
     return np.array(sorted(borders), np.int64)
 
 
 def _batch_rows(fragment: FragmentRows, fields: list[Field]) -> int:
-    row_bytes = sum(_row_bytes(column) for field in fields for column in fragment.columns_of(field).values())
+    row_bytes = sum(column.row_bytes for field in fields for column in fragment.columns_of(field).values())
     wanted = min(MAX_BATCH_ROWS, max(BATCH_ROWS, int(BATCH_BYTES / max(row_bytes, 0.125))))
     return max(MIN_BATCH_ROWS, min(wanted, int(MAX_BATCH_BYTES / max(row_bytes, 0.125))))
-
-
-def _row_bytes(column: LeafColumn) -> float:
-    """Bytes of Arrow data that one row of the column takes, roughly."""
-    file, chain = column.file, column.chain
-    if chain.stored == blob_v2.DESCRIPTOR:
-        return max(file.num_bytes / max(file.num_rows, 1), BLOB_BYTES)
-    with at(file=file.path, column=column.name):
-        pages = column.metadata.pages
-        if any(isinstance(page.layout, Blob) for page in pages):
-            return file.num_bytes / max(file.num_rows, 1)
-        stored = max((page.row_bytes for page in pages), default=0.0)
-    try:
-        width = float(chain.leaf.bit_width / 8)
-    except ValueError:
-        width = 16 + 2 * stored
-    return max(width, stored)

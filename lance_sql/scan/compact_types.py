@@ -9,8 +9,6 @@ from collections.abc import Iterable, Mapping
 import pyarrow as pa
 
 from lance_sql.file.leaves import is_leaf
-from lance_sql.file.reader import LeafColumn
-from lance_sql.layouts.tree import Constant, MiniBlock
 from lance_sql.scan.fragments import FragmentRows
 from lance_sql.scan.open_files import OpenFiles
 from lance_sql.schema import Field, arrow_field
@@ -49,26 +47,9 @@ def _with_dictionaries(fields: list[Field], fragments: Iterable[FragmentRows]) -
     for fragment in fragments:
         for field in list(kept):
             for column in fragment.columns_of(field).values():
-                found = _has_dictionary(column)
+                found = column.has_dictionaries(MAX_DICTIONARY_ITEMS)
                 if found is None:
                     kept.pop(field)
                 else:
                     kept[field] |= found
     return [field for field, found in kept.items() if found]
-
-
-def _has_dictionary(column: LeafColumn) -> bool | None:
-    """Whether a page has a small dictionary; None when a page has values without one."""
-    found = False
-    for number, page in enumerate(column.metadata.pages):
-        with column.at(number):
-            match page.layout:
-                case MiniBlock(dictionary=dictionary, num_dictionary_items=count):
-                    if dictionary is None or count > MAX_DICTIONARY_ITEMS:
-                        return None
-                    found = True
-                case Constant():
-                    pass
-                case _:
-                    return None
-    return found

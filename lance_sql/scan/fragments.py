@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile, at
+from lance_sql.file.columns import Column, LeafColumn, read_columns
 from lance_sql.file.leaves import is_leaf, join, leaves
-from lance_sql.file.reader import DataFile, LeafColumn, read_columns
+from lance_sql.file.reader import DataFile
 from lance_sql.layouts.nest import Chain
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.open_files import OpenFiles
@@ -36,7 +37,7 @@ class FragmentRows:
         self._delivered = delivered or {}
         self._snapshot = files.snapshot
         self._fragment = fragment
-        self._columns: dict[int, tuple[Field, Mapping[int, LeafColumn]]] = {}
+        self._columns: dict[int, tuple[Field, Mapping[int, Column]]] = {}
 
     @property
     def fragment_id(self) -> int:
@@ -103,11 +104,11 @@ class FragmentRows:
                     out.append(join(field, dict(zip(columns, arrays[start:end], strict=True)), num_rows))
         return out
 
-    def columns_of(self, field: Field) -> Mapping[int, LeafColumn]:
+    def columns_of(self, field: Field) -> Mapping[int, Column]:
         """The columns that hold the leaves of a field, by the leaf's field id; leaves that no file has are left out."""
         found = self._columns.get(id(field))
         if found is None:
-            columns = {}
+            columns: dict[int, Column] = {}
             for leaf in leaves(field):
                 file = self._fragment.file_of(leaf.field.id)
                 if file is not None and file.is_legacy:

@@ -1,0 +1,242 @@
+"""Reading rows of the columns of data files: few rounds of requests, however many columns and pages there are.
+
+A flat column takes two: the first brings the heads of pages that are met for the first time (chunk tables,
+dictionaries), the second the values. All columns of a file ask for their ranges of a round at once.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.errors import CorruptFile, at
+from lance_sql.file import blob_v2
+from lance_sql.file.heads import Head
+from lance_sql.file.metadata_v2 import ColumnMetadata
+from lance_sql.file.reader import DataFile
+from lance_sql.layouts.nest import Chain
+from lance_sql.layouts.page import Page, concat
+from lance_sql.layouts.pages import head_ranges, open_page
+from lance_sql.layouts.reading import Reading, Shared, run, together
+from lance_sql.layouts.tree import Blob, Constant, MiniBlock
+from lance_sql.row_ranges import RowRanges
+from lance_sql.store import ByteRange
+
+BLOB_BYTES = 256 * 1024
+"""Taken for the size of a blob that may lie outside of the data file."""
+
+AnyHead = TypeVar("AnyHead", bound=Head)
+
+
+class Column(Protocol):
+    """A leaf of a table's field in one data file, with all that is around it up to the top-level field."""
+
+    @property
+    def file(self) -> DataFile: ...
+
+    @property
+    def row_starts(self) -> npt.NDArray[np.int64]:
+        """First table row of each page, then the number of rows: int64[pages + 1].
+
+        raises: CorruptFile when the pages do not add up to the file's rows
+        """
+        ...
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether every table row is one value."""
+        ...
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of Arrow data that one row takes, roughly."""
+        ...
+
+    def has_dictionaries(self, most_items: int) -> bool | None:
+        """Whether a page has a dictionary, of at most so many items; None when a page has values without one."""
+        ...
+
+    def read(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
+        """Reads `rows` (relative to the file's first row; at least one) in the form of the field's type.
+
+        raises: CorruptFile or UnsupportedFeature with the file, column and page
+        """
+        ...
+
+
+def read_columns(columns: Sequence[Column], rows: RowRanges) -> list[pa.Array]:
+    """One array for each column, in order; see `Column.read`."""
+    shared = Shared()
+    by_file: dict[DataFile, list[int]] = {}
+    for place, column in enumerate(columns):
+        by_file.setdefault(column.file, []).append(place)
+    arrays: dict[int, pa.Array] = {}
+    for file, places in by_file.items():
+        found = run(together([columns[place].read(rows, shared) for place in places]), file.fetch)
+        arrays.update(zip(places, found, strict=True))
+    return [arrays[place] for place in range(len(columns))]
+
+
+def split_by_page(starts: npt.NDArray[np.int64], rows: RowRanges) -> list[tuple[int, RowRanges]]:
+    """The pages that hold the rows: the number of each, and its rows relative to the page.
+
+    starts: first row of each page, then the number of rows
+    """
+    first = int(starts.searchsorted(rows[0, 0], side="right")) - 1
+    end = int(starts.searchsorted(rows[-1, 1], side="left"))
+    if end - first == 1:
+        return [(first, rows - starts[first] if first else rows)]
+    pages = []
+    for number in range(first, end):
+        start = int(starts[number])
+        inside = row_ranges.clip(rows, start, int(starts[number + 1]))
+        if len(inside):
+            pages.append((number, inside - start))
+    return pages
+
+
+def open_pages(
+    file: DataFile,
+    column: object,
+    numbers: Sequence[int],
+    where: Callable[[int], at],
+    needs: Callable[[int], list[ByteRange]],
+    make: Callable[[int, Sequence[pa.Buffer]], AnyHead],
+) -> Reading[list[AnyHead]]:
+    """The opened pages of a column; heads that are not cached are fetched together.
+
+    column: tells the column from others of the file
+    where: adds to errors in which page they are
+    needs, make: the ranges of a page's head, and the page from their buffers
+    """
+    found = [file.heads.get((file, column, number)) for number in numbers]
+    missing = []
+    ranges: list[ByteRange] = []
+    for place, (number, page) in enumerate(zip(numbers, found, strict=True)):
+        if page is None:
+            with where(number):
+                wanted = needs(number)
+            missing.append((place, number, len(wanted)))
+            ranges += wanted
+    if missing:
+        buffers = (yield ranges) if ranges else ()
+        done = 0
+        for place, number, count in missing:
+            with where(number):
+                page = make(number, buffers[done : done + count])
+            done += count
+            found[place] = page
+            file.heads.put((file, column, number), page)
+    return found  # type: ignore[return-value]  # the cache gives back what `make` has put there
+
+
+@dataclass(frozen=True)
+class LeafColumn:
+    """A leaf of file versions 2.1 and 2.2: one column of an open file, and what its pages become.
+
+    name: the column's name in the table, for errors
+    """
+
+    file: DataFile
+    index: int
+    chain: Chain
+    name: str
+
+    @cached_property
+    def metadata(self) -> ColumnMetadata:
+        """The column's pages."""
+        return self.file.column(self.index)
+
+    @cached_property
+    def row_starts(self) -> npt.NDArray[np.int64]:
+        """See `Column`."""
+        with at(file=self.file.path, column=self.name):
+            starts, per_row = self.metadata.row_starts, self.chain.items_per_row
+            num_rows, rest = divmod(int(starts[-1]), per_row)
+            if rest or num_rows != self.file.num_rows:
+                raise CorruptFile(f"the pages of the column hold {num_rows} rows, the file {self.file.num_rows}")
+            if (starts % per_row).any():
+                raise CorruptFile("a page that ends inside a row")
+            return starts // per_row
+
+    @property
+    def is_flat(self) -> bool:
+        """See `Column`."""
+        return self.chain.is_flat
+
+    @cached_property
+    def row_bytes(self) -> float:
+        """See `Column`."""
+        file, chain = self.file, self.chain
+        if chain.stored == blob_v2.DESCRIPTOR:
+            return max(file.num_bytes / max(file.num_rows, 1), BLOB_BYTES)
+        with at(file=file.path, column=self.name):
+            pages = self.metadata.pages
+            if any(isinstance(page.layout, Blob) for page in pages):
+                return file.num_bytes / max(file.num_rows, 1)
+            stored = max((page.row_bytes for page in pages), default=0.0)
+        return max(value_bytes(chain.leaf, stored), stored)
+
+    def has_dictionaries(self, most_items: int) -> bool | None:
+        """See `Column`."""
+        found = False
+        for number, page in enumerate(self.metadata.pages):
+            with self.at(number):
+                match page.layout:
+                    case MiniBlock(dictionary=dictionary, num_dictionary_items=count):
+                        if dictionary is None or count > most_items:
+                            return None
+                        found = True
+                    case Constant():
+                        pass
+                    case _:
+                        return None
+        return found
+
+    def read(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
+        """See `Column`."""
+        parts = split_by_page(self.row_starts, rows)
+        numbers = [number for number, _ in parts]
+        pages = yield from open_pages(self.file, self.index, numbers, self.at, self._head_ranges, self._open)
+        planned = []
+        for (number, inside), page in zip(parts, pages, strict=True):
+            with self.at(number):
+                planned.append(page.read(inside, self.chain, self.file.gap, self.file.fetch))
+        ranges = planned[0].ranges if len(planned) == 1 else [where for part in planned for where in part.ranges]
+        buffers = (yield ranges) if ranges else ()
+        arrays = []
+        done = 0
+        for (number, inside), part in zip(parts, planned, strict=True):
+            with self.at(number):
+                array = part.decode(buffers[done : done + len(part.ranges)])
+                # levels that no layer has make rows disappear
+                if len(array) != row_ranges.count(inside):
+                    raise CorruptFile(f"{row_ranges.count(inside)} rows became {len(array)}")
+            done += len(part.ranges)
+            arrays.append(array)
+        return concat(arrays)
+
+    def at(self, page: int) -> at:
+        """Where errors in a page are."""
+        return at(file=self.file.path, column=self.name, page=page)
+
+    def _head_ranges(self, page: int) -> list[ByteRange]:
+        metadata = self.metadata.pages[page]
+        return head_ranges(metadata.layout, metadata.buffers)
+
+    def _open(self, page: int, head: Sequence[pa.Buffer]) -> Page:
+        metadata = self.metadata.pages[page]
+        return open_page(metadata.layout, metadata.buffers, metadata.num_rows, head)
+
+
+def value_bytes(type: pa.DataType, stored: float) -> float:
+    """Bytes of Arrow data that a value of `type` takes, when it takes `stored` bytes on disk on average."""
+    try:
+        return float(type.bit_width / 8)
+    except ValueError:
+        return 16 + 2 * stored
