@@ -1,7 +1,9 @@
 """Batches decoded ahead by a pool of threads that all scans of the process share, in order and in bounded number."""
 
+import atexit
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,6 +21,48 @@ MAX_IN_FLIGHT = NUM_THREADS + 2
 RESULTS_PER_RELEASE = 16
 """After so many results a thread gives back memory that Arrow's allocator has kept for it and nobody uses."""
 
+SECONDS_TO_SETTLE = 2.0
+"""At exit, threads of an engine that are inside of a scan are waited for at most so long."""
+
+
+class _Consumers:
+    """Counts the threads that are waiting for a result, and waits for them when Python ends.
+
+    Engines drop streams whose rows nobody wants, after a LIMIT for example, while a thread of theirs is inside. If
+    Python ended then, that thread would take the process down. The pool is shut down before `settle`, so that the
+    thread comes out with a result, or with an error when it asks for another one.
+    """
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Begins anew, in a process that has one thread."""
+        self._lock = threading.Lock()
+        self._num_inside = 0
+        self._foreign = False
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._num_inside += 1
+            self._foreign |= threading.get_ident() != threading.main_thread().ident
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._num_inside -= 1
+
+    def settle(self) -> None:
+        """Returns when no thread has been inside for a while."""
+        end = time.monotonic() + SECONDS_TO_SETTLE
+        quiet = 0
+        while self._foreign and quiet < 3 and time.monotonic() < end:
+            # a thread that has just left is still in Arrow's code, and comes back for the end of the stream
+            time.sleep(0.01)
+            quiet = 0 if self._num_inside else quiet + 1
+
+
+_consumers = _Consumers()
+atexit.register(_consumers.settle)
 _local = threading.local()
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
@@ -34,11 +78,13 @@ def ordered(work: Iterable[Work], run: Callable[[Work], Result]) -> Iterator[Res
     try:
         window = 1
         while True:
-            while len(pending) < window and (piece := next(pieces, _END)) is not _END:
-                pending.append(_executor().submit(_compute, run, piece))  # type: ignore[arg-type]
-            if not pending:
-                return
-            yield pending.popleft().result()
+            with _consumers:
+                while len(pending) < window and (piece := next(pieces, _END)) is not _END:
+                    pending.append(_executor().submit(_compute, run, piece))  # type: ignore[arg-type]
+                if not pending:
+                    return
+                result = pending.popleft().result()
+            yield result
             # a consumer that comes back wants the rest as well
             window = MAX_IN_FLIGHT
     finally:
@@ -69,6 +115,7 @@ def _forget_pool() -> None:
     """A forked process has none of the threads of its parent."""
     global _pool, _lock
     _pool, _lock = None, threading.Lock()
+    _consumers.forget()
 
 
 if hasattr(os, "register_at_fork"):

@@ -1,0 +1,35 @@
+"""A process ends in peace, whatever streams it has left half read."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ORDERS = Path(__file__).parents[2] / "examples" / "orders.lance"
+
+HALF_READ = """
+import lance_sql
+reader = lance_sql.open(TABLE).scan(batch_size=10).to_reader()
+reader.read_next_batch()
+"""
+DATAFUSION = """
+import datafusion, lance_sql
+for _ in range(10):
+    context = lance_sql.register(datafusion.SessionContext())
+    context.sql(f"SELECT id FROM lance_scan('{TABLE}') LIMIT 1").to_pydict()
+"""
+DUCKDB = """
+import lance_sql
+connection = lance_sql.connect()
+connection.execute(f"SELECT id FROM lance_scan('{TABLE}')").fetchone()
+"""
+
+
+@pytest.mark.parametrize("script", [HALF_READ, DATAFUSION, DUCKDB], ids=["reader", "datafusion", "duckdb"])
+def test_a_process_ends_quietly_with_a_half_read_stream(script: str) -> None:
+    program = f"TABLE = {str(ORDERS)!r}\n{script}"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
