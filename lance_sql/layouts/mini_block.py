@@ -153,6 +153,10 @@ class MiniBlockPage:
         rep = self._levels(chunks, part, 0, self._rep)
         defs = self._levels(chunks, part, 1, self._def)
         item = int(self._item_starts[part.first_chunk])
+        if rep is not None and self._rows is not None:
+            num_starts = int(np.count_nonzero(rep == max_repetition(layers)))
+            if num_starts != self._rows.num_starts(part.first_chunk, part.end_chunk):
+                raise CorruptFile(f"{num_starts} rows begin in chunks where the repetition index has another number")
         if rep is None:
             start, end, num_items = part.skip, part.skip + part.num_rows, part.num_rows
             item += part.skip
@@ -244,6 +248,11 @@ class _RowIndex:
         if (starts < 0).any() or int(ending.sum()) != num_rows or goes_on[-1]:
             raise CorruptFile(f"a repetition index that does not add up to {num_rows} rows")
         return cls(np.cumsum(starts), np.cumsum(ending))
+
+    def num_starts(self, first_chunk: int, end_chunk: int) -> int:
+        """How many rows start in chunks `[first_chunk, end_chunk)`."""
+        before = int(self.starts_through[first_chunk - 1]) if first_chunk else 0
+        return int(self.starts_through[end_chunk - 1]) - before
 
     def find(self, start: int, end: int) -> tuple[int, int, int]:
         """For rows `[start, end)`: the chunks `[first, end)`, and the rows before `start` that start in the first."""

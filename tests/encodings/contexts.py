@@ -63,8 +63,8 @@ def sound(decoded: Block, type: pa.DataType) -> pa.Array:
 
 
 def lz4(data: bytes) -> bytes:
-    return struct.pack("<I", len(data)) + pa.Codec("lz4_raw").compress(data, asbytes=True)
+    return struct.pack("<I", len(data)) + bytes(pa.Codec("lz4_raw").compress(data, asbytes=True))
 
 
 def zstd(data: bytes, *, with_size: bool = True) -> bytes:
-    return (struct.pack("<Q", len(data)) if with_size else b"") + pa.Codec("zstd").compress(data, asbytes=True)
+    return (struct.pack("<Q", len(data)) if with_size else b"") + bytes(pa.Codec("zstd").compress(data, asbytes=True))

@@ -27,7 +27,8 @@ UNSIGNED = {8: pa.uint8(), 16: pa.uint16(), 32: pa.uint32(), 64: pa.uint64()}
 
 
 def values_of(bits: int, count: int = 150) -> Array:
-    return (np.arange(count) * 7 % min(2**bits, 1000)).astype(f"<u{bits // 8}")
+    values: Array = (np.arange(count) * 7 % min(2**bits, 1000)).astype(f"<u{bits // 8}")
+    return values
 
 
 def in_chunks(values: Array) -> list[Array]:

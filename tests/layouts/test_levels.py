@@ -9,7 +9,7 @@ import pytest
 from lance_sql.encodings.tree import Flat, Variable
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.layouts.levels import level_codec, levels_from_buffer
-from lance_sql.layouts.nest import unravel
+from lance_sql.layouts.nest import Slots, unravel
 from lance_sql.layouts.tree import Layer, max_definition, max_repetition, max_visible
 
 from .by_hand import LEVEL_ENCODINGS, encode_levels, full_zip, mini_block, some_rows, take
@@ -32,13 +32,18 @@ DEEP_LAYERS = (ITEM, EMPTYABLE, EMPTYABLE, EMPTYABLE)
 DEEP_ROWS = [[[[0, 1], [], [2]], [[3]], []], [], [[[4]]]]
 
 
+def first_bits(slots: Slots) -> int:
+    assert slots.validity is not None
+    return slots.validity.to_pybytes()[0] & 15
+
+
 def test_the_example_of_nullable_structs_in_lists() -> None:
     rep, levels = np.array([1, 0, 1, 1, 1, 0], np.uint16), np.array([0, 1, 3, 4, 2, 0], np.uint16)
     chain = chain_of(EXAMPLE_LAYERS, pa.int32())
     leaf, struct, list_ = unravel(rep, levels, EXAMPLE_LAYERS, chain, 6)
-    assert (leaf.num_slots, leaf.null_count, leaf.validity.to_pybytes()[0] & 15) == (4, 2, 0b1001)
-    assert (struct.num_slots, struct.null_count, struct.validity.to_pybytes()[0] & 15) == (4, 1, 0b1011)
-    assert (list_.num_slots, list_.null_count, list_.validity.to_pybytes()[0] & 15) == (4, 1, 0b1101)
+    assert (leaf.num_slots, leaf.null_count, first_bits(leaf)) == (4, 2, 0b1001)
+    assert (struct.num_slots, struct.null_count, first_bits(struct)) == (4, 1, 0b1011)
+    assert (list_.num_slots, list_.null_count, first_bits(list_)) == (4, 1, 0b1101)
     assert list_.offsets is not None
     assert np.frombuffer(list_.offsets, "<i4").tolist() == [0, 2, 2, 2, 4]
 
