@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,12 @@ def damage_columns(rng: np.random.Generator, data: bytes) -> bytes:
         damage_message(rng, column)
     columns[damaged] = column.SerializeToString()
     return _file(data, columns, others)
+
+
+def with_columns(data: bytes, change: Callable[[list[bytes]], list[bytes]]) -> bytes:
+    """A data file with other column metadata, given what it has."""
+    columns, others = _parts(data)
+    return _file(data, change(columns), others)
 
 
 def damage_manifest(rng: np.random.Generator, data: bytes) -> bytes:

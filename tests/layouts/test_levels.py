@@ -34,7 +34,7 @@ DEEP_ROWS = [[[[0, 1], [], [2]], [[3]], []], [], [[[4]]]]
 
 def first_bits(slots: Slots) -> int:
     assert slots.validity is not None
-    return slots.validity.to_pybytes()[0] & 15
+    return bytes(slots.validity)[0] & 15
 
 
 def test_the_example_of_nullable_structs_in_lists() -> None:

@@ -1,0 +1,66 @@
+"""A store that counts what it is asked for, with a gap of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from threading import Lock
+
+import pyarrow as pa
+
+from lance_sql.dataset import Dataset
+from lance_sql.store import ByteRange, MemoryStore, ObjectInfo
+from lance_sql.table.snapshot import Snapshot
+from lance_sql.table.versions import list_versions
+
+
+class CountingStore:
+    """Remembers each request: its path and ranges; a tail is one range."""
+
+    def __init__(self, files: Mapping[str, bytes], gap: int = 2**62) -> None:
+        self.uri = "counted.lance"
+        self.gap = gap
+        self.requests: list[tuple[str, list[ByteRange]]] = []
+        self._files = files
+        self._store = MemoryStore(files)
+        self._lock = Lock()
+
+    def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
+        self._count(path, list(ranges))
+        return self._store.get_ranges(path, ranges)
+
+    def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
+        found, buffer = self._store.tail(path, num_bytes, size=size)
+        self._count(path, [ByteRange(found - buffer.size, found)])
+        return found, buffer
+
+    def files(self, prefix: str) -> Iterator[ObjectInfo]:
+        return self._store.files(prefix)
+
+    def folders(self, prefix: str) -> Iterator[str]:
+        return self._store.folders(prefix)
+
+    def data_requests(self) -> list[list[ByteRange]]:
+        """The ranges of each request to a data file, tails excluded."""
+        with self._lock:
+            tail = {path: len(content) for path, content in self._files.items()}
+            return [
+                ranges
+                for path, ranges in self.requests
+                if path.startswith("data/") and not (len(ranges) == 1 and ranges[0].end == tail[path])
+            ]
+
+    def data_bytes(self) -> int:
+        """The bytes of all of them."""
+        return sum(end - start for ranges in self.data_requests() for start, end in ranges)
+
+    def clear(self) -> None:
+        with self._lock:
+            self.requests.clear()
+
+    def open(self) -> Dataset:
+        """The latest version of the table in this store."""
+        return Dataset(Snapshot(self.uri, self, self, list_versions(self)[-1]))
+
+    def _count(self, path: str, ranges: list[ByteRange]) -> None:
+        with self._lock:
+            self.requests.append((path, ranges))
