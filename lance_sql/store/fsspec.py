@@ -93,9 +93,7 @@ class FsspecStore:
         asked = [wanted for wanted in ranges if wanted.end > wanted.start]
         starts = [wanted.start for wanted in asked]
         ends = [wanted.end for wanted in asked]
-        fetched = iter(
-            self._fs.cat_ranges([full] * len(asked), starts, ends, on_error="raise") if asked else ()
-        )
+        fetched = iter(self._fs.cat_ranges([full] * len(asked), starts, ends, on_error="raise") if asked else ())
         contents = [next(fetched) if wanted.end > wanted.start else b"" for wanted in ranges]
         for wanted, content in zip(ranges, contents, strict=True):
             if len(content) != wanted.end - wanted.start:
