@@ -7,8 +7,9 @@ out: {"rows": number} or {"error": class, "lance": whether it is a LanceError, "
 from __future__ import annotations
 
 import json
-import resource
+import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import lance_sql
@@ -25,8 +26,17 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
         return {"error": type(error).__name__, "lance": is_lance, "message": str(error)}
 
 
+def peak_bytes() -> int | None:
+    """The most memory that this process has held; None where the system does not tell.
+
+    Not ru_maxrss, which begins with what the parent held.
+    """
+    status = Path("/proc/self/status")
+    found = re.search(r"^VmHWM:\s+(\d+) kB$", status.read_text(), re.MULTILINE) if status.exists() else None
+    return int(found[1]) * 1024 if found else None
+
+
 if __name__ == "__main__":
     for line in sys.stdin:
         answer = read(json.loads(line))
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        print(json.dumps({**answer, "peak_bytes": peak}), flush=True)
+        print(json.dumps({**answer, "peak_bytes": peak_bytes()}), flush=True)
