@@ -1,22 +1,25 @@
-"""Bit-packing in FastLanes order: groups of 1024 words, each word cut to the bits that it needs.
+"""Bit-packing: each word cut to the bits that it needs, in groups of 1024 words in FastLanes order, or side by side.
 
-Signed integers and floats are packed as their unsigned bit patterns.
-Source: messages InlineBitpacking and OutOfLineBitpacking; Afroozeh and Boncz, "The FastLanes Compression Layout",
-VLDB 2023.
+In groups, signed integers and floats are packed as their unsigned bit patterns.
+Source: messages InlineBitpacking, OutOfLineBitpacking and Bitpacked; Afroozeh and Boncz, "The FastLanes Compression
+Layout", VLDB 2023.
 """
 
+import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.encodings.blocks import FixedWidth
 from lance_sql.encodings.chunk_rows import ChunkRows
-from lance_sql.encodings.tree import InlineBitpacking, OutOfLineBitpacking
+from lance_sql.encodings.tree import Bitpacked, InlineBitpacking, OutOfLineBitpacking
 from lance_sql.errors import CorruptFile
 
 GROUP = 1024
 
 MAX_ZEROS = 1 << 24
 """Values of 0 bits take no bytes; more of them in one block are taken for damage."""
+
+_UNPACKED_VALUES = 1 << 16
 
 
 def mini_block(encoding: InlineBitpacking, rows: ChunkRows) -> FixedWidth:
@@ -45,3 +48,25 @@ def out_of_line_block(encoding: OutOfLineBitpacking, data: pa.Buffer, num_values
     out = pa.allocate_buffer(num_values * encoding.word_bits // 8)
     _kernels.unpack(data, encoding.word_bits, encoding.num_bits, num_values, out)
     return FixedWidth(num_values, encoding.word_bits, out)
+
+
+def side_by_side(encoding: Bitpacked, data: pa.Buffer, num_values: int) -> FixedWidth:
+    """Words side by side; a signed word is extended by its highest bit.
+
+    raises: CorruptFile when `data` is too short for them
+    """
+    word, width = encoding.word_bits, encoding.num_bits
+    if data.size * 8 < num_values * width:
+        raise CorruptFile(f"{num_values} values of {width} bits in {data.size} bytes")
+    packed = np.frombuffer(data, np.uint8)
+    out = np.empty((num_values, word // 8), np.uint8)
+    # the bits of a few values at a time: unpacked, each takes a byte
+    for start in range(0, num_values, _UNPACKED_VALUES):
+        count = min(_UNPACKED_VALUES, num_values - start)
+        part = packed[start * width // 8 : ((start + count) * width + 7) // 8]
+        bits = np.zeros((count, word), np.uint8)
+        bits[:, :width] = np.unpackbits(part, count=count * width, bitorder="little").reshape(count, width)
+        if encoding.is_signed:
+            bits[:, width:] = bits[:, width - 1 : width]
+        out[start : start + count] = np.packbits(bits, axis=1, bitorder="little")
+    return FixedWidth(num_values, word, pa.py_buffer(out))

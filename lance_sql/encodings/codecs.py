@@ -1,4 +1,4 @@
-"""Which codec decodes which encoding, in each of the three contexts.
+"""Which codec decodes which encoding, in each of the contexts.
 
 The sets are closed by the specification; what is not in a table is refused by name.
 """
@@ -16,9 +16,10 @@ from lance_sql.encodings import (
     rle,
     variable,
 )
-from lance_sql.encodings.blocks import Block, Nulls, Struct, VariableWidth
+from lance_sql.encodings.blocks import Block, FixedWidth, Nulls, Struct, VariableWidth
 from lance_sql.encodings.chunk_rows import ChunkRows
 from lance_sql.encodings.tree import (
+    Bitpacked,
     ByteStreamSplit,
     Constant,
     Encoding,
@@ -80,6 +81,24 @@ def decode_block(encoding: Encoding, data: pa.Buffer, num_values: int) -> Block:
             return decode_block(encoding.values, general.decompress(encoding.compression, data), num_values)
         case _:
             raise _refused(encoding, "a block")
+
+
+def decode_stored(encoding: Encoding, data: pa.Buffer, num_values: int) -> FixedWidth:
+    """The first `num_values` values of a buffer that a tree names, or of a part of it that begins a unit.
+
+    See `stored.unit`; bit-packed groups come whole.
+    """
+    match encoding:
+        case Flat():
+            return flat.block(encoding, data, num_values)
+        case Bitpacked():
+            return bitpacking.side_by_side(encoding, data, num_values)
+        case OutOfLineBitpacking():
+            # the last group is a whole one as well
+            num_groups = -(-num_values // bitpacking.GROUP)
+            return bitpacking.out_of_line_block(encoding, data, num_groups * bitpacking.GROUP)
+        case _:
+            raise _refused(encoding, "a buffer of its own")
 
 
 def decode_fixed_values(encoding: Encoding, data: pa.Buffer, num_values: int) -> Block:

@@ -20,15 +20,19 @@ def mini_block(encoding: PackedStruct, rows: ChunkRows) -> Struct:
         raise UnsupportedFeature(f"packed structs with fields of {bits} bits are not supported")
     if encoding.values != Flat(sum(bits)):
         raise CorruptFile(f"packed structs of {sum(bits)} bits encoded as {encoding.values}")
-    row_bytes = sum(bits) // 8
     out = rows.allocate(sum(bits))
     _kernels.flat(rows.chunks, rows.ranges, 0, sum(bits), out)
-    table = np.frombuffer(out, np.uint8).reshape(rows.num_items, row_bytes)
-    edges = np.cumsum([0, *(width // 8 for width in bits)]).tolist()
+    return split_rows(FixedWidth(rows.num_items, sum(bits), out), bits)
+
+
+def split_rows(rows: FixedWidth, field_bits: tuple[int, ...]) -> Struct:
+    """The fields of rows that hold them side by side; each a number of whole bytes."""
+    table = np.frombuffer(rows.data, np.uint8).reshape(rows.num_values, rows.bits_per_value // 8)
+    edges = np.cumsum([0, *(width // 8 for width in field_bits)]).tolist()
     fields: list[Block] = []
-    for width, (start, end) in zip(bits, pairwise(edges), strict=True):
-        fields.append(FixedWidth(rows.num_items, width, pa.py_buffer(np.ascontiguousarray(table[:, start:end]))))
-    return Struct(rows.num_items, tuple(fields))
+    for width, (start, end) in zip(field_bits, pairwise(edges), strict=True):
+        fields.append(FixedWidth(rows.num_values, width, pa.py_buffer(np.ascontiguousarray(table[:, start:end]))))
+    return Struct(rows.num_values, tuple(fields))
 
 
 class Cursor:

@@ -1,7 +1,10 @@
 """The encodings of the format as values: one tree of frozen dataclasses for every file version.
 
-A page says how its values became buffers by such a tree. File versions spell it differently (`wire_v2_1`); codecs see
-only the tree.
+A page says how its values became buffers by such a tree. File versions spell it differently (`wire_v2_0`,
+`wire_v2_1`; files of version 0.1 do not spell it at all, see `layouts.plain`); codecs see only the tree.
+
+File versions up to 2.0 have no levels: NULLs, lists and strings are nodes of the tree as well, and its leaves name the
+buffer of the page that they are in (`Stored`).
 """
 
 from dataclasses import dataclass
@@ -118,3 +121,88 @@ class VariablePackedStruct(Encoding):
     """Rows of a struct in which some fields vary in length."""
 
     fields: tuple[PackedField, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored(Encoding):
+    """Values in one buffer of the page, by its number."""
+
+    buffer_index: int
+    values: Encoding
+
+
+@dataclass(frozen=True, slots=True)
+class Nullable(Encoding):
+    """Values beside a bitmap in which a set bit is a valid value; NULLs take room among the values."""
+
+    validity: Encoding
+    values: Encoding
+
+
+@dataclass(frozen=True, slots=True)
+class Bitpacked(Encoding):
+    """Words cut to `num_bits` bits, side by side from the least significant bit on."""
+
+    word_bits: int
+    num_bits: int
+    is_signed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Encoding):
+    """Byte strings by their ends: string i is `bytes[end i - 1:end i]`, the first one begins at 0.
+
+    A NULL adds `null_adjustment` to its end.
+    """
+
+    ends: Encoding
+    bytes: Encoding
+    null_adjustment: int
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetBinary(Encoding):
+    """Byte strings by their offsets, one more than there are strings; NULL where one is empty and may be NULL."""
+
+    offsets: Encoding
+    bytes: Encoding
+    empty_is_null: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FixedSizeBinary(Encoding):
+    """Byte strings that all have `num_bytes` bytes."""
+
+    num_bytes: int
+    values: Encoding
+
+
+@dataclass(frozen=True, slots=True)
+class Dictionary(Encoding):
+    """Indices into `num_items` items."""
+
+    indices: Encoding
+    items: Encoding
+    num_items: int
+
+
+@dataclass(frozen=True, slots=True)
+class List(Encoding):
+    """Lists by their ends among `num_items` items of another column; a NULL adds `null_adjustment` to its end."""
+
+    ends: Encoding
+    null_adjustment: int
+    num_items: int
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetList(Encoding):
+    """Lists by their offsets into `num_items` items of another column, one more than there are lists."""
+
+    offsets: Encoding
+    num_items: int
+
+
+@dataclass(frozen=True, slots=True)
+class StructHeader(Encoding):
+    """Structs whose members have columns of their own; none is NULL, and nothing is stored."""

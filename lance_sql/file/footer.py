@@ -22,12 +22,22 @@ _TABLE_ENTRY = struct.Struct("<QQ")
 class FileVersion(Enum):
     """The versions of the data file format that this release reads."""
 
+    V0_1 = "0.1"
+    V2_0 = "2.0"
     V2_1 = "2.1"
     V2_2 = "2.2"
 
 
-_READABLE = {(2, 1): FileVersion.V2_1, (2, 2): FileVersion.V2_2}
-_NAMES = {(0, 0): "0.1", (0, 1): "0.1", (0, 2): "0.1", (0, 3): "2.0", (2, 0): "2.0"}
+# in files, 0.1 is spelled in three ways of equal layout, and 2.0 as 0.3
+_VERSIONS = {
+    (0, 0): FileVersion.V0_1,
+    (0, 1): FileVersion.V0_1,
+    (0, 2): FileVersion.V0_1,
+    (0, 3): FileVersion.V2_0,
+    (2, 0): FileVersion.V2_0,
+    (2, 1): FileVersion.V2_1,
+    (2, 2): FileVersion.V2_2,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +69,15 @@ def parse_footer(file_size: int, tail: pa.Buffer) -> Footer:
     major, minor, magic = _VERSION.unpack_from(raw, raw.nbytes - _VERSION.size)
     if magic != MAGIC:
         raise CorruptFile("the file does not end as a data file does (cut short, or another kind of file)")
-    if (major, minor) not in _READABLE:
-        name = _NAMES.get((major, minor), f"{major}.{minor}")
-        raise UnsupportedFeature(f"data file version {name} is not supported; 2.1 and 2.2 are")
+    file_version = _VERSIONS.get((major, minor))
+    if file_version is None or file_version is FileVersion.V0_1:
+        name = file_version.value if file_version is not None else f"{major}.{minor}"
+        raise UnsupportedFeature(f"data file version {name} is not supported; 2.0, 2.1 and 2.2 are")
     if raw.nbytes < FOOTER.size:
         raise CorruptFile(f"a file of {file_size} bytes is too short for a footer")
     _, columns, buffers, num_buffers, num_columns, *_ = FOOTER.unpack_from(raw, raw.nbytes - FOOTER.size)
     return Footer(
-        _READABLE[major, minor],
+        file_version,
         file_size,
         _table(columns, num_columns, file_size, "column"),
         _table(buffers, num_buffers, file_size, "global buffer"),

@@ -1,17 +1,19 @@
 """Fields and their leaf columns: taking a field apart into what files store, and putting it together again.
 
 In file versions 2.1 and 2.2 only leaves have columns; structs, lists and maps live in the levels of the leaves below
-them. A packed struct, a blob, a struct without members and a fixed-size list of plain values are leaves too.
+them. In earlier ones lists have columns too, and a leaf is read through those of the lists around it. A packed struct,
+a blob, a struct without members and a fixed-size list of plain values are leaves too.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from lance_sql.encodings.blocks import bitmap_or
 from lance_sql.errors import CorruptFile
 from lance_sql.schema import Field, arrow_field
+from lance_sql.schema.fields import PACKED_KEYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,30 +21,46 @@ class Leaf:
     """One leaf of a field.
 
     outer: the types around it from the inside, each with the one child that leads to the leaf; maps as lists of entries
+    parents: the fields of those types
     """
 
     field: Field
     type: pa.DataType
-    outer: tuple[pa.DataType, ...]
+    outer: tuple[pa.DataType, ...] = ()
+    parents: tuple[Field, ...] = ()
 
 
 def leaves(field: Field) -> list[Leaf]:
     """The leaves below `field`, in the order of the schema."""
     if is_leaf(field):
-        return [Leaf(field, arrow_field(field).type, ())]
+        return [Leaf(field, arrow_field(field).type)]
     found = []
     for child in field.children:
         name = arrow_field(child)
         for leaf in leaves(child):
             below = leaf.outer[-1] if leaf.outer else leaf.type
             step = _around(field, pa.field(name.name, below, name.nullable, name.metadata))
-            found.append(Leaf(leaf.field, leaf.type, (*leaf.outer, step)))
+            found.append(Leaf(leaf.field, leaf.type, (*leaf.outer, step), (*leaf.parents, field)))
     return found
 
 
 def is_leaf(field: Field) -> bool:
     """Whether the field is stored in one column of its own."""
     return not field.children or field.is_packed or field.is_blob_v2
+
+
+def as_stored(field: Field, has_column: Callable[[int], bool]) -> Field:
+    """The field without the packing that files do not have: early releases pass over the wish for it.
+
+    has_column: whether a file has a column for the field of an id
+    """
+    if not field.children:
+        return field
+    children = tuple(as_stored(child, has_column) for child in field.children)
+    if field.is_packed and any(has_column(child.id) for child in children):
+        metadata = {key: value for key, value in field.metadata.items() if key not in PACKED_KEYS}
+        return replace(field, children=children, metadata=metadata)
+    return replace(field, children=children) if children != field.children else field
 
 
 def join(field: Field, arrays: Mapping[int, pa.Array], num_rows: int) -> pa.Array:

@@ -3,18 +3,23 @@
 Source: messages FileDescriptor (global buffer 0) and ColumnMetadata.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from google.protobuf.any_pb2 import Any
 
+from lance_sql.encodings import wire_v2_0
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.layouts.tree import Constant, PageLayout
-from lance_sql.layouts.wire_v2_1 import TYPE_URL, layout_from_wire
-from lance_sql.proto import file2_pb2, file_pb2
+from lance_sql.file.footer import FileVersion, Footer, parse_table
+from lance_sql.layouts import wire_v2_1
+from lance_sql.layouts.tree import ArrayTree, Constant, PageLayout
+from lance_sql.proto import encodings_v2_0_pb2, file2_pb2, file_pb2
 from lance_sql.store import ByteRange
 
 MAX_ROWS = 1 << 48
@@ -39,9 +44,14 @@ class PageMetadata:
         raises: UnsupportedFeature for a page of another version of the format, CorruptFile
         """
         message = Any.FromString(self.encoding)
-        if message.type_url != TYPE_URL:
-            raise UnsupportedFeature(f"page encoding '{message.type_url.rpartition('/')[2]}' is not supported")
-        return layout_from_wire(message.value)
+        match message.type_url.rpartition("/")[2]:
+            case "lance.encodings21.PageLayout":
+                return wire_v2_1.layout_from_wire(message.value)
+            case "lance.encodings.ArrayEncoding":
+                array = encodings_v2_0_pb2.ArrayEncoding.FromString(message.value)
+                return ArrayTree((), wire_v2_0.encoding_from_wire(array))
+            case name:
+                raise UnsupportedFeature(f"page encoding '{name}' is not supported")
 
     @property
     def num_bytes(self) -> int:
@@ -58,9 +68,13 @@ class PageMetadata:
 
 @dataclass(frozen=True)
 class ColumnMetadata:
-    """The pages of one leaf column, in row order."""
+    """The pages of one column, in row order.
+
+    is_blob: the values are descriptors of bytes elsewhere in the file (file version 2.0)
+    """
 
     pages: tuple[PageMetadata, ...]
+    is_blob: bool = False
 
     @cached_property
     def row_starts(self) -> npt.NDArray[np.int64]:
@@ -70,6 +84,53 @@ class ColumnMetadata:
     @property
     def num_rows(self) -> int:
         return int(self.row_starts[-1])
+
+
+class MetadataV2:
+    """What a file of version 2.x says about its columns; each is parsed when it is first asked for. Thread-safe."""
+
+    def __init__(self, footer: Footer, read: Callable[[Sequence[ByteRange]], Sequence[pa.Buffer]]) -> None:
+        """
+        read: the bytes of ranges of the file
+        """
+        self._footer = footer
+        self._read = read
+        self._lock = Lock()
+        self._parsed: dict[int, ColumnMetadata] = {}
+        columns, buffers = read([footer.columns, footer.global_buffers])
+        self._columns = parse_table(columns, footer.file_size)
+        global_buffers = parse_table(buffers, footer.file_size)
+        if not global_buffers:
+            raise CorruptFile("a data file without a descriptor")
+        self.num_rows = parse_num_rows(bytes(read(global_buffers[:1])[0]))
+
+    @property
+    def num_columns(self) -> int:
+        return len(self._columns)
+
+    def column(self, index: int) -> ColumnMetadata:
+        """The metadata of column `index`.
+
+        raises: CorruptFile when the file has no such column
+        """
+        column = self._parsed.get(index)
+        if column is None:
+            if not 0 <= index < len(self._columns):
+                raise CorruptFile(f"column {index} of {len(self._columns)} columns")
+            (data,) = self._read([self._columns[index]])
+            column = parse_column(bytes(data), self._footer.file_size)
+            with self._lock:
+                self._parsed[index] = column
+        return column
+
+    @cached_property
+    def has_path_columns(self) -> bool:
+        """Lists and structs have columns of their own: in version 2.0, and in early files that call themselves 2.1."""
+        if self._footer.file_version is not FileVersion.V2_1:
+            return self._footer.file_version is FileVersion.V2_0
+        columns = (self.column(index) for index in range(self.num_columns))
+        first = next((column.pages[0] for column in columns if column.pages), None)
+        return first is not None and isinstance(first.layout, ArrayTree)
 
 
 def parse_num_rows(descriptor: bytes) -> int:
@@ -86,7 +147,19 @@ def parse_column(data: bytes, file_size: int) -> ColumnMetadata:
     raises: CorruptFile for buffers outside of the file of `file_size` bytes; UnsupportedFeature for deferred encodings
     """
     message = file2_pb2.ColumnMetadata.FromString(data)
-    return ColumnMetadata(tuple(_page(page, file_size) for page in message.pages))
+    return ColumnMetadata(tuple(_page(page, file_size) for page in message.pages), _is_blob(message.encoding))
+
+
+def _is_blob(message: file2_pb2.Encoding) -> bool:
+    """Whether a ColumnEncoding of file version 2.0 says so; later ones say it in the page."""
+    wrapped = Any.FromString(message.direct.encoding)
+    if wrapped.type_url.rpartition("/")[2] != "lance.encodings.ColumnEncoding":
+        return False
+    encoding = encodings_v2_0_pb2.ColumnEncoding.FromString(wrapped.value)
+    # statistics around a column do not change its pages
+    while encoding.WhichOneof("column_encoding") == "zone_index":
+        encoding = encoding.zone_index.inner
+    return bool(encoding.WhichOneof("column_encoding") == "blob")
 
 
 def _page(message: file2_pb2.ColumnMetadata.Page, file_size: int) -> PageMetadata:

@@ -11,8 +11,6 @@ from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.layouts.tree import Blob, Constant, FullZip, Layer, Layers, MiniBlock, PageLayout
 from lance_sql.proto import encodings_v2_1_pb2 as pb
 
-TYPE_URL = "/lance.encodings21.PageLayout"
-
 MAX_LAYERS = 256
 MAX_CHUNK_BUFFERS = 64
 MAX_ITEMS = 1 << 48

@@ -140,7 +140,7 @@ def _cut(rows: RowRanges, most: int, borders: npt.NDArray[np.int64], first: int)
 def _page_borders(fragment: FragmentRows, fields: list[Field]) -> npt.NDArray[np.int64]:
     borders: set[int] = set()
     for field in fields:
-        for column in fragment.columns_of(field).values():
+        for column in fragment.columns_of(field):
             starts = column.row_starts
             if column.is_flat and starts[-1] > PAGE_ROWS * (len(starts) - 1):
                 borders.update(starts[1:-1].tolist())
@@ -148,6 +148,6 @@ def _page_borders(fragment: FragmentRows, fields: list[Field]) -> npt.NDArray[np
 
 
 def _batch_rows(fragment: FragmentRows, fields: list[Field]) -> int:
-    row_bytes = sum(column.row_bytes for field in fields for column in fragment.columns_of(field).values())
+    row_bytes = sum(column.row_bytes for field in fields for column in fragment.columns_of(field))
     wanted = min(MAX_BATCH_ROWS, max(BATCH_ROWS, int(BATCH_BYTES / max(row_bytes, 0.125))))
     return max(MIN_BATCH_ROWS, min(wanted, int(MAX_BATCH_BYTES / max(row_bytes, 0.125))))

@@ -46,7 +46,7 @@ def _with_dictionaries(fields: list[Field], fragments: Iterable[FragmentRows]) -
     kept = dict.fromkeys(fields, False)
     for fragment in fragments:
         for field in list(kept):
-            for column in fragment.columns_of(field).values():
+            for column in fragment.columns_of(field):
                 found = column.has_dictionaries(MAX_DICTIONARY_ITEMS)
                 if found is None:
                     kept.pop(field)

@@ -1,7 +1,7 @@
 """One fragment opened for reading: its live rows, its columns by field id, its row ids and versions."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile, at
-from lance_sql.file.columns import Column, LeafColumn, read_columns
-from lance_sql.file.leaves import is_leaf, join, leaves
+from lance_sql.file.columns import Column, read_columns
+from lance_sql.file.leaves import Leaf, as_stored, is_leaf, join, leaves
+from lance_sql.file.opening import open_column
 from lance_sql.file.reader import DataFile
 from lance_sql.layouts.nest import Chain
 from lance_sql.row_ranges import RowRanges
@@ -37,7 +38,7 @@ class FragmentRows:
         self._delivered = delivered or {}
         self._snapshot = files.snapshot
         self._fragment = fragment
-        self._columns: dict[int, tuple[Field, Mapping[int, Column]]] = {}
+        self._columns: dict[int, _FieldColumns] = {}
 
     @property
     def fragment_id(self) -> int:
@@ -57,6 +58,11 @@ class FragmentRows:
         if self._fragment.deletion_file is None:
             return everything
         return row_ranges.without(everything, self._snapshot.deletions(self._fragment, self.num_rows).astype(np.int64))
+
+    @property
+    def has_stable_row_ids(self) -> bool:
+        """Whether row ids and row versions are recorded."""
+        return self._snapshot.manifest.has_stable_row_ids
 
     def row_id_sequence(self) -> RowIds:
         """The row ids: stable ones, or the addresses on a table without them."""
@@ -89,11 +95,12 @@ class FragmentRows:
         raises: CorruptFile, UnsupportedFeature
         """
         num_rows = row_ranges.count(rows)
-        stored = [self.columns_of(field) for field in fields]
-        arrays = read_columns([column for columns in stored for column in columns.values()], rows)
+        stored = [self._stored(field) for field in fields]
+        arrays = read_columns([column for each in stored for column in each.columns.values()], rows)
         out = []
         end = 0
-        for field, columns in zip(fields, stored, strict=True):
+        for each in stored:
+            field, columns = each.field, each.columns
             start, end = end, end + len(columns)
             if end - start == 1 and is_leaf(field):
                 out.append(arrays[start])
@@ -104,24 +111,29 @@ class FragmentRows:
                     out.append(join(field, dict(zip(columns, arrays[start:end], strict=True)), num_rows))
         return out
 
-    def columns_of(self, field: Field) -> Mapping[int, Column]:
-        """The columns that hold the leaves of a field, by the leaf's field id; leaves that no file has are left out."""
+    def columns_of(self, field: Field) -> Collection[Column]:
+        """The columns that hold the leaves of a field; leaves that no file has are left out."""
+        return self._stored(field).columns.values()
+
+    def _stored(self, field: Field) -> "_FieldColumns":
         found = self._columns.get(id(field))
         if found is None:
-            columns: dict[int, Column] = {}
-            for leaf in leaves(field):
+            stored = as_stored(field, self._has_column)
+            columns = {}
+            for leaf in leaves(stored):
                 file = self._fragment.file_of(leaf.field.id)
-                if file is not None and file.is_legacy:
-                    # Such a file lists no column indices, but its columns are not missing: opening it says so.
+                if file is not None:
                     self._open(file)
-                index = None if file is None else file.column_of(leaf.field.id)
-                if file is not None and index is not None:
                     leaf = replace(leaf, type=self._delivered.get(leaf.field.id, leaf.type))
-                    chain = self._files.chain(file, leaf)
-                    columns[leaf.field.id] = LeafColumn(self._open(file), index, chain, field.name)
-            # the field is kept with its columns, so that its id stays its own
-            found = self._columns[id(field)] = (field, columns)
-        return found[1]
+                    column = self._files.column(file, leaf, field.name)
+                    if column is not None:
+                        columns[leaf.field.id] = column
+            found = self._columns[id(field)] = _FieldColumns(field, stored, columns)
+        return found
+
+    def _has_column(self, field_id: int) -> bool:
+        file = self._fragment.file_of(field_id)
+        return file is not None and (not file.column_indices or file.column_of(field_id) is not None)
 
     def _open(self, file: ManifestFile) -> DataFile:
         opened = self._files.open(file)
@@ -137,13 +149,29 @@ class FragmentRows:
         if self.num_rows == 0:
             return np.empty(0, np.uint64)
         file = self._open(source.file)
-        column = LeafColumn(file, source.column_index, Chain(pa.uint64()), "row lineage")
+        leaf = Leaf(Field("row lineage", 0, -1, "uint64"), pa.uint64())
+        column = open_column(file, {0: source.column_index}, leaf, Chain(pa.uint64()), "row lineage")
+        assert column is not None
         (array,) = read_columns([column], row_ranges.single(0, self.num_rows))
         if array.null_count:
             with at(file=file.path):
                 raise CorruptFile("a hidden column of row ids or versions has NULLs")
         values: npt.NDArray[np.uint64] = array.to_numpy()
         return values
+
+
+@dataclass(frozen=True, slots=True)
+class _FieldColumns:
+    """The columns of a field.
+
+    asked: the field that was asked for, kept so that its identity stays its own
+    field: as the files store it
+    columns: by the leaf's field id
+    """
+
+    asked: Field
+    field: Field
+    columns: Mapping[int, Column]
 
 
 def _take(sequence: RowIds | RowVersions, rows: RowRanges) -> npt.NDArray[np.uint64]:

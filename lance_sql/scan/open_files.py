@@ -3,8 +3,10 @@
 import pyarrow as pa
 
 from lance_sql.file.blob_v2 import DESCRIPTOR, BlobSource
+from lance_sql.file.columns import Column
 from lance_sql.file.heads import HeadCache
 from lance_sql.file.leaves import Leaf
+from lance_sql.file.opening import open_column
 from lance_sql.file.reader import DataFile
 from lance_sql.layouts.nest import Chain
 from lance_sql.schema import jsonb
@@ -40,7 +42,14 @@ class OpenFiles:
 
         return self._open.get((file.base_id, file.path), make)
 
-    def chain(self, file: ManifestFile, leaf: Leaf) -> Chain:
+    def column(self, file: ManifestFile, leaf: Leaf, name: str) -> Column | None:
+        """The column of a leaf in this file; None when the file has none.
+
+        name: of the table's column, for errors
+        """
+        return open_column(self.open(file), file.columns(), leaf, self._chain(file, leaf), name)
+
+    def _chain(self, file: ManifestFile, leaf: Leaf) -> Chain:
         """How the leaf's column in this file becomes Arrow."""
         if is_json(leaf.field):
             return Chain(leaf.type, leaf.outer, pa.large_binary(), jsonb.to_text)

@@ -110,7 +110,7 @@ class ScanPlan:
         for index, fragment in enumerate(self.files.snapshot.manifest.fragments):
             rows = selected_rows.get(index, row_ranges.EMPTY)
             for field in self.fields:
-                for column in FragmentRows(self.files, fragment).columns_of(field).values():
+                for column in FragmentRows(self.files, fragment).columns_of(field):
                     for start, end in pairwise(column.row_starts.tolist()):
                         total += 1
                         selected += len(row_ranges.clip(rows, start, end)) > 0

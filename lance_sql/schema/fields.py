@@ -30,6 +30,9 @@ from lance_sql.schema import projection, types
 # Arrow hands no deeper schema from one library to another (kMaxNestingDepth, kMaxImportRecursionLevel).
 MAX_DEPTH = 64
 
+PACKED_KEYS = ("lance-encoding:packed", "packed")
+"""Metadata that asks for the members of a struct to be stored together."""
+
 _EXTENSION_NAME = "ARROW:extension:name"
 
 

@@ -15,7 +15,7 @@ import lance_sql
 from tests.conftest import Case, corpus_params
 from tests.golden.compare import assert_same
 
-READABLE = ("2.1", "2.2")
+READABLE = ("2.0", "2.1", "2.2")
 CREATED = "_row_created_at_version"
 UPDATED = "_row_last_updated_at_version"
 

@@ -1,0 +1,106 @@
+"""Parts of a buffer of fixed-width values: which bytes hold which values, and taking values out of what was read."""
+
+from collections.abc import Sequence
+from math import gcd
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql import _kernels, row_ranges
+from lance_sql.encodings.bitpacking import GROUP
+from lance_sql.encodings.blocks import FixedWidth
+from lance_sql.encodings.tree import Bitpacked, Encoding, Flat, OutOfLineBitpacking
+from lance_sql.errors import UnsupportedFeature
+from lance_sql.row_ranges import RowRanges
+
+_ALIGNMENT = 8
+
+
+def unit(encoding: Encoding) -> tuple[int, int]:
+    """The smallest part of a buffer that can be decoded alone: (number of values, number of bytes).
+
+    raises: UnsupportedFeature for encodings whose values cannot be told apart without decoding all of them
+    """
+    match encoding:
+        case Flat(bits_per_value=bits) | Bitpacked(num_bits=bits):
+            shared = gcd(bits, 8)
+            return 8 // shared, bits // shared
+        case OutOfLineBitpacking(num_bits=bits):
+            return GROUP, GROUP * bits // 8
+    raise UnsupportedFeature(f"encoding {type(encoding).__name__} is not supported in a buffer of its own")
+
+
+def num_bytes(encoding: Encoding, num_values: int) -> int:
+    """The bytes that a buffer of `num_values` values has at least."""
+    if isinstance(encoding, (Flat, Bitpacked)):
+        bits = encoding.bits_per_value if isinstance(encoding, Flat) else encoding.num_bits
+        return (num_values * bits + 7) // 8
+    per_unit, unit_bytes = unit(encoding)
+    return -(-num_values // per_unit) * unit_bytes
+
+
+def select(block: FixedWidth, rows: RowRanges) -> FixedWidth:
+    """The values at `rows`, without a copy where they lie side by side."""
+    bits, count = block.bits_per_value, row_ranges.count(rows)
+    if bits % 8 == 0:
+        width = bits // 8
+        if len(rows) == 1:
+            data = _aligned(block.data.slice(int(rows[0, 0]) * width, count * width), width)
+        else:
+            data = pa.allocate_buffer(count * width)
+            starts = np.ascontiguousarray(rows[:, 0] * width)
+            _kernels.gather_ranges(block.data, starts, (rows[:, 1] - rows[:, 0]) * width, data)
+        return FixedWidth(count, bits, data)
+    if len(rows) == 1:
+        first, end = int(rows[0, 0]) * bits, int(rows[0, 1]) * bits
+        data = block.data.slice(first // 8, (end + 7) // 8 - first // 8)
+        if first % 8:
+            data = _pack(_unpack(data, first % 8 + count * bits)[first % 8 :])
+        return FixedWidth(count, bits, data)
+    values = _unpack(block.data, block.num_values * bits).reshape(-1, bits)
+    return FixedWidth(count, bits, _pack(values[row_ranges.expand(rows)]))
+
+
+def join(blocks: Sequence[FixedWidth]) -> FixedWidth:
+    """The values of all blocks (at least one, of one width) one after the other."""
+    if len(blocks) == 1:
+        return blocks[0]
+    bits, count = blocks[0].bits_per_value, sum(block.num_values for block in blocks)
+    if bits % 8 == 0:
+        return FixedWidth(count, bits, pa.py_buffer(b"".join(block.data for block in blocks)))
+    parts = [_unpack(block.data, block.num_values * bits) for block in blocks]
+    return FixedWidth(count, bits, _pack(np.concatenate(parts)))
+
+
+def integers(block: FixedWidth) -> npt.NDArray[np.uint64]:
+    """The values as unsigned integers.
+
+    raises: UnsupportedFeature for widths that integers do not have
+    """
+    if block.bits_per_value not in (8, 16, 32, 64):
+        raise UnsupportedFeature(f"integers of {block.bits_per_value} bits are not supported")
+    return np.frombuffer(block.data, f"<u{block.bits_per_value // 8}", block.num_values).astype(np.uint64, copy=False)
+
+
+def bitmap(valid: npt.NDArray[np.bool_]) -> pa.Buffer:
+    """The bits of a validity bitmap."""
+    return _pack(valid)
+
+
+def bits(data: pa.Buffer, num_bits: int) -> npt.NDArray[np.bool_]:
+    """The bits of a validity bitmap as booleans."""
+    return _unpack(data, num_bits).view(np.bool_)
+
+
+def _aligned(data: pa.Buffer, width: int) -> pa.Buffer:
+    """The buffer at an address that consumers accept: files do not align their buffers."""
+    return data if data.address % min(width & -width, _ALIGNMENT) == 0 else pa.py_buffer(data.to_pybytes())
+
+
+def _unpack(data: pa.Buffer, num_bits: int) -> npt.NDArray[np.uint8]:
+    return np.unpackbits(np.frombuffer(data, np.uint8, (num_bits + 7) // 8), count=num_bits, bitorder="little")
+
+
+def _pack(values: npt.NDArray[np.uint8] | npt.NDArray[np.bool_]) -> pa.Buffer:
+    return pa.py_buffer(np.packbits(values, bitorder="little"))

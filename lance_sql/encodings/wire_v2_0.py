@@ -1,0 +1,156 @@
+"""ArrayEncoding messages of file version 2.0 -> the tree of encodings.
+
+Source: messages `lance.encodings.ArrayEncoding` and its members.
+"""
+
+from lance_sql.encodings.tree import (
+    Binary,
+    Bitpacked,
+    Compression,
+    Constant,
+    Dictionary,
+    Encoding,
+    FixedSizeBinary,
+    FixedSizeList,
+    Flat,
+    Fsst,
+    General,
+    List,
+    Nullable,
+    OutOfLineBitpacking,
+    PackedStruct,
+    Stored,
+    StructHeader,
+)
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.proto import encodings_v2_0_pb2 as pb
+
+MAX_DEPTH = 32
+"""Deeper trees than this mean nothing that a writer has a use for."""
+
+MAX_BITS = 1 << 32
+"""Widest value that is accepted, in bits (512 MiB)."""
+
+MAX_ITEMS = 1 << 48
+
+_COMPRESSIONS = {"zstd": Compression.ZSTD, "lz4": Compression.LZ4}
+_WORD_BITS = (8, 16, 32, 64)
+
+
+def encoding_from_wire(message: pb.ArrayEncoding, depth: int = 0) -> Encoding:
+    """The encoding that `message` describes.
+
+    raises: UnsupportedFeature for a member this release does not know, by name; CorruptFile for impossible widths
+    """
+    if depth > MAX_DEPTH:
+        raise CorruptFile(f"encodings are nested more than {MAX_DEPTH} deep")
+    kind = message.WhichOneof("array_encoding")
+    match kind:
+        case "flat":
+            return _flat(message.flat)
+        case "nullable":
+            return _nullable(message.nullable, depth)
+        case "fixed_size_list":
+            lists = message.fixed_size_list
+            if lists.has_validity:
+                raise UnsupportedFeature("encoding 'fixed_size_list' with a validity of its own is not supported")
+            if lists.dimension == 0:
+                raise CorruptFile("a fixed-size list of 0 items is not possible")
+            return FixedSizeList(lists.dimension, encoding_from_wire(lists.items, depth + 1), False)
+        case "list":
+            _check_count(message.list.num_items, "list")
+            ends = encoding_from_wire(message.list.offsets, depth + 1)
+            return List(ends, message.list.null_offset_adjustment, message.list.num_items)
+        case "struct":
+            return StructHeader()
+        case "binary":
+            return _binary(message.binary, depth)
+        case "dictionary":
+            indices = encoding_from_wire(message.dictionary.indices, depth + 1)
+            items = encoding_from_wire(message.dictionary.items, depth + 1)
+            return Dictionary(indices, items, message.dictionary.num_dictionary_items)
+        case "fsst":
+            return Fsst(message.fsst.symbol_table, encoding_from_wire(message.fsst.binary, depth + 1))
+        case "packed_struct":
+            bits = tuple(_fixed_bits(encoding_from_wire(inner, depth + 1)) for inner in message.packed_struct.inner)
+            if not 0 < sum(bits) <= MAX_BITS:
+                raise CorruptFile(f"packed structs of {sum(bits)} bits are not possible")
+            return PackedStruct(bits, Stored(_buffer(message.packed_struct.buffer), Flat(sum(bits))))
+        case "bitpacked":
+            packed = message.bitpacked
+            word, width = packed.uncompressed_bits_per_value, packed.compressed_bits_per_value
+            _check_packing(word, width)
+            return Stored(_buffer(packed.buffer), Bitpacked(word, width, packed.signed))
+        case "bitpacked_for_non_neg":
+            groups = message.bitpacked_for_non_neg
+            word, width = groups.uncompressed_bits_per_value, groups.compressed_bits_per_value
+            _check_packing(word, width)
+            return Stored(_buffer(groups.buffer), OutOfLineBitpacking(word, width))
+        case "fixed_size_binary":
+            num_bytes = message.fixed_size_binary.byte_width
+            return FixedSizeBinary(num_bytes, encoding_from_wire(message.fixed_size_binary.bytes, depth + 1))
+        case None:
+            raise UnsupportedFeature("an encoding that this release does not know (no known member is set)")
+        case _:
+            raise UnsupportedFeature(f"encoding '{kind}' is not supported")
+
+
+def _flat(message: pb.Flat) -> Encoding:
+    bits = message.bits_per_value
+    if bits != 1 and (bits % 8 or not 0 < bits <= MAX_BITS):
+        raise CorruptFile(f"encoding 'flat' with {bits} bits a value is not possible")
+    flat: Encoding = Flat(bits)
+    # early writers name a scheme for bitmaps as well, and do not compress them
+    if bits > 1 and message.compression.scheme not in ("", "none"):
+        scheme = _COMPRESSIONS.get(message.compression.scheme)
+        if scheme is None:
+            raise UnsupportedFeature(f"compression scheme {message.compression.scheme!r} is not supported")
+        flat = General(scheme, flat)
+    return Stored(_buffer(message.buffer), flat)
+
+
+def _nullable(message: pb.Nullable, depth: int) -> Encoding:
+    match message.WhichOneof("nullability"):
+        case "no_nulls":
+            return encoding_from_wire(message.no_nulls.values, depth + 1)
+        case "some_nulls":
+            validity = encoding_from_wire(message.some_nulls.validity, depth + 1)
+            return Nullable(validity, encoding_from_wire(message.some_nulls.values, depth + 1))
+        case "all_nulls":
+            return Constant(None)
+        case _:
+            raise CorruptFile("encoding 'nullable' without a statement on nulls")
+
+
+def _binary(message: pb.Binary, depth: int) -> Binary:
+    ends = encoding_from_wire(message.indices, depth + 1)
+    data = encoding_from_wire(message.bytes, depth + 1)
+    if not isinstance(data, Stored) or data.values not in (Flat(8), *(General(c, Flat(8)) for c in Compression)):
+        raise UnsupportedFeature(f"the bytes of strings encoded as {data} are not supported")
+    return Binary(ends, data, message.null_adjustment)
+
+
+def _fixed_bits(encoding: Encoding) -> int:
+    """The width of a member of a packed struct; its buffer means nothing."""
+    match encoding:
+        case Stored(values=Flat(bits_per_value=bits)) if bits % 8 == 0:
+            return bits
+        case FixedSizeList(dimension=dimension, values=values):
+            return dimension * _fixed_bits(values)
+    raise UnsupportedFeature(f"packed structs with members encoded as {encoding} are not supported")
+
+
+def _buffer(message: pb.Buffer) -> int:
+    if message.buffer_type != pb.Buffer.page:
+        raise UnsupportedFeature(f"buffers of type {message.buffer_type} are not supported")
+    return message.buffer_index
+
+
+def _check_packing(word_bits: int, num_bits: int) -> None:
+    if word_bits not in _WORD_BITS or not 0 < num_bits <= word_bits:
+        raise CorruptFile(f"bit-packing of {word_bits}-bit words into {num_bits} bits is not possible")
+
+
+def _check_count(count: int, what: str) -> None:
+    if count > MAX_ITEMS:
+        raise CorruptFile(f"encoding '{what}' with {count} items is not possible")

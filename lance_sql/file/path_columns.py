@@ -1,0 +1,238 @@
+"""Columns of file versions 0.1 and 2.0, in which every list is a column of its own that points into the next one.
+
+    list<struct<a, b>>      rows -> column of the list -> items -> column of a
+                                                               `-> column of b
+
+A leaf is read along the path to it: the lists from the outside, each of which turns rows into rows of the next column.
+Structs are always there, so they only shape the result.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import accumulate
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.encodings.stored import bitmap
+from lance_sql.encodings.tree import Constant, Dictionary, Encoding, List, OffsetList
+from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.file.columns import open_pages, split_by_page, value_bytes
+from lance_sql.file.metadata_v2 import ColumnMetadata
+from lance_sql.file.reader import DataFile
+from lance_sql.layouts import blob
+from lance_sql.layouts.array_tree import ArrayPage, ListRows, head_ranges
+from lance_sql.layouts.ends import Bounds
+from lance_sql.layouts.nest import Chain, Slots, nest
+from lance_sql.layouts.page import concat
+from lance_sql.layouts.reading import Reading, Shared, together
+from lance_sql.layouts.tree import ArrayTree
+from lance_sql.row_ranges import RowRanges
+from lance_sql.store import ByteRange
+
+T = TypeVar("T")
+
+_MAX_NARROW = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class StoredColumn:
+    """One column of an open file: the values of a leaf, or where the items of lists are.
+
+    key: tells the column from others of the file
+    has_null_key: dictionaries of its pages have an index for NULL; see `ArrayPage`
+    name: of the table's column, for errors
+    """
+
+    file: DataFile
+    key: int
+    metadata: ColumnMetadata
+    has_null_key: bool
+    name: str
+
+    def encoding(self, page: int) -> Encoding:
+        """The tree of a page."""
+        layout = self.metadata.pages[page].layout
+        if not isinstance(layout, ArrayTree):
+            raise UnsupportedFeature(f"a page layout {type(layout).__name__} among others without levels")
+        return layout.encoding
+
+    @cached_property
+    def item_starts(self) -> npt.NDArray[np.int64]:
+        """For a column of lists, the first item of each page, then the number of items: int64[pages + 1]."""
+        counts = []
+        for number in range(len(self.metadata.pages)):
+            with self.at(number):
+                encoding = self.encoding(number)
+                if not isinstance(encoding, (List, OffsetList)):
+                    raise CorruptFile(f"a page of {type(encoding).__name__} cannot hold lists")
+                counts.append(encoding.num_items)
+        return np.array([0, *accumulate(counts)], np.int64)
+
+    def values(self, rows: RowRanges, chain: Chain) -> Reading[pa.Array]:
+        """The leaf of the chain at `rows`."""
+        if len(rows) == 0:
+            return pa.nulls(0, chain.leaf)
+        found = yield from self._read(rows, lambda page, part: page.read(part, chain, self.file.gap))
+        return concat([array for _, array in found])
+
+    def lists(self, rows: RowRanges) -> Reading[ListRows]:
+        """Where the items of the lists at `rows` are, among the rows of the next column."""
+        if len(rows) == 0:
+            return ListRows(Bounds(np.empty(0, np.int64), row_ranges.EMPTY), None)
+        found = yield from self._read(rows, lambda page, part: page.lists(part, self.file.gap))
+        lengths = np.concatenate([part.bounds.lengths for _, part in found])
+        items = np.concatenate([part.bounds.items + self.item_starts[number] for number, part in found])
+        valid = None
+        if any(part.valid is not None for _, part in found):
+            valid = np.concatenate(
+                [np.ones(len(p.bounds.lengths), np.bool_) if p.valid is None else p.valid for _, p in found]
+            )
+        return ListRows(Bounds(lengths, row_ranges.coalesce(items, 0)), valid)
+
+    def at(self, page: int) -> at:
+        """Where errors in a page are."""
+        return at(file=self.file.path, column=self.name, page=page)
+
+    def _read(
+        self, rows: RowRanges, read: Callable[[ArrayPage, RowRanges], Reading[T]]
+    ) -> Reading[list[tuple[int, T]]]:
+        """What `read` makes of each page that holds some of the rows, with the page's number."""
+        parts = split_by_page(self.metadata.row_starts, rows)
+        numbers = [number for number, _ in parts]
+        pages = yield from open_pages(self.file, self.key, numbers, self.at, self._head_ranges, self._open)
+        readings = [self._located(number, read(page, part)) for (number, part), page in zip(parts, pages, strict=True)]
+        return list(zip(numbers, (yield from together(readings)), strict=True))
+
+    def _located(self, number: int, reading: Reading[T]) -> Reading[T]:
+        with self.at(number):
+            return (yield from reading)
+
+    def _head_ranges(self, number: int) -> list[ByteRange]:
+        return head_ranges(self.encoding(number), self.metadata.pages[number].buffers)
+
+    def _open(self, number: int, head: Sequence[pa.Buffer]) -> ArrayPage:
+        page = self.metadata.pages[number]
+        return ArrayPage(self.encoding(number), page.buffers, page.num_rows, head, has_null_key=self.has_null_key)
+
+
+@dataclass(frozen=True)
+class PathColumn:
+    """A leaf, with the columns of the lists around it.
+
+    lists: from the outside
+    characters: the column of the bytes of strings, where those are stored as lists of bytes (releases up to 0.13)
+    """
+
+    lists: tuple[StoredColumn, ...]
+    leaf: StoredColumn
+    chain: Chain
+    characters: StoredColumn | None = None
+
+    @property
+    def file(self) -> DataFile:
+        return self.leaf.file
+
+    @property
+    def is_flat(self) -> bool:
+        """See `Column`."""
+        return not self.lists
+
+    @cached_property
+    def row_starts(self) -> npt.NDArray[np.int64]:
+        """See `Column`; of the outermost column."""
+        with at(file=self.file.path, column=self.leaf.name):
+            columns = [*self.lists, self.leaf, *([self.characters] if self.characters else [])]
+            num_rows = self.file.num_rows
+            for column in columns:
+                if column.metadata.num_rows != num_rows:
+                    raise CorruptFile(f"the pages of the column hold {column.metadata.num_rows} rows, not {num_rows}")
+                if column is not columns[-1]:
+                    num_rows = int(column.item_starts[-1])
+        return columns[0].metadata.row_starts
+
+    @cached_property
+    def row_bytes(self) -> float:
+        """See `Column`."""
+        num_rows = max(self.file.num_rows, 1)
+        if self.leaf.metadata.is_blob:
+            return self.file.num_bytes / num_rows
+        columns = [self.leaf, *([self.characters] if self.characters else [])]
+        with at(file=self.file.path, column=self.leaf.name):
+            stored = sum(page.num_bytes for column in columns for page in column.metadata.pages)
+        values_per_row = self.leaf.metadata.num_rows / num_rows
+        stored_per_value = stored / max(self.leaf.metadata.num_rows, 1)
+        return max(value_bytes(self.chain.leaf, stored_per_value), stored_per_value) * values_per_row + 8 * len(
+            self.lists
+        )
+
+    def has_dictionaries(self, most_items: int) -> bool | None:
+        """See `Column`."""
+        found = False
+        for number in range(len(self.leaf.metadata.pages)):
+            with self.leaf.at(number):
+                match self.leaf.encoding(number):
+                    case Dictionary(num_items=count) if count <= most_items:
+                        found = True
+                    case Constant():
+                        pass
+                    case _:
+                        return None
+        return found
+
+    def read(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
+        """See `Column`."""
+        # the check of the file's counts bounds what the pages may claim
+        assert len(self.row_starts)
+        num_slots = row_ranges.count(rows)
+        slots: list[Slots] = []
+        lists = iter(self.lists)
+        for type in reversed(self.chain.outer):
+            if pa.types.is_struct(type):
+                slots.append(Slots(num_slots, None, 0))
+                continue
+            column = next(lists)
+            found = yield from shared.once((self.file, column.key), partial(column.lists, rows))
+            slots.append(_slots(found, pa.types.is_large_list(type)))
+            rows = found.bounds.items
+            num_slots = row_ranges.count(rows)
+        values = yield from self._values(rows)
+        if len(values) != num_slots:
+            raise CorruptFile(f"{num_slots} values became {len(values)}")
+        return nest(values, slots[::-1], self.chain)
+
+    def _values(self, rows: RowRanges) -> Reading[pa.Array]:
+        leaf, chain = self.leaf, self.chain
+        if leaf.metadata.is_blob:
+            return (yield from leaf.values(rows, replace(chain, stored=blob.DESCRIPTOR, finish=self._blobs)))
+        if self.characters is None:
+            return (yield from leaf.values(rows, chain))
+        found = yield from leaf.lists(rows)
+        data = yield from self.characters.values(found.bounds.items, Chain(pa.uint8()))
+        strings = _slots(found, pa.types.is_large_binary(chain.leaf) or pa.types.is_large_string(chain.leaf))
+        buffers = [strings.validity, strings.offsets, data.buffers()[1]]
+        return pa.Array.from_buffers(chain.leaf, strings.num_slots, buffers, strings.null_count)
+
+    def _blobs(self, descriptors: pa.StructArray) -> pa.Array:
+        """The bytes that (position, size) name; (1, 0) is NULL, any other of size 0 is empty."""
+        positions, sizes = (descriptors.field(i).to_numpy(zero_copy_only=False) for i in range(2))
+        valid = (positions != 1) | (sizes != 0)
+        array = blob.binary_array(positions, sizes, self.file.fetch, bitmap(valid), int((~valid).sum()))
+        return self.chain.finish(array) if self.chain.finish else array
+
+
+def _slots(found: ListRows, large: bool) -> Slots:
+    """The layer of the lists in Arrow's form."""
+    lengths, valid = found.bounds.lengths, found.valid
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    if not large:
+        if offsets[-1] > _MAX_NARROW:
+            raise CorruptFile(f"lists of {int(offsets[-1])} items together are more than their type can hold")
+        offsets = offsets.astype(np.int32)
+    nulls = 0 if valid is None else int(np.count_nonzero(~valid))
+    return Slots(len(lengths), bitmap(valid) if valid is not None and nulls else None, nulls, pa.py_buffer(offsets))

@@ -1,0 +1,363 @@
+"""Pages without levels: a tree of encodings over the buffers of the page, read for any rows of it.
+
+    SomeNull        Nullable(Stored(0, Flat(1)), Stored(1, Flat(32)))       bitmap, values
+    strings         Binary(Stored(0, Flat(64)), Stored(1, Flat(8)), adj)    ends, bytes
+    lists           List(Stored(0, Flat(64)), adj, num_items)               ends; the items are another column
+
+The head of a page is what cannot be read in parts: compressed buffers, and the items of a dictionary.
+Source: message ArrayEncoding; pages of version 0.1 are the same trees, made by `plain`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.encodings import fsst, general, stored
+from lance_sql.encodings.blocks import (
+    Block,
+    Dictionary,
+    FixedWidth,
+    Lists,
+    Nulls,
+    VariableWidth,
+    bitmap_and,
+    to_array,
+)
+from lance_sql.encodings.codecs import decode_stored
+from lance_sql.encodings.packed_struct import split_rows
+from lance_sql.encodings.tree import (
+    Binary,
+    Compression,
+    Constant,
+    Encoding,
+    FixedSizeBinary,
+    FixedSizeList,
+    Fsst,
+    General,
+    List,
+    Nullable,
+    OffsetBinary,
+    OffsetList,
+    PackedStruct,
+    Stored,
+    StructHeader,
+    Variable,
+)
+from lance_sql.encodings.tree import Dictionary as DictionaryEncoding
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.layouts import ends
+from lance_sql.layouts.ends import Bounds
+from lance_sql.layouts.nest import Chain
+from lance_sql.layouts.page import cluster
+from lance_sql.layouts.reading import Reading, run, together
+from lance_sql.row_ranges import RowRanges
+from lance_sql.store import ByteRange
+
+MAX_ITEMS = 1 << 48
+MAX_DICTIONARY_ITEMS = 1 << 24
+MAX_NULL_BYTES = 1 << 28
+"""NULLs take no bytes in a file; more than this in memory, for rows read at once, is taken for damage."""
+
+
+def head_ranges(encoding: Encoding, buffers: Sequence[ByteRange]) -> list[ByteRange]:
+    """The compressed buffers, and those of dictionary items, in the order of their numbers."""
+    return [buffers[number] for number in _head_numbers(encoding, len(buffers))]
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Some rows: a block, and the bitmap of those that are valid (None: all)."""
+
+    block: Block
+    validity: pa.Buffer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListRows:
+    """Some lists: `valid` (None: all), and where their items are."""
+
+    bounds: Bounds
+    valid: npt.NDArray[np.bool_] | None
+
+
+class ArrayPage:
+    """One page with its head.
+
+    has_null_key: in a dictionary of this page index 0 is NULL, and k means item k - 1
+    """
+
+    def __init__(
+        self,
+        encoding: Encoding,
+        buffers: Sequence[ByteRange],
+        num_rows: int,
+        head: Sequence[pa.Buffer],
+        *,
+        has_null_key: bool,
+    ) -> None:
+        self._encoding = encoding
+        self._has_null_key = has_null_key
+        self._buffers: list[ByteRange | pa.Buffer] = list(buffers)
+        numbers = _head_numbers(encoding, len(buffers))
+        compressed = dict(_compressed(encoding))
+        for number, data in zip(numbers, head, strict=True):
+            scheme = compressed.get(number)
+            self._buffers[number] = data if scheme is None else general.decompress(scheme, data)
+        self._items: dict[Encoding, Values] = {}
+        self._check(encoding, num_rows)
+        self.num_bytes = 64 + sum(data.size for data in self._buffers if isinstance(data, pa.Buffer))
+
+    def read(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
+        """The leaf of the chain for `rows` (relative to the page; at least one).
+
+        gap: so many bytes between two ranges are better read over than asked for separately
+        """
+        type = chain.stored or chain.leaf
+        values = yield from self._values(self._encoding, rows, gap)
+        if isinstance(self._encoding, StructHeader) and pa.types.is_struct(type) and type.num_fields == 0:
+            return pa.Array.from_buffers(type, values.block.num_values, [None])
+        _check_nulls(values.block, type)
+        array = to_array(values.block, type, values.validity, -1 if values.validity is not None else 0)
+        return chain.finish(array) if chain.finish else array
+
+    def lists(self, rows: RowRanges, gap: int) -> Reading[ListRows]:
+        """Where the items of the lists at `rows` are, relative to the items of this page."""
+        rows = row_ranges.coalesce(rows, 0)
+        match self._encoding:
+            case List(encoded, adjustment, num_items):
+                return (yield from self._ended(encoded, adjustment, rows, num_items, gap))
+            case OffsetList(offsets, num_items):
+                positions = yield from self._integers(offsets, ends.rows_of_offsets(rows), gap)
+                return ListRows(ends.bounds(positions.astype(np.int64), rows, num_items), None)
+        raise CorruptFile(f"a page of {type(self._encoding).__name__} cannot hold lists")
+
+    def _values(self, encoding: Encoding, rows: RowRanges, gap: int) -> Reading[Values]:
+        match encoding:
+            case Stored():
+                return Values((yield from self._stored(encoding, rows, gap)))
+            case Nullable(validity, inner):
+                bits, values = yield from together([self._values(validity, rows, gap), self._values(inner, rows, gap)])
+                return _with_validity(values, bits)
+            case Constant(value=None) | StructHeader():
+                return Values(Nulls(row_ranges.count(rows)))
+            case FixedSizeList(dimension, inner):
+                items = yield from self._values(inner, rows * dimension, gap)
+                return Values(Lists(items.block.num_values // dimension, dimension, items.block, items.validity))
+            case Binary() | OffsetBinary():
+                return (yield from self._strings(encoding, row_ranges.coalesce(rows, 0), gap))
+            case Fsst(table, inner):
+                return _expand((yield from self._values(inner, rows, gap)), table)
+            case FixedSizeBinary(num_bytes, inner):
+                fixed = yield from self._values(inner, rows, gap)
+                return _strings_of_one_width(fixed, num_bytes)
+            case PackedStruct(field_bits, inner):
+                packed = yield from self._values(inner, rows, gap)
+                if not isinstance(packed.block, FixedWidth):
+                    raise CorruptFile(f"packed structs encoded as {inner}")
+                return Values(split_rows(packed.block, field_bits))
+            case DictionaryEncoding(indices):
+                keys = yield from self._values(indices, rows, gap)
+                return self._looked_up(keys, self._dictionary_items(encoding))
+        raise UnsupportedFeature(f"encoding {type(encoding).__name__} is not supported in a page without levels")
+
+    def _stored(self, encoding: Stored, rows: RowRanges, gap: int) -> Reading[FixedWidth]:
+        values = _uncompressed(encoding.values)
+        if len(rows) == 0:
+            return decode_stored(values, pa.py_buffer(b""), 0)
+        per_unit, unit_bytes = stored.unit(values)
+        units = np.stack((rows[:, 0] // per_unit, -(-rows[:, 1] // per_unit)), axis=1)
+        spans = units * unit_bytes
+        source = self._buffers[encoding.buffer_index]
+        if isinstance(source, pa.Buffer):
+            groups = [[0, len(rows)]]
+            start, size = int(spans[0, 0]), source.size
+            buffers: Sequence[pa.Buffer] = [source.slice(start, min(int(spans[-1, 1]), size) - start)]
+        else:
+            size = source.end - source.start
+            groups = cluster(spans, gap).tolist()
+            ranges = [
+                ByteRange(source.start + int(spans[first, 0]), source.start + min(int(spans[end - 1, 1]), size))
+                for first, end in groups
+            ]
+            buffers = yield ranges
+        blocks = []
+        for (first, end), data in zip(groups, buffers, strict=True):
+            part = rows[first:end] - units[first, 0] * per_unit
+            blocks.append(stored.select(decode_stored(values, data, int(part[-1, 1])), part))
+        return stored.join(blocks)
+
+    def _integers(self, encoding: Encoding, rows: RowRanges, gap: int) -> Reading[npt.NDArray[np.uint64]]:
+        values = yield from self._values(encoding, rows, gap)
+        if not isinstance(values.block, FixedWidth) or values.validity is not None:
+            raise CorruptFile(f"ends or indices encoded as {encoding}")
+        return stored.integers(values.block)
+
+    def _ended(
+        self, encoding: Encoding, adjustment: int, rows: RowRanges, num_items: int, gap: int
+    ) -> Reading[ListRows]:
+        stored_ends = yield from self._integers(encoding, ends.rows_of_ends(rows), gap)
+        plain, valid = ends.without_nulls(stored_ends, adjustment, rows)
+        return ListRows(ends.bounds(ends.positions_of_ends(plain, rows), rows, num_items), valid)
+
+    def _strings(self, encoding: Binary | OffsetBinary, rows: RowRanges, gap: int) -> Reading[Values]:
+        if len(rows) == 0:
+            return Values(VariableWidth(0, 64, pa.py_buffer(bytes(8)), pa.py_buffer(b"")))
+        assert isinstance(encoding.bytes, Stored)
+        num_bytes = self._size(encoding.bytes.buffer_index)
+        if isinstance(encoding, Binary):
+            found = yield from self._ended(encoding.ends, encoding.null_adjustment, rows, num_bytes, gap)
+            bounds, valid = found.bounds, found.valid
+        else:
+            positions = yield from self._integers(encoding.offsets, ends.rows_of_offsets(rows), gap)
+            bounds = ends.bounds(positions.astype(np.int64), rows, num_bytes)
+            valid = bounds.lengths > 0 if encoding.empty_is_null else None
+        data = yield from self._stored(encoding.bytes, bounds.items, gap)
+        offsets = np.zeros(len(bounds.lengths) + 1, np.int64)
+        np.cumsum(bounds.lengths, out=offsets[1:])
+        block = VariableWidth(len(bounds.lengths), 64, pa.py_buffer(offsets), data.data)
+        return Values(block, stored.bitmap(valid) if valid is not None and not valid.all() else None)
+
+    def _looked_up(self, keys: Values, items: Values) -> Values:
+        """The rows of a dictionary, given their indices."""
+        if isinstance(keys.block, Nulls):
+            return keys
+        if not isinstance(keys.block, FixedWidth):
+            raise CorruptFile(f"dictionary indices as {type(keys.block).__name__}")
+        indices, count = stored.integers(keys.block), keys.block.num_values
+        valid = stored.bits(keys.validity, count) if keys.validity is not None else np.ones(count, np.bool_)
+        if self._has_null_key:
+            valid &= indices != 0
+            indices = indices - np.uint64(1)
+        num_items = items.block.num_values
+        if (indices[valid] >= num_items).any():
+            raise CorruptFile(f"index {int(indices[valid].max())} of a dictionary of {num_items} items")
+        if isinstance(items.block, Nulls) or not valid.any():
+            return Values(Nulls(count))
+        indices = np.where(valid, indices, 0)
+        if items.validity is not None:
+            valid &= stored.bits(items.validity, num_items)[indices]
+        block = FixedWidth(count, 32, pa.py_buffer(indices.astype(np.uint32)))
+        return Values(Dictionary(count, block, items.block), None if valid.all() else stored.bitmap(valid))
+
+    def _dictionary_items(self, encoding: DictionaryEncoding) -> Values:
+        """The items, decoded once; their buffers belong to the head."""
+        if encoding not in self._items:
+            rows = row_ranges.single(0, encoding.num_items)
+            self._items[encoding] = run(self._values(encoding.items, rows, 0), _no_fetch)
+        return self._items[encoding]
+
+    def _size(self, buffer_index: int) -> int:
+        source = self._buffers[buffer_index]
+        return source.size if isinstance(source, pa.Buffer) else source.end - source.start
+
+    def _check(self, encoding: Encoding, num_values: int) -> None:
+        """Raises CorruptFile when a buffer is too small for so many values."""
+        if num_values > MAX_ITEMS:
+            raise CorruptFile(f"{num_values} values in a page")
+        match encoding:
+            case Stored(number, values):
+                values = _uncompressed(values)
+                needed, found = stored.num_bytes(values, num_values), self._size(number)
+                if needed > found:
+                    raise CorruptFile(f"{num_values} values of {values} need {needed} bytes, found {found}")
+            case Nullable(validity, inner):
+                self._check(validity, num_values)
+                self._check(inner, num_values)
+            case FixedSizeList(dimension, inner):
+                self._check(inner, num_values * dimension)
+            case Binary(ends=inner) | List(ends=inner):
+                self._check(inner, num_values)
+            case Fsst(values=inner) | PackedStruct(values=inner) | FixedSizeBinary(values=inner):
+                self._check(inner, num_values)
+            case OffsetBinary(offsets=inner) | OffsetList(offsets=inner):
+                self._check(inner, num_values + 1 if num_values else 0)
+            case DictionaryEncoding(indices, items, num_items):
+                if num_items > MAX_DICTIONARY_ITEMS:
+                    raise CorruptFile(f"a dictionary of {num_items} items")
+                self._check(indices, num_values)
+                self._check(items, num_items)
+
+
+def _check_nulls(block: Block, type: pa.DataType) -> None:
+    """Raises CorruptFile when values of which only NULLs are stored take more memory than is reasonable."""
+    while isinstance(block, Lists) and pa.types.is_fixed_size_list(type):
+        block, type = block.items, type.value_type
+    if not isinstance(block, Nulls):
+        return
+    width = 1
+    while pa.types.is_fixed_size_list(type):
+        width *= type.list_size
+        type = type.value_type
+    try:
+        width *= max(type.bit_width // 8, 1)
+    except ValueError:
+        width *= 8
+    if block.num_values * width > MAX_NULL_BYTES:
+        raise CorruptFile(f"{block.num_values} NULLs of {type}")
+
+
+def _nodes(encoding: Encoding) -> Iterator[Encoding]:
+    """The tree, from the root."""
+    yield encoding
+    for field in fields(encoding):
+        inner = getattr(encoding, field.name)
+        if isinstance(inner, Encoding):
+            yield from _nodes(inner)
+
+
+def _compressed(encoding: Encoding) -> Iterator[tuple[int, Compression]]:
+    """The buffers that are compressed, and how."""
+    for node in _nodes(encoding):
+        if isinstance(node, Stored) and isinstance(node.values, General):
+            yield node.buffer_index, node.values.compression
+
+
+def _head_numbers(encoding: Encoding, num_buffers: int) -> list[int]:
+    """The buffers that are read whole.
+
+    raises: CorruptFile when the tree names a buffer that the page does not have
+    """
+    numbers = {number for number, _ in _compressed(encoding)}
+    for node in _nodes(encoding):
+        if isinstance(node, Stored) and node.buffer_index >= num_buffers:
+            raise CorruptFile(f"buffer {node.buffer_index} of a page of {num_buffers} buffers")
+        if isinstance(node, DictionaryEncoding):
+            numbers.update(leaf.buffer_index for leaf in _nodes(node.items) if isinstance(leaf, Stored))
+    return sorted(numbers)
+
+
+def _uncompressed(encoding: Encoding) -> Encoding:
+    return encoding.values if isinstance(encoding, General) else encoding
+
+
+def _with_validity(values: Values, bits: Values) -> Values:
+    if isinstance(values.block, Nulls):
+        return values
+    if not isinstance(bits.block, FixedWidth) or bits.block.bits_per_value != 1 or bits.validity is not None:
+        raise CorruptFile("a validity that is no bitmap")
+    validity = bits.block.data
+    if values.validity is not None:
+        validity = bitmap_and(validity, values.validity, bits.block.num_values)
+    return Values(values.block, validity)
+
+
+def _expand(values: Values, symbol_table: bytes) -> Values:
+    if not isinstance(values.block, VariableWidth):
+        raise CorruptFile(f"FSST codes as {type(values.block).__name__}")
+    return Values(fsst.per_value(Fsst(symbol_table, Variable(64)), values.block), values.validity)
+
+
+def _strings_of_one_width(values: Values, num_bytes: int) -> Values:
+    block = values.block
+    if not isinstance(block, FixedWidth) or block.bits_per_value != 8 * num_bytes:
+        raise CorruptFile(f"strings of {num_bytes} bytes that are stored in another width")
+    offsets = np.arange(block.num_values + 1, dtype=np.int64) * num_bytes
+    return Values(VariableWidth(block.num_values, 64, pa.py_buffer(offsets), block.data), values.validity)
+
+
+def _no_fetch(ranges: Sequence[ByteRange]) -> Sequence[pa.Buffer]:
+    raise CorruptFile("dictionary items outside of their buffers")

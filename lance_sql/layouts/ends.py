@@ -1,0 +1,91 @@
+"""Lists and strings by their ends: the end of each is the start of the next, and the first begins at 0.
+
+ends  3 5 5 9      lists or strings  [0, 3) [3, 5) [5, 5) [5, 9)
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lance_sql.errors import CorruptFile
+from lance_sql.row_ranges import EMPTY, RowRanges, single
+
+MAX_POSITION = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Where some lists or strings lie.
+
+    lengths: of each of them
+    items: what they own, as ranges of items or bytes
+    """
+
+    lengths: npt.NDArray[np.int64]
+    items: RowRanges
+
+
+def rows_of_ends(rows: RowRanges) -> RowRanges:
+    """The ends that tell where `rows` lie: those of the rows before them too, except before the very first.
+
+    rows: no two ranges touch
+    """
+    needed = rows.copy()
+    needed[:, 0] = np.maximum(needed[:, 0] - 1, 0)
+    return needed
+
+
+def rows_of_offsets(rows: RowRanges) -> RowRanges:
+    """The offsets that tell where `rows` lie, where there is one more of them than there are rows.
+
+    rows: no two ranges touch
+    """
+    needed = rows.copy()
+    needed[:, 1] += 1
+    return needed
+
+
+def without_nulls(
+    ends: npt.NDArray[np.uint64], adjustment: int, rows: RowRanges
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_] | None]:
+    """The ends that were stored, and which of `rows` are valid (None: all); see `rows_of_ends`."""
+    if adjustment >= MAX_POSITION:
+        raise CorruptFile(f"ends of NULLs from {adjustment} on")
+    valid = ends < np.uint64(adjustment)
+    if valid.all():
+        return ends, None
+    stored = np.where(valid, ends, ends - np.uint64(adjustment))
+    if (stored >= adjustment).any():
+        raise CorruptFile(f"an end beyond the {adjustment - 1} items that there are")
+    lengths = rows[:, 1] - rows[:, 0]
+    has_previous = rows[:, 0] > 0
+    firsts = (np.cumsum(lengths + has_previous) - lengths - has_previous)[has_previous]
+    return stored, np.delete(valid, firsts)
+
+
+def positions_of_ends(ends: npt.NDArray[np.uint64], rows: RowRanges) -> npt.NDArray[np.int64]:
+    """For `bounds`, from the ends at `rows_of_ends(rows)`."""
+    if len(ends) and int(ends.max()) > MAX_POSITION:
+        raise CorruptFile(f"an end at {int(ends.max())}")
+    positions = ends.astype(np.int64)
+    return np.concatenate((np.zeros(1, np.int64), positions)) if rows[0, 0] == 0 else positions
+
+
+def bounds(positions: npt.NDArray[np.int64], rows: RowRanges, num_items: int) -> Bounds:
+    """Where `rows` lie.
+
+    positions: for each range of rows the start of its first row, then the end of each
+    num_items: how many items or bytes there are
+    raises: CorruptFile when the positions descend or leave the items
+    """
+    steps = np.diff(positions)
+    if int(positions[0]) < 0 or (steps < 0).any() or int(positions[-1]) > num_items:
+        raise CorruptFile(f"ends of lists or strings descend or pass the {num_items} items that there are")
+    if len(rows) == 1:
+        return Bounds(steps, single(int(positions[0]), int(positions[-1])))
+    counts = rows[:, 1] - rows[:, 0]
+    firsts = np.cumsum(counts + 1) - counts - 1
+    items = np.stack((positions[firsts], positions[firsts + counts]), axis=1)
+    items = items[items[:, 1] > items[:, 0]]
+    return Bounds(np.delete(steps, firsts[1:] - 1), items if len(items) else EMPTY)
