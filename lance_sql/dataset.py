@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql.arrow_dataset import ArrowDataset
-from lance_sql.errors import InvalidArgument
+from lance_sql.errors import ColumnNotFound, InvalidArgument
 from lance_sql.scan import system_columns
 from lance_sql.scan.compact_types import compact_types
 from lance_sql.scan.open_files import OpenFiles
@@ -142,8 +142,11 @@ class Dataset(ArrowDataset):
         label = self.snapshot.label
         schema = self._filter_schema()
         if isinstance(filter, str):
-            system_columns.require_in_text(filter, self.system_columns, self.snapshot.name)
-            return from_sql(filter, schema, table=label)
+            try:
+                return from_sql(filter, schema, table=label)
+            except ColumnNotFound:
+                system_columns.require_in_text(filter, self.system_columns, self.snapshot.name)
+                raise
         return from_arrow(filter, schema, table=label)
 
     def _filter_schema(self) -> pa.Schema:

@@ -46,20 +46,30 @@ def damage_columns(rng: np.random.Generator, data: bytes) -> bytes:
     return _file(data, columns, others)
 
 
+def column_messages(data: bytes) -> list[file2_pb2.ColumnMetadata]:
+    """The metadata of every column of a data file."""
+    return [file2_pb2.ColumnMetadata.FromString(column) for column in _parts(data)[0]]
+
+
 def with_columns(data: bytes, change: Callable[[list[bytes]], list[bytes]]) -> bytes:
     """A data file with other column metadata, given what it has."""
     columns, others = _parts(data)
     return _file(data, change(columns), others)
 
 
-def damage_manifest(rng: np.random.Generator, data: bytes) -> bytes:
-    """A manifest in which one field is damaged."""
+def with_manifest(data: bytes, change: Callable[[table_pb2.Manifest], None]) -> bytes:
+    """A manifest file whose message is changed."""
     (position,) = struct.unpack_from("<Q", data, len(data) - 16)
     (length,) = struct.unpack_from("<I", data, position)
     manifest = table_pb2.Manifest.FromString(data[position + 4 : position + 4 + length])
-    damage_message(rng, manifest)
+    change(manifest)
     content = bytes(manifest.SerializeToString())
     return data[:position] + struct.pack("<I", len(content)) + content + data[-16:]
+
+
+def damage_manifest(rng: np.random.Generator, data: bytes) -> bytes:
+    """A manifest in which one field is damaged."""
+    return with_manifest(data, lambda manifest: damage_message(rng, manifest))
 
 
 def _parts(data: bytes) -> tuple[list[bytes], list[bytes]]:
