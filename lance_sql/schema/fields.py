@@ -11,7 +11,7 @@ A table stores its schema as a flat list of fields that name their parents:
 
 Columns are found by field id everywhere below the user's query: names change, ids do not.
 
-Source: table.md 7.1, message lance.file.Field.
+Source: message lance.file.Field.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ r"""Stored JSON (JSONB) to text.
 
 All integers are big endian. `{"b":1,"a":2}` is 40000002 10000001 10000001 20000002 20000002 61 62 5002 5001.
 
-Source: table.md 7.5.
+Source: extension type lance.json, JSONB values.
 """
 
 from __future__ import annotations

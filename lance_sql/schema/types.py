@@ -8,7 +8,7 @@
 A field has two Arrow types: the storage type that decoding produces, and the one that users see. They differ
 for JSON, which is stored in a binary form and shown as text.
 
-Source: table.md 7.2 and 7.3.
+Source: Field.logical_type; table format, logical types and extension types.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Two forms: an Arrow IPC file of one uint32 column, in any order, or a roaring bitmap. The values are physical
 offsets in the fragment. A file lists all deletions of its fragment, earlier ones included.
 
-Source: table.md 6.
+Source: message lance.table.DeletionFile; table format, deletion files.
 """
 
 from __future__ import annotations

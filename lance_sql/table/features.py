@@ -3,7 +3,7 @@
 A bit that is not known here may mean anything, so nothing is read. Bits about indices are known in the sense
 that indices are never used for answering.
 
-Source: table.md 4.
+Source: Manifest.reader_feature_flags and writer_feature_flags; table format, feature flags.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The rows of a table are those of its fragments, one after the other, without the deleted ones. A fragment is a
 set of data files that describe the same rows 0 .. physical_rows - 1, each with some of the columns.
 
-Source: table.md 3.1 to 3.3 and 5, messages DataFragment, DataFile and DeletionFile.
+Source: messages lance.table.DataFragment, DataFile and DeletionFile.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
     pos + 4    Manifest message, L bytes
     footer     i64 pos, u16 major, u16 minor, "LANC"
 
-Source: table.md 2.2 and 3.
+Source: message lance.table.Manifest; table format, manifest files.
 """
 
 from __future__ import annotations

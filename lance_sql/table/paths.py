@@ -6,7 +6,7 @@
     data/<path of a data file>
     _deletions/<fragment>-<read version>-<id>.arrow | .bin
 
-Source: table.md 1, 2.1, 6 and 8.
+Source: table format, directory layout, manifest naming schemes; message lance.table.BasePath.
 """
 
 from __future__ import annotations

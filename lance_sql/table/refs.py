@@ -6,7 +6,7 @@
 
 Both lie at the root of the main branch. `/` in the name of a branch is written as %2F in the file name.
 
-Source: table.md 9.
+Source: table format, tags and branches.
 """
 
 from __future__ import annotations

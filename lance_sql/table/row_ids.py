@@ -3,7 +3,7 @@
 A sequence stays in its segments: the one range of a fragment that was never touched costs nothing, however
 many rows it has.
 
-Source: row-lineage.md 2, message RowIdSequence.
+Source: message lance.table.RowIdSequence.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 
 How many values there are is known, and checked by the caller, before any of them is expanded.
 
-Source: row-lineage.md 2.1 and 2.2, messages U64Segment and EncodedU64Array.
+Source: messages lance.table.U64Segment and EncodedU64Array.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The versions of a table: which ones there are, and which one a user means.
 
-Source: table.md 2.1 and 2.3.
+Source: table format, manifest naming schemes and the latest version.
 """
 
 from __future__ import annotations
