@@ -67,7 +67,8 @@ class ConstantPage:
         if self._scalar is None:
             if chain.is_empty_struct:
                 # the one thing that has nothing to store and is there all the same
-                return pa.Array.from_buffers(chain.leaf, num_items, [None])
+                all_valid = [Slots(num_items, None, 0)] * len(chain.outer)
+                return nest(pa.Array.from_buffers(chain.leaf, num_items, [None]), all_valid, chain)
             if not any(layer is Layer.NULLABLE_ITEM for layer in layers):
                 raise CorruptFile("a constant page without a value, levels or nulls")
             return pa.nulls(num_rows, chain.type)

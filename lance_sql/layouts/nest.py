@@ -70,7 +70,7 @@ class Chain:
     @property
     def is_empty_struct(self) -> bool:
         """Whether the leaf is a struct without members, which has nothing to store."""
-        return pa.types.is_struct(self.leaf) and self.leaf.num_fields == 0 and not self.outer
+        return pa.types.is_struct(self.leaf) and self.leaf.num_fields == 0 and self.is_flat
 
     def leaf_array(self, block: Block, own: Slots) -> pa.Array:
         """The leaf's values under their own validity."""
@@ -81,6 +81,9 @@ class Chain:
 
     def check(self, layers: Layers) -> None:
         """Raises CorruptFile unless a page with `layers` can hold the chain."""
+        if self.is_empty_struct and layers == (Layer.NULLABLE_ITEM,):
+            # writers leave out the structs around it, none of which may be NULL
+            return
         kinds = [False, *(pa.types.is_list(type) or pa.types.is_large_list(type) for type in self.outer)]
         if kinds != [layer.is_list for layer in layers]:
             raise CorruptFile(f"a page with layers {[layer.name for layer in layers]} cannot hold {self.type}")

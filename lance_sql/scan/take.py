@@ -1,6 +1,7 @@
 """Rows by their ids."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -45,4 +46,22 @@ def take(files: OpenFiles, columns: Sequence[OutputColumn], wanted: npt.NDArray[
     if not columns:
         return pa.Table.from_batches([record_batch([], [], len(wanted))])
     table = pa.Table.from_batches(parts, schema)
-    return table.take(pa.array(order)) if len(wanted) else table
+    return _in_order(table, order) if len(wanted) else table
+
+
+def _in_order(table: pa.Table, order: npt.NDArray[np.int64]) -> pa.Table:
+    """The rows of the table at the positions `order`."""
+    try:
+        return table.take(pa.array(order))
+    except pa.ArrowInvalid:
+        # dictionaries of several fragments may be more than one index type can count: a chunk for each change of them
+        batches = table.to_batches()
+        ends = np.cumsum([batch.num_rows for batch in batches])
+        owners = np.searchsorted(ends, order, side="right")
+        edges = [0, *(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(order)]
+        chunks = []
+        for start, end in pairwise(edges):
+            batch = batches[owners[start]]
+            first = int(ends[owners[start]]) - batch.num_rows
+            chunks.append(batch.take(pa.array(order[start:end] - first)))
+        return pa.Table.from_batches(chunks, table.schema)

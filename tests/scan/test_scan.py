@@ -383,6 +383,29 @@ def test_a_struct_may_be_spread_over_several_files(tmp_path: Path) -> None:
     assert dataset.take([3, 0], ["s"])["s"].to_pylist() == [None, expected[0]]
 
 
+def test_dictionaries_of_several_fragments_are_taken_from(tmp_path: Path) -> None:
+    type = pa.dictionary(pa.int8(), pa.string())
+    for name in "ab":
+        words = pa.array([f"{name}{n}" for n in range(100)])
+        table = pa.table({"word": pa.DictionaryArray.from_arrays(pa.array(range(100), pa.int8()), words)})
+        lance.write_dataset(table, str(tmp_path / "t"), mode="append")
+    dataset = lance_sql.open(tmp_path / "t")
+    taken = dataset.take([7, (1 << 32) + 7, (1 << 32) + 3, 0])
+    assert taken["word"].to_pylist() == ["a7", "b7", "b3", "a0"]
+    assert taken.schema.field("word").type == type
+    assert dataset.count_rows("word = 'b9'") == 1
+
+
+def test_structs_without_members_are_there_inside_of_others(tmp_path: Path) -> None:
+    rows = [{"nothing": {}, "x": n, "deep": {"nothing": {}}} for n in range(5)]
+    none = pa.struct([])
+    type = pa.struct([("nothing", none), ("x", pa.int64()), ("deep", pa.struct([("nothing", none)]))])
+    lance.write_dataset(pa.table({"s": pa.array(rows, type), "e": pa.array([{}] * 5, none)}), str(tmp_path / "t"))
+    dataset = lance_sql.open(tmp_path / "t")
+    assert dataset.to_table().to_pydict() == {"s": rows, "e": [{}] * 5}
+    assert dataset.scan(["s.x", "s.deep"], "s.x > 3").to_table().to_pylist() == [{"s.x": 4, "s.deep": {"nothing": {}}}]
+
+
 _PEAK = """
 import resource, sys
 import lance_sql
