@@ -1,7 +1,8 @@
 """The last bytes of a data file: which version of the format it is, and where its tables are.
 
 Source: data file 2.x, footer, 40 bytes: u64 column metadata position, u64 column table position, u64 global buffer
-table position, u32 number of global buffers, u32 number of columns, u16 major, u16 minor, "LANC".
+table position, u32 number of global buffers, u32 number of columns, u16 major, u16 minor, "LANC". Data file 0.1,
+footer, 16 bytes: i64 metadata position, u16 major, u16 minor, "LANC".
 """
 
 import struct
@@ -15,6 +16,7 @@ from lance_sql.store import ByteRange
 
 FOOTER = struct.Struct("<QQQIIHH4s")
 MAGIC = b"LANC"
+_FOOTER_V0_1 = struct.Struct("<QHH4s")
 _VERSION = struct.Struct("<HH4s")
 _TABLE_ENTRY = struct.Struct("<QQ")
 
@@ -58,7 +60,21 @@ class Footer:
         return (self.columns.end - self.columns.start) // _TABLE_ENTRY.size
 
 
-def parse_footer(file_size: int, tail: pa.Buffer) -> Footer:
+@dataclass(frozen=True, slots=True)
+class LegacyFooter:
+    """Where the metadata of a data file 0.1 is.
+
+    metadata_position: of its length word
+    minor: of the version as the file spells it
+    """
+
+    file_version: FileVersion
+    file_size: int
+    metadata_position: int
+    minor: int
+
+
+def parse_footer(file_size: int, tail: pa.Buffer) -> Footer | LegacyFooter:
     """The footer at the end of `tail`, the last bytes of a file of `file_size` bytes.
 
     raises: CorruptFile for a file that is cut or is no data file; UnsupportedFeature for other versions, by name
@@ -70,11 +86,14 @@ def parse_footer(file_size: int, tail: pa.Buffer) -> Footer:
     if magic != MAGIC:
         raise CorruptFile("the file does not end as a data file does (cut short, or another kind of file)")
     file_version = _VERSIONS.get((major, minor))
-    if file_version is None or file_version is FileVersion.V0_1:
-        name = file_version.value if file_version is not None else f"{major}.{minor}"
-        raise UnsupportedFeature(f"data file version {name} is not supported; 2.0, 2.1 and 2.2 are")
-    if raw.nbytes < FOOTER.size:
+    if file_version is None:
+        raise UnsupportedFeature(f"data file version {major}.{minor} is not supported; 0.1, 2.0, 2.1 and 2.2 are")
+    layout = _FOOTER_V0_1 if file_version is FileVersion.V0_1 else FOOTER
+    if raw.nbytes < layout.size:
         raise CorruptFile(f"a file of {file_size} bytes is too short for a footer")
+    if layout is _FOOTER_V0_1:
+        (position, *_) = _FOOTER_V0_1.unpack_from(raw, raw.nbytes - _FOOTER_V0_1.size)
+        return LegacyFooter(file_version, file_size, position, minor)
     _, columns, buffers, num_buffers, num_columns, *_ = FOOTER.unpack_from(raw, raw.nbytes - FOOTER.size)
     return Footer(
         file_version,

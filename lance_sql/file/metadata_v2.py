@@ -31,11 +31,14 @@ class PageMetadata:
     """One page: its rows, its buffers (absolute), and its layout, parsed when asked for.
 
     num_rows: top-level rows; below a fixed-size list of structs, the items of the list
+    encoding: the message, or the layout itself
+    estimated_bytes: of the page, where its buffers do not tell
     """
 
     num_rows: int
     buffers: tuple[ByteRange, ...]
-    encoding: bytes = field(repr=False)
+    encoding: bytes | PageLayout = field(repr=False)
+    estimated_bytes: int | None = None
 
     @cached_property
     def layout(self) -> PageLayout:
@@ -43,6 +46,8 @@ class PageMetadata:
 
         raises: UnsupportedFeature for a page of another version of the format, CorruptFile
         """
+        if isinstance(self.encoding, PageLayout):
+            return self.encoding
         message = Any.FromString(self.encoding)
         match message.type_url.rpartition("/")[2]:
             case "lance.encodings21.PageLayout":
@@ -55,6 +60,8 @@ class PageMetadata:
 
     @property
     def num_bytes(self) -> int:
+        if self.estimated_bytes is not None:
+            return self.estimated_bytes
         return sum(end - start for start, end in self.buffers)
 
     @property

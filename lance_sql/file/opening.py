@@ -1,43 +1,97 @@
 """From a leaf of a field to its column in a data file: the one place that tells the families of file versions apart."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
 
 from lance_sql.encodings.tree import List
 from lance_sql.errors import CorruptFile, at
 from lance_sql.file.columns import Column, LeafColumn
+from lance_sql.file.dictionaries import with_values
 from lance_sql.file.leaves import Leaf
+from lance_sql.file.metadata_v0_1 import LegacyMetadata
 from lance_sql.file.path_columns import PathColumn, StoredColumn
 from lance_sql.file.reader import DataFile
 from lance_sql.layouts.nest import Chain
 from lance_sql.schema import Field
 
 
-def open_column(file: DataFile, columns: Mapping[int, int], leaf: Leaf, chain: Chain, name: str) -> Column | None:
+def _no_dictionary(field: Field) -> pa.Array:
+    raise CorruptFile(f"there are no values for the dictionary {field.name!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What the table says about a data file.
+
+    fields: the ids of the fields that the file has
+    columns: their columns, where they have one of their own; empty for version 0.1, whose files go by ids
+    dictionary: the values of a dictionary field of version 0.1
+    """
+
+    fields: frozenset[int]
+    columns: Mapping[int, int]
+    dictionary: Callable[[Field], pa.Array] = _no_dictionary
+
+
+def open_column(file: DataFile, listed: Listed, leaf: Leaf, chain: Chain, name: str) -> Column | None:
     """The column of a leaf; None when the file does not have it.
 
-    columns: field ids to columns, as the table lists them for this file
     chain: what the column becomes
     name: of the table's column, for errors
     """
-    index = columns.get(leaf.field.id)
-    if index is None:
+    if leaf.field.id not in listed.fields:
         return None
     with at(file=file.path, column=name):
-        if not file.metadata.has_path_columns:
-            return LeafColumn(file, index, chain, name)
-        lists = []
-        for field in reversed(leaf.parents):
-            if field.is_list:
-                if field.id not in columns:
-                    raise CorruptFile(f"the file has a column for the items of {field.name!r}, but none for the lists")
-                lists.append(_stored(file, columns[field.id], field, name))
-        stored = _stored(file, index, leaf.field, name)
-        characters = None
-        if stored.metadata.pages and isinstance(stored.encoding(0), List):
-            characters = _stored(file, index + 1, leaf.field, name)
-        return PathColumn(tuple(lists), stored, chain, characters)
+        if isinstance(file.metadata, LegacyMetadata):
+            return _by_ids(file, file.metadata, listed, leaf, chain, name)
+        if not listed.columns:
+            raise CorruptFile("the table does not say which columns the file has")
+        index = listed.columns.get(leaf.field.id)
+        if index is None:
+            return None
+        if file.metadata.has_path_columns:
+            return _by_numbers(file, listed.columns, leaf, chain, name)
+        return LeafColumn(file, index, chain, name)
 
 
-def _stored(file: DataFile, index: int, field: Field, name: str) -> StoredColumn:
-    has_null_key = not field.logical_type.startswith("dict:")
-    return StoredColumn(file, index, file.column(index), has_null_key, name)
+def _by_numbers(file: DataFile, columns: Mapping[int, int], leaf: Leaf, chain: Chain, name: str) -> PathColumn:
+    """The columns of version 2.0 on the path to a leaf."""
+
+    def column(index: int) -> StoredColumn:
+        # the same message has two meanings, and only the type of the field says which
+        has_null_key = not leaf.field.logical_type.startswith("dict:")
+        return StoredColumn(file, index, file.column(index), has_null_key, name)
+
+    lists = []
+    for field in reversed(leaf.parents):
+        if field.is_list:
+            if field.id not in columns:
+                raise CorruptFile(f"the file has the items of {field.name!r}, but not the lists")
+            lists.append(column(columns[field.id]))
+    index = columns[leaf.field.id]
+    stored = column(index)
+    characters = None
+    if stored.metadata.pages and isinstance(stored.encoding(0), List):
+        characters = column(index + 1)
+    return PathColumn(tuple(lists), stored, chain, characters)
+
+
+def _by_ids(
+    file: DataFile, metadata: LegacyMetadata, listed: Listed, leaf: Leaf, chain: Chain, name: str
+) -> PathColumn:
+    """The pages of version 0.1 on the path to a leaf."""
+    list_fields = [field for field in leaf.parents if field.is_list]
+    if not listed.fields.issuperset(field.id for field in list_fields):
+        raise CorruptFile("the file has the items of lists, but not the lists")
+    pages = metadata.values(leaf.field, is_top_level=not list_fields)
+    stored = StoredColumn(file, leaf.field.id, pages, False, name)
+    lists = []
+    for field in list_fields:
+        pages = metadata.lists(field, pages, is_top_level=field is list_fields[-1])
+        lists.append(StoredColumn(file, field.id, pages, False, name))
+    if pa.types.is_dictionary(chain.leaf):
+        values = with_values(chain.leaf, lambda: listed.dictionary(leaf.field))
+        chain = replace(chain, stored=chain.leaf.index_type, finish=values)
+    return PathColumn(tuple(reversed(lists)), stored, chain)

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from lance_sql.errors import at
-from lance_sql.file.footer import FileVersion, parse_footer
+from lance_sql.file.footer import FileVersion, LegacyFooter, parse_footer
 from lance_sql.file.heads import HeadCache
+from lance_sql.file.metadata_v0_1 import LegacyMetadata
 from lance_sql.file.metadata_v2 import ColumnMetadata, MetadataV2
 from lance_sql.store import ByteRange, Store
 
@@ -24,7 +25,11 @@ class DataFile:
         with at(file=path):
             file_size, self._tail = store.tail(path, TAIL_BYTES)
             self._footer = parse_footer(file_size, self._tail)
-            self.metadata = MetadataV2(self._footer, self._read)
+            self.metadata: LegacyMetadata | MetadataV2
+            if isinstance(self._footer, LegacyFooter):
+                self.metadata = LegacyMetadata(self._footer, self._read)
+            else:
+                self.metadata = MetadataV2(self._footer, self._read)
 
     @property
     def file_version(self) -> FileVersion:
@@ -43,10 +48,11 @@ class DataFile:
         return self.metadata.num_columns
 
     def column(self, index: int) -> ColumnMetadata:
-        """The metadata of column `index`.
+        """The metadata of column `index` of a file of version 2.x.
 
         raises: CorruptFile when the file has no such column
         """
+        assert isinstance(self.metadata, MetadataV2)
         with at(file=self.path):
             return self.metadata.column(index)
 

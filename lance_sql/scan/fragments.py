@@ -12,7 +12,7 @@ from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile, at
 from lance_sql.file.columns import Column, read_columns
 from lance_sql.file.leaves import Leaf, as_stored, is_leaf, join, leaves
-from lance_sql.file.opening import open_column
+from lance_sql.file.opening import Listed, open_column
 from lance_sql.file.reader import DataFile
 from lance_sql.layouts.nest import Chain
 from lance_sql.row_ranges import RowRanges
@@ -150,7 +150,8 @@ class FragmentRows:
             return np.empty(0, np.uint64)
         file = self._open(source.file)
         leaf = Leaf(Field("row lineage", 0, -1, "uint64"), pa.uint64())
-        column = open_column(file, {0: source.column_index}, leaf, Chain(pa.uint64()), "row lineage")
+        listed = Listed(frozenset([0]), {0: source.column_index})
+        column = open_column(file, listed, leaf, Chain(pa.uint64()), "row lineage")
         assert column is not None
         (array,) = read_columns([column], row_ranges.single(0, self.num_rows))
         if array.null_count:

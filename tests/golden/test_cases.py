@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +14,6 @@ import lance_sql
 from tests.conftest import Case, corpus_params
 from tests.golden.compare import assert_same
 
-READABLE = ("2.0", "2.1", "2.2")
 CREATED = "_row_created_at_version"
 UPDATED = "_row_last_updated_at_version"
 
@@ -35,16 +33,6 @@ class Version:
         return [name for name in self.columns if name not in self.dataset.system_columns]
 
 
-def is_readable(case: Case) -> bool:
-    return case.info["file_version"] in READABLE
-
-
-def params(*, readable: bool) -> list[Any]:
-    """The cases that this release reads, or those that it refuses."""
-    found = corpus_params("cases", "")
-    return [param for param in found if param.values[0] is None or is_readable(param.values[0]) is readable]
-
-
 def versions(case: Case) -> Iterator[Version]:
     """Every version that can be read, those of the branches included."""
     for branch, entry in case.versions():
@@ -59,10 +47,10 @@ def versions(case: Case) -> Iterator[Version]:
         )
 
 
-readable = pytest.mark.parametrize("case", params(readable=True))
+every_case = pytest.mark.parametrize("case", corpus_params("cases", ""))
 
 
-@readable
+@every_case
 def test_every_version_has_its_rows_and_system_columns(case: Case) -> None:
     for version in versions(case):
         if version.expected is None:
@@ -72,7 +60,7 @@ def test_every_version_has_its_rows_and_system_columns(case: Case) -> None:
             assert_same(found, version.expected, version.columns, version.where)
 
 
-@readable
+@every_case
 def test_every_version_counts_its_rows(case: Case) -> None:
     for version in versions(case):
         assert version.dataset.count_rows() == version.num_rows, version.where
@@ -80,7 +68,7 @@ def test_every_version_counts_its_rows(case: Case) -> None:
         assert sum(batch.num_rows for batch in batches) == version.num_rows, version.where
 
 
-@readable
+@every_case
 def test_all_user_columns_come_in_schema_order(case: Case) -> None:
     for version in versions(case):
         scan = version.dataset.scan()
@@ -90,7 +78,7 @@ def test_all_user_columns_come_in_schema_order(case: Case) -> None:
             assert scan.schema.names == [n for n in version.expected.column_names if n not in system]
 
 
-@readable
+@every_case
 def test_columns_come_in_the_order_asked_for(case: Case) -> None:
     version = list(versions(case))[-1]
     if version.expected is None:
@@ -100,7 +88,7 @@ def test_columns_come_in_the_order_asked_for(case: Case) -> None:
     assert_same(found, version.expected, backwards, version.where)
 
 
-@readable
+@every_case
 def test_row_lineage_selects_the_rows_it_names(case: Case) -> None:
     for version in versions(case):
         if version.expected is None or CREATED not in version.columns or UPDATED not in version.columns:
@@ -113,7 +101,7 @@ def test_row_lineage_selects_the_rows_it_names(case: Case) -> None:
             assert scan.count_rows() == wanted.num_rows
 
 
-@readable
+@every_case
 def test_rows_are_taken_by_their_ids_in_any_order(case: Case) -> None:
     for version in versions(case):
         if version.expected is None or "_rowid" not in version.columns or not version.num_rows:
@@ -125,7 +113,7 @@ def test_rows_are_taken_by_their_ids_in_any_order(case: Case) -> None:
         assert_same(found, wanted, version.columns, version.where)
 
 
-@readable
+@every_case
 def test_scattered_rows_are_selected_by_their_ids(case: Case) -> None:
     version = list(versions(case))[-1]
     if version.expected is None or "_rowid" not in version.columns or not version.num_rows:
@@ -137,7 +125,7 @@ def test_scattered_rows_are_selected_by_their_ids(case: Case) -> None:
     assert_same(found, wanted, version.columns, version.where)
 
 
-@readable
+@every_case
 def test_versions_tags_and_branches_are_listed(case: Case) -> None:
     dataset = lance_sql.open(case.table)
     assert [info.version for info in dataset.versions()] == [entry["version"] for entry in case.info["versions"]]
@@ -150,26 +138,10 @@ def test_versions_tags_and_branches_are_listed(case: Case) -> None:
     assert {name: (ref.branch, ref.version) for name, ref in dataset.tags().items()} == tags
 
 
-@readable
+@every_case
 def test_a_tag_opens_its_version(case: Case) -> None:
     rows = {(branch, entry["version"]): entry["rows"] for branch, entry in case.versions()}
     for name, tag in (case.info.get("tags") or {}).items():
         tagged = lance_sql.open(case.table, tag=name)
         assert (tagged.branch, tagged.version) == (tag.get("branch"), tag["version"])
         assert tagged.scan().to_table().num_rows == tagged.count_rows() == rows[tag.get("branch"), tag["version"]]
-
-
-@pytest.mark.parametrize("case", params(readable=False))
-def test_other_file_versions_are_refused_by_name_or_read_right(case: Case) -> None:
-    refusals = []
-    for version in versions(case):
-        try:
-            found = version.dataset.scan(version.columns or None).to_table()
-        except lance_sql.UnsupportedFeature as error:
-            refusals.append(str(error))
-        else:
-            # There was nothing to decode.
-            assert version.expected is not None
-            assert_same(found, version.expected, version.columns, version.where)
-    assert refusals
-    assert all("data file version 0.1" in text or "data file version 2.0" in text for text in refusals), refusals

@@ -1,0 +1,59 @@
+"""Dictionaries of version 0.1: the indices are in data files, the values once for the table, in its manifest file."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.encodings import stored
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.layouts.array_tree import ArrayPage
+from lance_sql.layouts.nest import Chain
+from lance_sql.layouts.plain import values_page
+from lance_sql.layouts.reading import run
+from lance_sql.schema import Field, storage_type
+from lance_sql.store import ByteRange
+
+
+def read_values(field: Field, file_size: int, fetch: Callable[[Sequence[ByteRange]], Sequence[pa.Buffer]]) -> pa.Array:
+    """The values of a dictionary field; an empty string is NULL.
+
+    file_size, fetch: of the file that the schema is from
+    raises: CorruptFile
+    """
+    type = storage_type(field).value_type
+    if field.dictionary is None:
+        raise CorruptFile(f"the schema has no values for the dictionary {field.name!r}")
+    if not (
+        pa.types.is_integer(type)
+        or pa.types.is_string(type)
+        or pa.types.is_large_string(type)
+        or pa.types.is_binary(type)
+        or pa.types.is_large_binary(type)
+    ):
+        raise UnsupportedFeature(f"a dictionary of {type} in version 0.1 is not supported")
+    position, count = field.dictionary
+    page = values_page(type, position, count, file_size, empty_is_null=True)
+    opened = ArrayPage(page.encoding, page.buffers, page.num_rows, (), has_null_key=False)
+    return run(opened.read(row_ranges.single(0, count), Chain(type), 0), fetch)
+
+
+def with_values(type: pa.DictionaryType, values: Callable[[], pa.Array]) -> Callable[[pa.Array], pa.Array]:
+    """What makes a dictionary array of indices, once they are there; the index of a NULL becomes NULL.
+
+    raises: CorruptFile for an index that has no value
+    """
+
+    def finish(indices: pa.Array) -> pa.Array:
+        items = values()
+        found = indices.to_numpy(zero_copy_only=False)
+        if len(found) and not 0 <= int(found.min()) <= int(found.max()) < len(items):
+            raise CorruptFile(f"an index outside of the {len(items)} values of the dictionary")
+        if items.null_count:
+            valid = np.asarray(items.is_valid())[found]
+            validity = stored.bitmap(valid)
+            indices = pa.Array.from_buffers(indices.type, len(indices), [validity, indices.buffers()[1]])
+        return pa.DictionaryArray.from_arrays(indices, items, ordered=type.ordered, safe=False)
+
+    return finish

@@ -1,0 +1,149 @@
+"""The metadata of a data file 0.1: batches of rows, and a table of the page of each field in each batch.
+
+    pages | page table | [statistics] | [dictionaries] | schema, as a manifest of its own | metadata | footer
+
+The page table is dense: an entry (position, length) for every field id from the smallest of the file's schema on and
+every batch, fields first. Its lengths count values, or offsets where the field is a list.
+Source: message lance.file.Metadata.
+"""
+
+import struct
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql.errors import CorruptFile
+from lance_sql.file.footer import LegacyFooter
+from lance_sql.file.metadata_v2 import ColumnMetadata, PageMetadata
+from lance_sql.layouts.plain import PlainPage, lists_page, values_page
+from lance_sql.layouts.tree import ArrayTree
+from lance_sql.proto import file_pb2, table_pb2
+from lance_sql.schema import Field, storage_type
+from lance_sql.store import ByteRange
+
+_LENGTH = struct.Struct("<I")
+_ENTRY_BYTES = 16
+
+
+class LegacyMetadata:
+    """What a file of version 0.1 says about its rows and pages. Thread-safe."""
+
+    def __init__(self, footer: LegacyFooter, read: Callable[[Sequence[ByteRange]], Sequence[pa.Buffer]]) -> None:
+        """
+        read: the bytes of ranges of the file
+        """
+        self._footer = footer
+        self._read = read
+        message = file_pb2.Metadata.FromString(self._frame(footer.metadata_position))
+        self._message = message
+        self.row_starts = np.array(message.batch_offsets, np.int64) if message.batch_offsets else np.zeros(1, np.int64)
+        if self.row_starts[0] != 0 or (np.diff(self.row_starts) < 0).any():
+            raise CorruptFile("batches whose rows do not add up")
+
+    @property
+    def num_rows(self) -> int:
+        return int(self.row_starts[-1])
+
+    @property
+    def num_batches(self) -> int:
+        return len(self.row_starts) - 1
+
+    @property
+    def num_columns(self) -> int:
+        """The fields that the page table has room for."""
+        return len(self._ids)
+
+    def values(self, field: Field, *, is_top_level: bool) -> ColumnMetadata:
+        """The pages of a field without children, one for each batch."""
+        type = storage_type(field)
+
+        def page(position: int, length: int, batch: int) -> PlainPage:
+            return values_page(type, position, length, self._footer.file_size, empty_is_null=field.nullable)
+
+        return self._column(field, page, is_top_level)
+
+    def lists(self, field: Field, items: ColumnMetadata, *, is_top_level: bool) -> ColumnMetadata:
+        """The pages of a list field.
+
+        items: the column of its items, whose pages belong to the same batches
+        """
+        type = storage_type(field)
+
+        def page(position: int, length: int, batch: int) -> PlainPage:
+            return lists_page(type, position, length, self._footer.file_size, items.pages[batch].num_rows)
+
+        return self._column(field, page, is_top_level)
+
+    def _column(self, field: Field, make: Callable[[int, int, int], PlainPage], is_top_level: bool) -> ColumnMetadata:
+        pages = []
+        for batch, (position, length) in enumerate(self._entries(field.id).tolist()):
+            page = make(position, length, batch)
+            around = self._bytes_before(position) + (page.buffers[0].end - position if page.buffers else 0)
+            pages.append(PageMetadata(page.num_rows, page.buffers, ArrayTree((), page.encoding), around))
+        column = ColumnMetadata(tuple(pages))
+        if is_top_level and not np.array_equal(column.row_starts, self.row_starts):
+            raise CorruptFile("the pages of the column hold other rows than the batches of the file")
+        return column
+
+    def _entries(self, field_id: int) -> npt.NDArray[np.int64]:
+        """(position, length) of each page of a field: int64[batches, 2]."""
+        first = (field_id - self._base) * self.num_batches
+        entries = self._page_table[max(first, 0) : first + self.num_batches]
+        if first < 0 or len(entries) < self.num_batches:
+            raise CorruptFile(f"the page table has no entries for field {field_id}")
+        return entries
+
+    def _bytes_before(self, position: int) -> int:
+        """How far the page before begins: at least the bytes of strings that precede their offsets."""
+        place = int(self._positions.searchsorted(position))
+        return position - (int(self._positions[place - 1]) if place else 0)
+
+    @cached_property
+    def _page_table(self) -> npt.NDArray[np.int64]:
+        """Every entry that the file has: int64[n, 2]."""
+        start = self._message.page_table_position
+        wanted = start + (max(self._ids, default=-1) + 1 - self._base) * self.num_batches * _ENTRY_BYTES
+        end = min(wanted, self._footer.metadata_position)
+        if end < start:
+            raise CorruptFile(f"a page table at byte {start} of a file of {self._footer.file_size} bytes")
+        (data,) = self._read([ByteRange(start, end - (end - start) % _ENTRY_BYTES)])
+        return np.frombuffer(data, "<i8").reshape(-1, 2)
+
+    @cached_property
+    def _positions(self) -> npt.NDArray[np.int64]:
+        return np.unique(self._page_table[:, 0])
+
+    @cached_property
+    def _ids(self) -> list[int]:
+        """The ids of the fields of the file, structs included."""
+        if not self._message.manifest_position:
+            raise CorruptFile("a file of version 0.1 without a schema")
+        manifest = table_pb2.Manifest.FromString(self._frame(self._message.manifest_position))
+        return [field.id for field in manifest.fields if field.id >= 0]
+
+    @cached_property
+    def _base(self) -> int:
+        """The field id that the page table begins with."""
+        least, most = min(self._ids, default=0), max(self._ids, default=0)
+        # releases before 0.8 began with 0 whatever the ids are
+        size_from_zero = (most + 1) * self.num_batches * _ENTRY_BYTES
+        begins_with_zero = (
+            self._footer.minor < 2
+            and not self._message.HasField("statistics")
+            and self._message.manifest_position - self._message.page_table_position == size_from_zero
+        )
+        return 0 if begins_with_zero else least
+
+    def _frame(self, position: int) -> bytes:
+        """The message behind a length word."""
+        size = self._footer.file_size
+        if position + _LENGTH.size > size:
+            raise CorruptFile(f"a message at byte {position} of a file of {size} bytes")
+        (length,) = _LENGTH.unpack(self._read([ByteRange(position, position + _LENGTH.size)])[0])
+        start = position + _LENGTH.size
+        if start + length > size:
+            raise CorruptFile(f"a message at bytes {start} to {start + length} of a file of {size} bytes")
+        return bytes(self._read([ByteRange(start, start + length)])[0])
