@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from lance_sql.providers import connect, register
     from lance_sql.scan.scan import Scan, ScanTask
+    from lance_sql.verification import verify
 
 __all__ = [
     "ColumnNotFound",
@@ -41,6 +42,7 @@ __all__ = [
     "connect",
     "open",
     "register",
+    "verify",
 ]
 
 _ERRORS = "lance_sql.errors"
@@ -58,6 +60,7 @@ _MODULES = {
     "connect": "lance_sql.providers",
     "open": "lance_sql.dataset",
     "register": "lance_sql.providers",
+    "verify": "lance_sql.verification",
 }
 
 

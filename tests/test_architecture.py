@@ -22,14 +22,14 @@ FLOORS = (
     ("table",),
     ("scan",),
     ("arrow_dataset",),
-    ("dataset",),
+    ("dataset", "verification"),
     ("providers",),
     ("cli",),
 )
 FLOOR_OF = {unit: floor for floor, units in enumerate(FLOORS) for unit in units}
 
 # What providers and the command line may use beside each other: what users get, and the types they ask for.
-PUBLIC = ("arrow_dataset", "dataset", "errors", "providers", "scan.scan", "scan.system_columns")
+PUBLIC = ("arrow_dataset", "dataset", "errors", "providers", "scan.scan", "scan.system_columns", "verification")
 ENGINES = ("duckdb", "_duckdb", "datafusion", "pyspark", "lance")
 
 

@@ -131,6 +131,23 @@ def files(table: str, output: str) -> None:
     _write(inspect.files(tables.open_table(table)).to_reader(), output)
 
 
+@main.command(epilog=_EPILOG)
+@click.argument("table")
+@click.option("--branch", help="A branch, instead of main.")
+@click.option("--deep", is_flag=True, help="Decode every page as well.")
+@click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress bar.")
+@reports_errors
+def verify(table: str, branch: str | None, deep: bool, output: str, quiet: bool) -> None:
+    """Checks every version of TABLE, or one, for damage. Exits with 1 when there is some."""
+    from lance_sql.cli import tables, verification
+
+    path, version, tag = tables.split_name(table)
+    report = verification.run(path, version=version, tag=tag, branch=branch, deep=deep, quiet=quiet)
+    click.echo(verification.as_json(report) if output == "json" else str(report))
+    sys.exit(0 if report.is_healthy else verification.DAMAGE_FOUND)
+
+
 def _write(reader: pa.RecordBatchReader, output: str) -> None:
     from lance_sql.cli import formats
 

@@ -13,10 +13,14 @@ def open_table(name: str) -> Dataset:
 
     raises: as `lance_sql.open`
     """
+    path, version, tag = split_name(name)
+    return lance_sql.dataset.open(path, version=version, tag=tag)
+
+
+def split_name(name: str) -> tuple[str, int | None, str | None]:
+    """The path or URI in an argument, and the version or the tag."""
     path, at, chosen = name.rpartition("@")
     # An address may hold an @ itself (s3://user@host/...), and so may a folder.
     if not at or not chosen or "/" in chosen or os.path.exists(name):
-        return lance_sql.dataset.open(name)
-    if chosen.isdecimal():
-        return lance_sql.dataset.open(path, version=int(chosen))
-    return lance_sql.dataset.open(path, tag=chosen)
+        return name, None, None
+    return (path, int(chosen), None) if chosen.isdecimal() else (path, None, chosen)

@@ -8,7 +8,7 @@ Stored as runs over the physical rows of a fragment, deleted rows included:
 Only the number of values in a span counts. The values themselves may overlap or leave gaps, since compaction
 cuts spans out of older fragments.
 
-Source: row-lineage.md 3, message RowDatasetVersionSequence.
+Source: message lance.table.RowDatasetVersionSequence.
 """
 
 from __future__ import annotations
@@ -86,6 +86,16 @@ def parse(data: bytes, num_rows: int) -> RowVersions:
     if missing:
         lengths[-1] += missing
     return RowVersions(np.array(versions, np.uint64), np.array(lengths, np.int64))
+
+
+def stored_rows(data: bytes) -> int:
+    """How many rows a serialized sequence covers, whether or not the fragment has so many.
+
+    raises: CorruptFile for bytes that are no sequence
+    """
+    with at():
+        runs = row_ids_pb2.RowDatasetVersionSequence.FromString(data).runs
+        return sum(segments.parse(run.span).num_values for run in runs)
 
 
 def from_values(versions: U64) -> RowVersions:

@@ -292,6 +292,27 @@ def open_snapshot(
     return snapshot
 
 
+def list_snapshots(
+    uri: str | os.PathLike[str],
+    *,
+    version: int | None = None,
+    tag: str | None = None,
+    branch: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> list[Snapshot]:
+    """Every version of a branch, ascending, or the one that is named. No manifest is read, so damaged ones are there too.
+
+    raises: TableNotFound, VersionNotFound, InvalidArgument
+    """
+    text = os.fspath(uri)
+    place = location.locate(text, version=version, tag=tag, branch=branch, storage_options=storage_options)
+    files = [place.file] if version is not None or tag is not None else versions.list_versions(place.store)
+    return [
+        Snapshot(text, place.main, place.store, file, branch=place.branch, storage_options=storage_options)
+        for file in files
+    ]
+
+
 def _read_manifest(store: Store, file: VersionFile, table: str) -> Manifest:
     read = manifest.read(store, file.path, table, size=file.size)
     if read.version != file.version:

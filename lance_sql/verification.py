@@ -1,0 +1,315 @@
+"""Checking a table: which files are damaged, which versions need them, and what can still be read.
+
+Each version is walked from its manifest down: data files and the metadata of their columns, deletion files, row ids,
+row versions, counts. Files that versions share are looked at once. A deep check decodes every page of every column
+as well.
+
+The format has no checksums. Bytes that were changed into other valid values cannot be told from what was written; a
+deep check sees whatever breaks an encoding, a count or a length.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from lance_sql import row_ranges
+from lance_sql.errors import CorruptFile, LanceError, at
+from lance_sql.scan.batches import BATCH_ROWS, MAX_BATCH_BYTES, MIN_BATCH_ROWS
+from lance_sql.scan.fragments import FragmentRows
+from lance_sql.scan.open_files import OpenFiles
+from lance_sql.schema import Field
+from lance_sql.table.fragments import DataFile, Fragment
+from lance_sql.table.refs import Ref
+from lance_sql.table.row_versions import stored_rows
+from lance_sql.table.snapshot import Snapshot, list_snapshots
+
+Progress = Callable[[int, int], None]
+"""Told how many of how many fragments of versions have been checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is wrong, and the versions that it is wrong for.
+
+    file, column, page: where, as far as that is known
+    """
+
+    versions: tuple[int, ...]
+    file: str | None
+    column: str | None
+    page: int | None
+    message: str
+
+    def __str__(self) -> str:
+        within = [f"column {self.column!r}"] if self.column is not None else []
+        within += [f"page {self.page}"] if self.page is not None else []
+        where = ": ".join(part for part in (self.file, ", ".join(within)) if part)
+        shown = f"{where}: {self.message}" if where else self.message
+        return f"{shown} ({_version_text(self.versions)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a check has found.
+
+    versions: those that were checked, ascending
+    readable_columns: by damaged version the top-level columns that can still be read; missing where nothing can be
+    """
+
+    uri: str
+    versions: tuple[int, ...]
+    problems: tuple[Problem, ...]
+    readable_columns: Mapping[int, tuple[str, ...]]
+    is_deep: bool
+
+    @property
+    def is_healthy(self) -> bool:
+        return not self.problems
+
+    @property
+    def newest_healthy_version(self) -> int | None:
+        """The newest of the checked versions without a problem; None when each has one."""
+        damaged = {version for problem in self.problems for version in problem.versions}
+        return max((version for version in self.versions if version not in damaged), default=None)
+
+    def __str__(self) -> str:
+        checked = f"{self.uri}: {_version_text(self.versions)} checked" + (
+            ", every page decoded" if self.is_deep else ""
+        )
+        if self.is_healthy:
+            return f"{checked}; no damage found"
+        lines = [f"{checked}; {len(self.problems)} problem{'s' * (len(self.problems) > 1)} found"]
+        lines += [f"  {problem}" for problem in self.problems]
+        for version, columns in self.readable_columns.items():
+            lines.append(f"  version {version} can still be read without the damaged columns: {', '.join(columns)}")
+        newest = self.newest_healthy_version
+        lines.append(f"  newest healthy version: {newest if newest is not None else 'none'}")
+        return "\n".join(lines)
+
+
+def verify(
+    uri: str | os.PathLike[str],
+    *,
+    version: int | None = None,
+    tag: str | None = None,
+    branch: str | None = None,
+    deep: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Checks one version of a table, or all of them.
+
+    deep: decode every page
+    raises: TableNotFound, VersionNotFound; what is damaged is reported, not raised
+
+    >>> str(lance_sql.verify("examples/orders.lance", version=9))
+    'examples/orders.lance: version 9 checked; no damage found'
+    """
+    snapshots = list_snapshots(uri, version=version, tag=tag, branch=branch, storage_options=storage_options)
+    return _Check(os.fspath(uri), deep, progress).run(snapshots, with_refs=version is None and tag is None)
+
+
+@dataclass(slots=True)
+class _Findings:
+    """Problems by what they say, with the versions that share them."""
+
+    versions: dict[tuple[str | None, str | None, int | None, str], list[int]] = field(default_factory=dict)
+
+    def add(self, version: int, errors: Iterable[LanceError]) -> None:
+        for error in errors:
+            key = (error.file, error.column, error.page, error.message)
+            affected = self.versions.setdefault(key, [])
+            if version not in affected:
+                affected.append(version)
+
+    def problems(self) -> tuple[Problem, ...]:
+        return tuple(Problem(tuple(sorted(found)), *key) for key, found in self.versions.items())
+
+
+class _Check:
+    def __init__(self, uri: str, deep: bool, progress: Progress | None) -> None:
+        self._uri = uri
+        self._deep = deep
+        self._progress = progress or (lambda done, total: None)
+        self._findings = _Findings()
+        self._readable: dict[int, tuple[str, ...]] = {}
+        self._checked: dict[object, list[LanceError]] = {}
+
+    def run(self, snapshots: Sequence[Snapshot], *, with_refs: bool) -> Report:
+        opened = [snapshot for snapshot in snapshots if self._opens(snapshot)]
+        total = sum(len(snapshot.manifest.fragments) for snapshot in opened)
+        done = 0
+        for snapshot in opened:
+            for _ in self._version(snapshot):
+                done += 1
+                self._progress(done, total)
+        versions = tuple(sorted(snapshot.version for snapshot in snapshots))
+        if with_refs and snapshots:
+            self._refs(snapshots[-1], set(versions))
+        return Report(self._uri, versions, self._findings.problems(), dict(sorted(self._readable.items())), self._deep)
+
+    def _opens(self, snapshot: Snapshot) -> bool:
+        errors = _errors(lambda: snapshot.manifest, snapshot.manifest_path)
+        self._findings.add(snapshot.version, errors)
+        return not errors
+
+    def _version(self, snapshot: Snapshot) -> Iterator[Fragment]:
+        """Checks one version; yields after each fragment."""
+        files = OpenFiles(snapshot)
+        errors: list[LanceError] = []
+        damaged: set[str] = set()
+        whole = True
+        for fragment in snapshot.manifest.fragments:
+            rows = FragmentRows(files, fragment)
+            in_files = [error for file in fragment.files for error in self._file(files, file)]
+            of_rows = self._once(("rows", *_identity(fragment)), partial(_check_rows, rows, fragment))
+            errors += in_files + of_rows
+            whole = whole and not of_rows
+            for column in snapshot.manifest.schema.fields:
+                in_column = self._column(rows, fragment, column)
+                errors += in_column
+                if in_column:
+                    damaged.add(column.name)
+            yield fragment
+        errors += _errors(lambda: _check_version(snapshot, files), snapshot.manifest_path) if not errors else []
+        errors += _errors(snapshot.transaction, snapshot.manifest_path)
+        self._findings.add(snapshot.version, errors)
+        names = tuple(column.name for column in snapshot.manifest.schema.fields if column.name not in damaged)
+        if errors and whole and names and len(names) < len(snapshot.manifest.schema.fields):
+            self._readable[snapshot.version] = names
+
+    def _file(self, files: OpenFiles, file: DataFile) -> list[LanceError]:
+        """The file is there, whole, and opens."""
+
+        def check() -> None:
+            opened = files.open(file)
+            if file.size_bytes and file.size_bytes != opened.num_bytes:
+                with at(file=opened.path):
+                    raise CorruptFile(f"the file has {opened.num_bytes} bytes, the manifest says {file.size_bytes}")
+
+        return self._once(("file", file.base_id, file.path, file.size_bytes), check)
+
+    def _column(self, rows: FragmentRows, fragment: Fragment, column: Field) -> list[LanceError]:
+        def check() -> None:
+            for stored in rows.columns_of(column):
+                # parses the layout of every page
+                _ = stored.row_starts, stored.row_bytes
+            if self._deep and rows.num_rows:
+                _decode(rows, column)
+
+        key = ("column", column, rows.num_rows, tuple((file.base_id, file.path) for file in fragment.files))
+        return self._once(key, check)
+
+    def _once(self, key: object, check: Callable[[], object]) -> list[LanceError]:
+        found = self._checked.get(key)
+        if found is None:
+            found = self._checked[key] = _errors(check, None)
+        return found
+
+    def _refs(self, snapshot: Snapshot, versions: set[int]) -> None:
+        """Tags name versions that exist."""
+        tags: dict[str, Ref] = {}
+
+        def read() -> None:
+            tags.update(snapshot.tags())
+
+        self._findings.add(snapshot.version, _errors(read, "_refs/tags"))
+        for name, tag in tags.items():
+            if tag.branch == snapshot.branch and tag.version not in versions:
+                missing = CorruptFile(f"tag {name!r} names version {tag.version}, which does not exist")
+                self._findings.add(tag.version, [missing])
+
+
+def _decode(rows: FragmentRows, column: Field) -> None:
+    """Reads every row of the column, and has Arrow check the result."""
+    row_bytes = sum(stored.row_bytes for stored in rows.columns_of(column))
+    step = max(MIN_BATCH_ROWS, min(BATCH_ROWS, int(MAX_BATCH_BYTES / max(row_bytes, 1))))
+    for start in range(0, rows.num_rows, step):
+        (array,) = rows.read([column], row_ranges.single(start, min(start + step, rows.num_rows)))
+        with at(column=column.name):
+            array.validate(full=True)
+
+
+def _check_rows(rows: FragmentRows, fragment: Fragment) -> None:
+    """Counts, deletions, row ids and row versions of a fragment."""
+    live = row_ranges.count(rows.live_rows())
+    deletions = fragment.deletion_file
+    if deletions is not None and deletions.num_deleted_rows not in (0, rows.num_rows - live):
+        with at(file=f"_deletions/{deletions.name(fragment.id)}"):
+            raise CorruptFile(
+                f"the file deletes {rows.num_rows - live} rows, the manifest says {deletions.num_deleted_rows}"
+            )
+    if rows.has_stable_row_ids:
+        rows.row_id_sequence()
+        rows.created_at_sequence()
+        rows.last_updated_at_sequence()
+        for what, source in (("created-at", fragment.created_at), ("last-updated-at", fragment.last_updated_at)):
+            if isinstance(source, bytes) and stored_rows(source) != rows.num_rows:
+                with at(file=f"fragment {fragment.id}"):
+                    raise CorruptFile(
+                        f"the {what} versions cover {stored_rows(source)} rows, the fragment has {rows.num_rows}"
+                    )
+
+
+def _check_version(snapshot: Snapshot, files: OpenFiles) -> None:
+    """Rows across fragments: ids are unique and were handed out, versions are not of the future."""
+    manifest = snapshot.manifest
+    if not manifest.has_stable_row_ids:
+        return
+    ids = []
+    for fragment in manifest.fragments:
+        rows = FragmentRows(files, fragment)
+        for name, sequence in (("created", rows.created_at_sequence()), ("updated", rows.last_updated_at_sequence())):
+            bounds = sequence.bounds()
+            if bounds is not None and bounds[1] > snapshot.version:
+                raise CorruptFile(f"rows of fragment {fragment.id} were {name} by version {bounds[1]}")
+        live = rows.live_rows()
+        if len(live):
+            ids.append(rows.row_ids(live))
+    every = np.sort(np.concatenate(ids)) if ids else np.empty(0, np.uint64)
+    twice = np.flatnonzero(every[1:] == every[:-1])
+    if len(twice):
+        raise CorruptFile(f"{len(twice)} row ids belong to two live rows, the first is {every[twice[0]]}")
+    if len(every) and int(every[-1]) >= manifest.next_row_id:
+        raise CorruptFile(f"the row id {every[-1]} is used, but {manifest.next_row_id} is said to be the next new one")
+
+
+def _errors(check: Callable[[], object], file: str | None) -> list[LanceError]:
+    try:
+        with at(file=file):
+            check()
+    except LanceError as error:
+        return [error]
+    return []
+
+
+def _identity(fragment: Fragment) -> tuple[object, ...]:
+    """What the rows of a fragment are made of; equal for versions that share the fragment."""
+    return (
+        fragment.id,
+        fragment.physical_rows,
+        fragment.deletion_file,
+        fragment.row_ids,
+        fragment.created_at,
+        fragment.last_updated_at,
+        tuple((file.base_id, file.path) for file in fragment.files),
+    )
+
+
+def _version_text(versions: Sequence[int]) -> str:
+    """Versions as text, runs of them as ranges: 'versions 1-3, 7'."""
+    parts: list[str] = []
+    start = previous = None
+    for version in (*versions, None):
+        if start is not None and previous is not None and version != previous + 1:
+            parts.append(str(start) if start == previous else f"{start}-{previous}")
+            start = None
+        start = version if start is None else start
+        previous = version
+    return f"version{'s' * (len(versions) != 1)} {', '.join(parts)}"

@@ -1,0 +1,161 @@
+"""Damage is found where it is, and nothing is found on healthy tables."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import lance
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+
+import lance_sql
+from lance_sql.cli.main import main
+from lance_sql.verification import Problem
+from tests.conftest import Case, corpus_params
+
+Damage = Callable[[Path], object]
+
+
+@pytest.fixture(scope="module")
+def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """20 versions, 50 and more files: data files, deletion files of both kinds, manifests, transactions."""
+    path = tmp_path_factory.mktemp("verify") / "t.lance"
+    for version in range(15):
+        rows = pa.table({"id": range(version * 100, version * 100 + 100), "s": [f"text {n}" for n in range(100)]})
+        lance.write_dataset(
+            rows, path, mode="append" if version else "create", max_rows_per_file=40, enable_stable_row_ids=True
+        )
+    dataset = lance.dataset(path)
+    for key in (3, 57, 120):
+        dataset.delete(f"id = {key}")
+    dataset.update({"s": "'changed'"}, where="id IN (5, 250, 777)")
+    lance.write_dataset(pa.table({"id": [9000], "s": ["last"]}), path, mode="append")
+    assert lance.dataset(path).version == 20
+    return path
+
+
+def _truncate(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: random.Random(path.name).randrange(1, len(content))])
+
+
+DAMAGES: dict[str, Damage] = {
+    "missing": lambda path: path.unlink(),
+    "empty": lambda path: path.write_bytes(b""),
+    "truncated": _truncate,
+}
+
+
+def test_a_healthy_table_has_no_problems(healthy: Path) -> None:
+    for deep in (False, True):
+        report = lance_sql.verify(healthy, deep=deep)
+        assert str(report).endswith("no damage found")
+        assert report.versions == tuple(range(1, 21))
+        assert report.newest_healthy_version == 20
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_every_file_that_is_missing_empty_or_cut_is_found(healthy: Path, tmp_path: Path, damage: str) -> None:
+    table = tmp_path / "t.lance"
+    shutil.copytree(healthy, table)
+    files = [path for folder in ("data", "_deletions") for path in sorted((table / folder).iterdir())]
+    assert len(files) >= 48
+    for file in files:
+        found = _problems_after(file, DAMAGES[damage], table)
+        assert file.relative_to(table).as_posix() in {problem.file for problem in found}
+
+
+@pytest.mark.parametrize("damage", ["empty", "truncated"])
+def test_every_damaged_manifest_is_found(healthy: Path, tmp_path: Path, damage: str) -> None:
+    table = tmp_path / "t.lance"
+    shutil.copytree(healthy, table)
+    for file in sorted((table / "_versions").glob("*.manifest")):
+        (problem,) = _problems_after(file, DAMAGES[damage], table)
+        assert problem.file == f"_versions/{file.name}"
+
+
+def _problems_after(file: Path, damage: Damage, table: Path) -> tuple[Problem, ...]:
+    content = file.read_bytes()
+    damage(file)
+    try:
+        return lance_sql.verify(table).problems
+    finally:
+        file.write_bytes(content)
+
+
+def test_the_report_says_what_can_still_be_read(healthy: Path, tmp_path: Path) -> None:
+    table = tmp_path / "t.lance"
+    shutil.copytree(healthy, table)
+    newest = lance_sql.open(table).snapshot.manifest.fragments[-1].files[0].path
+    (table / "data" / newest).unlink()
+    report = lance_sql.verify(table)
+    (problem,) = report.problems
+    assert problem.versions == (20,)
+    assert report.newest_healthy_version == 19
+    assert str(report).splitlines()[1:] == [
+        f"  data/{newest}: the file is missing (version 20)",
+        "  newest healthy version: 19",
+    ]
+
+
+def test_a_damaged_page_leaves_the_other_columns_readable(tmp_path: Path) -> None:
+    table = tmp_path / "t.lance"
+    lance.write_dataset(pa.table({"a": range(5000), "b": [str(n) for n in range(5000)]}), table)
+    (file,) = (table / "data").iterdir()
+    content = bytearray(file.read_bytes())
+    # the first buffers of the file are those of column a
+    content[0:64] = b"\xff" * 64
+    file.write_bytes(content)
+    assert lance_sql.verify(table).is_healthy
+    report = lance_sql.verify(table, deep=True)
+    assert {problem.column for problem in report.problems} == {"a"}
+    assert report.readable_columns == {1: ("b",)}
+
+
+def test_row_ids_of_two_rows_are_found(healthy: Path) -> None:
+    """The counts and ids of each version agree; a manifest made up of two versions' fragments does not."""
+    from lance_sql.proto import table_pb2
+
+    snapshot = lance_sql.open(healthy).snapshot
+    path = healthy / snapshot.manifest_path
+    content = path.read_bytes()
+    position = int.from_bytes(content[-16:-8], "little")
+    message = table_pb2.Manifest.FromString(content[position + 4 : -16])
+    message.fragments[1].inline_row_ids = message.fragments[0].inline_row_ids
+    body = message.SerializeToString()
+    damaged = content[:position] + len(body).to_bytes(4, "little") + body + content[-16:]
+    path.write_bytes(damaged)
+    try:
+        report = lance_sql.verify(healthy, version=20)
+    finally:
+        path.write_bytes(content)
+    assert "row ids belong to two live rows" in str(report)
+
+
+def test_the_command_has_exit_codes_and_json(healthy: Path, tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    assert run(main, ["verify", str(healthy)]).exit_code == 0
+    assert run(main, ["verify", f"{healthy}@3", "--deep"]).exit_code == 0
+    assert run(main, ["verify", str(tmp_path / "none.lance")]).exit_code == 3
+    table = tmp_path / "t.lance"
+    shutil.copytree(healthy, table)
+    next((table / "data").iterdir()).unlink()
+    result = run(main, ["verify", str(table), "-o", "json"])
+    assert result.exit_code == 1
+    report = json.loads(result.stdout)
+    assert report["problems"][0]["message"] == "the file is missing"
+    assert not report["is_healthy"]
+
+
+@pytest.mark.parametrize("case", corpus_params("cases", ""))
+def test_tables_of_every_writer_are_healthy(case: Case) -> None:
+    if any(version.get("expect") == "error" for version in case.info["versions"]):
+        pytest.skip("the case holds versions that cannot be read")
+    for branch in [None, *(case.info.get("branches") or {})]:
+        report = lance_sql.verify(case.table, branch=branch, deep=True)
+        assert report.is_healthy, str(report)
