@@ -20,7 +20,7 @@ import numpy as np
 
 from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile, LanceError, at
-from lance_sql.scan.batches import BATCH_ROWS, MAX_BATCH_BYTES, MIN_BATCH_ROWS
+from lance_sql.scan.batches import cut, rows_per_batch
 from lance_sql.scan.fragments import FragmentRows
 from lance_sql.scan.open_files import OpenFiles
 from lance_sql.schema import Field
@@ -228,10 +228,8 @@ class _Check:
 
 def _decode(rows: FragmentRows, column: Field) -> None:
     """Reads every row of the column, and has Arrow check the result."""
-    row_bytes = sum(stored.row_bytes for stored in rows.columns_of(column))
-    step = max(MIN_BATCH_ROWS, min(BATCH_ROWS, int(MAX_BATCH_BYTES / max(row_bytes, 1))))
-    for start in range(0, rows.num_rows, step):
-        (array,) = rows.read([column], row_ranges.single(start, min(start + step, rows.num_rows)))
+    for part in cut(row_ranges.single(0, rows.num_rows), rows_per_batch(rows, [column])):
+        (array,) = rows.read([column], part)
         with at(column=column.name):
             array.validate(full=True)
 

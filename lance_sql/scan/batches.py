@@ -34,7 +34,8 @@ FIRST_BATCH_ROWS = 16 * 1024
 MAX_BATCH_BYTES = 32 * 1024 * 1024
 """Batches of wide rows are shortened to about this much Arrow data."""
 
-MIN_BATCH_ROWS = 64
+LARGEST_BATCH_BYTES = 1024 * 1024 * 1024
+"""What a caller's own batch size may lead to; Arrow's 32-bit offsets end at twice that."""
 
 ROWS_PER_RANGE = 8
 """Survivors that lie in shorter runs than this, on average over the batch, are found cheaper by decoding everything."""
@@ -56,9 +57,11 @@ def split(plan: ScanPlan, fragments: tuple[FragmentScan, ...], batch_rows: int |
     first = True
     for each in fragments:
         fragment = plan.open(each)
-        most = batch_rows or _batch_rows(fragment, plan.fields)
+        most = rows_per_batch(fragment, plan.fields, batch_rows)
         borders = _page_borders(fragment, plan.fields)
-        for rows in _cut(each.rows, most, borders, FIRST_BATCH_ROWS if first and batch_rows is None else most):
+        for rows in _cut(
+            each.rows, most, borders, min(most, FIRST_BATCH_ROWS) if first and batch_rows is None else most
+        ):
             yield Batch(fragment, rows)
         first = False
 
@@ -147,7 +150,18 @@ def _page_borders(fragment: FragmentRows, fields: list[Field]) -> npt.NDArray[np
     return np.array(sorted(borders), np.int64)
 
 
-def _batch_rows(fragment: FragmentRows, fields: list[Field]) -> int:
+def rows_per_batch(fragment: FragmentRows, fields: list[Field], wanted: int | None = None) -> int:
+    """How many rows a batch of these fields has at the most: as many as wanted, unless rows are huge."""
     row_bytes = sum(column.row_bytes for field in fields for column in fragment.columns_of(field))
-    wanted = min(MAX_BATCH_ROWS, max(BATCH_ROWS, int(BATCH_BYTES / max(row_bytes, 0.125))))
-    return max(MIN_BATCH_ROWS, min(wanted, int(MAX_BATCH_BYTES / max(row_bytes, 0.125))))
+    row_bytes = max(row_bytes, 0.125)
+    if wanted is not None:
+        return max(1, min(wanted, int(LARGEST_BATCH_BYTES / row_bytes)))
+    most = min(MAX_BATCH_ROWS, max(BATCH_ROWS, int(BATCH_BYTES / row_bytes)))
+    return max(1, min(most, int(MAX_BATCH_BYTES / row_bytes)))
+
+
+def cut(rows: RowRanges, most: int) -> Iterator[RowRanges]:
+    """The rows in pieces of at most `most` rows."""
+    total = row_ranges.count(rows)
+    for start in range(0, total, most):
+        yield row_ranges.compose(rows, row_ranges.single(start, min(start + most, total)))

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from lance_sql import row_ranges
 from lance_sql.errors import InvalidArgument
-from lance_sql.scan.batches import Batch, read, record_batch
+from lance_sql.scan.batches import Batch, cut, read, record_batch, rows_per_batch
 from lance_sql.scan.fragments import FragmentRows
 from lance_sql.scan.open_files import OpenFiles
 from lance_sql.scan.plan import ScanPlan
@@ -36,9 +36,10 @@ def take(files: OpenFiles, columns: Sequence[OutputColumn], wanted: npt.NDArray[
         distinct, place = np.unique(offsets, return_inverse=True)
         order[index] = num_rows + place
         num_rows += len(distinct)
-        batch = read(plan, Batch(fragment, row_ranges.from_sorted(distinct)))
-        assert batch is not None
-        parts.append(batch)
+        for rows in cut(row_ranges.from_sorted(distinct), rows_per_batch(fragment, plan.fields)):
+            batch = read(plan, Batch(fragment, rows))
+            assert batch is not None
+            parts.append(batch)
     missing = wanted[order < 0]
     if len(missing):
         shown = ", ".join(map(str, missing[:5].tolist())) + (", ..." if len(missing) > 5 else "")

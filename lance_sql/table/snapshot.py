@@ -300,7 +300,8 @@ def list_snapshots(
     branch: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> list[Snapshot]:
-    """Every version of a branch, ascending, or the one that is named. No manifest is read, so damaged ones are there too.
+    """Every version of a branch, ascending, or the one that is named. No manifest is read, so damaged ones are there
+    too.
 
     raises: TableNotFound, VersionNotFound, InvalidArgument
     """

@@ -1,0 +1,40 @@
+"""Rows that are wide make batches short, so that neither memory nor Arrow's 32-bit offsets run out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import lance
+import pyarrow as pa
+import pytest
+
+import lance_sql
+from lance_sql import row_ranges
+from lance_sql.scan import batches
+
+
+@pytest.fixture
+def wide(tmp_path: Path) -> Path:
+    path = tmp_path / "t.lance"
+    lance.write_dataset(pa.table({"id": range(50), "s": [f"{n:06d}" * 1000 for n in range(50)]}), path)
+    return path
+
+
+def test_batches_of_wide_rows_are_short(wide: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "MAX_BATCH_BYTES", 2000)
+    monkeypatch.setattr(batches, "LARGEST_BATCH_BYTES", 4000)
+    dataset = lance_sql.open(wide)
+    expected = lance.dataset(wide).to_table()
+    read = list(dataset.scan().to_reader())
+    assert len(read) > 20
+    assert pa.Table.from_batches(read).equals(expected)
+    assert len(list(dataset.scan(batch_size=50).to_reader())) > 5
+    assert dataset.take([7, 3, 40]).equals(expected.take([7, 3, 40]))
+
+
+@pytest.mark.parametrize("most", [1, 3, 7, 100])
+def test_cutting_keeps_every_row_once(most: int) -> None:
+    rows = row_ranges.from_sorted(row_ranges.expand(row_ranges.single(0, 40))[[0, 1, 2, 5, 9, 10, 11, 12, 30, 39]])
+    pieces = list(batches.cut(rows, most))
+    assert all(row_ranges.count(piece) <= most for piece in pieces)
+    assert [row for piece in pieces for row in row_ranges.expand(piece).tolist()] == row_ranges.expand(rows).tolist()
