@@ -17,7 +17,8 @@ class RandomArrow:
 
     def __init__(self, seed: int, *, file_version: str) -> None:
         self._rng = np.random.default_rng(seed)
-        self._maps = file_version != "2.1"
+        self._maps = file_version == "2.2"
+        self._null_structs = file_version in ("2.1", "2.2")
         self._field = 0
 
     def type(self, depth: int) -> pa.DataType:
@@ -51,7 +52,8 @@ class RandomArrow:
         inner = float(self._pick([0.0, 0.1, 0.5, null_share]))
         if pa.types.is_struct(type):
             children = [self._array(field.type, length, inner) for field in type]
-            return pa.StructArray.from_arrays(children, fields=list(type), mask=pa.array(mask))
+            kept = mask if self._null_structs else np.zeros(length, np.bool_)
+            return pa.StructArray.from_arrays(children, fields=list(type), mask=pa.array(kept))
         if pa.types.is_fixed_size_list(type):
             values = self._array(type.value_type, length * type.list_size, inner)
             return pa.FixedSizeListArray.from_arrays(values, type=type, mask=pa.array(mask))

@@ -14,11 +14,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
+from lance_sql.encodings.fsst import MAX_EXPANSION
 from lance_sql.errors import CorruptFile, at
 from lance_sql.file import blob_v2
 from lance_sql.file.heads import Head
 from lance_sql.file.metadata_v2 import ColumnMetadata
 from lance_sql.file.reader import DataFile
+from lance_sql.file.statistics import PageStatistics
 from lance_sql.layouts.nest import Chain
 from lance_sql.layouts.page import Page, concat
 from lance_sql.layouts.pages import head_ranges, open_page
@@ -59,6 +61,13 @@ class Column(Protocol):
 
     def has_dictionaries(self, most_items: int) -> bool | None:
         """Whether a page has a dictionary, of at most so many items; None when a page has values without one."""
+        ...
+
+    def statistics(self) -> PageStatistics | None:
+        """What is known of each page; reads what the file stores of it.
+
+        raises: CorruptFile
+        """
         ...
 
     def read(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
@@ -198,6 +207,10 @@ class LeafColumn:
                         return None
         return found
 
+    def statistics(self) -> PageStatistics | None:
+        """See `Column`; these file versions have none."""
+        return None
+
     def read(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
         """See `Column`."""
         parts = split_by_page(self.row_starts, rows)
@@ -239,4 +252,4 @@ def value_bytes(type: pa.DataType, stored: float) -> float:
     try:
         return float(type.bit_width / 8)
     except ValueError:
-        return 16 + 2 * stored
+        return 16 + MAX_EXPANSION * stored

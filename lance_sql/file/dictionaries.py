@@ -10,7 +10,7 @@ from lance_sql.encodings import stored
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.layouts.array_tree import ArrayPage
 from lance_sql.layouts.nest import Chain
-from lance_sql.layouts.plain import values_page
+from lance_sql.layouts.plain import is_stored_with_offsets, values_page
 from lance_sql.layouts.reading import run
 from lance_sql.schema import Field, storage_type
 from lance_sql.store import ByteRange
@@ -25,13 +25,7 @@ def read_values(field: Field, file_size: int, fetch: Callable[[Sequence[ByteRang
     type = storage_type(field).value_type
     if field.dictionary is None:
         raise CorruptFile(f"the schema has no values for the dictionary {field.name!r}")
-    if not (
-        pa.types.is_integer(type)
-        or pa.types.is_string(type)
-        or pa.types.is_large_string(type)
-        or pa.types.is_binary(type)
-        or pa.types.is_large_binary(type)
-    ):
+    if not pa.types.is_integer(type) and not is_stored_with_offsets(type):
         raise UnsupportedFeature(f"a dictionary of {type} in version 0.1 is not supported")
     position, count = field.dictionary
     page = values_page(type, position, count, file_size, empty_is_null=True)

@@ -15,10 +15,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile
 from lance_sql.file.footer import LegacyFooter
 from lance_sql.file.metadata_v2 import ColumnMetadata, PageMetadata
-from lance_sql.layouts.plain import PlainPage, lists_page, values_page
+from lance_sql.file.statistics import PageStatistics, of_written
+from lance_sql.layouts.array_tree import ArrayPage
+from lance_sql.layouts.nest import Chain
+from lance_sql.layouts.plain import PlainPage, is_stored_with_offsets, lists_page, values_page
+from lance_sql.layouts.reading import run
 from lance_sql.layouts.tree import ArrayTree
 from lance_sql.proto import file_pb2, table_pb2
 from lance_sql.schema import Field, storage_type
@@ -26,6 +31,7 @@ from lance_sql.store import ByteRange
 
 _LENGTH = struct.Struct("<I")
 _ENTRY_BYTES = 16
+_STATISTICS = ("null_count", "min_value", "max_value")
 
 
 class LegacyMetadata:
@@ -76,6 +82,38 @@ class LegacyMetadata:
             return lists_page(type, position, length, self._footer.file_size, items.pages[batch].num_rows)
 
         return self._column(field, page, is_top_level)
+
+    def statistics(self, field: Field) -> PageStatistics | None:
+        """What the file says about the pages of a field; None when it says nothing. Reads the statistics pages.
+
+        Each covered field has a struct of null_count, min_value and max_value, named after its id, in a small table
+        of one batch and one row for each of the file's batches, whose own ids begin with 0.
+        """
+        schema = self._message.statistics.schema
+        top = [entry.id for entry in schema if entry.parent_id == -1 and entry.name == str(field.id)]
+        members = {entry.name: entry for entry in schema if top and entry.parent_id == top[0] and entry.id != top[0]}
+        if not all(name in members for name in _STATISTICS):
+            return None
+        if any(members[name].logical_type != field.logical_type for name in _STATISTICS[1:]):
+            return None
+        type = storage_type(field)
+        null_counts = self._statistics_page(members["null_count"].id, pa.int64())
+        mins, maxs = (self._statistics_page(members[name].id, type) for name in _STATISTICS[1:])
+        keeps_nulls = field.nullable and is_stored_with_offsets(type)
+        return of_written(np.diff(self.row_starts), null_counts, mins, maxs, nulls_are_kept=keeps_nulls)
+
+    def _statistics_page(self, entry_id: int, type: pa.DataType) -> pa.Array:
+        """A column of the statistics; an empty string stands for no bound."""
+        start = self._message.statistics.page_table_position + entry_id * _ENTRY_BYTES
+        if entry_id < 0 or start + _ENTRY_BYTES > self._footer.file_size:
+            raise CorruptFile(f"statistics at byte {start} of a file of {self._footer.file_size} bytes")
+        (entry,) = self._read([ByteRange(start, start + _ENTRY_BYTES)])
+        position, length = np.frombuffer(entry, "<i8").tolist()
+        if length != self.num_batches:
+            raise CorruptFile(f"statistics of {length} pages for {self.num_batches} batches")
+        page = values_page(type, position, length, self._footer.file_size, empty_is_null=True)
+        opened = ArrayPage(page.encoding, page.buffers, length, (), has_null_key=False)
+        return run(opened.read(row_ranges.single(0, length), Chain(type), 0), self._read)
 
     def _column(self, field: Field, make: Callable[[int, int, int], PlainPage], is_top_level: bool) -> ColumnMetadata:
         pages = []

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pyarrow as pa
 
@@ -94,4 +95,5 @@ def _by_ids(
     if pa.types.is_dictionary(chain.leaf):
         values = with_values(chain.leaf, lambda: listed.dictionary(leaf.field))
         chain = replace(chain, stored=chain.leaf.index_type, finish=values)
-    return PathColumn(tuple(reversed(lists)), stored, chain)
+    statistics = partial(metadata.statistics, leaf.field)
+    return PathColumn(tuple(reversed(lists)), stored, chain, stored_statistics=statistics)

@@ -24,6 +24,7 @@ from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.file.columns import open_pages, split_by_page, value_bytes
 from lance_sql.file.metadata_v2 import ColumnMetadata
 from lance_sql.file.reader import DataFile
+from lance_sql.file.statistics import PageStatistics
 from lance_sql.layouts import blob
 from lance_sql.layouts.array_tree import ArrayPage, ListRows, head_ranges
 from lance_sql.layouts.ends import Bounds
@@ -126,12 +127,14 @@ class PathColumn:
 
     lists: from the outside
     characters: the column of the bytes of strings, where those are stored as lists of bytes (releases up to 0.13)
+    stored_statistics: reads those of the leaf's pages, where the file can have some
     """
 
     lists: tuple[StoredColumn, ...]
     leaf: StoredColumn
     chain: Chain
     characters: StoredColumn | None = None
+    stored_statistics: Callable[[], PageStatistics | None] | None = None
 
     @property
     def file(self) -> DataFile:
@@ -183,6 +186,13 @@ class PathColumn:
                     case _:
                         return None
         return found
+
+    def statistics(self) -> PageStatistics | None:
+        """See `Column`."""
+        if self.stored_statistics is None or self.lists or self.chain.finish is not None:
+            return None
+        with at(file=self.file.path, column=self.leaf.name):
+            return self.stored_statistics()
 
     def read(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
         """See `Column`."""

@@ -38,7 +38,7 @@ def values_page(type: pa.DataType, position: int, length: int, file_size: int, *
         return PlainPage(length, (), Constant(None))
     if pa.types.is_struct(type):
         return PlainPage(length, (), StructHeader())
-    if any(is_type(type) for is_type in _STRINGS):
+    if is_stored_with_offsets(type):
         offsets = _buffer(position, length + 1, 64, file_size)
         tree = OffsetBinary(Stored(0, Flat(64)), Stored(1, Flat(8)), empty_is_null)
         return PlainPage(length, (offsets, ByteRange(0, file_size)), tree)
@@ -54,6 +54,11 @@ def lists_page(type: pa.DataType, position: int, length: int, file_size: int, nu
     bits = 64 if pa.types.is_large_list(type) else 32
     tree = OffsetList(Stored(0, Flat(bits)), num_items)
     return PlainPage(max(length - 1, 0), (_buffer(position, length, bits, file_size),), tree)
+
+
+def is_stored_with_offsets(type: pa.DataType) -> bool:
+    """Whether values of the type are byte strings."""
+    return any(is_type(type) for is_type in _STRINGS)
 
 
 _STRINGS = (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string, pa.types.is_large_binary)

@@ -115,6 +115,11 @@ class FragmentRows:
         """The columns that hold the leaves of a field; leaves that no file has are left out."""
         return self._stored(field).columns.values()
 
+    @property
+    def may_have_statistics(self) -> bool:
+        """Whether a data file may say something about its pages, judging by the manifest."""
+        return any(not file.column_indices for file in self._fragment.files)
+
     def _stored(self, field: Field) -> "_FieldColumns":
         found = self._columns.get(id(field))
         if found is None:

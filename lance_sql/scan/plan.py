@@ -1,6 +1,6 @@
 """What a scan reads: the rows of each fragment that can match, and the filter that is left for them.
 
-Planning reads the manifest, deletion files and row lineage, and no page.
+Planning reads the manifest, deletion files, row lineage and statistics, and no page of values.
 """
 
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ from lance_sql.scan.fragments import FragmentRows
 from lance_sql.scan.open_files import OpenFiles
 from lance_sql.scan.predicates import And, Const, Predicate, conjuncts
 from lance_sql.scan.projection import OutputColumn, filter_fields
+from lance_sql.scan.pruning import prune
 from lance_sql.schema import Field, arrow_field
 
 
@@ -133,12 +134,15 @@ def make_plan(
     opened = [FragmentRows(files, fragment) for fragment in files.snapshot.manifest.fragments]
     fragments: list[FragmentScan] = []
     left = limit if residual is None else None
+    fields = {field.name: field for field in files.snapshot.manifest.schema.fields}
     if by_lineage:
         selected = lineage.select(opened, by_lineage)
     for index, fragment in enumerate(opened):
         if left == 0:
             break
         rows = selected[index] if by_lineage else fragment.live_rows()
+        if residual is not None:
+            rows = prune(fragment, rows, residual, fields)
         if left is not None:
             rows = row_ranges.head(rows, left)
             left -= row_ranges.count(rows)

@@ -16,8 +16,8 @@ from tests.strategies import RandomArrow
 
 NUM_COLUMNS = 3
 MAX_DEPTH = 5
-FileVersion: TypeAlias = Literal["2.1", "2.2"]
-FILE_VERSIONS: tuple[FileVersion, ...] = ("2.1", "2.2")
+FileVersion: TypeAlias = Literal["0.1", "2.0", "2.1", "2.2"]
+FILE_VERSIONS: tuple[FileVersion, ...] = ("0.1", "2.0", "2.1", "2.2")
 SEEDS = range(20)
 SLOW_SEEDS = range(len(SEEDS), 300)
 

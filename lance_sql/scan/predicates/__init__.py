@@ -2,7 +2,7 @@
 
     SQL text --------- from_sql ---+
                                    +--> Predicate --> evaluate(predicate, batch) -> true/false/NULL per row
-    Arrow expression - from_arrow -+
+    Arrow expression - from_arrow -+             `-> may_match(predicate, statistics) -> maybe/no per page
 
 Engines have removed a filter from their plan when it arrives here, so it is evaluated exactly or refused by
 name, never ignored. The SQL parser and Arrow's compute functions are imported when a filter is first used.
@@ -10,6 +10,7 @@ name, never ignored. The SQL parser and Arrow's compute functions are imported w
 
 from .arrow import from_arrow
 from .evaluation import evaluate
+from .may_match import may_match
 from .sql import from_sql
 from .tree import (
     And,
@@ -56,4 +57,5 @@ __all__ = [
     "evaluate",
     "from_arrow",
     "from_sql",
+    "may_match",
 ]

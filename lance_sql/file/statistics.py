@@ -1,0 +1,58 @@
+"""Statistics of the pages of a column: what is known of their values without reading them.
+
+They hold for what reading gives, which is not always what was written: version 0.1 stores no NULLs of fixed width, so
+that the page of [1, NULL, 3] reads as [1, 0, 3] beside a minimum of 1. Where that can happen, nothing is known.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class PageStatistics:
+    """One entry for each page; NULL means unknown.
+
+    num_values: int64
+    null_counts: int64
+    mins, maxs: of the column's type; every value that is neither NULL nor NaN lies between them, both ends included.
+        They need not be values of the page.
+    """
+
+    num_values: pa.Array
+    null_counts: pa.Array
+    mins: pa.Array
+    maxs: pa.Array
+
+    def take(self, pages: npt.NDArray[np.int64]) -> "PageStatistics":
+        """The entries of these pages, in this order; a page may stand several times."""
+        index = pa.array(pages)
+        return PageStatistics(
+            self.num_values.take(index), self.null_counts.take(index), self.mins.take(index), self.maxs.take(index)
+        )
+
+
+def of_written(
+    num_values: npt.NDArray[np.int64], null_counts: pa.Array, mins: pa.Array, maxs: pa.Array, *, nulls_are_kept: bool
+) -> PageStatistics:
+    """The statistics of what is read, from those of what was written into a file of version 0.1.
+
+    null_counts: of the arrays that the writer was given
+    nulls_are_kept: a NULL that was written reads as NULL
+    """
+    count = len(num_values)
+    known = np.ones(count, np.bool_)
+    if not nulls_are_kept:
+        known = null_counts.fill_null(1).to_numpy(zero_copy_only=False) == 0
+    unknown_nulls = pa.nulls(count, pa.int64())
+    return PageStatistics(pa.array(num_values), unknown_nulls, _where(known, mins), _where(known, maxs))
+
+
+def _where(known: npt.NDArray[np.bool_], bounds: pa.Array) -> pa.Array:
+    """The bounds that can be relied on; NaN bounds nothing."""
+    usable = known & bounds.is_valid().to_numpy(zero_copy_only=False)
+    if pa.types.is_floating(bounds.type):
+        usable &= ~np.isnan(bounds.to_numpy(zero_copy_only=False))
+    return bounds.take(pa.array(np.arange(len(bounds)), mask=~usable))

@@ -1,0 +1,126 @@
+"""What a predicate can be on a page of which only statistics are known: for each page, whether it may hold a match.
+
+Each predicate is asked two questions, whether it may be true and whether it may be false for a row of the page, so that
+NOT only swaps them. Whatever statistics do not tell is a maybe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .tree import And, ColumnRef, Compare, Const, In, IsNull, Literal, Not, Or, Path, Predicate, TextMatch, Value
+
+if TYPE_CHECKING:
+    from lance_sql.file.statistics import PageStatistics
+
+Pages: TypeAlias = npt.NDArray[np.bool_]
+
+_FEW_VALUES: Final = 64
+"""Of longer lists only the ends are looked at."""
+
+_NEGATED: Final = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+
+def may_match(predicate: Predicate, statistics: Mapping[Path, PageStatistics], num_pages: int) -> Pages:
+    """Whether each of `num_pages` pages may hold a row for which the predicate is true.
+
+    statistics: of the columns of which there are any; all of them over the same pages
+    """
+    return _answers(predicate, statistics, num_pages).true
+
+
+class _Answers(NamedTuple):
+    """For each page, whether the predicate may be true and whether it may be false for one of its rows."""
+
+    true: Pages
+    false: Pages
+
+
+def _answers(predicate: Predicate, statistics: Mapping[Path, PageStatistics], num_pages: int) -> _Answers:
+    maybe = np.ones(num_pages, np.bool_)
+    match predicate:
+        case Const(value):
+            return _Answers(maybe & (value is True), maybe & (value is False))
+        case And(arguments):
+            parts = [_answers(argument, statistics, num_pages) for argument in arguments]
+            return _Answers(
+                reduce(np.logical_and, (part.true for part in parts)),
+                reduce(np.logical_or, (part.false for part in parts)),
+            )
+        case Or(arguments):
+            parts = [_answers(argument, statistics, num_pages) for argument in arguments]
+            return _Answers(
+                reduce(np.logical_or, (part.true for part in parts)),
+                reduce(np.logical_and, (part.false for part in parts)),
+            )
+        case Not(argument):
+            part = _answers(argument, statistics, num_pages)
+            return _Answers(part.false, part.true)
+        case Compare(op, ColumnRef(path), Literal(value)) if path in statistics:
+            known = statistics[path]
+            return _Answers(_may_compare(op, known, value), _may_compare(_NEGATED[op], known, value))
+        case In(ColumnRef(path), values) if path in statistics:
+            return _Answers(_may_be_one_of(statistics[path], values), maybe)
+        case TextMatch("prefix", ColumnRef(path), pattern) if path in statistics:
+            return _Answers(_may_start_with(statistics[path], pattern), maybe)
+        case IsNull(ColumnRef(path)) if path in statistics:
+            known = statistics[path]
+            return _Answers(_may_hold(known.null_counts, ">", 0), _may_differ(known.null_counts, known.num_values))
+    return _Answers(maybe, maybe)
+
+
+def _may_compare(op: str, known: PageStatistics, value: Value) -> Pages:
+    """Whether a value that is not NULL may stand to `value` as `op` says."""
+    floating = pa.types.is_floating(known.mins.type)
+    if floating and (op in (">", ">=", "<>") or value != value):
+        # a NaN, which is above all other numbers, is in no bounds
+        return np.ones(len(known.mins), np.bool_)
+    match op:
+        case "=":
+            return _may_hold(known.mins, "<=", value) & _may_hold(known.maxs, ">=", value)
+        case "<>":
+            return _may_hold(known.mins, "<>", value) | _may_hold(known.maxs, "<>", value)
+        case "<" | "<=":
+            return _may_hold(known.mins, op, value)
+        case _:
+            return _may_hold(known.maxs, op, value)
+
+
+def _may_be_one_of(known: PageStatistics, values: Sequence[Value]) -> Pages:
+    if any(value != value for value in values):
+        return np.ones(len(known.mins), np.bool_)
+    if len(values) > _FEW_VALUES:
+        least, most = min(values), max(values)
+        return _may_hold(known.mins, "<=", most) & _may_hold(known.maxs, ">=", least)
+    return reduce(np.logical_or, [_may_compare("=", known, value) for value in values])
+
+
+def _may_start_with(known: PageStatistics, prefix: str) -> Pages:
+    import pyarrow.compute as pc
+
+    # what starts with the prefix is at least the prefix, and a maximum below it would bound that away
+    from_below = _may_hold(known.maxs, ">=", prefix)
+    begins = pc.utf8_slice_codeunits(known.mins, 0, len(prefix))
+    return from_below & _may_hold(begins, "<=", prefix)
+
+
+def _may_hold(bounds: pa.Array, op: str, value: Value) -> Pages:
+    """`bound op value` for each page; true where there is no bound."""
+    from . import comparisons
+
+    held = comparisons.compare_value(op, comparisons.plain(bounds), value)
+    answers: Pages = held.fill_null(True).to_numpy(zero_copy_only=False)
+    return answers
+
+
+def _may_differ(counts: pa.Array, totals: pa.Array) -> Pages:
+    import pyarrow.compute as pc
+
+    answers: Pages = pc.not_equal(counts, totals).fill_null(True).to_numpy(zero_copy_only=False)
+    return answers

@@ -1,0 +1,46 @@
+"""Pages that cannot hold a match, by the statistics of their files: their rows leave the plan before a page is read.
+
+pages of a    |    0..1000    |   1000..2000   |
+pages of b    |  0..700  |   700..1400   |     |
+parts         |     0    | 1  |    2     |  3  |      each inside of one page of every column
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from lance_sql import row_ranges
+from lance_sql.file.statistics import PageStatistics
+from lance_sql.row_ranges import RowRanges
+from lance_sql.scan.fragments import FragmentRows
+from lance_sql.scan.predicates import Path, Predicate, may_match
+from lance_sql.scan.projection import restrict
+from lance_sql.schema import Field
+
+
+def prune(fragment: FragmentRows, rows: RowRanges, predicate: Predicate, fields: Mapping[str, Field]) -> RowRanges:
+    """Those of `rows` that the predicate may be true for.
+
+    fields: the top-level fields of the table by name
+    raises: CorruptFile when a data file or its statistics are damaged
+    """
+    if not fragment.may_have_statistics or len(rows) == 0:
+        return rows
+    found: list[tuple[Path, np.ndarray[tuple[int], np.dtype[np.int64]], PageStatistics]] = []
+    for path in sorted(predicate.columns):
+        if path[0] not in fields:
+            continue
+        columns = list(fragment.columns_of(restrict(fields[path[0]], [path[1:]])))
+        statistics = columns[0].statistics() if len(columns) == 1 else None
+        if statistics is not None:
+            found.append((path, columns[0].row_starts, statistics))
+    if not found:
+        return rows
+    borders = np.unique(np.concatenate([starts for _, starts, _ in found]))
+    parts = np.stack((borders[:-1], borders[1:]), axis=1)
+    known = {
+        path: statistics.take(np.searchsorted(starts, parts[:, 0], side="right") - 1)
+        for path, starts, statistics in found
+    }
+    kept = parts[may_match(predicate, known, len(parts))]
+    return row_ranges.intersect(rows, row_ranges.coalesce(kept, 0))
