@@ -40,6 +40,14 @@ def num_bytes(encoding: Encoding, num_values: int) -> int:
     return -(-num_values // per_unit) * unit_bytes
 
 
+def max_values(encoding: Encoding, size: int) -> int:
+    """How many values a buffer of `size` bytes can hold."""
+    per_unit, unit_bytes = unit(encoding)
+    if isinstance(encoding, OutOfLineBitpacking):
+        return size // unit_bytes * per_unit
+    return size * per_unit // unit_bytes
+
+
 def select(block: FixedWidth, rows: RowRanges) -> FixedWidth:
     """The values at `rows`, without a copy where they lie side by side."""
     bits, count = block.bits_per_value, row_ranges.count(rows)

@@ -125,9 +125,18 @@ def _nullable(message: pb.Nullable, depth: int) -> Encoding:
 def _binary(message: pb.Binary, depth: int) -> Binary:
     ends = encoding_from_wire(message.indices, depth + 1)
     data = encoding_from_wire(message.bytes, depth + 1)
-    if not isinstance(data, Stored) or data.values not in (Flat(8), *(General(c, Flat(8)) for c in Compression)):
+    if not isinstance(data, Stored) or not _is_bytes(data.values):
         raise UnsupportedFeature(f"the bytes of strings encoded as {data} are not supported")
     return Binary(ends, data, message.null_adjustment)
+
+
+def _is_bytes(encoding: Encoding) -> bool:
+    match encoding:
+        case General(values=inner):
+            return _is_bytes(inner)
+        case Flat(bits_per_value=8) | Bitpacked(word_bits=8) | OutOfLineBitpacking(word_bits=8):
+            return True
+    return False
 
 
 def _fixed_bits(encoding: Encoding) -> int:

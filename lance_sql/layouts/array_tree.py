@@ -207,7 +207,7 @@ class ArrayPage:
         if len(rows) == 0:
             return Values(VariableWidth(0, 64, pa.py_buffer(bytes(8)), pa.py_buffer(b"")))
         assert isinstance(encoding.bytes, Stored)
-        num_bytes = self._size(encoding.bytes.buffer_index)
+        num_bytes = stored.max_values(_uncompressed(encoding.bytes.values), self._size(encoding.bytes.buffer_index))
         if isinstance(encoding, Binary):
             found = yield from self._ended(encoding.ends, encoding.null_adjustment, rows, num_bytes, gap)
             bounds, valid = found.bounds, found.valid
