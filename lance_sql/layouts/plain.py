@@ -34,6 +34,7 @@ def values_page(type: pa.DataType, position: int, length: int, file_size: int, *
     empty_is_null: strings without bytes are NULL
     raises: CorruptFile for a page outside of the file
     """
+    _check_length(length)
     if pa.types.is_null(type):
         return PlainPage(length, (), Constant(None))
     if pa.types.is_struct(type):
@@ -51,6 +52,7 @@ def lists_page(type: pa.DataType, position: int, length: int, file_size: int, nu
 
     raises: CorruptFile for a page outside of the file
     """
+    _check_length(length)
     bits = 64 if pa.types.is_large_list(type) else 32
     tree = OffsetList(Stored(0, Flat(bits)), num_items)
     return PlainPage(max(length - 1, 0), (_buffer(position, length, bits, file_size),), tree)
@@ -77,9 +79,12 @@ def _bits(type: pa.DataType) -> int:
         raise UnsupportedFeature(f"values of {type} in a data file of version 0.1 are not supported") from None
 
 
-def _buffer(position: int, length: int, bits: int, file_size: int) -> ByteRange:
+def _check_length(length: int) -> None:
     if not 0 <= length <= MAX_VALUES:
         raise CorruptFile(f"a page of {length} values is not possible")
+
+
+def _buffer(position: int, length: int, bits: int, file_size: int) -> ByteRange:
     end = position + (length * bits + 7) // 8
     if position < 0 or end > file_size:
         raise CorruptFile(f"a page at bytes {position} to {end} of a file of {file_size} bytes")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import lance
 import numpy as np
@@ -66,7 +67,7 @@ COLUMNS: dict[str, tuple[pa.Array, pa.Field]] = {
 
 @pytest.mark.parametrize("file_version", ["0.1", "2.0"])
 @pytest.mark.parametrize("name", COLUMNS)
-def test_every_form_is_read_as_pylance_reads_it(name: str, file_version: str, tmp_path: Path) -> None:
+def test_every_form_is_read_as_pylance_reads_it(name: str, file_version: Literal["0.1", "2.0"], tmp_path: Path) -> None:
     array, described = COLUMNS[name]
     table = pa.table([array, pa.array(np.arange(NUM_ROWS))], pa.schema([described, pa.field("n", pa.int64())]))
     lance.write_dataset(table, tmp_path / "t", data_storage_version=file_version)

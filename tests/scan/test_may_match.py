@@ -1,0 +1,97 @@
+"""Predicates on statistics: no page with a match is ruled out, and pages without one are where the bounds tell."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from lance_sql.file.statistics import PageStatistics
+from lance_sql.scan.predicates import Path, from_sql, may_match
+
+SCHEMA = pa.schema([("i", pa.int32()), ("f", pa.float64()), ("s", pa.string()), ("b", pa.bool_()), ("x", pa.int32())])
+
+# pages: 0..9, 10..19, unknown, always 20; of 5 values each
+STATISTICS: dict[Path, PageStatistics] = {
+    ("i",): PageStatistics(
+        pa.array([5] * 4),
+        pa.array([0, 5, None, 2]),
+        pa.array([0, 10, None, 20], pa.int32()),
+        pa.array([9, 19, None, 20], pa.int32()),
+    ),
+    ("f",): PageStatistics(
+        pa.array([5] * 4), pa.array([0] * 4), pa.array([-0.0, 10.0, None, 20.0]), pa.array([0.0, 19.0, None, 20.0])
+    ),
+    ("s",): PageStatistics(
+        pa.array([5] * 4),
+        pa.array([None] * 4, pa.int64()),
+        pa.array(["a", "k", None, "x"]),
+        pa.array(["j", None, "w", "x"]),
+    ),
+    ("b",): PageStatistics(
+        pa.array([5] * 4), pa.array([0] * 4), pa.array([False, True, None, False]), pa.array([False, True, None, True])
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("condition", "pages"),
+    [
+        ("i = 5", [0, 2]),
+        ("i <> 20", [0, 1, 2]),
+        ("i < 10", [0, 2]),
+        ("i <= 10", [0, 1, 2]),
+        ("i > 19", [2, 3]),
+        ("i >= 19", [1, 2, 3]),
+        ("NOT i >= 10", [0, 2]),
+        ("NOT i = 20", [0, 1, 2]),
+        ("i IN (3, 20)", [0, 2, 3]),
+        ("i NOT IN (20)", [0, 1, 2]),
+        ("i NOT IN (20, 21)", [0, 1, 2, 3]),
+        ("i IN (3, NULL)", [0, 2]),
+        ("i BETWEEN 9 AND 10", [0, 1, 2]),
+        ("i < 10 AND i > 9", [2]),
+        ("i < 10 OR i > 19", [0, 2, 3]),
+        ("NOT (i < 10 OR i > 19)", [1, 2]),
+        ("NOT (i >= 0 AND i < 10)", [1, 2, 3]),
+        ("i IS NULL", [1, 2, 3]),
+        ("i IS NOT NULL", [0, 2, 3]),
+        ("i < 10 AND s > 'j'", [2]),
+        ("i < 10 AND x = 3", [0, 2]),
+        ("x = 3", [0, 1, 2, 3]),
+        ("i + 1 = 3", [0, 1, 2, 3]),
+        ("i = x", [0, 1, 2, 3]),
+        ("(i = 5) IS NULL", [0, 1, 2, 3]),
+        ("f < 10", [0, 2]),
+        ("f = 0", [0, 2]),
+        ("f = -0.0", [0, 2]),
+        ("f > 30", [0, 1, 2, 3]),
+        ("NOT f < 10", [0, 1, 2, 3]),
+        ("NOT f > 9", [0, 2]),
+        ("f <> 20", [0, 1, 2, 3]),
+        ("f = 'nan'::DOUBLE", [0, 1, 2, 3]),
+        ("f IN (1, 'nan'::DOUBLE)", [0, 1, 2, 3]),
+        ("f <= 'nan'::DOUBLE", [0, 1, 2, 3]),
+        ("isnan(f)", [0, 1, 2, 3]),
+        ("s = 'm'", [1, 2]),
+        ("s > 'x'", [1]),
+        ("s < 'a'", [2]),
+        ("starts_with(s, 'k')", [1, 2]),
+        ("s LIKE 'x%'", [1, 3]),
+        ("NOT starts_with(s, 'k')", [0, 1, 2, 3]),
+        ("s LIKE '%k'", [0, 1, 2, 3]),
+        ("b", [1, 2, 3]),
+        ("NOT b", [0, 2, 3]),
+        ("true", [0, 1, 2, 3]),
+        ("NULL", []),
+    ],
+)
+def test_a_page_is_ruled_out_when_its_bounds_tell(condition: str, pages: list[int]) -> None:
+    answers = may_match(from_sql(condition, SCHEMA), STATISTICS, 4)
+    assert np.flatnonzero(answers).tolist() == pages
+
+
+def test_of_long_lists_the_ends_decide() -> None:
+    listed = ", ".join(map(str, range(100, 200)))
+    assert np.flatnonzero(may_match(from_sql(f"i IN ({listed})", SCHEMA), STATISTICS, 4)).tolist() == [2]
+    assert np.flatnonzero(may_match(from_sql(f"i IN (15, {listed})", SCHEMA), STATISTICS, 4)).tolist() == [1, 2, 3]
