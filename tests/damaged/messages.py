@@ -11,7 +11,7 @@ from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from lance_sql.proto import encodings_v2_1_pb2, file2_pb2, table_pb2
+from lance_sql.proto import encodings_v2_0_pb2, encodings_v2_1_pb2, file2_pb2, table_pb2
 
 from .tables import metadata_start
 
@@ -36,7 +36,9 @@ def damage_columns(rng: np.random.Generator, data: bytes) -> bytes:
     if column.pages and rng.random() < 0.8:
         page = column.pages[int(rng.integers(len(column.pages)))]
         encoding = AnyMessage.FromString(page.encoding.direct.encoding)
-        layout = encodings_v2_1_pb2.PageLayout.FromString(encoding.value)
+        arrays = encoding.type_url.endswith("ArrayEncoding")
+        layout = (encodings_v2_0_pb2.ArrayEncoding if arrays else encodings_v2_1_pb2.PageLayout)()
+        layout.MergeFromString(encoding.value)
         damage_message(rng, layout)
         encoding.value = layout.SerializeToString()
         page.encoding.direct.encoding = encoding.SerializeToString()
