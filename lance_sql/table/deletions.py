@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, at
 from lance_sql.store import Store
+from lance_sql.table import ipc_batches
 from lance_sql.table.fragments import DeletionFileType
 
 _ALL_BYTES = 2**62
@@ -29,21 +30,29 @@ def read(store: Store, path: str, file_type: DeletionFileType, physical_rows: in
         if file_type is DeletionFileType.BITMAP:
             offsets = _bitmap_values(content, physical_rows)
         else:
-            offsets = np.unique(_arrow_values(content))
+            offsets = np.unique(_arrow_values(content, physical_rows))
         if len(offsets) and int(offsets[-1]) >= physical_rows:
             raise CorruptFile(f"row {offsets[-1]} is deleted in a fragment of {physical_rows} rows")
     offsets.flags.writeable = False
     return offsets
 
 
-def _arrow_values(content: pa.Buffer) -> npt.NDArray[np.uint32]:
-    reader = pa.ipc.open_file(content)
-    # The format's text says int32; every writer that is known uses uint32.
-    if len(reader.schema) != 1 or reader.schema.field(0).type not in (pa.uint32(), pa.int32()):
-        raise CorruptFile(f"a deletion file has one column of uint32, not {reader.schema.to_string()!r}")
+def _arrow_values(content: pa.Buffer, max_values: int) -> npt.NDArray[np.uint32]:
+    try:
+        reader = pa.ipc.open_file(content)
+        # The format's text says int32; every writer that is known uses uint32.
+        if len(reader.schema) != 1 or reader.schema.field(0).type not in (pa.uint32(), pa.int32()):
+            raise CorruptFile(f"a deletion file has one column of uint32, not {reader.schema.to_string()!r}")
+        batches = list(ipc_batches.read(reader, content, max_values * 4))
+    except OSError as error:
+        # how Arrow reports bytes that are no messages, or do not decompress
+        raise CorruptFile(f"not an Arrow file of deleted rows ({error})") from error
+    num_values = sum(batch.num_rows for batch in batches)
+    if num_values > max_values:
+        raise CorruptFile(f"{num_values} rows are deleted in a fragment of {max_values} rows")
     parts = []
-    for i in range(reader.num_record_batches):
-        column = reader.get_batch(i).column(0)
+    for batch in batches:
+        column = batch.column(0)
         column.validate()
         if column.null_count:
             raise CorruptFile("a deleted row is null")

@@ -128,3 +128,17 @@ def test_a_bitmap_file_of_more_values_than_rows_is_refused_before_it_is_expanded
 
 def _read_bitmap(content: bytes, num_rows: int) -> np.ndarray:
     return deletions.read(MemoryStore({"d.bin": content}), "d.bin", DeletionFileType.BITMAP, num_rows)
+
+
+@pytest.mark.parametrize("compression", ["zstd", "lz4"])
+def test_a_buffer_that_claims_more_than_the_fragment_has_is_refused_before_it_is_made(compression: str) -> None:
+    content = arrow_file(pa.array(np.zeros(100_000, np.uint32)), compression=compression)
+    assert len(content) < 5000
+    with pytest.raises(CorruptFile, match=r"claim 400000 bytes where at most 4000 can be"):
+        read(content, rows=1000)
+    assert read(content, rows=100_000) == [0]
+
+
+def test_an_arrow_file_of_more_values_than_rows_is_refused() -> None:
+    with pytest.raises(CorruptFile, match="101 rows are deleted in a fragment of 100 rows"):
+        read(arrow_file(pa.array(np.zeros(101, np.uint32))))
