@@ -1,14 +1,17 @@
-# Each target sets up what it needs. Variables: PYTHON (the interpreter to make .venv with), VENV (where to make it).
+# Each target sets up what it needs. Variables: PYTHON (the interpreter to make .venv with), VENV (where to make it),
+# FUZZ_SECONDS (how long `make fuzz` takes).
 
 VENV ?= .venv
 # Not `python -m pytest`: that would put this folder before the installed package.
 PYTEST := $(VENV)/bin/pytest
 DUCKDB15 := $(VENV)/duckdb15
+SANITIZED := $(VENV)/sanitized
+FUZZ_SECONDS ?= 300
 BUILD_FILES := pyproject.toml CMakeLists.txt scripts/setup.sh $(wildcard kernels/*)
 SHARED_TESTS := tests/contracts tests/providers tests/cli tests/test_queries.py tests/test_readme.py tests/test_docs.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow check bench protos clean
+.PHONY: help demo test slow fuzz check bench protos clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -24,6 +27,10 @@ test: $(VENV)/test.stamp $(DUCKDB15)/stamp ## run the tests, those of the provid
 
 slow: $(VENV)/test.stamp ## run the slow tests: hundreds of random tables, large inputs
 	@$(PYTEST) -q -m slow
+
+fuzz: $(VENV)/test.stamp $(SANITIZED)/stamp ## damage the input of every decoder for five minutes, also with sanitizers
+	@preload=$$(scripts/sanitizers.sh) && \
+		FUZZ_PRELOAD="$$preload" $(VENV)/bin/python -m fuzz --seconds $(FUZZ_SECONDS) --sanitized $(SANITIZED)/bin/python
 
 check: $(VENV)/dev.stamp ## everything a change must pass: format, lint, types, generated code, tests
 	@echo "lance-sql: format and lint"
@@ -50,6 +57,12 @@ $(VENV)/duckdb.stamp: serves := duckdb
 $(VENV)/%.stamp: $(BUILD_FILES)
 	@PYTHON="$(PYTHON)" scripts/setup.sh $(VENV) $*
 	@touch $(serves:%=$(VENV)/%.stamp)
+
+# The library alone: pylance is in the other environment.
+$(SANITIZED)/stamp: $(BUILD_FILES) scripts/sanitizers.sh
+	@scripts/sanitizers.sh >/dev/null
+	@PYTHON="$(PYTHON)" CXX=g++ CMAKE_ARGS=-DLANCE_SQL_SANITIZE=ON scripts/setup.sh $(SANITIZED)
+	@touch $@
 
 $(DUCKDB15)/stamp: | $(VENV)/test.stamp
 	@echo "lance-sql: installing DuckDB 1.5.5 into $(DUCKDB15)"

@@ -1,14 +1,15 @@
 #!/bin/sh
 # Makes a virtual environment and installs this checkout into it.
 #
-#   scripts/setup.sh VENV EXTRA     for example: scripts/setup.sh .venv duckdb
+#   scripts/setup.sh VENV [EXTRA]     for example: scripts/setup.sh .venv duckdb
 #
+# CMAKE_ARGS may hold options for the build of the kernels, such as -DLANCE_SQL_SANITIZE=ON.
 # PYTHON may name the interpreter; without it, the first of python3, python3.13, ... that is new enough is taken.
 # What is missing on the machine is said in one line, before anything is downloaded.
 set -eu
 
 venv=$1
-extra=$2
+extra=${2:+[$2]}
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
 
@@ -50,7 +51,7 @@ if ! "$venv/bin/python" -c '' 2>/dev/null; then
     echo "lance-sql: making $venv with $("$python" --version)"
     "$python" -m venv --clear "$venv"
 fi
-echo "lance-sql: installing .[$extra] into $venv; the first time this takes a minute or two"
+echo "lance-sql: installing .$extra into $venv; the first time this takes a minute or two"
 # Editable: edits of Python code count at once. The kernels are built here, in a folder of this environment.
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
-    --config-settings=build-dir="$venv/build" --editable ".[$extra]"
+    --config-settings=build-dir="$venv/build" --editable ".$extra"

@@ -17,7 +17,7 @@ from .tables import metadata_start
 
 _NUMBERS = (0, 1, 2, 3, 7, 8, 9, 16, 31, 32, 64, 255, 1000, 2**15, 2**16, 2**20, 2**31 - 1, 2**31, 2**32 - 1)
 _LONG = (2**32, 2**40, 2**48, 2**60, 2**62, 2**63 - 1, 2**63, 2**64 - 1)
-_UNSIGNED = (FieldDescriptor.TYPE_UINT64, FieldDescriptor.TYPE_UINT32)
+_LONG_TYPES = (FieldDescriptor.TYPE_UINT64, FieldDescriptor.TYPE_FIXED64)
 
 
 def damage_message(rng: np.random.Generator, message: Message) -> None:
@@ -163,8 +163,9 @@ def _scalar(rng: np.random.Generator, field: FieldDescriptor, old: Any) -> Any:
         case FieldDescriptor.TYPE_DOUBLE | FieldDescriptor.TYPE_FLOAT:
             return float(rng.choice([0.0, -1.0, float("inf"), float("nan")]))
     if old and rng.random() < 0.4:
-        return max(0, int(old) + int(rng.integers(-3, 4)))
-    numbers = _NUMBERS + (_LONG if field.type == FieldDescriptor.TYPE_UINT64 else ())
+        most = 2**64 - 1 if field.type in _LONG_TYPES else 2**32 - 1
+        return min(most, max(0, int(old) + int(rng.integers(-3, 4))))
+    numbers = _NUMBERS + (_LONG if field.type in _LONG_TYPES else ())
     return numbers[int(rng.integers(len(numbers)))]
 
 

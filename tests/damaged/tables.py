@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import lance
 import numpy as np
 import pyarrow as pa
 
@@ -43,6 +42,9 @@ def manifest_file(files: Files) -> str:
 
 def write(root: Path, table: pa.Table, file_version: str, **options: Any) -> dict[str, bytes]:
     """The files of a table that pylance writes."""
+    # What only damages tables need not have it.
+    import lance
+
     options["data_storage_version"] = file_version
     lance.write_dataset(table, str(root), **options)
     return files_below(root)

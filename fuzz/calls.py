@@ -1,0 +1,108 @@
+"""Kernels called directly: with counts and buffers that do not fit together, and outputs of any size.
+
+A call is its arguments by name, in order. Outputs are the numbers of their bytes: each is made exactly so long, and
+what lies behind it is looked at afterwards. `chunks.*` are the arguments of the page that comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fuzz.inputs import Value, Values
+from fuzz.mutations import damage, damage_count
+from lance_sql import _kernels as kernels
+
+_CANARY = 0xA5
+_BEHIND = 64
+_MOST_OUTPUT = 1 << 20
+_PAGE = "chunks."
+
+
+def mutate(rng: np.random.Generator, values: Values) -> Values:
+    """One to three arguments are others."""
+    changed = dict(values)
+    names = [name for name, value in values.items() if name != "kernel" and value is not None]
+    buffers = [name for name in names if isinstance(values[name], bytes)]
+    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+        # counts are soon refused, bytes get further
+        among = buffers if rng.random() < 0.6 else names
+        name = among[int(rng.integers(len(among)))]
+        changed[name] = _other(rng, name, changed[name])
+    return changed
+
+
+def some_cuts(values: Values) -> Iterator[tuple[str, int]]:
+    """Each buffer without its last bytes, or its half."""
+    for name, value in values.items():
+        if isinstance(value, bytes):
+            yield from ((name, length) for length in {0, len(value) // 2, *range(max(0, len(value) - 9), len(value))})
+
+
+def _other(rng: np.random.Generator, name: str, value: Value) -> Value:
+    if isinstance(value, bytes):
+        return damage(rng, value)
+    if isinstance(value, bool):
+        return not value
+    assert isinstance(value, int)
+    if _is_output(name):
+        return min(_MOST_OUTPUT, max(0, damage_count(rng, value)))
+    return damage_count(rng, value)
+
+
+def run(values: Values) -> None:
+    """The call; raises what the kernel raises."""
+    outputs: list[npt.NDArray[np.uint8]] = []
+    arguments = [
+        _argument(name, value, outputs)
+        for name, value in values.items()
+        if name != "kernel" and not name.startswith(_PAGE)
+    ]
+    name = str(values["kernel"])
+    try:
+        if _PAGE + "data" not in values:
+            getattr(kernels, name)(*arguments)
+        else:
+            _run_on_page(name, values, arguments)
+    finally:
+        for out in outputs:
+            assert (out[len(out) - _BEHIND :] == _CANARY).all(), "written behind the end"
+
+
+def _run_on_page(name: str, values: Values, arguments: list[Any]) -> None:
+    page = {key.removeprefix(_PAGE): value for key, value in values.items() if key.startswith(_PAGE)}
+    data, data_start = _exact(page.pop("data")), page.pop("data_start")
+    page["metadata"] = _exact(page["metadata"])  # type: ignore[assignment]
+    table = kernels.ChunkTable(**page)  # type: ignore[arg-type]
+    chunks = kernels.Chunks(table, data, data_start)  # type: ignore[arg-type]
+    match name:
+        case "value_buffer_ranges":
+            chunks.value_buffer_ranges(*arguments)
+        case "with_first_buffer":
+            first_chunk, replaced, offsets, ranges, out = arguments
+            kernels.flat(chunks.with_first_buffer(first_chunk, replaced, offsets), ranges, 0, 32, out)
+        case "chunk_of":
+            table.chunk_of(*arguments)
+        case _:
+            getattr(kernels, name)(chunks, *arguments)
+
+
+def _argument(name: str, value: Value, outputs: list[npt.NDArray[np.uint8]]) -> object:
+    if _is_output(name) and isinstance(value, int):
+        out = np.full(value + _BEHIND, _CANARY, np.uint8)
+        outputs.append(out)
+        return out[:value]
+    return _exact(value) if isinstance(value, bytes) else value
+
+
+def _is_output(name: str) -> bool:
+    return name.startswith("out") and not name.endswith("bits")
+
+
+def _exact(value: Value) -> npt.NDArray[np.uint8]:
+    """A copy in memory of its own: what is read behind its end shows."""
+    assert isinstance(value, bytes)
+    return np.frombuffer(value, np.uint8).copy()

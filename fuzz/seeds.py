@@ -1,0 +1,147 @@
+"""Undamaged inputs: small tables from pylance and what is in them, and stored JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import lance
+import numpy as np
+import pyarrow as pa
+from pyroaring import BitMap
+
+from fuzz.call_seeds import calls
+from fuzz.inputs import Values
+from lance_sql.proto import table_pb2
+from tests.damaged import messages
+from tests.damaged.columns import COLUMNS, columns_of, table_of
+from tests.damaged.tables import files_below, manifest_file, write
+
+_NUM_ROWS = 1000
+_NOT_IN_2_0 = ("structs of lists", "maps", "packed texts", "vectors of structs")
+_IN_0_1 = (
+    "flat", "booleans", "texts", "dictionary type", "lists", "lists of texts", "long texts", "vectors", "decimals",
+    "blobs",
+)  # fmt: skip
+_TYPES = (
+    "fixed_size_list:float:8", "fixed_size_list:fixed_size_list:float:2:3", "dict:string:int16:false",
+    "timestamp:us:+05:30", "decimal:128:38:10", "fixed_size_binary:16", "int32", "date32:day", "json",
+    "fixed_size_list:lance.bfloat16:4",
+)  # fmt: skip
+_JSON = (
+    "20000000 00000000", "20000000 20000002 500c", "20000000 20000009 60bff8000000000000", "80000000",
+    "40000002 10000001 10000001 20000002 20000002 6162 5002 5001",
+    "80000003 10000003 5000000a 40000000 616263 80000001 20000002 500c",
+)  # fmt: skip
+
+
+def write_seeds(folder: Path) -> dict[str, list[Values]]:
+    """Inputs by target. Tables are written below `folder`."""
+    tables = list(_tables(folder / "columns"))
+    versions = list(_histories(folder / "histories"))
+    manifests = [content for values in (*tables, *versions) for content in [_manifest(values)]]
+    return {
+        "manifests": [*versions, *tables[::5]],
+        "sections": versions,
+        "deletions": [*_deletions(), *_stored_deletions(versions)],
+        "row ids": list(_sequences(versions, "inline_row_ids")),
+        "row versions": list(_sequences(versions, "inline_created_at_versions")),
+        "schemas": [{"data": _schema_of(content)} for content in manifests],
+        "logical types": [{"logical_type": kind} for kind in _TYPES],
+        "stored json": [{"data": bytes.fromhex(text)} for text in _JSON],
+        "file metadata": [*tables, *versions],
+        "pages": [*tables, *versions],
+        "kernels": list(calls()),
+    }
+
+
+def _tables(root: Path) -> Iterator[Values]:
+    """A table for each way to lay values out, in each file version."""
+    for file_version in ("2.0", "2.1", "2.2"):
+        names = columns_of(file_version) if file_version != "2.0" else [n for n in COLUMNS if n not in _NOT_IN_2_0]
+        for number, name in enumerate(names):
+            table = table_of(name)
+            files = write(root / f"{file_version}-{number}", table, file_version, enable_stable_row_ids=True)
+            yield {**files, "num_rows": table.num_rows}
+    for number, name in enumerate(_IN_0_1):
+        table = table_of(name)
+        yield {**write(root / f"0.1-{number}", table, "0.1"), "num_rows": table.num_rows}
+    for number, size in enumerate((10, 80_000)):
+        # inline, and in a file beside the data file
+        blobs = pa.table({"c": lance.blob_array([b"x" * size, None, b"", b"y" * (size + 1)])})
+        files = write(root / f"blobs-{number}", blobs.cast(pa.schema([lance.blob_field("c")])), "2.2")
+        yield {**files, "num_rows": 4}
+
+
+def _histories(root: Path) -> Iterator[Values]:
+    """Tables after appends, deletions, updates, an index and a tag, with and without stable row ids."""
+    for number, stable in enumerate((True, False)):
+        path = root / str(number)
+        rows = pa.table({"a": pa.array(range(60), pa.int64()), "b": [f"text {i % 7}" for i in range(60)]})
+        write(path, rows, "2.2", enable_stable_row_ids=stable, max_rows_per_file=25)
+        table = lance.dataset(str(path))
+        table.delete("a % 7 = 3")
+        table.delete("a between 26 and 48")
+        table.update({"b": "'other'"}, "a % 5 = 0")
+        table.create_scalar_index("a", "BTREE")
+        table.tags.create("first", 1)
+        table.insert(rows.slice(0, 5))
+        yield {**_only_read(files_below(path)), "num_rows": table.count_rows()}
+
+
+def _only_read(files: dict[str, bytes]) -> dict[str, bytes]:
+    """The files that a reader of rows looks at."""
+    latest = manifest_file(files)
+    return {
+        path: content
+        for path, content in files.items()
+        if not path.startswith(("_indices/", "_versions/")) or path == latest
+    }
+
+
+def _deletions() -> Iterator[Values]:
+    offsets = np.random.default_rng(1).choice(_NUM_ROWS, 90, replace=False).astype(np.uint32)
+    for values in (offsets, np.arange(100, 700, dtype=np.uint32), offsets[:0]):
+        bitmap = BitMap(values.tolist())
+        yield {"data": bitmap.serialize(), "file_type": "bin", "num_rows": _NUM_ROWS}
+        bitmap.run_optimize()
+        yield {"data": bitmap.serialize(), "file_type": "bin", "num_rows": _NUM_ROWS}
+        for compression in (None, "zstd", "lz4"):
+            sink = pa.BufferOutputStream()
+            batch = pa.record_batch({"row_id": pa.array(values)})
+            options = pa.ipc.IpcWriteOptions(compression=compression)
+            with pa.ipc.new_file(sink, batch.schema, options=options) as writer:
+                writer.write_batch(batch)
+            content = sink.getvalue().to_pybytes()
+            yield {"data": content, "file_type": "arrow", "num_rows": _NUM_ROWS}
+
+
+def _stored_deletions(versions: list[Values]) -> Iterator[Values]:
+    for values in versions:
+        for path, content in values.items():
+            if path.startswith("_deletions/"):
+                yield {"data": content, "file_type": path.rpartition(".")[2], "num_rows": _NUM_ROWS}
+
+
+def _sequences(versions: list[Values], name: str) -> Iterator[Values]:
+    for values in versions:
+        for fragment in _message(_manifest(values)).fragments:
+            if fragment.HasField(name):
+                yield {"data": getattr(fragment, name), "num_rows": fragment.physical_rows}
+
+
+def _schema_of(manifest: bytes) -> bytes:
+    message = _message(manifest)
+    schema = table_pb2.Manifest(fields=message.fields, schema_metadata=message.schema_metadata)
+    return bytes(schema.SerializeToString())
+
+
+def _message(manifest: bytes) -> table_pb2.Manifest:
+    read: list[table_pb2.Manifest] = []
+    messages.with_manifest(manifest, read.append)
+    return read[0]
+
+
+def _manifest(values: Values) -> bytes:
+    files = {name: content for name, content in values.items() if isinstance(content, bytes)}
+    return files[manifest_file(files)]

@@ -1,0 +1,190 @@
+"""Targets that are whole tables in memory: manifests, their sections, metadata of data files, pages.
+
+An input has the files of the table by their paths, and `num_rows` that a reader must find if it finds any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from fuzz.inputs import Values
+from fuzz.mutations import cuts, damage, data_file_cuts, is_legacy
+from lance_sql.dataset import Dataset
+from lance_sql.proto import transaction_pb2
+from lance_sql.scan.fragments import FragmentRows
+from lance_sql.scan.open_files import OpenFiles
+from lance_sql.store import ByteRange, MemoryStore
+from lance_sql.table.snapshot import Snapshot
+from lance_sql.table.versions import list_versions
+from tests.damaged import messages
+from tests.damaged.tables import damaged, manifest_file, metadata_start
+
+_MOST_ROWS = 200_000
+
+# Values are what they are: a damaged character or digit is none of a reader's business.
+_ABOUT_VALUES = ("UTF8", "UTF-8", "Decimal value")
+
+
+class _ExactStore(MemoryStore):
+    """Every range in memory of its own: what is read behind its end shows."""
+
+    def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
+        return [_copy(buffer) for buffer in super().get_ranges(path, ranges)]
+
+    def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
+        size, buffer = super().tail(path, num_bytes, size=size)
+        return size, _copy(buffer)
+
+
+def _copy(buffer: pa.Buffer) -> pa.Buffer:
+    return pa.py_buffer(np.frombuffer(buffer, np.uint8).copy())
+
+
+def read_rows(values: Values) -> None:
+    """Reads all rows, some rows, and rows by their history."""
+    table = _open(values)
+    num_rows = 0
+    for batch in table.scan().to_reader():
+        num_rows += batch.num_rows
+        _check(batch)
+        if num_rows > _MOST_ROWS:
+            return
+    assert values["num_rows"] in (None, num_rows), f"{num_rows} rows"
+    ids = table.scan(["_rowid"]).to_table()["_rowid"]
+    some = ids.take(pa.array(range(0, len(ids), 1 + len(ids) // 7), pa.int64()))
+    assert table.take(some).num_rows >= len(some)
+    table.scan(["_rowaddr"], "_rowid > 1").to_table()
+    if table.snapshot.manifest.has_stable_row_ids:
+        table.scan(["_rowaddr"], "_row_created_at_version < 5").to_table()
+
+
+def read_sections(values: Values) -> None:
+    """Reads what is around the rows: transactions, indices, tags, branches."""
+    snapshot = _open(values).snapshot
+    for read in (snapshot.transaction, snapshot.indices, snapshot.tags, snapshot.branches, snapshot.versions):
+        read()
+
+
+def read_metadata(values: Values) -> None:
+    """Parses the metadata and the page layouts of every column, and decodes nothing."""
+    snapshot = _open(values).snapshot
+    files = OpenFiles(snapshot)
+    for fragment in snapshot.manifest.fragments:
+        rows = FragmentRows(files, fragment)
+        for column in snapshot.manifest.schema.fields:
+            for stored in rows.columns_of(column):
+                _ = stored.row_starts, stored.row_bytes, stored.has_dictionaries(100)
+
+
+def damage_manifest(rng: np.random.Generator, values: Values) -> Values:
+    path = _manifest(values)
+    change = damage if rng.random() < 0.4 else messages.damage_manifest
+    return {**values, path: change(rng, _bytes(values, path)), "num_rows": None}
+
+
+def damage_section(rng: np.random.Generator, values: Values) -> Values:
+    """A transaction, the index section, or a tag."""
+    paths = _sections(values)
+    path = paths[int(rng.integers(len(paths)))]
+    content = _bytes(values, path)
+    if path.endswith(".manifest"):
+        (position,) = np.frombuffer(content[-16:-8], "<u8")
+        if rng.random() < 0.7 and position:
+            # in place: the message behind the sections stays where it is
+            changed = damage(rng, content[: int(position)])[: int(position)].ljust(int(position), b"\0")
+            content = changed + content[int(position) :]
+        else:
+            content = messages.damage_manifest(rng, content)
+    elif path.endswith(".txn") and rng.random() < 0.5:
+        transaction = transaction_pb2.Transaction.FromString(content)
+        messages.damage_message(rng, transaction)
+        content = transaction.SerializeToString()
+    else:
+        content = damage(rng, content)
+    return {**values, path: content}
+
+
+def damage_metadata(rng: np.random.Generator, values: Values) -> Values:
+    """Column metadata, page layouts, tables and footer of a data file."""
+    path = _data(values)
+    content = _bytes(values, path)
+    if is_legacy(content):
+        return {**values, path: content[:-600] + damage(rng, content[-600:])}
+    if rng.random() < 0.5:
+        start = metadata_start(content)
+        return {**values, path: content[:start] + damage(rng, content[start:])}
+    return {**values, path: messages.damage_columns(rng, content)}
+
+
+def damage_pages(rng: np.random.Generator, values: Values) -> Values:
+    """Anything in a data file, or in a file of blobs beside it."""
+    path = _data(values)
+    blobs = [name for name in values if name.endswith(".blob")]
+    if blobs and rng.random() < 0.1:
+        path = blobs[int(rng.integers(len(blobs)))]
+        return {**values, path: damage(rng, _bytes(values, path))}
+    content = _bytes(values, path)
+    # version 0.1 has no messages that can be edited one by one
+    chosen = 1.0 if is_legacy(content) else rng.random()
+    if chosen < 0.4:
+        content = messages.damage_columns(rng, content)
+    elif chosen < 0.9:
+        weights = np.ones(len(content))
+        # the heads of buffers say how to read the rest
+        for bound in data_file_cuts(content):
+            weights[bound : bound + 16] += 10
+        content = damaged(rng, content, weights / weights.sum())
+    else:
+        content = damage(rng, content)
+    return {**values, path: content}
+
+
+def manifest_cuts(values: Values) -> Iterator[tuple[str, int]]:
+    path = _manifest(values)
+    yield from ((path, length) for length in cuts(_bytes(values, path)))
+
+
+def section_cuts(values: Values) -> Iterator[tuple[str, int]]:
+    for path in _sections(values):
+        yield from ((path, length) for length in cuts(_bytes(values, path)))
+
+
+def data_cuts(values: Values) -> Iterator[tuple[str, int]]:
+    path = _data(values)
+    yield from ((path, length) for length in data_file_cuts(_bytes(values, path)))
+
+
+def _open(values: Values) -> Dataset:
+    files = {name: content for name, content in values.items() if isinstance(content, bytes)}
+    store = _ExactStore(files, "damaged.lance")
+    return Dataset(Snapshot(store.uri, store, store, list_versions(store)[-1]))
+
+
+def _check(batch: pa.RecordBatch) -> None:
+    try:
+        batch.validate(full=True)
+    except pa.ArrowInvalid as error:
+        if not any(text in str(error) for text in _ABOUT_VALUES):
+            raise
+
+
+def _manifest(values: Values) -> str:
+    return manifest_file({name: content for name, content in values.items() if isinstance(content, bytes)})
+
+
+def _data(values: Values) -> str:
+    return max(path for path in values if path.startswith("data/") and path.endswith(".lance"))
+
+
+def _sections(values: Values) -> list[str]:
+    folders = ("_transactions/", "_refs/")
+    return [_manifest(values), *(path for path in values if path.startswith(folders))]
+
+
+def _bytes(values: Values, name: str) -> bytes:
+    content = values[name]
+    assert isinstance(content, bytes)
+    return content

@@ -1,0 +1,52 @@
+"""A target: a decoder, what it is fed, and the errors that it may raise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fuzz import calls, parts, tables
+from fuzz.inputs import Values
+from fuzz.mutations import cuts
+from lance_sql.errors import LanceError
+
+Seeds = Mapping[str, Sequence[Values]]
+"""Undamaged inputs by target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One decoder.
+
+    run: raises one of `allowed`, or returns
+    mutate: a damaged copy of an undamaged input
+    cuts: (name of the part, length) of each cut that is tried
+    share: of the time
+    """
+
+    run: Callable[[Values], None]
+    mutate: Callable[[np.random.Generator, Values], Values]
+    cuts: Callable[[Values], Iterator[tuple[str, int]]]
+    share: int
+    allowed: type[Exception] = LanceError
+
+
+def _data_cuts(values: Values) -> Iterator[tuple[str, int]]:
+    yield from (("data", length) for length in cuts(parts.data_of(values)))
+
+
+TARGETS: dict[str, Target] = {
+    "manifests": Target(tables.read_rows, tables.damage_manifest, tables.manifest_cuts, 3),
+    "sections": Target(tables.read_sections, tables.damage_section, tables.section_cuts, 2),
+    "deletions": Target(parts.read_deletions, parts.damage_data, _data_cuts, 2),
+    "row ids": Target(parts.read_row_ids, parts.damage_row_ids, _data_cuts, 2),
+    "row versions": Target(parts.read_row_versions, parts.damage_row_versions, _data_cuts, 2),
+    "schemas": Target(parts.read_schema, parts.damage_schema, _data_cuts, 2),
+    "logical types": Target(parts.read_logical_type, parts.damage_logical_type, lambda _: iter(()), 1),
+    "stored json": Target(parts.read_json, parts.damage_data, _data_cuts, 1),
+    "file metadata": Target(tables.read_metadata, tables.damage_metadata, tables.data_cuts, 3),
+    "pages": Target(tables.read_rows, tables.damage_pages, tables.data_cuts, 14),
+    "kernels": Target(calls.run, calls.mutate, calls.some_cuts, 6, ValueError),
+}
