@@ -218,6 +218,8 @@ class PathColumn:
     def _values(self, rows: RowRanges) -> Reading[pa.Array]:
         leaf, chain = self.leaf, self.chain
         if leaf.metadata.is_blob:
+            with at(file=self.file.path, column=leaf.name):
+                blob.check_type(chain)
             return (yield from leaf.values(rows, replace(chain, stored=blob.DESCRIPTOR, finish=self._blobs)))
         if self.characters is None:
             return (yield from leaf.values(rows, chain))

@@ -33,6 +33,7 @@ class BlobPage:
         chain.check(self._layers)
         if not chain.is_flat:
             raise UnsupportedFeature("blobs below lists are not supported")
+        check_type(chain)
         inner = self._inner.read(rows, Chain(DESCRIPTOR), gap, fetch)
 
         def decode(buffers: Sequence[pa.Buffer]) -> pa.Array:
@@ -47,6 +48,16 @@ class BlobPage:
             return nest(chain.finish(values) if chain.finish else values, slots[1:], chain)
 
         return PageRead(inner.ranges, decode)
+
+
+def check_type(chain: Chain) -> None:
+    """Makes sure that the table takes blobs for bytes.
+
+    raises: CorruptFile
+    """
+    stored = chain.stored or chain.leaf
+    if stored != pa.large_binary():
+        raise CorruptFile(f"blobs in a column of type {stored}")
 
 
 def binary_array(
