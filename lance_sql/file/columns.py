@@ -100,8 +100,10 @@ def split_by_page(starts: npt.NDArray[np.int64], rows: RowRanges) -> list[tuple[
     end = int(starts.searchsorted(rows[-1, 1], side="left"))
     if end - first == 1:
         return [(first, rows - starts[first] if first else rows)]
+    firsts = starts.searchsorted(rows[:, 0], side="right") - 1
+    ends = starts.searchsorted(rows[:, 1], side="left")
     pages = []
-    for number in range(first, end):
+    for number in np.unique(row_ranges.expand(np.stack((firsts, ends), axis=1))).tolist():
         start = int(starts[number])
         inside = row_ranges.clip(rows, start, int(starts[number + 1]))
         if len(inside):

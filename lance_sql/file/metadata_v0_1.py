@@ -45,6 +45,7 @@ class LegacyMetadata:
         self._read = read
         message = file_pb2.Metadata.FromString(self._frame(footer.metadata_position))
         self._message = message
+        self._columns: dict[tuple[Field, int], tuple[ColumnMetadata, ColumnMetadata | None]] = {}
         self.row_starts = np.array(message.batch_offsets, np.int64) if message.batch_offsets else np.zeros(1, np.int64)
         if self.row_starts[0] != 0 or (np.diff(self.row_starts) < 0).any():
             raise CorruptFile("batches whose rows do not add up")
@@ -69,7 +70,7 @@ class LegacyMetadata:
         def page(position: int, length: int, batch: int) -> PlainPage:
             return values_page(type, position, length, self._footer.file_size, empty_is_null=field.nullable)
 
-        return self._column(field, page, is_top_level)
+        return self._column(field, page, None, is_top_level)
 
     def lists(self, field: Field, items: ColumnMetadata, *, is_top_level: bool) -> ColumnMetadata:
         """The pages of a list field.
@@ -81,7 +82,7 @@ class LegacyMetadata:
         def page(position: int, length: int, batch: int) -> PlainPage:
             return lists_page(type, position, length, self._footer.file_size, items.pages[batch].num_rows)
 
-        return self._column(field, page, is_top_level)
+        return self._column(field, page, items, is_top_level)
 
     def statistics(self, field: Field) -> PageStatistics | None:
         """What the file says about the pages of a field; None when it says nothing. Reads the statistics pages.
@@ -115,16 +116,35 @@ class LegacyMetadata:
         opened = ArrayPage(page.encoding, page.buffers, length, (), has_null_key=False)
         return run(opened.read(row_ranges.single(0, length), Chain(type), 0), self._read)
 
-    def _column(self, field: Field, make: Callable[[int, int, int], PlainPage], is_top_level: bool) -> ColumnMetadata:
-        pages = []
-        for batch, (position, length) in enumerate(self._entries(field.id).tolist()):
-            page = make(position, length, batch)
-            around = self._bytes_before(position) + (page.buffers[0].end - position if page.buffers else 0)
-            pages.append(PageMetadata(page.num_rows, page.buffers, ArrayTree((), page.encoding), around))
-        column = ColumnMetadata(tuple(pages))
+    def _column(
+        self,
+        field: Field,
+        make: Callable[[int, int, int], PlainPage],
+        items: ColumnMetadata | None,
+        is_top_level: bool,
+    ) -> ColumnMetadata:
+        """The column of a field, made once; `items` tells apart the leaves that a list is read for."""
+        key = (field, id(items))
+        found = self._columns.get(key)
+        if found is None:
+            # the items are kept beside it, so that their identity stays their own
+            found = self._columns[key] = (self._make_column(field, make), items)
+        column = found[0]
         if is_top_level and not np.array_equal(column.row_starts, self.row_starts):
             raise CorruptFile("the pages of the column hold other rows than the batches of the file")
         return column
+
+    def _make_column(self, field: Field, make: Callable[[int, int, int], PlainPage]) -> ColumnMetadata:
+        entries = self._entries(field.id)
+        # strings precede their offsets: they begin where another page does, or later
+        places = np.maximum(np.searchsorted(self._positions, entries[:, 0]) - 1, 0)
+        before = np.maximum(entries[:, 0] - self._positions[places], 0).tolist()
+        pages = []
+        for batch, (position, length) in enumerate(entries.tolist()):
+            page = make(position, length, batch)
+            own = page.buffers[0].end - position if page.buffers else 0
+            pages.append(PageMetadata(page.num_rows, page.buffers, ArrayTree((), page.encoding), before[batch] + own))
+        return ColumnMetadata(tuple(pages))
 
     def _entries(self, field_id: int) -> npt.NDArray[np.int64]:
         """(position, length) of each page of a field: int64[batches, 2]."""
@@ -133,11 +153,6 @@ class LegacyMetadata:
         if first < 0 or len(entries) < self.num_batches:
             raise CorruptFile(f"the page table has no entries for field {field_id}")
         return entries
-
-    def _bytes_before(self, position: int) -> int:
-        """How far the page before begins: at least the bytes of strings that precede their offsets."""
-        place = int(self._positions.searchsorted(position))
-        return position - (int(self._positions[place - 1]) if place else 0)
 
     @cached_property
     def _page_table(self) -> npt.NDArray[np.int64]:

@@ -15,7 +15,8 @@ import pyarrow as pa
 from google.protobuf.any_pb2 import Any
 
 from lance_sql.encodings import wire_v2_0
-from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.encodings.tree import List, OffsetList
+from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.file.footer import FileVersion, Footer, parse_table
 from lance_sql.layouts import wire_v2_1
 from lance_sql.layouts.tree import ArrayTree, Constant, PageLayout
@@ -91,6 +92,26 @@ class ColumnMetadata:
     @property
     def num_rows(self) -> int:
         return int(self.row_starts[-1])
+
+    @cached_property
+    def item_starts(self) -> npt.NDArray[np.int64]:
+        """For a column of lists, the first item of each page, then the number of items: int64[pages + 1].
+
+        raises: CorruptFile when a page does not hold lists
+        """
+        counts = []
+        for number, page in enumerate(self.pages):
+            with at(page=number):
+                encoding = page.layout.encoding if isinstance(page.layout, ArrayTree) else None
+                if not isinstance(encoding, (List, OffsetList)):
+                    raise CorruptFile(f"a page of {type(encoding or page.layout).__name__} cannot hold lists")
+                counts.append(encoding.num_items)
+        return np.array([0, *accumulate(counts)], np.int64)
+
+    @cached_property
+    def num_bytes(self) -> int:
+        """Bytes of all pages."""
+        return sum(page.num_bytes for page in self.pages)
 
 
 class MetadataV2:

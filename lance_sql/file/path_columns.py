@@ -10,7 +10,6 @@ Structs are always there, so they only shape the result.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import accumulate
 from typing import TypeVar
 
 import numpy as np
@@ -19,7 +18,7 @@ import pyarrow as pa
 
 from lance_sql import row_ranges
 from lance_sql.encodings.stored import bitmap
-from lance_sql.encodings.tree import Constant, Dictionary, Encoding, List, OffsetList
+from lance_sql.encodings.tree import Constant, Dictionary, Encoding
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.file.columns import open_pages, split_by_page, value_bytes
 from lance_sql.file.metadata_v2 import ColumnMetadata
@@ -62,18 +61,6 @@ class StoredColumn:
             raise UnsupportedFeature(f"a page layout {type(layout).__name__} among others without levels")
         return layout.encoding
 
-    @cached_property
-    def item_starts(self) -> npt.NDArray[np.int64]:
-        """For a column of lists, the first item of each page, then the number of items: int64[pages + 1]."""
-        counts = []
-        for number in range(len(self.metadata.pages)):
-            with self.at(number):
-                encoding = self.encoding(number)
-                if not isinstance(encoding, (List, OffsetList)):
-                    raise CorruptFile(f"a page of {type(encoding).__name__} cannot hold lists")
-                counts.append(encoding.num_items)
-        return np.array([0, *accumulate(counts)], np.int64)
-
     def values(self, rows: RowRanges, chain: Chain) -> Reading[pa.Array]:
         """The leaf of the chain at `rows`."""
         if len(rows) == 0:
@@ -87,7 +74,7 @@ class StoredColumn:
             return ListRows(Bounds(np.empty(0, np.int64), row_ranges.EMPTY), None)
         found = yield from self._read(rows, lambda page, part: page.lists(part, self.file.gap))
         lengths = np.concatenate([part.bounds.lengths for _, part in found])
-        items = np.concatenate([part.bounds.items + self.item_starts[number] for number, part in found])
+        items = np.concatenate([part.bounds.items + self.metadata.item_starts[number] for number, part in found])
         valid = None
         if any(part.valid is not None for _, part in found):
             valid = np.concatenate(
@@ -155,7 +142,7 @@ class PathColumn:
                 if column.metadata.num_rows != num_rows:
                     raise CorruptFile(f"the pages of the column hold {column.metadata.num_rows} rows, not {num_rows}")
                 if column is not columns[-1]:
-                    num_rows = int(column.item_starts[-1])
+                    num_rows = int(column.metadata.item_starts[-1])
         return columns[0].metadata.row_starts
 
     @cached_property
@@ -164,9 +151,7 @@ class PathColumn:
         num_rows = max(self.file.num_rows, 1)
         if self.leaf.metadata.is_blob:
             return self.file.num_bytes / num_rows
-        columns = [self.leaf, *([self.characters] if self.characters else [])]
-        with at(file=self.file.path, column=self.leaf.name):
-            stored = sum(page.num_bytes for column in columns for page in column.metadata.pages)
+        stored = self.leaf.metadata.num_bytes + (self.characters.metadata.num_bytes if self.characters else 0)
         values_per_row = self.leaf.metadata.num_rows / num_rows
         stored_per_value = stored / max(self.leaf.metadata.num_rows, 1)
         return max(value_bytes(self.chain.leaf, stored_per_value), stored_per_value) * values_per_row + 8 * len(

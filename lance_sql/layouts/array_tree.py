@@ -169,6 +169,8 @@ class ArrayPage:
         if len(rows) == 0:
             return decode_stored(values, pa.py_buffer(b""), 0)
         per_unit, unit_bytes = stored.unit(values)
+        if len(rows) == 1:
+            return (yield from self._stored_range(encoding.buffer_index, values, rows))
         units = np.stack((rows[:, 0] // per_unit, -(-rows[:, 1] // per_unit)), axis=1)
         spans = units * unit_bytes
         source = self._buffers[encoding.buffer_index]
@@ -189,6 +191,21 @@ class ArrayPage:
             part = rows[first:end] - units[first, 0] * per_unit
             blocks.append(stored.select(decode_stored(values, data, int(part[-1, 1])), part))
         return stored.join(blocks)
+
+    def _stored_range(self, buffer_index: int, values: Encoding, rows: RowRanges) -> Reading[FixedWidth]:
+        """The common case of `_stored`: rows side by side."""
+        per_unit, unit_bytes = stored.unit(values)
+        start, end = rows[0].tolist()
+        unit = start // per_unit
+        source = self._buffers[buffer_index]
+        size = self._size(buffer_index)
+        first, last = unit * unit_bytes, min(-(-end // per_unit) * unit_bytes, size)
+        if isinstance(source, pa.Buffer):
+            data = source.slice(first, last - first)
+        else:
+            (data,) = yield [ByteRange(source.start + first, source.start + last)]
+        block = decode_stored(values, data, end - unit * per_unit)
+        return stored.select(block, rows - unit * per_unit if unit else rows)
 
     def _integers(self, encoding: Encoding, rows: RowRanges, gap: int) -> Reading[npt.NDArray[np.uint64]]:
         values = yield from self._values(encoding, rows, gap)
