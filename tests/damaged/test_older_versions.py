@@ -32,7 +32,7 @@ FILTERS = ("c < 5", "c = 'x'", "c >= 'some'", "c IS NULL")
 
 def rows_or_error(files: dict[str, bytes]) -> int | None:
     """Reads everything in several ways; the number of rows, or None after an error of ours."""
-    started = time.monotonic()
+    started = time.process_time()
     try:
         table = in_memory(files)
         for condition in FILTERS:
@@ -46,7 +46,7 @@ def rows_or_error(files: dict[str, bytes]) -> int | None:
     except LanceError:
         return None
     finally:
-        assert time.monotonic() - started < MAX_SECONDS
+        assert time.process_time() - started < MAX_SECONDS
     return num_rows
 
 
