@@ -18,7 +18,7 @@ NUM_THREADS = min(os.cpu_count() or 1, 8)
 MAX_IN_FLIGHT = NUM_THREADS + 2
 """Batches of one scan that are decoded or wait to be taken."""
 
-RESULTS_PER_RELEASE = 16
+RESULTS_PER_RELEASE = 8
 """After so many results a thread gives back memory that Arrow's allocator has kept for it and nobody uses."""
 
 SECONDS_TO_SETTLE = 2.0

@@ -25,7 +25,7 @@ GAP: Final = 2**62
 
 # Pages of a mapping that have been touched count as memory of the process until they are given back. They stay in the
 # system's cache: touching one again is cheap.
-MAX_TOUCHED_BYTES: Final = 8 * 1024 * 1024
+MAX_TOUCHED_BYTES: Final = 16 * 1024 * 1024
 
 # A mapping holds a file descriptor, and 1,024 of them is a usual limit.
 MAX_MAPPINGS: Final = 128
