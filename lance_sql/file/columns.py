@@ -251,7 +251,13 @@ class LeafColumn:
 
 def value_bytes(type: pa.DataType, stored: float) -> float:
     """Bytes of Arrow data that a value of `type` takes, when it takes `stored` bytes on disk on average."""
+    num_items = 1
+    item = type
+    while pa.types.is_fixed_size_list(item):
+        num_items *= item.list_size
+        item = item.value_type
     try:
-        return float(type.bit_width / 8)
+        # of NULLs as well, which take nothing on disk
+        return float(num_items * item.bit_width / 8)
     except ValueError:
         return 16 + MAX_EXPANSION * stored

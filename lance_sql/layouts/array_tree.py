@@ -16,15 +16,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
-from lance_sql.encodings import fsst, general, stored
+from lance_sql.encodings import general, stored
 from lance_sql.encodings.blocks import (
-    Block,
-    Dictionary,
     FixedWidth,
     Lists,
     Nulls,
     VariableWidth,
-    bitmap_and,
     to_array,
 )
 from lance_sql.encodings.codecs import decode_stored
@@ -45,9 +42,16 @@ from lance_sql.encodings.tree import (
     PackedStruct,
     Stored,
     StructHeader,
-    Variable,
 )
 from lance_sql.encodings.tree import Dictionary as DictionaryEncoding
+from lance_sql.encodings.values import (
+    Values,
+    check_nulls,
+    expand_symbols,
+    look_up,
+    strings_of_one_width,
+    with_validity,
+)
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.layouts import ends
 from lance_sql.layouts.ends import Bounds
@@ -59,21 +63,11 @@ from lance_sql.store import ByteRange
 
 MAX_ITEMS = 1 << 48
 MAX_DICTIONARY_ITEMS = 1 << 24
-MAX_NULL_BYTES = 1 << 28
-"""NULLs take no bytes in a file; more than this in memory, for rows read at once, is taken for damage."""
 
 
 def head_ranges(encoding: Encoding, buffers: Sequence[ByteRange]) -> list[ByteRange]:
     """The compressed buffers, and those of dictionary items, in the order of their numbers."""
     return [buffers[number] for number in _head_numbers(encoding, len(buffers))]
-
-
-@dataclass(frozen=True, slots=True)
-class Values:
-    """Some rows: a block, and the bitmap of those that are valid (None: all)."""
-
-    block: Block
-    validity: pa.Buffer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +114,7 @@ class ArrayPage:
         values = yield from self._values(self._encoding, rows, gap)
         if isinstance(self._encoding, StructHeader) and pa.types.is_struct(type) and type.num_fields == 0:
             return pa.Array.from_buffers(type, values.block.num_values, [None])
-        _check_nulls(values.block, type)
+        check_nulls(values.block, type)
         array = to_array(values.block, type, values.validity, -1 if values.validity is not None else 0)
         return chain.finish(array) if chain.finish else array
 
@@ -141,7 +135,7 @@ class ArrayPage:
                 return Values((yield from self._stored(encoding, rows, gap)))
             case Nullable(validity, inner):
                 bits, values = yield from together([self._values(validity, rows, gap), self._values(inner, rows, gap)])
-                return _with_validity(values, bits)
+                return with_validity(values, bits)
             case Constant(value=None) | StructHeader():
                 return Values(Nulls(row_ranges.count(rows)))
             case FixedSizeList(dimension, inner):
@@ -150,10 +144,10 @@ class ArrayPage:
             case Binary() | OffsetBinary():
                 return (yield from self._strings(encoding, row_ranges.coalesce(rows, 0), gap))
             case Fsst(table, inner):
-                return _expand((yield from self._values(inner, rows, gap)), table)
+                return expand_symbols((yield from self._values(inner, rows, gap)), table)
             case FixedSizeBinary(num_bytes, inner):
                 fixed = yield from self._values(inner, rows, gap)
-                return _strings_of_one_width(fixed, num_bytes)
+                return strings_of_one_width(fixed, num_bytes)
             case PackedStruct(field_bits, inner):
                 packed = yield from self._values(inner, rows, gap)
                 if not isinstance(packed.block, FixedWidth):
@@ -161,7 +155,7 @@ class ArrayPage:
                 return Values(split_rows(packed.block, field_bits))
             case DictionaryEncoding(indices):
                 keys = yield from self._values(indices, rows, gap)
-                return self._looked_up(keys, self._dictionary_items(encoding))
+                return look_up(keys, self._dictionary_items(encoding), has_null_key=self._has_null_key)
         raise UnsupportedFeature(f"encoding {type(encoding).__name__} is not supported in a page without levels")
 
     def _stored(self, encoding: Stored, rows: RowRanges, gap: int) -> Reading[FixedWidth]:
@@ -238,28 +232,6 @@ class ArrayPage:
         block = VariableWidth(len(bounds.lengths), 64, pa.py_buffer(offsets), data.data)
         return Values(block, stored.bitmap(valid) if valid is not None and not valid.all() else None)
 
-    def _looked_up(self, keys: Values, items: Values) -> Values:
-        """The rows of a dictionary, given their indices."""
-        if isinstance(keys.block, Nulls):
-            return keys
-        if not isinstance(keys.block, FixedWidth):
-            raise CorruptFile(f"dictionary indices as {type(keys.block).__name__}")
-        indices, count = stored.integers(keys.block), keys.block.num_values
-        valid = stored.bits(keys.validity, count) if keys.validity is not None else np.ones(count, np.bool_)
-        if self._has_null_key:
-            valid &= indices != 0
-            indices = indices - np.uint64(1)
-        num_items = items.block.num_values
-        if (indices[valid] >= num_items).any():
-            raise CorruptFile(f"index {int(indices[valid].max())} of a dictionary of {num_items} items")
-        if isinstance(items.block, Nulls) or not valid.any():
-            return Values(Nulls(count))
-        indices = np.where(valid, indices, 0)
-        if items.validity is not None:
-            valid &= stored.bits(items.validity, num_items)[indices]
-        block = FixedWidth(count, 32, pa.py_buffer(indices.astype(np.uint32)))
-        return Values(Dictionary(count, block, items.block), None if valid.all() else stored.bitmap(valid))
-
     def _dictionary_items(self, encoding: DictionaryEncoding) -> Values:
         """The items, decoded once; their buffers belong to the head."""
         if encoding not in self._items:
@@ -299,24 +271,6 @@ class ArrayPage:
                 self._check(items, num_items)
 
 
-def _check_nulls(block: Block, type: pa.DataType) -> None:
-    """Raises CorruptFile when values of which only NULLs are stored take more memory than is reasonable."""
-    while isinstance(block, Lists) and pa.types.is_fixed_size_list(type):
-        block, type = block.items, type.value_type
-    if not isinstance(block, Nulls):
-        return
-    width = 1
-    while pa.types.is_fixed_size_list(type):
-        width *= type.list_size
-        type = type.value_type
-    try:
-        width *= max(type.bit_width // 8, 1)
-    except ValueError:
-        width *= 8
-    if block.num_values * width > MAX_NULL_BYTES:
-        raise CorruptFile(f"{block.num_values} NULLs of {type}")
-
-
 def _nodes(encoding: Encoding) -> Iterator[Encoding]:
     """The tree, from the root."""
     yield encoding
@@ -349,31 +303,6 @@ def _head_numbers(encoding: Encoding, num_buffers: int) -> list[int]:
 
 def _uncompressed(encoding: Encoding) -> Encoding:
     return encoding.values if isinstance(encoding, General) else encoding
-
-
-def _with_validity(values: Values, bits: Values) -> Values:
-    if isinstance(values.block, Nulls):
-        return values
-    if not isinstance(bits.block, FixedWidth) or bits.block.bits_per_value != 1 or bits.validity is not None:
-        raise CorruptFile("a validity that is no bitmap")
-    validity = bits.block.data
-    if values.validity is not None:
-        validity = bitmap_and(validity, values.validity, bits.block.num_values)
-    return Values(values.block, validity)
-
-
-def _expand(values: Values, symbol_table: bytes) -> Values:
-    if not isinstance(values.block, VariableWidth):
-        raise CorruptFile(f"FSST codes as {type(values.block).__name__}")
-    return Values(fsst.per_value(Fsst(symbol_table, Variable(64)), values.block), values.validity)
-
-
-def _strings_of_one_width(values: Values, num_bytes: int) -> Values:
-    block = values.block
-    if not isinstance(block, FixedWidth) or block.bits_per_value != 8 * num_bytes:
-        raise CorruptFile(f"strings of {num_bytes} bytes that are stored in another width")
-    offsets = np.arange(block.num_values + 1, dtype=np.int64) * num_bytes
-    return Values(VariableWidth(block.num_values, 64, pa.py_buffer(offsets), block.data), values.validity)
 
 
 def _no_fetch(ranges: Sequence[ByteRange]) -> Sequence[pa.Buffer]:

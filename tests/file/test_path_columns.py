@@ -182,3 +182,17 @@ def test_every_type_is_read_as_pylance_reads_it(
     assert difference(dataset.to_table()["c"], expected) is None
     rows = [0, 29, 30, 31, 100, 199]
     assert difference(dataset.take(rows)["c"], expected.take(pa.array(rows))) is None
+
+
+@pytest.mark.parametrize("file_version", ["0.1", "2.0"])
+def test_vectors_of_nothing_but_null_come_in_batches_of_bounded_size(
+    file_version: Literal["0.1", "2.0"], tmp_path: Path
+) -> None:
+    table = pa.table({"v": pa.nulls(20_000, pa.list_(pa.float32(), 4096))})
+    lance.write_dataset(
+        table.slice(0, 2000 if file_version == "0.1" else None), tmp_path / "t", data_storage_version=file_version
+    )
+    dataset = lance_sql.open(tmp_path / "t")
+    sizes = [batch.nbytes for batch in dataset.scan().to_reader()]
+    assert max(sizes) < 64 * 2**20
+    assert dataset.count_rows("v IS NULL") == (20_000 if file_version == "2.0" else 0)

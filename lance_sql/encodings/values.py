@@ -1,0 +1,95 @@
+"""Values with their NULLs, and what the nodes of a tree without levels make of them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql.encodings import fsst, stored
+from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, Lists, Nulls, VariableWidth, bitmap_and
+from lance_sql.encodings.tree import Fsst, Variable
+from lance_sql.errors import CorruptFile
+
+MAX_NULL_BYTES = 1 << 28
+"""NULLs take no bytes in a file; more than this in memory, for rows read at once, is taken for damage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Some rows: a block, and the bitmap of those that are valid (None: all)."""
+
+    block: Block
+    validity: pa.Buffer | None = None
+
+
+def with_validity(values: Values, bits: Values) -> Values:
+    """The values, of which only those are valid whose bit is set."""
+    if isinstance(values.block, Nulls):
+        return values
+    if not isinstance(bits.block, FixedWidth) or bits.block.bits_per_value != 1 or bits.validity is not None:
+        raise CorruptFile("a validity that is no bitmap")
+    validity = bits.block.data
+    if values.validity is not None:
+        validity = bitmap_and(validity, values.validity, bits.block.num_values)
+    return Values(values.block, validity)
+
+
+def expand_symbols(values: Values, symbol_table: bytes) -> Values:
+    """The strings behind codes of a symbol table."""
+    if not isinstance(values.block, VariableWidth):
+        raise CorruptFile(f"FSST codes as {type(values.block).__name__}")
+    return Values(fsst.per_value(Fsst(symbol_table, Variable(64)), values.block), values.validity)
+
+
+def strings_of_one_width(values: Values, num_bytes: int) -> Values:
+    """Values of `num_bytes` bytes as strings."""
+    block = values.block
+    if not isinstance(block, FixedWidth) or block.bits_per_value != 8 * num_bytes:
+        raise CorruptFile(f"strings of {num_bytes} bytes that are stored in another width")
+    offsets = np.arange(block.num_values + 1, dtype=np.int64) * num_bytes
+    return Values(VariableWidth(block.num_values, 64, pa.py_buffer(offsets), block.data), values.validity)
+
+
+def look_up(keys: Values, items: Values, *, has_null_key: bool) -> Values:
+    """The rows of a dictionary, given their indices.
+
+    has_null_key: index 0 is NULL, and k means item k - 1
+    raises: CorruptFile for an index without an item
+    """
+    if isinstance(keys.block, Nulls):
+        return keys
+    if not isinstance(keys.block, FixedWidth):
+        raise CorruptFile(f"dictionary indices as {type(keys.block).__name__}")
+    indices, count = stored.integers(keys.block), keys.block.num_values
+    valid = stored.bits(keys.validity, count) if keys.validity is not None else np.ones(count, np.bool_)
+    if has_null_key:
+        valid &= indices != 0
+        indices = indices - np.uint64(1)
+    num_items = items.block.num_values
+    if (indices[valid] >= num_items).any():
+        raise CorruptFile(f"index {int(indices[valid].max())} of a dictionary of {num_items} items")
+    if isinstance(items.block, Nulls) or not valid.any():
+        return Values(Nulls(count))
+    indices = np.where(valid, indices, 0)
+    if items.validity is not None:
+        valid &= stored.bits(items.validity, num_items)[indices]
+    block = FixedWidth(count, 32, pa.py_buffer(indices.astype(np.uint32)))
+    return Values(Dictionary(count, block, items.block), None if valid.all() else stored.bitmap(valid))
+
+
+def check_nulls(block: Block, type: pa.DataType) -> None:
+    """Raises CorruptFile when values of which only NULLs are stored take more memory than is reasonable."""
+    while isinstance(block, Lists) and pa.types.is_fixed_size_list(type):
+        block, type = block.items, type.value_type
+    if not isinstance(block, Nulls):
+        return
+    width = 1
+    while pa.types.is_fixed_size_list(type):
+        width *= type.list_size
+        type = type.value_type
+    try:
+        width *= max(type.bit_width // 8, 1)
+    except ValueError:
+        width *= 8
+    if block.num_values * width > MAX_NULL_BYTES:
+        raise CorruptFile(f"{block.num_values} NULLs of {type}")
