@@ -24,7 +24,7 @@ from lance_sql.schema import Field
 BATCH_ROWS = 128 * 1024
 """Rows of a batch, unless its rows are very narrow or very wide."""
 
-BATCH_BYTES = 4 * 1024 * 1024
+BATCH_BYTES = 2 * 1024 * 1024
 MAX_BATCH_ROWS = 512 * 1024
 """Batches of narrow rows grow to about this much Arrow data and at most so many rows."""
 
