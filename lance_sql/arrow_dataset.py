@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
 
 
-class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]
+class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
     """A `pyarrow.dataset.Dataset` without Arrow's own dataset behind it.
 
     Whatever of the base class would need that is overridden here: partly it would crash the process.

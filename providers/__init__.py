@@ -60,7 +60,7 @@ def register(
     if engine in ("duckdb", "_duckdb"):
         from . import duckdb as provider
     elif engine == "datafusion":
-        from . import datafusion as provider  # type: ignore[no-redef]
+        from . import datafusion as provider  # type: ignore[no-redef]  # one of two engines
     elif engine == "lance_sql":
         from . import duckdb as provider
     else:

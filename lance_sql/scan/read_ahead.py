@@ -80,7 +80,7 @@ def ordered(work: Iterable[Work], run: Callable[[Work], Result]) -> Iterator[Res
         while True:
             with _consumers:
                 while len(pending) < window and (piece := next(pieces, _END)) is not _END:
-                    pending.append(_executor().submit(_compute, run, piece))  # type: ignore[arg-type]
+                    pending.append(_executor().submit(_compute, run, piece))  # type: ignore[arg-type]  # no `_END`
                 if not pending:
                     return
                 result = pending.popleft().result()

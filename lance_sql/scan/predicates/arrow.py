@@ -17,7 +17,6 @@ from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from . import columns, folding
 from .arrow_expression import Constant, Decoded, Field, Function, Node, decode
 from .build import MIRRORED, conjunction, disjunction, negate, never
-from .constants import Constant as Value
 from .constants import from_scalar, is_decimal, is_text, plain_type
 from .evaluation import evaluate
 from .tree import ColumnRef, Const, In, IsNan, IsNull, Opaque, Predicate
@@ -78,7 +77,7 @@ class _Translator:
                 column, type = self._resolve(path)
                 return folding.compare("=", column, type, True)
             case Constant(scalar):
-                value = _value(scalar)
+                value = from_scalar(scalar)
                 if value is None or isinstance(value, bool):
                     return Const(value)
                 raise InvalidArgument(f"The filter is {scalar}, not a condition")
@@ -123,7 +122,7 @@ class _Translator:
             return self._compare(MIRRORED[op], right, left)
         column, type = self._operand(left)
         if isinstance(right, Constant):
-            return folding.compare(op, column, type, _value(right.scalar))
+            return folding.compare(op, column, type, from_scalar(right.scalar))
         other, other_type = self._operand(right)
         if column == other and op in ("=", "<>") and pa.types.is_floating(plain_type(type)):
             # The IEEE probe for NaN: engines write `x != x` for isnan(x) and nothing else.
@@ -136,7 +135,7 @@ class _Translator:
             raise _UnknownFormError
         column, type = self._operand(operand)
         listed = call.options["value_set"].values
-        return folding.member(column, type, [_value(scalar) for scalar in listed])
+        return folding.member(column, type, [from_scalar(scalar) for scalar in listed])
 
     def _choice(self, condition: Node, then: Node, otherwise: Node) -> Predicate:
         """if_else whose condition is never unknown, as `if_else(is_valid(x), is_in(x), null)`."""
@@ -192,13 +191,6 @@ class _Translator:
         names = {path[0] for path in predicate.paths}
         empty = pa.RecordBatch.from_pylist([], pa.schema([f for f in self._schema if f.name in names]))
         evaluate(predicate, empty)
-
-
-def _value(scalar: pa.Scalar) -> Value:
-    value = from_scalar(scalar)
-    if isinstance(value, NotImplementedError):
-        raise UnsupportedFeature(f"A filter cannot compare with {value}")
-    return value
 
 
 def _chain(call: Function) -> Iterator[Node]:

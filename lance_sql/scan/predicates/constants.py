@@ -16,6 +16,8 @@ from typing import Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from lance_sql.errors import UnsupportedFeature
+
 from . import timestamps
 from .tree import Value
 
@@ -122,8 +124,11 @@ def locate(constant: Constant, type: pa.DataType) -> Position | None:
     return None
 
 
-def from_scalar(scalar: pa.Scalar) -> Constant | NotImplementedError:
-    """An Arrow scalar as a constant, exactly; the error when filters have no constants of its type."""
+def from_scalar(scalar: pa.Scalar) -> Constant:
+    """An Arrow scalar as a constant, exactly.
+
+    raises: UnsupportedFeature when filters have no constants of its type
+    """
     if not scalar.is_valid:
         return None
     type = scalar.type
@@ -136,7 +141,7 @@ def from_scalar(scalar: pa.Scalar) -> Constant | NotImplementedError:
     value = scalar.as_py()
     if isinstance(value, (bool, int, float, Decimal, str, bytes)):
         return value
-    return NotImplementedError(f"a constant of type {type}")
+    raise UnsupportedFeature(f"A filter cannot compare with a constant of type {type}")
 
 
 def from_stored(value: Value, type: pa.DataType) -> Constant:
