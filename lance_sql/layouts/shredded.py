@@ -1,0 +1,51 @@
+"""One page of a leaf column on its way to disk: rows taken apart into values and levels, then buffers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql.layouts.tree import Layers
+
+
+@dataclass(frozen=True, slots=True)
+class ShreddedPage:
+    """Rows of one leaf column, before encoding.
+
+    values: one slot for each visible item, in order, NULLs with them; of the storage type of the leaf (stored JSON is
+        large_binary, fixed-size lists of primitives and packed structs are leaves, dictionary arrays stay such)
+    layers: inner to outer, what this page needs and no more
+    repetition, definition: uint16, one for each entry; None without list layers, and where nothing is NULL or empty
+    """
+
+    values: pa.Array
+    layers: Layers
+    repetition: npt.NDArray[np.uint16] | None
+    definition: npt.NDArray[np.uint16] | None
+    num_rows: int
+
+    @property
+    def num_entries(self) -> int:
+        """How many entries the page has: with or without an item."""
+        for levels in (self.repetition, self.definition):
+            if levels is not None:
+                return len(levels)
+        return len(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedPage:
+    """One page as a data file holds it.
+
+    layout: the serialized message that names the layout, wrapped as the metadata of a column wants it
+    """
+
+    layout: bytes
+    buffers: tuple[pa.Buffer | bytes, ...]
+    num_rows: int
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of all buffers."""
+        return sum(buffer.size if isinstance(buffer, pa.Buffer) else len(buffer) for buffer in self.buffers)
