@@ -147,7 +147,7 @@ class Scanner:
 
     def to_table(self) -> pa.Table:
         """All rows in memory."""
-        return self.to_reader().read_all()
+        return self._dataset.deliver(self._scan.to_reader(keeps_all=True)).read_all()
 
 
 class Fragment:

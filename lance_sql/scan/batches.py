@@ -28,6 +28,10 @@ BATCH_BYTES = 2 * 1024 * 1024
 MAX_BATCH_ROWS = 512 * 1024
 """Batches of narrow rows grow to about this much Arrow data and at most so many rows."""
 
+BYTES_OF_A_TABLE = 8 * 1024 * 1024
+ROWS_OF_A_TABLE = 1024 * 1024
+"""The same where all batches are kept, so that larger ones take no more memory."""
+
 FIRST_BATCH_ROWS = 16 * 1024
 """A query that wants a few rows gets them from a small batch."""
 
@@ -52,18 +56,21 @@ class Batch:
     rows: RowRanges
 
 
-def split(plan: ScanPlan, fragments: tuple[FragmentScan, ...], batch_rows: int | None) -> Iterator[Batch]:
-    """The batches of `fragments`, in scan order; at most `batch_rows` rows each."""
-    first = True
+def split(
+    plan: ScanPlan, fragments: tuple[FragmentScan, ...], batch_rows: int | None, *, keeps_all: bool = False
+) -> Iterator[Batch]:
+    """The batches of `fragments`, in scan order; at most `batch_rows` rows each.
+
+    keeps_all: the consumer keeps every batch
+    """
+    small_first = batch_rows is None and not keeps_all
     for each in fragments:
         fragment = plan.open(each)
-        most = rows_per_batch(fragment, plan.fields, batch_rows)
+        most = rows_per_batch(fragment, plan.fields, batch_rows, keeps_all=keeps_all)
         borders = _page_borders(fragment, plan.fields)
-        for rows in _cut(
-            each.rows, most, borders, min(most, FIRST_BATCH_ROWS) if first and batch_rows is None else most
-        ):
+        for rows in _cut(each.rows, most, borders, min(most, FIRST_BATCH_ROWS) if small_first else most):
             yield Batch(fragment, rows)
-        first = False
+        small_first = False
 
 
 def read(plan: ScanPlan, batch: Batch) -> pa.RecordBatch | None:
@@ -150,13 +157,16 @@ def _page_borders(fragment: FragmentRows, fields: list[Field]) -> npt.NDArray[np
     return np.array(sorted(borders), np.int64)
 
 
-def rows_per_batch(fragment: FragmentRows, fields: list[Field], wanted: int | None = None) -> int:
+def rows_per_batch(
+    fragment: FragmentRows, fields: list[Field], wanted: int | None = None, *, keeps_all: bool = False
+) -> int:
     """How many rows a batch of these fields has at the most: as many as wanted, unless rows are huge."""
     row_bytes = sum(column.row_bytes for field in fields for column in fragment.columns_of(field))
     row_bytes = max(row_bytes, 0.125)
     if wanted is not None:
         return max(1, min(wanted, int(LARGEST_BATCH_BYTES / row_bytes)))
-    most = min(MAX_BATCH_ROWS, max(BATCH_ROWS, int(BATCH_BYTES / row_bytes)))
+    num_bytes, num_rows = (BYTES_OF_A_TABLE, ROWS_OF_A_TABLE) if keeps_all else (BATCH_BYTES, MAX_BATCH_ROWS)
+    most = min(num_rows, max(BATCH_ROWS, int(num_bytes / row_bytes)))
     return max(1, min(most, int(MAX_BATCH_BYTES / row_bytes)))
 
 

@@ -68,34 +68,43 @@ _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
 
 
-def ordered(work: Iterable[Work], run: Callable[[Work], Result]) -> Iterator[Result]:
+def ordered(work: Iterable[Work], run: Callable[[Work], Result], *, keeps_all: bool = False) -> Iterator[Result]:
     """`run` of each piece of work, in order, computed ahead.
 
     Nothing is computed before the first result is asked for. Dropping the iterator cancels what has not begun.
+
+    keeps_all: the consumer keeps every result and wants all of them, so that giving memory back brings nothing
     """
     pieces = iter(work)
-    pending: deque[Future[Result]] = deque()
+    compute: Callable[[Callable[[Work], Result], Work], Result] = _call if keeps_all else _call_and_release
+    pending: deque[tuple[Work, Future[Result]]] = deque()
     try:
-        window = 1
+        window = MAX_IN_FLIGHT if keeps_all else 1
         while True:
             with _consumers:
                 while len(pending) < window and (piece := next(pieces, _END)) is not _END:
-                    pending.append(_executor().submit(_compute, run, piece))  # type: ignore[arg-type]  # no `_END`
+                    pending.append((piece, _executor().submit(compute, run, piece)))  # type: ignore[arg-type]  # no `_END`
                 if not pending:
                     return
-                result = pending.popleft().result()
+                piece, future = pending.popleft()
+                # waiting for a thread takes longer than some of the work that has not begun
+                result = run(piece) if keeps_all and future.cancel() else future.result()
             yield result
             # a consumer that comes back wants the rest as well
             window = MAX_IN_FLIGHT
     finally:
-        for future in pending:
+        for _, future in pending:
             future.cancel()
 
 
 _END = object()
 
 
-def _compute(run: Callable[[Work], Result], piece: Work) -> Result:
+def _call(run: Callable[[Work], Result], piece: Work) -> Result:
+    return run(piece)
+
+
+def _call_and_release(run: Callable[[Work], Result], piece: Work) -> Result:
     result = run(piece)
     _local.results = getattr(_local, "results", 0) + 1
     if _local.results % RESULTS_PER_RELEASE == 0:

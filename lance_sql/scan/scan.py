@@ -51,13 +51,16 @@ class Scan:
         """The fragments and rows that are read; made once, from the manifest."""
         return make_plan(self.files, self.columns, self.predicate, self.limit)
 
-    def to_reader(self) -> pa.RecordBatchReader:
-        """The rows as a stream of batches, in fragment order. Nothing is read before the first batch is asked for."""
-        return pa.RecordBatchReader.from_batches(self.schema, self._batches(None))
+    def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
+        """The rows as a stream of batches, in fragment order. Nothing is read before the first batch is asked for.
+
+        keeps_all: the caller keeps every batch until the end, so that larger ones are faster and take no more memory
+        """
+        return pa.RecordBatchReader.from_batches(self.schema, self._batches(None, keeps_all=keeps_all))
 
     def to_table(self) -> pa.Table:
         """All rows in memory."""
-        return self.to_reader().read_all()
+        return self.to_reader(keeps_all=True).read_all()
 
     def count_rows(self) -> int:
         """The number of rows; read from the manifest unless the filter needs values."""
@@ -107,12 +110,16 @@ class Scan:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
-    def _batches(self, fragments: Sequence[FragmentScan] | None) -> Iterator[pa.RecordBatch]:
+    def _batches(
+        self, fragments: Sequence[FragmentScan] | None, *, keeps_all: bool = False
+    ) -> Iterator[pa.RecordBatch]:
         plan = self.plan
         chosen = plan.fragments if fragments is None else tuple(fragments)
         left = self.limit
-        work = batches.split(plan, chosen, self.batch_size)
-        for batch in read_ahead.ordered(work, partial(batches.read, plan)):
+        # with a limit, most of what is read ahead may be for nothing
+        keeps_all = keeps_all and left is None
+        work = batches.split(plan, chosen, self.batch_size, keeps_all=keeps_all)
+        for batch in read_ahead.ordered(work, partial(batches.read, plan), keeps_all=keeps_all):
             if batch is None:
                 continue
             if left is not None:
@@ -139,6 +146,7 @@ class ScanTask:
         """Rows to be read, before the part of the filter that needs values."""
         return sum(fragment.num_rows for fragment in self.fragments)
 
-    def to_reader(self) -> pa.RecordBatchReader:
+    def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
         """The task's rows, as `Scan.to_reader`."""
-        return pa.RecordBatchReader.from_batches(self.scan.schema, self.scan._batches(self.fragments))
+        batches = self.scan._batches(self.fragments, keeps_all=keeps_all)
+        return pa.RecordBatchReader.from_batches(self.scan.schema, batches)
