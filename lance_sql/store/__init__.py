@@ -3,7 +3,7 @@
 A store is rooted at a table's folder; every path is relative to it, with `/` between its parts.
 """
 
-from lance_sql.store.contract import ByteRange, ObjectInfo, Store, check_path
+from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, Store, check_path
 from lance_sql.store.fsspec import FsspecStore
 from lance_sql.store.local import LocalStore
 from lance_sql.store.memory import MemoryStore
@@ -15,6 +15,8 @@ __all__ = [
     "LocalStore",
     "MemoryStore",
     "ObjectInfo",
+    "PutMode",
+    "Sink",
     "Store",
     "check_path",
     "open_store",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import pyarrow as pa
 
@@ -26,8 +26,27 @@ class ObjectInfo(NamedTuple):
     size: int | None
 
 
+PutMode = Literal["create", "overwrite"]
+
+
+class Sink(Protocol):
+    """A new file that is written from its start to its end. Not thread-safe; ends with `close` or `abort`."""
+
+    def write(self, data: bytes | pa.Buffer | memoryview) -> None:
+        """Adds bytes at the end."""
+
+    def tell(self) -> int:
+        """The number of bytes written so far."""
+
+    def close(self) -> None:
+        """Makes the file durable: once this returns, it survives a crash."""
+
+    def abort(self) -> None:
+        """Removes what was written; never raises, and does nothing after `close`."""
+
+
 class Store(Protocol):
-    """Read access to the files below one root. Thread-safe and picklable.
+    """The files below one root. Thread-safe and picklable.
 
     Every method raises CorruptFile for a path that `check_path` turns down, FileNotFoundError for a file that
     is not there, and IsADirectoryError for a folder where a file is meant.
@@ -59,6 +78,22 @@ class Store(Protocol):
 
     def folders(self, prefix: str) -> Iterator[str]:
         """The names of the folders right below a folder ("" is the root)."""
+
+    def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
+        """Writes a whole file at once, durably; readers see all of it or nothing. Folders are made.
+
+        mode: "create" for a file that must not exist yet, of several writers one wins; "overwrite" for any
+        raises: FileExistsError when the file of "create" exists; UnsupportedFeature when the store cannot tell
+        """
+
+    def create(self, path: str) -> Sink:
+        """A new file to be written piece by piece. Folders are made.
+
+        The file may be seen before it is complete: its name must be one that nobody knows yet.
+        """
+
+    def delete(self, path: str) -> None:
+        """Removes a file; no error when it is not there."""
 
 
 def check_path(path: str) -> None:

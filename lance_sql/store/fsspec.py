@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from contextlib import suppress
+from threading import Lock
+from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql.errors import CorruptFile, InvalidArgument, at
-from lance_sql.store.contract import ByteRange, ObjectInfo, check_path, check_range
+from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature, at
+from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
 from lance_sql.store.options import to_fsspec
 from lance_sql.store.ranges import DEFAULT_GAP, merge
+
+# File systems whose `pipe_file(mode="create")` is one request that fails when the object exists. What fsspec does for
+# others is to look first, or to open the file and fill it while readers see a part.
+_EXCLUSIVE: Final = frozenset({"memory", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl"})
+
+# fsspec's memory file system looks first as well, but lives in one process.
+_LOCK: Final = Lock()
 
 
 class FsspecStore:
@@ -30,6 +40,7 @@ class FsspecStore:
             self._fs, root = fsspec.core.url_to_fs(uri, **to_fsspec(scheme, self._options))
         except (ImportError, ValueError) as error:
             raise InvalidArgument(f"Cannot open {uri!r}: {error}") from error
+        self._scheme = scheme
         self._root = str(root).rstrip("/")
 
     def __reduce__(self) -> tuple[type[FsspecStore], tuple[str, dict[str, Any]]]:
@@ -74,6 +85,49 @@ class FsspecStore:
             if info["type"] == "directory":
                 yield name
 
+    def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
+        full = self._full(path)
+        content = bytes(memoryview(data))
+        if mode == "overwrite":
+            self._make_folder(full)
+            self._fs.pipe_file(full, content)
+            return
+        self._check_exclusive()
+        with _LOCK:
+            self._make_folder(full)
+            try:
+                self._fs.pipe_file(full, content, mode="create")
+            except FileExistsError as error:
+                raise FileExistsError(path) from error
+
+    def create(self, path: str) -> Sink:
+        full = self._full(path)
+        self._make_folder(full)
+        return FsspecSink(self._fs, full)
+
+    def delete(self, path: str) -> None:
+        full = self._full(path)
+        with suppress(FileNotFoundError):
+            self._fs.rm_file(full)
+
+    def _check_exclusive(self) -> None:
+        """Makes sure that a file can be created by one writer only.
+
+        raises: UnsupportedFeature
+        """
+        # Asynchronous file systems implement the one with the underscore.
+        pipe = getattr(self._fs, "_pipe_file", self._fs.pipe_file)
+        if self._scheme not in _EXCLUSIVE or "mode" not in inspect.signature(pipe).parameters:
+            raise UnsupportedFeature(
+                f"the file system of {self._scheme}:// cannot create a file only if it does not exist, so two writers"
+                " could overwrite each other's commits; write to a local path, s3, gs or az with a current fsspec"
+                " package"
+            )
+
+    def _make_folder(self, full: str) -> None:
+        # Nothing on object stores, whose folders are parts of names.
+        self._fs.makedirs(full.rpartition("/")[0], exist_ok=True)
+
     def _ls(self, prefix: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         folder = self._full(prefix) if prefix else self._root
         # A listing that is remembered would hide the commits of others.
@@ -107,3 +161,40 @@ class FsspecStore:
     def _full(self, path: str) -> str:
         check_path(path)
         return f"{self._root}/{path}"
+
+
+class FsspecSink:
+    """A file of an fsspec file system; object stores show it when it is closed."""
+
+    def __init__(self, fs: Any, full: str) -> None:
+        self._fs = fs
+        self._full = full
+        self._file = fs.open(full, "wb")
+        self._position = 0
+        self._is_open = True
+
+    def write(self, data: bytes | pa.Buffer | memoryview) -> None:
+        content = memoryview(data)
+        self._file.write(content)
+        self._position += content.nbytes
+
+    def tell(self) -> int:
+        return self._position
+
+    def close(self) -> None:
+        self._file.close()
+        self._is_open = False
+
+    def abort(self) -> None:
+        if not self._is_open:
+            return
+        self._is_open = False
+        # Ends a multi-part upload, where there is one; what is written already is removed.
+        with suppress(Exception):
+            self._file.discard()
+        with suppress(Exception):
+            self._file.closed = True
+        with suppress(Exception):
+            self._file.close()
+        with suppress(Exception):
+            self._fs.rm_file(self._full)

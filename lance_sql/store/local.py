@@ -1,7 +1,7 @@
 """A store on the local file system.
 
 Ranges are slices of memory mappings: nothing is copied, and the pages of the file are read when they are
-touched. A tail is read instead, for a mapping costs more than a few kilobytes do.
+touched. A tail is read instead, for a mapping costs more than a few kilobytes do. How files are written: `durable`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ import os
 import stat
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from threading import Lock
 from typing import Final
 
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, at
-from lance_sql.store.contract import ByteRange, ObjectInfo, check_path, check_range
+from lance_sql.store import durable
+from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
 
 # Reading over a gap of a mapping costs nothing, for nothing is read until it is touched.
 GAP: Final = 2**62
@@ -48,6 +50,7 @@ class LocalStore:
         self._root = os.path.abspath(root)
         self._inside: set[str] = set()
         self._mappings: OrderedDict[str, tuple[pa.Buffer, mmap.mmap | None]] = OrderedDict()
+        self._changes = 0
         self._touched = 0
         self._lock = Lock()
 
@@ -86,6 +89,43 @@ class LocalStore:
             if entry.is_dir():
                 yield entry.name
 
+    def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
+        full = self._place(path)
+        if mode == "create":
+            durable.create(full, data)
+        else:
+            durable.replace(full, data)
+        self._forget(path)
+
+    def create(self, path: str) -> Sink:
+        sink = durable.FileSink(self._place(path))
+        self._forget(path)
+        return sink
+
+    def delete(self, path: str) -> None:
+        check_path(path)
+        full = os.path.join(self._root, path)
+        self._check_folder(os.path.dirname(full), path)
+        with suppress(FileNotFoundError, NotADirectoryError):
+            os.unlink(full)
+        self._forget(path)
+
+    def _place(self, path: str) -> str:
+        """Where a file is to be written; its folder exists then."""
+        check_path(path)
+        full = os.path.join(self._root, path)
+        folder = os.path.dirname(full)
+        # Before the folder is made: it may lie behind a link.
+        self._check_folder(folder, path)
+        durable.make_folder(folder)
+        return full
+
+    def _forget(self, path: str) -> None:
+        """Lets go of the mapping of a file that was changed."""
+        with self._lock:
+            self._changes += 1
+            self._mappings.pop(path, None)
+
     def _scan(self, prefix: str) -> list[os.DirEntry[str]]:
         if prefix:
             check_path(prefix)
@@ -102,6 +142,7 @@ class LocalStore:
             if content is not None:
                 self._mappings.move_to_end(path)
                 return content[0]
+            changes = self._changes
         descriptor, size = self._open(path)
         try:
             # An empty file cannot be mapped.
@@ -110,7 +151,9 @@ class LocalStore:
             os.close(descriptor)
         whole = pa.py_buffer(mapping if mapping is not None else b"")
         with self._lock:
-            self._mappings[path] = whole, mapping
+            # What was mapped while files changed may be the file of before.
+            if changes == self._changes:
+                self._mappings[path] = whole, mapping
             if len(self._mappings) > MAX_MAPPINGS:
                 self._mappings.popitem(last=False)
         return whole

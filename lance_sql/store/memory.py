@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
+from threading import Lock
+from typing import Final
 
 import pyarrow as pa
 
 from lance_sql.errors import at
-from lance_sql.store.contract import ByteRange, ObjectInfo, check_path, check_range
+from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
+
+# One for all stores: several may share a mapping.
+_LOCK: Final = Lock()
 
 
 class MemoryStore:
-    """Files in a mapping from path to content; ranges are slices of them, nothing is copied."""
+    """Files in a mapping from path to content; ranges are slices of them, nothing is copied.
 
-    def __init__(self, files: Mapping[str, bytes], uri: str = "memory") -> None:
+    files: shared with the caller; a pickled store has a copy
+    """
+
+    def __init__(self, files: MutableMapping[str, bytes], uri: str = "memory") -> None:
         self.uri = uri
         self._files = files
 
@@ -44,6 +52,23 @@ class MemoryStore:
         inner = (path.removeprefix(start) for path in list(self._files) if path.startswith(start))
         yield from sorted({rest.partition("/")[0] for rest in inner if "/" in rest})
 
+    def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
+        check_path(path)
+        content = bytes(memoryview(data))
+        with _LOCK:
+            if mode == "create" and path in self._files:
+                raise FileExistsError(path)
+            self._files[path] = content
+
+    def create(self, path: str) -> Sink:
+        check_path(path)
+        return MemorySink(self, path)
+
+    def delete(self, path: str) -> None:
+        check_path(path)
+        with _LOCK:
+            self._files.pop(path, None)
+
     def _content(self, path: str) -> pa.Buffer:
         check_path(path)
         content = self._files.get(path)
@@ -52,3 +77,24 @@ class MemoryStore:
                 raise IsADirectoryError(path)
             raise FileNotFoundError(path)
         return pa.py_buffer(content)
+
+
+class MemorySink:
+    """A file of a MemoryStore that appears when it is closed."""
+
+    def __init__(self, store: MemoryStore, path: str) -> None:
+        self._store = store
+        self._path = path
+        self._content = bytearray()
+
+    def write(self, data: bytes | pa.Buffer | memoryview) -> None:
+        self._content += memoryview(data)
+
+    def tell(self) -> int:
+        return len(self._content)
+
+    def close(self) -> None:
+        self._store.put(self._path, bytes(self._content), mode="create")
+
+    def abort(self) -> None:
+        self._content.clear()

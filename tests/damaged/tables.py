@@ -25,7 +25,7 @@ def files_below(root: Path) -> dict[str, bytes]:
 
 def in_memory(files: Files) -> Dataset:
     """The latest version of a table that consists of these files."""
-    store = MemoryStore(files, "damaged.lance")
+    store = MemoryStore(dict(files), "damaged.lance")
     return Dataset(Snapshot(store.uri, store, store, list_versions(store)[-1]))
 
 

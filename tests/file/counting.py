@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from threading import Lock
 
 import pyarrow as pa
 
 from lance_sql.dataset import Dataset
-from lance_sql.store import ByteRange, MemoryStore, ObjectInfo
+from lance_sql.store import ByteRange, MemoryStore
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import list_versions
 
 
-class CountingStore:
+class CountingStore(MemoryStore):
     """Remembers each request: its path and ranges; a tail is one range."""
 
-    def __init__(self, files: Mapping[str, bytes], gap: int = 2**62) -> None:
-        self.uri = "counted.lance"
-        self.gap = gap
+    def __init__(self, files: MutableMapping[str, bytes], gap: int = 2**62) -> None:
+        super().__init__(files, "counted.lance")
         self.requests: list[tuple[str, list[ByteRange]]] = []
-        self._files = files
-        self._store = MemoryStore(files)
+        self._gap = gap
         self._lock = Lock()
+
+    @property
+    def gap(self) -> int:
+        return self._gap
 
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         self._count(path, list(ranges))
-        return self._store.get_ranges(path, ranges)
+        return super().get_ranges(path, ranges)
 
     def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
-        found, buffer = self._store.tail(path, num_bytes, size=size)
+        found, buffer = super().tail(path, num_bytes, size=size)
         self._count(path, [ByteRange(found - buffer.size, found)])
         return found, buffer
-
-    def files(self, prefix: str) -> Iterator[ObjectInfo]:
-        return self._store.files(prefix)
-
-    def folders(self, prefix: str) -> Iterator[str]:
-        return self._store.folders(prefix)
 
     def data_requests(self) -> list[list[ByteRange]]:
         """The ranges of each request to a data file, tails excluded."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
-from lance_sql.errors import CorruptFile
+from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.store import ByteRange, LocalStore
 from lance_sql.store import local as local_module
 
@@ -47,3 +48,45 @@ def test_slices_outlive_their_mapping(tmp_path: Path, monkeypatch: pytest.Monkey
         (tmp_path / f"{i}.lance").write_bytes(bytes([i]) * 100)
         buffers += store.get_ranges(f"{i}.lance", [ByteRange(10, 20)])
     assert [buffer.to_pybytes() for buffer in buffers] == [bytes([i]) * 10 for i in range(6)]
+
+
+def test_nothing_is_written_behind_a_link_out_of_the_table(tmp_path: Path) -> None:
+    (tmp_path / "t.lance").mkdir()
+    (tmp_path / "t.lance" / "elsewhere").symlink_to(tmp_path)
+    store = LocalStore(tmp_path / "t.lance")
+    for path in ("elsewhere/x", "elsewhere/new/x"):
+        with pytest.raises(CorruptFile, match="leads out of the table"):
+            store.put(path, b"", mode="overwrite")
+        with pytest.raises(CorruptFile, match="leads out of the table"):
+            store.create(path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["t.lance"]
+
+
+def test_a_table_folder_is_made_with_those_above(tmp_path: Path) -> None:
+    store = LocalStore(tmp_path / "a" / "b" / "t.lance")
+    store.put("_versions/1.manifest", b"one", mode="create")
+    assert (tmp_path / "a" / "b" / "t.lance" / "_versions" / "1.manifest").read_bytes() == b"one"
+
+
+def test_no_temporary_file_stays_after_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, "broken")
+
+    for name in ("link", "replace", "fsync"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, fail)
+            for mode in ("create", "overwrite"):
+                if (name, mode) not in (("link", "overwrite"), ("replace", "create")):
+                    with pytest.raises(OSError, match="broken"):
+                        LocalStore(tmp_path).put("x", b"content", mode=mode)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_system_without_links_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, "not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    with pytest.raises(UnsupportedFeature, match="no hard links"):
+        LocalStore(tmp_path).put("x", b"content", mode="create")
+    assert list(tmp_path.iterdir()) == []
