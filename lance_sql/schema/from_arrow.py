@@ -1,0 +1,194 @@
+"""Arrow schemas -> fields with ids and logical types: the inverse of `types`.
+
+    json text, extension arrow.json           "json", extension lance.json
+    large_binary, lance-encoding:blob         a struct with the extension lance.blob.v2 (file version 2.2)
+    string_view, binary_view                  "string", "binary"
+    fixed_size_list<bfloat16>[8]              "fixed_size_list:lance.bfloat16:8"
+
+Extension types become their storage, with their name and parameters in the metadata of the field.
+
+Source: Field.logical_type; table format, logical types and extension types.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+
+import pyarrow as pa
+
+from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
+from lance_sql.schema.fields import MAX_DEPTH, Field, Schema
+from lance_sql.schema.types import leaf_type
+
+EXTENSION_NAME = "ARROW:extension:name"
+EXTENSION_METADATA = "ARROW:extension:metadata"
+BLOB_KEY = "lance-encoding:blob"
+
+_RESERVED = ("_rowid", "_rowaddr", "_rowoffset", "_row_created_at_version", "_row_last_updated_at_version")
+_JSON = (b"arrow.json", b"lance.json")
+_BFLOAT16 = b"lance.bfloat16"
+_BLOB_V2 = b"lance.blob.v2"
+
+_PLAIN: Mapping[pa.DataType, str] = {
+    pa.null(): "null",
+    pa.bool_(): "bool",
+    pa.int8(): "int8",
+    pa.int16(): "int16",
+    pa.int32(): "int32",
+    pa.int64(): "int64",
+    pa.uint8(): "uint8",
+    pa.uint16(): "uint16",
+    pa.uint32(): "uint32",
+    pa.uint64(): "uint64",
+    pa.float16(): "halffloat",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.string(): "string",
+    pa.string_view(): "string",
+    pa.large_string(): "large_string",
+    pa.binary(): "binary",
+    pa.binary_view(): "binary",
+    pa.large_binary(): "large_binary",
+    pa.date32(): "date32:day",
+    pa.date64(): "date64:ms",
+    pa.time32("s"): "time32:s",
+    pa.time32("ms"): "time32:ms",
+    pa.time64("us"): "time64:us",
+    pa.time64("ns"): "time64:ns",
+    pa.duration("s"): "duration:s",
+    pa.duration("ms"): "duration:ms",
+    pa.duration("us"): "duration:us",
+    pa.duration("ns"): "duration:ns",
+}
+
+
+def from_arrow(schema: pa.Schema, *, file_version: str = "2.2") -> Schema:
+    """The schema of a new table with these columns; ids count from 0, a field before its children.
+
+    file_version: of the data files; decides which kind of blobs a blob column has
+    raises: InvalidArgument for names that are empty, reserved, dotted, or equal up to case; UnsupportedFeature for
+        types without a logical type, by name, and for more than 64 levels
+    """
+    metadata = {key.decode(): value for key, value in (schema.metadata or {}).items()}
+    return extend(Schema((), metadata), schema, 0, file_version=file_version)
+
+
+def extend(schema: Schema, fields: Iterable[pa.Field], first_id: int, *, file_version: str = "2.2") -> Schema:
+    """The schema with further columns behind its own, whose ids count from `first_id`.
+
+    raises: as `from_arrow`
+    """
+    ids = itertools.count(first_id)
+    added = tuple(_field(field, ids, -1, (), blob_v2=file_version == "2.2") for field in fields)
+    for field in added:
+        if field.name in _RESERVED:
+            raise InvalidArgument(f"The column name {field.name!r} is reserved")
+        if "." in field.name:
+            raise InvalidArgument(f"The column name {field.name!r} has a dot in it, which separates members of structs")
+    _check_names([*schema.fields, *added], ())
+    return Schema((*schema.fields, *added), schema.metadata)
+
+
+def storage(arrow: pa.Field) -> tuple[pa.DataType, dict[str, bytes]]:
+    """The type under extension types, and the metadata of the field with the extension's name and parameters."""
+    metadata = {key.decode(): value for key, value in (arrow.metadata or {}).items()}
+    type = arrow.type
+    while isinstance(type, pa.BaseExtensionType):
+        metadata.setdefault(EXTENSION_NAME, type.extension_name.encode())
+        serialize = getattr(type, "__arrow_ext_serialize__", None)
+        metadata.setdefault(EXTENSION_METADATA, serialize() if serialize is not None else b"")
+        type = type.storage_type
+    return type, metadata
+
+
+def _field(arrow: pa.Field, ids: Iterator[int], parent: int, path: tuple[str, ...], *, blob_v2: bool) -> Field:
+    path = (*path, arrow.name)
+    if len(path) > MAX_DEPTH:
+        raise UnsupportedFeature(f"Column {path[0]!r} is nested more than {MAX_DEPTH} levels deep")
+    type, metadata = storage(arrow)
+    id = next(ids)
+    if metadata.get(EXTENSION_NAME) in _JSON and _is_bytes(type):
+        return Field(arrow.name, id, parent, "json", arrow.nullable, (), {**metadata, EXTENSION_NAME: b"lance.json"})
+    if metadata.get(EXTENSION_NAME) == _BLOB_V2 and not pa.types.is_struct(type):
+        metadata = {**metadata, BLOB_KEY: b"true"}
+    if BLOB_KEY in metadata and type in (pa.binary(), pa.large_binary()):
+        if not blob_v2:
+            return Field(arrow.name, id, parent, "large_binary", arrow.nullable, (), metadata)
+        metadata = {key: value for key, value in metadata.items() if key != BLOB_KEY} | {EXTENSION_NAME: _BLOB_V2}
+        parts: list[pa.Field] = [pa.field("data", pa.large_binary()), pa.field("uri", pa.string())]
+        kind = "struct"
+    else:
+        kind, parts = _kind(type, path)
+    children = tuple(_field(part, ids, id, path, blob_v2=blob_v2) for part in parts)
+    _check_names(children, path)
+    if kind == "map" and (children[0].nullable or children[0].children[0].nullable):
+        raise UnsupportedFeature(f"Column {'.'.join(path)!r}: a map whose keys may be NULL")
+    return Field(arrow.name, id, parent, kind, arrow.nullable, children, metadata)
+
+
+def _kind(type: pa.DataType, path: tuple[str, ...]) -> tuple[str, list[pa.Field]]:
+    """The logical type, and the fields below it."""
+    if pa.types.is_struct(type):
+        return "struct", [type.field(i) for i in range(type.num_fields)]
+    if pa.types.is_list(type) or pa.types.is_large_list(type):
+        name = "list" if pa.types.is_list(type) else "large_list"
+        item, _ = storage(type.value_field)
+        return (f"{name}.struct" if pa.types.is_struct(item) else name), [type.value_field]
+    if pa.types.is_map(type):
+        entries = pa.struct([type.key_field, type.item_field])
+        return "map", [pa.field("entries", entries, nullable=False)]
+    if pa.types.is_fixed_size_list(type) and pa.types.is_struct(storage(type.value_field)[0]):
+        return f"fixed_size_list:struct:{type.list_size}", [type.value_field]
+    try:
+        kind = _leaf(type)
+        leaf_type(kind)
+    except LanceError:
+        raise UnsupportedFeature(
+            f"Column {'.'.join(path)!r}: the type {type} has no logical type; cast it to another one first"
+        ) from None
+    return kind, []
+
+
+def _leaf(type: pa.DataType) -> str:
+    plain = _PLAIN.get(type)
+    if plain is not None:
+        return plain
+    if pa.types.is_timestamp(type):
+        return f"timestamp:{type.unit}:{type.tz or '-'}"
+    if pa.types.is_decimal128(type) or pa.types.is_decimal256(type):
+        return f"decimal:{type.bit_width}:{type.precision}:{type.scale}"
+    if pa.types.is_fixed_size_binary(type):
+        return f"fixed_size_binary:{type.byte_width}"
+    if pa.types.is_dictionary(type):
+        value = _leaf(type.value_type)
+        if value.startswith("dict:"):
+            raise UnsupportedFeature(f"the type {type}")
+        return f"dict:{value}:{_leaf(type.index_type)}:false"
+    if pa.types.is_fixed_size_list(type):
+        item, metadata = storage(type.value_field)
+        if metadata.get(EXTENSION_NAME) == _BFLOAT16 and item == pa.binary(2):
+            return f"fixed_size_list:lance.bfloat16:{type.list_size}"
+        value = _leaf(item)
+        if _is_bytes(item):
+            raise UnsupportedFeature(f"the type {type}")
+        return f"fixed_size_list:{value}:{type.list_size}"
+    raise UnsupportedFeature(f"the type {type}")
+
+
+def _is_bytes(type: pa.DataType) -> bool:
+    """Whether values are strings or bytes of any length."""
+    return _PLAIN.get(type) in ("string", "large_string", "binary", "large_binary")
+
+
+def _check_names(siblings: Iterable[Field], path: tuple[str, ...]) -> None:
+    where = f" in {'.'.join(path)!r}" if path else ""
+    seen: dict[str, str] = {}
+    for field in siblings:
+        if not field.name:
+            raise InvalidArgument(f"A column{where} has no name")
+        folded = field.name.lower()
+        if folded in seen:
+            how = "have the same name" if seen[folded] == field.name else "differ only in case"
+            raise InvalidArgument(f"The columns {seen[folded]!r} and {field.name!r}{where} {how}")
+        seen[folded] = field.name

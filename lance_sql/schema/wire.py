@@ -1,0 +1,91 @@
+"""Fields <-> lance.file.Field messages: a flat list, each field before its children.
+
+Source: message lance.file.Field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from lance_sql.proto import file_pb2
+from lance_sql.schema.fields import Field, Schema, build
+
+_KEY = "lance-schema:unenforced-primary-key"
+_KEY_POSITION = "lance-schema:unenforced-primary-key:position"
+_CLUSTERING_POSITION = "lance-schema:unenforced-clustering-key:position"
+_TRUE = (b"true", b"1", b"yes")
+
+_VARIABLE = ("string", "large_string", "binary", "large_binary", "json")
+
+
+def to_messages(schema: Schema) -> list[file_pb2.Field]:
+    """The fields of the schema in the order of a walk from the top."""
+    messages: list[file_pb2.Field] = []
+    for field in schema.fields:
+        _append(field, -1, messages)
+    return messages
+
+
+def from_messages(messages: Iterable[file_pb2.Field], metadata: Mapping[str, bytes] | None = None) -> Schema:
+    """The schema that messages describe; roles of a field that only its message names become metadata of it.
+
+    raises: as `build`
+    """
+    return build([_with_roles(message) for message in messages], metadata)
+
+
+def _append(field: Field, parent_id: int, messages: list[file_pb2.Field]) -> None:
+    message = file_pb2.Field(
+        name=field.name,
+        id=field.id,
+        parent_id=parent_id,
+        logical_type=field.logical_type,
+        nullable=field.nullable,
+        encoding=_encoding(field.logical_type),
+        metadata=field.metadata,
+        extension_name=field.extension_name or "",
+    )
+    if field.dictionary is not None:
+        message.dictionary.offset = field.dictionary.file_offset
+        message.dictionary.length = field.dictionary.num_values
+    if field.metadata.get(_KEY, b"").lower() in _TRUE:
+        message.unenforced_primary_key = True
+        message.unenforced_primary_key_position = _position(field.metadata.get(_KEY_POSITION))
+    message.unenforced_clustering_key_position = _position(field.metadata.get(_CLUSTERING_POSITION))
+    messages.append(message)
+    for child in field.children:
+        _append(child, field.id, messages)
+
+
+def _encoding(logical_type: str) -> file_pb2.Encoding:
+    """How files of version 0.1 would store the values; later ones do not ask, but other readers expect it."""
+    if logical_type in ("struct", "null"):
+        return file_pb2.NONE
+    if logical_type in _VARIABLE:
+        return file_pb2.VAR_BINARY
+    if logical_type.startswith("dict:"):
+        return file_pb2.DICTIONARY
+    return file_pb2.PLAIN
+
+
+def _position(value: bytes | None) -> int:
+    """A position in a key, from 1; 0 where there is none."""
+    return int(value) if value is not None and value.isdigit() and int(value) < 1 << 32 else 0
+
+
+def _with_roles(message: file_pb2.Field) -> file_pb2.Field:
+    roles: dict[str, bytes] = {}
+    if message.unenforced_primary_key:
+        roles[_KEY] = b"true"
+        if message.unenforced_primary_key_position:
+            roles[_KEY_POSITION] = str(message.unenforced_primary_key_position).encode()
+    if message.unenforced_clustering_key_position:
+        roles[_CLUSTERING_POSITION] = str(message.unenforced_clustering_key_position).encode()
+    missing = {key: value for key, value in roles.items() if key not in message.metadata}
+    if not missing:
+        return message
+    complete = file_pb2.Field()
+    complete.CopyFrom(message)
+    for key, value in missing.items():
+        complete.metadata[key] = value
+    return complete
