@@ -14,11 +14,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql.arrow_dataset import ArrowDataset
-from lance_sql.errors import ColumnNotFound, InvalidArgument
+from lance_sql.errors import InvalidArgument
 from lance_sql.scan import system_columns
 from lance_sql.scan.compact_types import compact_types
+from lance_sql.scan.filters import to_predicate
 from lance_sql.scan.open_files import OpenFiles
-from lance_sql.scan.predicates import Predicate, from_arrow, from_sql
+from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import resolve
 from lance_sql.scan.scan import Scan
 from lance_sql.scan.take import take
@@ -116,7 +117,7 @@ class Dataset(ArrowDataset):
         _check_positive("limit", limit, least=0)
         _check_positive("batch_size", batch_size, least=1)
         chosen = resolve(self.snapshot, columns)
-        return Scan(self._files, chosen, self._predicate(filter), limit, batch_size)
+        return Scan(self._files, chosen, to_predicate(self.snapshot, filter), limit, batch_size)
 
     def take(
         self, row_ids: Iterable[int] | pa.Array | pa.ChunkedArray, columns: Sequence[str] | None = None
@@ -135,23 +136,6 @@ class Dataset(ArrowDataset):
 
     def __repr__(self) -> str:
         return f"lance_sql.Dataset({self.uri!r}, version={self.version})"
-
-    def _predicate(self, filter: str | pc.Expression | Predicate | None) -> Predicate | None:
-        if filter is None or isinstance(filter, Predicate):
-            return filter
-        label = self.snapshot.label
-        schema = self._filter_schema()
-        if isinstance(filter, str):
-            try:
-                return from_sql(filter, schema, table=label)
-            except ColumnNotFound:
-                system_columns.require_in_text(filter, self.system_columns, self.snapshot.name)
-                raise
-        return from_arrow(filter, schema, table=label)
-
-    def _filter_schema(self) -> pa.Schema:
-        """The table's columns and system columns, as filters see them."""
-        return pa.schema([*self.schema, *(system_columns.field(name) for name in self.system_columns)])
 
 
 def open(
