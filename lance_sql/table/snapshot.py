@@ -104,6 +104,19 @@ class Snapshot:
                     self._manifest = _read_manifest(self.store, self._file, self.name)
         return self._manifest
 
+    def latest(self) -> Snapshot:
+        """The newest version of this branch as of now; this one when nothing was committed since.
+
+        raises: CorruptFile, UnsupportedFeature
+        """
+        file = versions.list_versions(self.store)[-1]
+        return self if file.version == self.version else self.sibling(file)
+
+    def sibling(self, file: VersionFile) -> Snapshot:
+        """Another version of this branch, whose manifest is at a known place."""
+        place = (self.uri, self._main, self.store, file)
+        return Snapshot(*place, branch=self.branch, storage_options=self._storage_options)
+
     def versions(self) -> tuple[VersionInfo, ...]:
         """Every version of this branch as of now, ascending. Reads every manifest.
 
