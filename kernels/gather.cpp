@@ -254,4 +254,22 @@ int64_t gather_ranges(Bytes data, Bytes starts, Bytes lengths, MutableBytes out)
     return total;
 }
 
+void scatter_ranges(Bytes data, Bytes starts, Bytes lengths, Bytes out_starts, MutableBytes out) {
+    if (starts.size() != lengths.size() || starts.size() != out_starts.size() || starts.size() % 8 != 0) {
+        fail("starts, lengths and out_starts are not as many int64 values");
+    }
+    for (size_t i = 0; i < starts.size(); i += 8) {
+        const auto start = load<int64_t>(starts.data() + i);
+        const auto length = load<int64_t>(lengths.data() + i);
+        const auto to = load<int64_t>(out_starts.data() + i);
+        if (start < 0 || length < 0 || start > size_of(data) || length > size_of(data) - start) {
+            fail(length, " bytes at ", start, " are not in ", data.size());
+        }
+        if (to < 0 || to > size_of(out) || length > size_of(out) - to) {
+            fail(length, " bytes at ", to, " are not in out of ", out.size());
+        }
+        copy(out.data() + to, data.data() + start, length);
+    }
+}
+
 }  // namespace lance

@@ -54,6 +54,7 @@ int64_t gather_variable_offsets(Bytes indices, int64_t index_bits, int64_t num_i
 int64_t gather_variable_bytes(Bytes indices, int64_t index_bits, int64_t num_indices, Bytes item_offsets,
                               int64_t item_offset_bits, int64_t num_items, Bytes data, MutableBytes out);
 int64_t gather_ranges(Bytes data, Bytes starts, Bytes lengths, MutableBytes out);
+void scatter_ranges(Bytes data, Bytes starts, Bytes lengths, Bytes out_starts, MutableBytes out);
 
 // The levels of one list layer; 0 as empty_level: the layer has no empty lists.
 struct ListLayer {

@@ -10,6 +10,7 @@ using namespace nanobind::literals;
 namespace lance {
 
 void bind_arrays(nb::module_& m);
+void bind_encoding(nb::module_& m);
 
 namespace {
 
@@ -202,4 +203,5 @@ NB_MODULE(_kernels, m) {
     lance::bind_variable(m);
     lance::bind_levels(m);
     lance::bind_arrays(m);
+    lance::bind_encoding(m);
 }

@@ -89,6 +89,14 @@ void bind_gather(nb::module_& m) {
         },
         "data"_a, "starts"_a, "lengths"_a, "out"_a);
     m.def(
+        "scatter_ranges",
+        [](const InputBuffer& data, const InputBuffer& starts, const InputBuffer& lengths,
+           const InputBuffer& out_starts, const OutputBuffer& out) {
+            Unlocked unlocked;
+            scatter_ranges(data, starts, lengths, out_starts, out);
+        },
+        "data"_a, "starts"_a, "lengths"_a, "out_starts"_a, "out"_a);
+    m.def(
         "mask_to_ranges",
         [](const InputBuffer& bitmap, Count bit_offset, Count num_bits) {
             std::vector<int64_t> bounds;

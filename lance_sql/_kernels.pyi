@@ -9,6 +9,7 @@ raises: ValueError when sizes, counts or offsets do not fit together (a damaged 
 or above 2**48; TypeError when an argument is no buffer, or an output is read-only
 """
 
+from collections.abc import Sequence
 from typing import Protocol, TypeAlias, final
 
 import numpy as np
@@ -403,3 +404,66 @@ def mask_to_ranges(bitmap: Buffer, bit_offset: int, num_bits: int) -> npt.NDArra
 
 def narrow_decimal(values: Buffer, num_values: int, out: Buffer) -> bool:
     """Writes the low 8 of every 16 bytes; False if a value needs more (`out` is then useless)."""
+
+def scatter_ranges(data: Buffer, starts: Buffer, lengths: Buffer, out_starts: Buffer, out: Buffer) -> None:
+    """Copies byte ranges of `data` to positions of `out`: the inverse of `gather_ranges`.
+
+    starts, lengths, out_starts: int64, one for each range
+    """
+
+# Writing pages.
+
+def assemble_chunks(
+    chunk_starts: Buffer,
+    num_levels: Buffer,
+    rep: tuple[Buffer, Buffer] | None,
+    def_: tuple[Buffer, Buffer] | None,
+    values: Sequence[tuple[Buffer, Buffer]],
+    large: bool,
+    out: Buffer,
+) -> None:
+    """The chunks of a mini-block page from their parts: headers, levels, value buffers, padding.
+
+    chunk_starts: int64[n + 1], where each chunk begins in `out`; must be what its parts take
+    num_levels: u16[n]
+    rep, def_, values: bytes and int64[n + 1] offsets into them, part i for chunk i
+    raises: ValueError also for sizes that the header has no room for
+    """
+
+def variable_chunks(
+    offsets: Buffer,
+    offset_bits: int,
+    num_values: int,
+    data: Buffer,
+    item_starts: Buffer,
+    out_starts: Buffer,
+    out: Buffer,
+) -> int:
+    """The value buffers of chunks of strings: offsets from the start of the buffer, bytes, zeros up to an offset.
+
+    offsets: num_values + 1 of them, rising, of any first one; item_starts, out_starts: int64[n + 1], the first item
+    of each chunk and where its buffer begins in `out`
+    """
+
+def zip(
+    rep: Buffer | None,
+    def_: Buffer | None,
+    num_entries: int,
+    bits_rep: int,
+    bits_def: int,
+    max_rep: int,
+    max_visible: int,
+    value_bytes: int,
+    length_bytes: int,
+    offsets: Buffer | None,
+    offset_bits: int,
+    values: Buffer,
+    out: Buffer,
+    out_row_starts: Buffer | None,
+) -> int:
+    """Full-zip entries from levels (u16, None: all zero) and values; returns their bytes.
+
+    values: of value_bytes each, or by `offsets` where length_bytes is 4 or 8; one for each entry with
+    def <= max_visible, also where variable ones are null and not stored
+    out_row_starts: int64, where each entry with rep == max_rep begins, then the end
+    """

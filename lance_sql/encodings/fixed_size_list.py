@@ -1,5 +1,6 @@
 """Fixed-size lists: the items of all lists side by side, behind a bitmap for each level that has nulls."""
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -8,8 +9,11 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.encodings.blocks import Block, FixedWidth, Lists, Nulls
 from lance_sql.encodings.chunk_rows import ChunkRows
+from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, log2_items
 from lance_sql.encodings.tree import Constant, Encoding, FixedSizeList, Flat
 from lance_sql.errors import CorruptFile, UnsupportedFeature
+
+CHUNK_ITEMS = 4096
 
 MAX_ITEMS = 1 << 32
 """Items of one value over all levels; more is taken for damage."""
@@ -98,3 +102,75 @@ def _nest(lists: list[FixedSizeList], bitmaps: list[pa.Buffer | None], items: Bl
     for level, bitmap in zip(reversed(lists), reversed(bitmaps), strict=True):
         block = Lists(block.num_values // level.dimension, level.dimension, block, bitmap)
     return block
+
+
+def shape(lists: Lists) -> tuple[list[Lists], FixedWidth, FixedSizeList]:
+    """The nested lists from the outside, the innermost items, and how all of it is encoded.
+
+    raises: UnsupportedFeature for items that vary in length
+    """
+    nested = [lists]
+    while isinstance(nested[-1].items, Lists):
+        nested.append(nested[-1].items)
+    items = nested[-1].items
+    if not isinstance(items, FixedWidth):
+        raise UnsupportedFeature(f"fixed-size lists of {type(items).__name__} items are not supported")
+    encoding: Encoding = Flat(items.bits_per_value)
+    for level in reversed(nested):
+        encoding = FixedSizeList(level.dimension, encoding, level.validity is not None)
+    assert isinstance(encoding, FixedSizeList)
+    return nested, items, encoding
+
+
+def bits_per_list(lists: Lists) -> int:
+    """Bits of the items of one list, over all levels."""
+    nested, items, _ = shape(lists)
+    return math.prod(level.dimension for level in nested) * items.bits_per_value
+
+
+def chunks(lists: Lists, most_bytes: int) -> ChunkCodec:
+    """The lists as they are, behind a bitmap for each level with NULLs."""
+    nested, items, encoding = shape(lists)
+    bits = bits_per_list(lists)
+
+    def encode(starts: Starts) -> ChunkedValues:
+        width, buffers = 1, []
+        for level in nested:
+            width *= level.dimension
+            if level.validity is not None:
+                buffers.append(Parts(level.validity, (starts * width + 7) // 8))
+        buffers.append(Parts(items.data, (starts * bits + 7) // 8))
+        return ChunkedValues(encoding, tuple(buffers))
+
+    # a byte holds the items of several lists only inside of a chunk
+    fewest = 3 if _has_bits(nested, items) else 1
+    log2 = max(log2_items(bits, most_bytes, CHUNK_ITEMS), fewest)
+    return ChunkCodec(log2, items.data.size, encode)
+
+
+def _has_bits(nested: list[Lists], items: FixedWidth) -> bool:
+    return items.bits_per_value % 8 != 0 or any(level.validity is not None for level in nested)
+
+
+def encode_values(lists: Lists) -> tuple[Encoding, int, pa.Buffer]:
+    """The lists as a full-zip page holds them: the encoding, the bits of a value, the values side by side."""
+    nested, items, encoding = shape(lists)
+    num_values = lists.num_values
+    if not _has_bits(nested, items):
+        return encoding, bits_per_list(lists), items.data
+    width, columns = 1, []
+    for level in nested:
+        width *= level.dimension
+        if level.validity is not None:
+            columns.append(_rows_of_bits(level.validity, num_values, width))
+    columns.append(_rows_of_bits(items.data, num_values, width * items.bits_per_value))
+    table = np.ascontiguousarray(np.concatenate(columns, axis=1))
+    return encoding, 8 * table.shape[1], pa.py_buffer(table)
+
+
+def _rows_of_bits(data: pa.Buffer, num_rows: int, num_bits: int) -> "np.ndarray[tuple[int, int], np.dtype[np.uint8]]":
+    """`num_bits` bits for each row, filled up to whole bytes."""
+    if num_bits % 8 == 0:
+        return np.frombuffer(data, np.uint8, num_rows * num_bits // 8).reshape(num_rows, num_bits // 8)
+    bits = np.unpackbits(np.frombuffer(data, np.uint8), count=num_rows * num_bits, bitorder="little")
+    return np.packbits(bits.reshape(num_rows, num_bits), axis=1, bitorder="little")

@@ -5,8 +5,15 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.encodings.blocks import FixedWidth
 from lance_sql.encodings.chunk_rows import ChunkRows
+from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, log2_items
 from lance_sql.encodings.tree import Flat
 from lance_sql.errors import CorruptFile
+
+CHUNK_ITEMS = 4096
+"""Values of a chunk: enough to make up for its header, few enough to be read for one of them."""
+
+CHUNK_BITS = 1 << 14
+"""The same for booleans."""
 
 
 def mini_block(encoding: Flat, rows: ChunkRows) -> FixedWidth:
@@ -15,6 +22,17 @@ def mini_block(encoding: Flat, rows: ChunkRows) -> FixedWidth:
     out = rows.allocate(bits)
     _kernels.flat(rows.chunks, rows.ranges, 0, bits, out)
     return FixedWidth(rows.num_items, bits, out)
+
+
+def chunks(values: FixedWidth, most_bytes: int) -> ChunkCodec:
+    """The values as they are, in chunks of at most `most_bytes` bytes; booleans stay packed."""
+    bits = values.bits_per_value
+
+    def encode(starts: Starts) -> ChunkedValues:
+        return ChunkedValues(Flat(bits), (Parts(values.data, (starts * bits + 7) // 8),))
+
+    most_items = CHUNK_BITS if bits == 1 else CHUNK_ITEMS
+    return ChunkCodec(log2_items(bits, most_bytes, most_items), values.data.size, encode)
 
 
 def block(encoding: Flat, data: pa.Buffer, num_values: int) -> FixedWidth:

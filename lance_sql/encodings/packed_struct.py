@@ -7,10 +7,80 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.encodings.blocks import Block, FixedWidth, Struct, VariableWidth
+from lance_sql.encodings import fixed_size_list, variable
+from lance_sql.encodings.blocks import Block, FixedWidth, Lists, Struct, VariableWidth
 from lance_sql.encodings.chunk_rows import ChunkRows
-from lance_sql.encodings.tree import Flat, PackedStruct
+from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, log2_items
+from lance_sql.encodings.tree import Flat, PackedField, PackedStruct, Variable, VariablePackedStruct
 from lance_sql.errors import CorruptFile, UnsupportedFeature
+
+CHUNK_ITEMS = 4096
+
+
+def is_fixed(values: Struct) -> bool:
+    """Whether the rows all have one width, so that they are values of a mini-block page."""
+    return all(isinstance(field, FixedWidth) and field.bits_per_value % 8 == 0 for field in values.fields)
+
+
+def chunks(values: Struct, most_bytes: int) -> ChunkCodec:
+    """The rows of a struct of which `is_fixed` holds."""
+    fields = [field for field in values.fields if isinstance(field, FixedWidth)]
+    bits = tuple(field.bits_per_value for field in fields)
+    columns = [np.frombuffer(field.data, np.uint8).reshape(values.num_values, -1) for field in fields]
+    rows = pa.py_buffer(np.ascontiguousarray(np.concatenate(columns, axis=1)))
+
+    def encode(starts: Starts) -> ChunkedValues:
+        return ChunkedValues(PackedStruct(bits, Flat(sum(bits))), (Parts(rows, starts * (sum(bits) // 8)),))
+
+    return ChunkCodec(log2_items(sum(bits), most_bytes, CHUNK_ITEMS), rows.size, encode)
+
+
+def encode_rows(values: Struct) -> tuple[VariablePackedStruct, VariableWidth]:
+    """The rows as byte strings, each field behind the one before; strings behind their length.
+
+    raises: UnsupportedFeature for fields that are neither of one width in bytes nor strings
+    """
+    pieces: list[tuple[pa.Buffer, npt.NDArray[np.int64], npt.NDArray[np.int64]]] = []
+    fields = []
+    for field in values.fields:
+        match field:
+            case FixedWidth(bits_per_value=bits) if bits % 8 == 0:
+                fields.append(PackedField(Flat(bits), bits, None))
+                pieces.append(_cells(field.data, values.num_values, bits // 8))
+            case Lists():
+                encoding, bits, data = fixed_size_list.encode_values(field)
+                fields.append(PackedField(encoding, bits, None))
+                pieces.append(_cells(data, values.num_values, bits // 8))
+            case VariableWidth(offset_bits=bits):
+                lengths = variable.lengths(field)
+                fields.append(PackedField(Variable(bits), None, bits))
+                prefixes = pa.py_buffer(lengths.astype(f"<u{bits // 8}"))
+                pieces.append(_cells(prefixes, values.num_values, bits // 8))
+                pieces.append((field.data, variable.starts(field), lengths))
+            case _:
+                raise UnsupportedFeature(f"a packed struct with a field of {type(field).__name__} is not supported")
+    return VariablePackedStruct(tuple(fields)), _zip_cells(pieces, values.num_values)
+
+
+def _cells(
+    data: pa.Buffer, num_values: int, width: int
+) -> tuple[pa.Buffer, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    starts = np.arange(num_values, dtype=np.int64) * width
+    return data, starts, np.full(num_values, width, np.int64)
+
+
+def _zip_cells(
+    pieces: list[tuple[pa.Buffer, npt.NDArray[np.int64], npt.NDArray[np.int64]]], num_rows: int
+) -> VariableWidth:
+    """The cells of each row side by side; a piece is a column of cells: bytes, their starts and lengths."""
+    offsets = np.zeros(num_rows + 1, np.int64)
+    np.cumsum(sum(lengths for _, _, lengths in pieces), out=offsets[1:])
+    out = pa.allocate_buffer(int(offsets[-1]))
+    at = offsets[:-1].copy()
+    for data, starts, lengths in pieces:
+        _kernels.scatter_ranges(data, starts, lengths, at, out)
+        at += lengths
+    return VariableWidth(num_rows, 64, pa.py_buffer(offsets), out)
 
 
 def mini_block(encoding: PackedStruct, rows: ChunkRows) -> Struct:

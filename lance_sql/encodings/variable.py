@@ -1,15 +1,23 @@
 """Variable: byte strings as offsets and bytes."""
 
 import struct
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.encodings.blocks import VariableWidth
 from lance_sql.encodings.chunk_rows import ChunkRows
+from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts
 from lance_sql.encodings.tree import Variable
 from lance_sql.errors import CorruptFile
+
+CHUNK_BYTES = 1 << 14
+"""Bytes of a chunk with its offsets: enough to make up for its header, few enough to be read for one string."""
+
+CHUNK_ITEMS = 4096
 
 
 def mini_block(encoding: Variable, rows: ChunkRows) -> VariableWidth:
@@ -20,6 +28,62 @@ def mini_block(encoding: Variable, rows: ChunkRows) -> VariableWidth:
     data = pa.allocate_buffer(total)
     _kernels.variable_bytes(rows.chunks, rows.ranges, bits, data)
     return VariableWidth(rows.num_items, bits, offsets, data)
+
+
+def chunks(values: VariableWidth, most_bytes: int) -> ChunkCodec:
+    """The strings in chunks of at most `most_bytes` bytes where two strings are not longer than that."""
+    bounds = _bounds(values)
+    used = int(bounds[-1] - bounds[0]) + bounds.nbytes
+    average = used / max(values.num_values, 1)
+    log2 = max(min(int(CHUNK_BYTES / average), CHUNK_ITEMS), 2).bit_length() - 1
+    while log2 > 1 and _largest(bounds, log2) > most_bytes:
+        log2 -= 1
+    return ChunkCodec(log2, used, lambda starts: encode_chunks(values, starts))
+
+
+def encode_chunks(values: VariableWidth, starts: Starts) -> ChunkedValues:
+    """The strings of each chunk: offsets from the start of its buffer, bytes, zeros up to a whole offset."""
+    width = values.offset_bits // 8
+    bounds = _bounds(values)[starts].astype(np.int64)
+    sizes = np.diff(bounds) + (np.diff(starts) + 1) * width
+    out_starts = np.zeros(len(starts), np.int64)
+    np.cumsum((sizes + width - 1) // width * width, out=out_starts[1:])
+    out = pa.allocate_buffer(int(out_starts[-1]))
+    _kernels.variable_chunks(
+        values.offsets, values.offset_bits, values.num_values, values.data, starts, out_starts, out
+    )
+    return ChunkedValues(Variable(values.offset_bits), (Parts(out, out_starts),))
+
+
+def encode_block(values: VariableWidth) -> bytes:
+    """One buffer, as `block` reads it."""
+    bounds = _bounds(values)
+    width = values.offset_bits // 8
+    first, last = int(bounds[0]), int(bounds[-1])
+    header = struct.pack("<II" if width == 4 else "<QQ", values.offset_bits, 2 * width + bounds.nbytes)
+    offsets: bytes = (bounds - bounds[0]).tobytes()
+    return header + offsets + bytes(memoryview(values.data)[first:last])
+
+
+def lengths(values: VariableWidth) -> npt.NDArray[np.int64]:
+    """Bytes of each string."""
+    bounds = _bounds(values).astype(np.int64, copy=False)
+    return bounds[1:] - bounds[:-1]
+
+
+def starts(values: VariableWidth) -> npt.NDArray[np.int64]:
+    """Where each string begins in the bytes."""
+    return _bounds(values)[:-1].astype(np.int64)
+
+
+def _bounds(values: VariableWidth) -> npt.NDArray[np.signedinteger[Any]]:
+    return np.frombuffer(values.offsets, f"<i{values.offset_bits // 8}", values.num_values + 1)
+
+
+def _largest(bounds: npt.NDArray[np.signedinteger[Any]], log2: int) -> int:
+    """Bytes of the largest chunk of so many strings, with their offsets."""
+    edges = np.append(bounds[: len(bounds) - 1 : 1 << log2], bounds[-1])
+    return int(np.diff(edges).max(initial=0)) + ((1 << log2) + 2) * bounds.itemsize
 
 
 def block(encoding: Variable, data: pa.Buffer, num_values: int) -> VariableWidth:

@@ -1,4 +1,4 @@
-"""CompressiveEncoding messages of file versions 2.1 and 2.2 -> the tree of encodings.
+"""CompressiveEncoding messages of file versions 2.1 and 2.2 <-> the tree of encodings.
 
 Source: messages `lance.encodings21.CompressiveEncoding` and its members.
 """
@@ -30,6 +30,7 @@ MAX_BITS = 1 << 32
 """Widest value that is accepted, in bits (512 MiB)."""
 
 _COMPRESSIONS = {pb.COMPRESSION_ALGORITHM_LZ4: Compression.LZ4, pb.COMPRESSION_ALGORITHM_ZSTD: Compression.ZSTD}
+_SCHEMES = {compression: scheme for scheme, compression in _COMPRESSIONS.items()}
 _WORD_BITS = (8, 16, 32, 64)
 
 
@@ -84,6 +85,55 @@ def encoding_from_wire(message: pb.CompressiveEncoding, depth: int = 0) -> Encod
             raise UnsupportedFeature("an encoding that this release does not know (no known member is set)")
         case _:
             raise UnsupportedFeature(f"encoding '{kind}' is not supported")
+
+
+def encoding_to_wire(encoding: Encoding) -> pb.CompressiveEncoding:
+    """The message that describes `encoding`."""
+    message = pb.CompressiveEncoding()
+    match encoding:
+        case Flat(bits_per_value=bits):
+            message.flat.bits_per_value = bits
+        case Variable(offset_bits=bits):
+            message.variable.offsets.flat.bits_per_value = bits
+        case Constant(value=value):
+            message.constant.SetInParent()
+            if value is not None:
+                message.constant.value = value
+        case InlineBitpacking(word_bits=bits):
+            message.inline_bitpacking.uncompressed_bits_per_value = bits
+        case OutOfLineBitpacking(word_bits=word_bits, num_bits=num_bits):
+            message.out_of_line_bitpacking.uncompressed_bits_per_value = word_bits
+            message.out_of_line_bitpacking.values.flat.bits_per_value = num_bits
+        case Fsst(symbol_table=table, values=values):
+            message.fsst.symbol_table = table
+            message.fsst.values.CopyFrom(encoding_to_wire(values))
+        case Rle(values=values, run_lengths=lengths):
+            message.rle.values.CopyFrom(encoding_to_wire(values))
+            message.rle.run_lengths.CopyFrom(encoding_to_wire(lengths))
+        case ByteStreamSplit(values=values):
+            message.byte_stream_split.values.CopyFrom(encoding_to_wire(values))
+        case General(compression=compression, values=values):
+            message.general.compression.scheme = _SCHEMES[compression]
+            message.general.values.CopyFrom(encoding_to_wire(values))
+        case FixedSizeList(dimension=dimension, values=values, has_validity=has_validity):
+            message.fixed_size_list.items_per_value = dimension
+            message.fixed_size_list.values.CopyFrom(encoding_to_wire(values))
+            message.fixed_size_list.has_validity = has_validity
+        case PackedStruct(field_bits=field_bits, values=values):
+            message.packed_struct.bits_per_value.extend(field_bits)
+            message.packed_struct.values.CopyFrom(encoding_to_wire(values))
+        case VariablePackedStruct(fields=fields):
+            message.variable_packed_struct.fields.extend(_packed_field_to_wire(field) for field in fields)
+        case _:
+            raise AssertionError(encoding)
+    return message
+
+
+def _packed_field_to_wire(field: PackedField) -> pb.VariablePackedStruct.FieldEncoding:
+    value = encoding_to_wire(field.values)
+    if field.bits_per_value is not None:
+        return pb.VariablePackedStruct.FieldEncoding(value=value, bits_per_value=field.bits_per_value)
+    return pb.VariablePackedStruct.FieldEncoding(value=value, bits_per_length=field.bits_per_length)
 
 
 def _width(bits: int, what: str) -> int:

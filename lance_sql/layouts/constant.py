@@ -13,13 +13,18 @@ import pyarrow as pa
 
 from lance_sql import row_ranges
 from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, Nulls, VariableWidth
+from lance_sql.encodings.dialect import Dialect
+from lance_sql.encodings.tree import Encoding
 from lance_sql.errors import CorruptFile
-from lance_sql.layouts.levels import levels_from_buffer
-from lance_sql.layouts.nest import Chain, Slots, nest, unravel
+from lance_sql.layouts.levels import encode_levels, levels_from_buffer
+from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
 from lance_sql.layouts.page import Fetch, PageRead
+from lance_sql.layouts.shredded import Buffers, ShreddedPage
 from lance_sql.layouts.tree import Constant, Layer, max_definition, max_repetition, max_visible
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
+
+MAX_INLINE_BYTES = 32
 
 
 def head_ranges(layout: Constant, buffers: Sequence[ByteRange]) -> list[ByteRange]:
@@ -27,6 +32,41 @@ def head_ranges(layout: Constant, buffers: Sequence[ByteRange]) -> list[ByteRang
     if len(buffers) not in ((0, 2) if layout.inline_value is not None else (0, 1, 2, 3)):
         raise CorruptFile(f"a constant page with {len(buffers)} buffers")
     return list(buffers)
+
+
+def encode(page: ShreddedPage, scalar: Sequence[bytes] | None, dialect: Dialect) -> tuple[Constant, Buffers]:
+    """A page of one value, or of NULLs and nothing else.
+
+    scalar: the Arrow buffers of an array of the value, without its validity; None when no item has a value
+    """
+    is_inline = scalar is not None and len(scalar) == 1 and len(scalar[0]) <= MAX_INLINE_BYTES
+    buffers: Buffers = ()
+    if scalar is not None and not is_inline:
+        header = struct.pack(f"<{len(scalar) + 1}I", len(scalar), *map(len, scalar))
+        buffers = (header + b"".join(scalar),)
+    levels: tuple[Levels | None, Levels | None] = (page.repetition, page.definition)
+    if scalar is None and page.layers == (Layer.NULLABLE_ITEM,):
+        levels = (None, None)
+    encodings: list[Encoding | None] = [None, None]
+    if levels != (None, None):
+        for kind, given in enumerate(levels):
+            if given is None:
+                buffers += (b"",)
+            elif scalar is None and dialect.compressed_constant_levels:
+                encodings[kind], parts = encode_levels(given, np.array([0, len(given)], np.int64), dialect)
+                buffers += (parts.data,)
+            else:
+                buffers += (pa.py_buffer(np.ascontiguousarray(given)),)
+    rep, defs = levels
+    layout = Constant(
+        layers=page.layers,
+        inline_value=scalar[0] if scalar is not None and is_inline else None,
+        repetition=encodings[0],
+        definition=encodings[1],
+        num_rep_values=len(rep) if rep is not None and encodings[0] is not None else 0,
+        num_def_values=len(defs) if defs is not None and encodings[1] is not None else 0,
+    )
+    return layout, buffers
 
 
 class ConstantPage:

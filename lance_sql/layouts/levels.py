@@ -6,7 +6,9 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.encodings.blocks import FixedWidth
+from lance_sql.encodings.chunked import Parts, Starts
 from lance_sql.encodings.codecs import decode_block
+from lance_sql.encodings.dialect import Dialect
 from lance_sql.encodings.tree import Encoding, Flat, InlineBitpacking, OutOfLineBitpacking, Rle
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.layouts.nest import Levels
@@ -38,6 +40,14 @@ def level_codec(encoding: Encoding) -> LevelCodec:
             return LevelCodec(3, LEVEL_BITS)
         case _:
             raise UnsupportedFeature(f"levels encoded as {encoding} are not supported")
+
+
+def encode_levels(levels: Levels, starts: Starts, dialect: Dialect) -> tuple[Encoding, Parts]:
+    """The levels of each chunk as one block, in the encoding that takes the fewest bytes.
+
+    starts: the first entry of each chunk, then the number of entries
+    """
+    return Flat(LEVEL_BITS), Parts(pa.py_buffer(np.ascontiguousarray(levels)), starts * 2)
 
 
 def levels_from_buffer(encoding: Encoding | None, data: pa.Buffer, num_levels: int) -> Levels | None:

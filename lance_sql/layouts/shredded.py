@@ -1,12 +1,16 @@
 """One page of a leaf column on its way to disk: rows taken apart into values and levels, then buffers."""
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql.layouts.tree import Layers
+
+Buffers: TypeAlias = tuple[pa.Buffer | bytes, ...]
+"""The buffers of a page, in the order of its layout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ class EncodedPage:
     """
 
     layout: bytes
-    buffers: tuple[pa.Buffer | bytes, ...]
+    buffers: Buffers
     num_rows: int
 
     @property

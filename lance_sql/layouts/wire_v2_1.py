@@ -1,15 +1,19 @@
-"""PageLayout messages of file versions 2.1 and 2.2 -> page layouts.
+"""PageLayout messages of file versions 2.1 and 2.2 <-> page layouts.
 
 Source: message `lance.encodings21.PageLayout`.
 """
 
 from collections.abc import Iterable
 
+from google.protobuf.any_pb2 import Any
+
 from lance_sql.encodings.tree import Encoding
-from lance_sql.encodings.wire_v2_1 import encoding_from_wire
+from lance_sql.encodings.wire_v2_1 import encoding_from_wire, encoding_to_wire
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.layouts.tree import Blob, Constant, FullZip, Layer, Layers, MiniBlock, PageLayout
 from lance_sql.proto import encodings_v2_1_pb2 as pb
+
+TYPE_URL = "/lance.encodings21.PageLayout"
 
 MAX_LAYERS = 256
 MAX_CHUNK_BUFFERS = 64
@@ -24,6 +28,75 @@ def layout_from_wire(data: bytes) -> PageLayout:
     raises: UnsupportedFeature for a layout or encoding that this release does not know, by name; CorruptFile
     """
     return _layout(pb.PageLayout.FromString(data), inside_blob=False)
+
+
+def layout_to_wire(layout: PageLayout) -> bytes:
+    """The layout as the metadata of a page holds it: the serialized message, wrapped with its name."""
+    return Any(type_url=TYPE_URL, value=_to_message(layout).SerializeToString()).SerializeToString()
+
+
+def _to_message(layout: PageLayout) -> pb.PageLayout:
+    message = pb.PageLayout()
+    match layout:
+        case MiniBlock():
+            _mini_block_to_wire(layout, message.mini_block_layout)
+        case FullZip():
+            _full_zip_to_wire(layout, message.full_zip_layout)
+        case Constant():
+            _constant_to_wire(layout, message.constant_layout)
+        case Blob():
+            message.blob_layout.inner_layout.CopyFrom(_to_message(layout.inner))
+            message.blob_layout.layers.extend(_layers_to_wire(layout.layers))
+        case _:
+            raise AssertionError(layout)
+    return message
+
+
+def _mini_block_to_wire(layout: MiniBlock, message: pb.MiniBlockLayout) -> None:
+    _set_levels(layout, message)
+    message.value_compression.CopyFrom(encoding_to_wire(layout.values))
+    if layout.dictionary is not None:
+        message.dictionary.CopyFrom(encoding_to_wire(layout.dictionary))
+        message.num_dictionary_items = layout.num_dictionary_items
+    message.layers.extend(_layers_to_wire(layout.layers))
+    message.num_buffers = layout.num_buffers
+    message.repetition_index_depth = layout.repetition_index_depth
+    message.num_items = layout.num_items
+    message.has_large_chunk = layout.has_large_chunk
+
+
+def _full_zip_to_wire(layout: FullZip, message: pb.FullZipLayout) -> None:
+    message.bits_rep = layout.bits_rep
+    message.bits_def = layout.bits_def
+    if layout.bits_per_value is not None:
+        message.bits_per_value = layout.bits_per_value
+    if layout.bits_per_offset is not None:
+        message.bits_per_offset = layout.bits_per_offset
+    message.num_items = layout.num_items
+    message.num_visible_items = layout.num_visible_items
+    message.value_compression.CopyFrom(encoding_to_wire(layout.values))
+    message.layers.extend(_layers_to_wire(layout.layers))
+
+
+def _constant_to_wire(layout: Constant, message: pb.ConstantLayout) -> None:
+    _set_levels(layout, message)
+    if layout.inline_value is not None:
+        message.inline_value = layout.inline_value
+    message.layers.extend(_layers_to_wire(layout.layers))
+    message.num_rep_values = layout.num_rep_values
+    message.num_def_values = layout.num_def_values
+
+
+def _layers_to_wire(layers: Layers) -> Iterable[pb.RepDefLayer]:
+    # the generated stub has an enumeration of its own where protobuf takes any integer
+    return layers  # type: ignore[return-value]
+
+
+def _set_levels(layout: MiniBlock | Constant, message: pb.MiniBlockLayout | pb.ConstantLayout) -> None:
+    if layout.repetition is not None:
+        message.rep_compression.CopyFrom(encoding_to_wire(layout.repetition))
+    if layout.definition is not None:
+        message.def_compression.CopyFrom(encoding_to_wire(layout.definition))
 
 
 def _layout(message: pb.PageLayout, *, inside_blob: bool) -> PageLayout:

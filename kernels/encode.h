@@ -1,0 +1,76 @@
+// The kernels that write, as module_encode.cpp binds them; lance_sql/_kernels.pyi says what each does.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "bytes.h"
+#include "zip.h"
+
+namespace lance {
+
+// Parts of one buffer: part i is data[offsets[i] : offsets[i + 1]].
+class Parts {
+  public:
+    // offsets: int64
+    Parts(Bytes data, Bytes offsets) : data_(data), offsets_(offsets) {
+        if (offsets.size() < 8 || offsets.size() % 8 != 0) fail("offsets of ", offsets.size(), " bytes");
+    }
+
+    int64_t size() const { return size_of(offsets_) / 8 - 1; }
+
+    Bytes operator[](int64_t i) const {
+        const int64_t start = load<int64_t>(offsets_.data() + 8 * i);
+        const int64_t end = load<int64_t>(offsets_.data() + 8 * i + 8);
+        if (start < 0 || start > end || end > size_of(data_)) {
+            fail("part ", i, " is bytes ", start, " to ", end, " of ", data_.size());
+        }
+        return data_.subspan(static_cast<size_t>(start), static_cast<size_t>(end - start));
+    }
+
+  private:
+    Bytes data_;
+    Bytes offsets_;
+};
+
+// Where chunks begin: int64[num_chunks + 1], from 0, rising.
+class Starts {
+  public:
+    Starts(Bytes starts, int64_t num_items) : starts_(starts) {
+        if (starts.size() < 16 || starts.size() % 8 != 0) fail("chunk starts of ", starts.size(), " bytes");
+        if ((*this)[0] != 0 || (*this)[size()] != num_items) fail("chunks that do not hold ", num_items, " items");
+        for (int64_t i = 0; i < size(); ++i) {
+            if ((*this)[i] > (*this)[i + 1]) fail("chunk ", i, " begins behind chunk ", i + 1);
+        }
+    }
+
+    int64_t size() const { return size_of(starts_) / 8 - 1; }
+    int64_t operator[](int64_t i) const { return load<int64_t>(starts_.data() + 8 * i); }
+
+  private:
+    Bytes starts_;
+};
+
+struct ChunkParts {
+    std::optional<Parts> rep;
+    std::optional<Parts> def;
+    std::vector<Parts> values;
+};
+
+void assemble_chunks(Bytes chunk_starts, Bytes num_levels, const ChunkParts& parts, bool large, MutableBytes out);
+
+int64_t variable_chunks(Bytes offsets, int64_t offset_bits, int64_t num_values, Bytes data, Bytes item_starts,
+                        Bytes out_starts, MutableBytes out);
+
+struct ZipInput {
+    std::optional<Bytes> rep;
+    std::optional<Bytes> def;
+    std::optional<Bytes> offsets;  // of values of variable width
+    int64_t offset_bits;
+    Bytes values;
+};
+
+int64_t zip(const ZipInput& in, int64_t num_entries, const ZipShape& shape, int64_t max_rep, MutableBytes out,
+            std::optional<MutableBytes> out_row_starts);
+
+}  // namespace lance

@@ -1,0 +1,75 @@
+// Binds the kernels that write pages.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "encode.h"
+#include "python.h"
+
+using namespace nanobind::literals;
+
+namespace lance {
+
+namespace {
+
+using Held = std::pair<InputBuffer, InputBuffer>;
+
+std::optional<Parts> parts(const std::optional<Held>& held) {
+    if (!held) return std::nullopt;
+    return Parts(held->first, held->second);
+}
+
+void bind_chunks_out(nb::module_& m) {
+    m.def(
+        "assemble_chunks",
+        [](const InputBuffer& chunk_starts, const InputBuffer& num_levels, const std::optional<Held>& rep,
+           const std::optional<Held>& def, const std::vector<Held>& values, bool large, const OutputBuffer& out) {
+            Unlocked unlocked;
+            ChunkParts all{parts(rep), parts(def), {}};
+            for (const Held& held : values) all.values.emplace_back(held.first, held.second);
+            assemble_chunks(chunk_starts, num_levels, all, large, out);
+        },
+        "chunk_starts"_a, "num_levels"_a, "rep"_a.none(), "def_"_a.none(), "values"_a, "large"_a, "out"_a);
+    m.def(
+        "variable_chunks",
+        [](const InputBuffer& offsets, Count offset_bits, Count num_values, const InputBuffer& data,
+           const InputBuffer& item_starts, const InputBuffer& out_starts, const OutputBuffer& out) {
+            Unlocked unlocked;
+            return variable_chunks(offsets, offset_bits, num_values, data, item_starts, out_starts, out);
+        },
+        "offsets"_a, "offset_bits"_a, "num_values"_a, "data"_a, "item_starts"_a, "out_starts"_a, "out"_a);
+}
+
+template <class View, class Buffer>
+std::optional<View> view(const std::optional<Buffer>& buffer) {
+    if (!buffer) return std::nullopt;
+    return View(*buffer);
+}
+
+void bind_zip_up(nb::module_& m) {
+    m.def(
+        "zip",
+        [](const std::optional<InputBuffer>& rep, const std::optional<InputBuffer>& def, Count num_entries,
+           Count bits_rep, Count bits_def, Count max_rep, Count max_visible, Count value_bytes, Count length_bytes,
+           const std::optional<InputBuffer>& offsets, Count offset_bits, const InputBuffer& values,
+           const OutputBuffer& out, const std::optional<OutputBuffer>& out_row_starts) {
+            Unlocked unlocked;
+            const ZipShape shape(bits_rep, bits_def, max_visible, value_bytes, length_bytes);
+            const ZipInput in{view<Bytes>(rep), view<Bytes>(def), view<Bytes>(offsets), offset_bits, values};
+            return zip(in, num_entries, shape, max_rep, out, view<MutableBytes>(out_row_starts));
+        },
+        "rep"_a.none(), "def_"_a.none(), "num_entries"_a, "bits_rep"_a, "bits_def"_a, "max_rep"_a, "max_visible"_a,
+        "value_bytes"_a, "length_bytes"_a, "offsets"_a.none(), "offset_bits"_a, "values"_a, "out"_a,
+        "out_row_starts"_a.none());
+}
+
+}  // namespace
+
+void bind_encoding(nb::module_& m) {
+    bind_chunks_out(m);
+    bind_zip_up(m);
+}
+
+}  // namespace lance

@@ -1,0 +1,52 @@
+"""Values on their way into the chunks of a mini-block page: what codecs encode in the mini-block context."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql.encodings.tree import Encoding
+
+Starts = npt.NDArray[np.int64]
+"""Where the chunks of a page begin, then the end of the last: int64[chunks + 1], from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """One buffer of every chunk: that of chunk i is `data[starts[i]:starts[i + 1]]`."""
+
+    data: pa.Buffer
+    starts: Starts
+
+    @property
+    def sizes(self) -> Starts:
+        """Bytes of each part."""
+        return np.diff(self.starts)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkedValues:
+    """The value buffers of all chunks of a page; the first parts are buffer 0 of each chunk."""
+
+    encoding: Encoding
+    buffers: tuple[Parts, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkCodec:
+    """A way to encode the values of a page in chunks of `1 << log2_items` items, or fewer.
+
+    num_bytes: what the values will take, roughly
+    """
+
+    log2_items: int
+    num_bytes: int
+    encode: Callable[[Starts], ChunkedValues]
+
+
+def log2_items(bits_per_value: int, most_bytes: int, most_items: int) -> int:
+    """The largest power of two of items that keeps within both; at least two items."""
+    count = max(min(most_items, most_bytes * 8 // max(bits_per_value, 1)), 2)
+    return count.bit_length() - 1

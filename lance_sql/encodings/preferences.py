@@ -1,0 +1,118 @@
+"""What a field's metadata asks of the writer: the keys `lance-encoding:*` and their values.
+
+Readers need none of it. Keys that are not known ask for nothing; a known key with a value that is not, is refused.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from lance_sql.encodings.tree import Compression
+from lance_sql.errors import InvalidArgument
+
+PREFIX = "lance-encoding:"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """The wishes for one leaf; None where the writer chooses.
+
+    compression: of values as opaque bytes
+    plain: no bit-packing, runs or symbols
+    symbols: FSST or nothing
+    rle_threshold: runs are for values of which fewer than this share begin one
+    byte_stream_split: before compression only; None where the writer finds it out
+    dictionary_divisor: a dictionary has at most one item for so many values
+    dictionary_ratio: a dictionary with its indices takes at most this share of the values
+    dictionary_compression: of the items; False for none at all
+    full_zip: the layout, whatever the size of values
+    chunk_bytes: of a chunk of strings
+    """
+
+    compression: Compression | None = None
+    compression_level: int | None = None
+    plain: bool = False
+    symbols: bool = False
+    rle_threshold: float | None = None
+    byte_stream_split: bool | None = None
+    dictionary_divisor: int | None = None
+    dictionary_ratio: float | None = None
+    dictionary_compression: Compression | bool | None = None
+    dictionary_compression_level: int | None = None
+    full_zip: bool | None = None
+    chunk_bytes: int | None = None
+
+
+def from_metadata(metadata: Mapping[str, bytes]) -> Preferences:
+    """The preferences of a field.
+
+    raises: InvalidArgument for a value that means nothing, with its key
+    """
+
+    def read(key: str, parse: Callable[[str], T]) -> T | None:
+        given = metadata.get(PREFIX + key)
+        if given is None:
+            return None
+        text = given.decode("utf-8", "replace").strip()
+        try:
+            return parse(text.lower())
+        except (KeyError, ValueError):
+            raise InvalidArgument(f"the metadata {PREFIX + key}={text[:60]!r} is not supported") from None
+
+    scheme = read("compression", _one_of(_SCHEMES))
+    return Preferences(
+        compression=scheme if isinstance(scheme, Compression) else None,
+        compression_level=read("compression-level", _number(-100, 100)),
+        plain=scheme == "none",
+        symbols=scheme == "fsst",
+        rle_threshold=read("rle-threshold", _share),
+        byte_stream_split=read("bss", _one_of({"on": True, "off": False, "auto": None})),
+        dictionary_divisor=read("dict-divisor", _number(1, 1 << 48)),
+        dictionary_ratio=read("dict-size-ratio", _positive_share),
+        dictionary_compression=read("dict-values-compression", _one_of(_DICTIONARY_SCHEMES)),
+        dictionary_compression_level=read("dict-values-compression-level", _number(-100, 100)),
+        full_zip=read("structural-encoding", _one_of({"fullzip": True, "miniblock": False})),
+        chunk_bytes=read("minichunk-size", _number(1, 1 << 30)),
+    )
+
+
+_SCHEMES: Mapping[str, Compression | str] = {
+    "zstd": Compression.ZSTD,
+    "lz4": Compression.LZ4,
+    "fsst": "fsst",
+    "none": "none",
+}
+_DICTIONARY_SCHEMES: Mapping[str, Compression | bool] = {
+    "zstd": Compression.ZSTD,
+    "lz4": Compression.LZ4,
+    "none": False,
+}
+
+
+def _one_of(values: Mapping[str, T]) -> Callable[[str], T]:
+    return values.__getitem__
+
+
+def _number(least: int, most: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        number = int(text)
+        if not least <= number <= most:
+            raise ValueError(text)
+        return number
+
+    return parse
+
+
+def _share(text: str) -> float:
+    share = float(text)
+    if not 0 <= share <= 1:
+        raise ValueError(text)
+    return share
+
+
+def _positive_share(text: str) -> float:
+    if (share := _share(text)) == 0:
+        raise ValueError(text)
+    return share

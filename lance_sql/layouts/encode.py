@@ -1,0 +1,178 @@
+"""From the rows of a leaf column to one page of it: the choice of the layout.
+
+no item, or NULLs only, or one value everywhere     constant
+values of less than 256 bytes                       mini-block
+larger ones                                         full-zip
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql.encodings import choose, fixed_size_list, packed_struct, preferences, variable
+from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, Lists, Struct, VariableWidth
+from lance_sql.encodings.dialect import DIALECTS, Dialect
+from lance_sql.encodings.from_arrow import from_array
+from lance_sql.encodings.preferences import Preferences
+from lance_sql.encodings.tree import Flat, Variable
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.layouts import constant, encode_full_zip, encode_mini_block
+from lance_sql.layouts.encode_full_zip import FixedValues, VariableValues
+from lance_sql.layouts.encode_mini_block import EncodedDictionary
+from lance_sql.layouts.shredded import Buffers, EncodedPage, ShreddedPage
+from lance_sql.layouts.tree import Layer, PageLayout, max_definition, max_visible
+from lance_sql.layouts.wire_v2_1 import layout_to_wire
+from lance_sql.schema import Field
+
+LARGE_VALUE_BYTES = 256
+"""Values of so many bytes are worth a place of their own: one of them is read without its neighbours."""
+
+MAX_PACKED_BYTES = (1 << 31) - 1
+
+
+def encode_page(page: ShreddedPage, field: Field, *, minor: int) -> EncodedPage:
+    """The page in file version 2.`minor`, in the layout and encoding that take the fewest bytes.
+
+    raises: UnsupportedFeature for values that the file version cannot hold; InvalidArgument for metadata of the field
+        that means nothing, and for values that cannot be stored
+    """
+    dialect = DIALECTS.get(minor)
+    if dialect is None:
+        raise UnsupportedFeature(f"writing file version 2.{minor} with levels is not supported")
+    if page.num_rows == 0:
+        raise InvalidArgument("a page without rows")
+    layout, buffers = _encode(page, preferences.from_metadata(field.metadata), dialect)
+    return EncodedPage(layout_to_wire(layout), buffers, page.num_rows)
+
+
+def _encode(page: ShreddedPage, wishes: Preferences, dialect: Dialect) -> tuple[PageLayout, Buffers]:
+    type = page.values.type
+    if pa.types.is_struct(type) and type.num_fields == 0:
+        return _empty_structs(page, dialect)
+    nulls = _nulls(page)
+    if len(page.values) == 0 or pa.types.is_null(type) or (nulls is not None and nulls.all()):
+        return constant.encode(page, None, dialect)
+    values = _without_null_indices(from_array(page.values), nulls)
+    if isinstance(values, Dictionary):
+        return _dictionary_page(page, values, wishes, dialect)
+    if isinstance(values, Struct):
+        return _packed_structs(page, values, wishes, dialect)
+    if _is_small(values) if wishes.full_zip is None or not _has_whole_bytes(values) else not wishes.full_zip:
+        codec = choose.chunk_codec(values, wishes, dialect)
+        if encoded := encode_mini_block.encode(page, codec, None, dialect):
+            return encoded
+    if not _has_whole_bytes(values):
+        raise UnsupportedFeature("fixed-size lists of booleans do not fit into chunks")
+    return encode_full_zip.encode(page, _full_zip_values(values))
+
+
+def _empty_structs(page: ShreddedPage, dialect: Dialect) -> tuple[PageLayout, Buffers]:
+    if page.repetition is not None or page.definition is not None:
+        raise UnsupportedFeature("a struct without members is supported outside of lists and without NULLs only")
+    return constant.encode(replace(page, layers=(Layer.NULLABLE_ITEM,)), None, dialect)
+
+
+def _nulls(page: ShreddedPage) -> npt.NDArray[np.bool_] | None:
+    """Which items are NULL, on any level; None when none is."""
+    levels = page.definition
+    if levels is None or max_visible(page.layers) == 0:
+        return None
+    if max_visible(page.layers) < max_definition(page.layers):
+        levels = levels[levels <= max_visible(page.layers)]
+    nulls: npt.NDArray[np.bool_] = levels > 0
+    return nulls
+
+
+def _has_whole_bytes(values: Block) -> bool:
+    """Whether a full-zip page can hold the values: lists of booleans are not filled up to bytes there."""
+    return not isinstance(values, Lists) or fixed_size_list.bits_per_list(values) % 8 == 0
+
+
+def _is_small(values: Block) -> bool:
+    match values:
+        case FixedWidth(bits_per_value=bits):
+            return bits < 8 * LARGE_VALUE_BYTES
+        case Lists():
+            bits = fixed_size_list.bits_per_list(values)
+            return bits < 8 * LARGE_VALUE_BYTES or bits % 8 != 0
+        case VariableWidth():
+            return int(variable.lengths(values).max()) < LARGE_VALUE_BYTES
+    raise AssertionError(values)
+
+
+def _full_zip_values(values: Block) -> FixedValues | VariableValues:
+    match values:
+        case FixedWidth(bits_per_value=1):
+            bits = np.unpackbits(np.frombuffer(values.data, np.uint8), count=values.num_values, bitorder="little")
+            return FixedValues(Flat(8), 8, pa.py_buffer(bits))
+        case FixedWidth(bits_per_value=bits, data=data):
+            return FixedValues(Flat(bits), bits, data)
+        case Lists():
+            return FixedValues(*fixed_size_list.encode_values(values))
+        case VariableWidth(offset_bits=bits):
+            return VariableValues(Variable(bits), bits, values)
+    raise AssertionError(values)
+
+
+def _packed_structs(
+    page: ShreddedPage, values: Struct, wishes: Preferences, dialect: Dialect
+) -> tuple[PageLayout, Buffers]:
+    _check_packed(page)
+    if packed_struct.is_fixed(values):
+        if encoded := encode_mini_block.encode(page, choose.chunk_codec(values, wishes, dialect), None, dialect):
+            return encoded
+        raise UnsupportedFeature("packed structs do not fit into chunks")
+    if not dialect.packed_strings:
+        raise UnsupportedFeature(
+            f"file version {dialect.name} packs structs of numbers only: lists and strings need 2.2"
+        )
+    encoding, strings = packed_struct.encode_rows(values)
+    bits = 32 if strings.data.size <= MAX_PACKED_BYTES else 64
+    return encode_full_zip.encode(page, VariableValues(encoding, bits, strings))
+
+
+def _check_packed(page: ShreddedPage) -> None:
+    """Raises InvalidArgument for NULLs that a packed struct has no place for."""
+    nulls = _nulls(page)
+    for i in range(page.values.type.num_fields):
+        name, member = page.values.type.field(i).name, page.values.field(i)
+        if not member.null_count:
+            continue
+        missing = member.is_null().to_numpy(zero_copy_only=False)
+        if nulls is None or (missing & ~nulls).any():
+            raise InvalidArgument(f"member {name!r} of a packed struct is NULL, and packed structs keep no NULLs")
+
+
+def _without_null_indices(values: Block, nulls: npt.NDArray[np.bool_] | None) -> Block:
+    """The same with index 0 at NULLs, whose own index may be anything."""
+    if nulls is None or not isinstance(values, Dictionary):
+        return values
+    indices = np.frombuffer(values.indices.data, f"<u{values.indices.bits_per_value // 8}").copy()
+    indices[nulls] = 0
+    return replace(values, indices=replace(values.indices, data=pa.py_buffer(indices)))
+
+
+def _dictionary_page(
+    page: ShreddedPage, values: Dictionary, wishes: Preferences, dialect: Dialect
+) -> tuple[PageLayout, Buffers]:
+    items, indices = values.items, values.indices
+    highest = int(np.frombuffer(indices.data, f"<u{indices.bits_per_value // 8}").max())
+    if highest >= items.num_values:
+        raise InvalidArgument(f"index {highest} of a dictionary of {items.num_values} items")
+    codec = choose.chunk_codec(indices, wishes, dialect)
+    encoded = encode_mini_block.encode(page, codec, _dictionary_block(items), dialect)
+    if encoded is None:
+        raise UnsupportedFeature("a dictionary page has too many empty lists in a row")
+    return encoded
+
+
+def _dictionary_block(items: Block) -> EncodedDictionary:
+    match items:
+        case VariableWidth():
+            return EncodedDictionary(Variable(items.offset_bits), items.num_values, variable.encode_block(items))
+        case FixedWidth() if items.bits_per_value % 8 == 0:
+            return EncodedDictionary(Flat(items.bits_per_value), items.num_values, items.data)
+        case _:
+            raise UnsupportedFeature(f"a dictionary of {type(items).__name__} values is not supported")

@@ -1,0 +1,140 @@
+"""Mini-block pages, written: values and levels cut into chunks. `mini_block` reads them and has the picture."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import _kernels
+from lance_sql.encodings.chunked import ChunkCodec, Parts, Starts
+from lance_sql.encodings.dialect import Dialect
+from lance_sql.encodings.tree import Encoding
+from lance_sql.layouts.levels import encode_levels
+from lance_sql.layouts.nest import Levels
+from lance_sql.layouts.shredded import Buffers, ShreddedPage
+from lance_sql.layouts.tree import MiniBlock, max_definition, max_repetition, max_visible
+
+MAX_CHUNK_LEVELS = 32767
+"""Entries of a chunk whose levels fit into 65535 bytes however they are encoded."""
+
+_FEWEST_ITEMS = 2
+"""A chunk of one item is one that only the last chunk may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedDictionary:
+    """The items of a dictionary as one block."""
+
+    encoding: Encoding
+    num_items: int
+    data: pa.Buffer | bytes
+
+
+def encode(
+    page: ShreddedPage, codec: ChunkCodec, dictionary: EncodedDictionary | None, dialect: Dialect
+) -> tuple[MiniBlock, Buffers] | None:
+    """The page with values encoded by `codec`; None when its levels or values do not fit into chunks."""
+    cut = _cut(page, codec.log2_items, dialect)
+    if cut is None:
+        return None
+    items, entries = cut
+    values = codec.encode(items)
+    rep = encode_levels(page.repetition, entries, dialect) if page.repetition is not None else None
+    defs = encode_levels(page.definition, entries, dialect) if page.definition is not None else None
+    starts = _chunk_starts(rep and rep[1], defs and defs[1], values.buffers, dialect)
+    words = _chunk_words(items, starts, dialect)
+    if words is None or (not dialect.has_large_chunk and max(int(b.sizes.max()) for b in values.buffers) > 0xFFFF):
+        return None
+    chunks = pa.allocate_buffer(int(starts[-1]))
+    has_levels = rep is not None or defs is not None
+    _kernels.assemble_chunks(
+        starts,
+        np.diff(entries).astype(np.uint16) if has_levels else np.zeros(len(items) - 1, np.uint16),
+        (rep[1].data, rep[1].starts) if rep else None,
+        (defs[1].data, defs[1].starts) if defs else None,
+        [(part.data, part.starts) for part in values.buffers],
+        dialect.has_large_chunk,
+        chunks,
+    )
+    buffers: Buffers = (words, chunks)
+    if dictionary is not None:
+        buffers += (dictionary.data,)
+    if page.repetition is not None:
+        buffers += (_repetition_index(page.repetition, entries, max_repetition(page.layers)),)
+    layout = MiniBlock(
+        layers=page.layers,
+        values=values.encoding,
+        repetition=rep[0] if rep else None,
+        definition=defs[0] if defs else None,
+        dictionary=dictionary.encoding if dictionary else None,
+        num_dictionary_items=dictionary.num_items if dictionary else 0,
+        num_buffers=len(values.buffers),
+        repetition_index_depth=1 if page.repetition is not None else 0,
+        num_items=len(page.values),
+        has_large_chunk=dialect.has_large_chunk,
+    )
+    return layout, buffers
+
+
+def _cut(page: ShreddedPage, log2_items: int, dialect: Dialect) -> tuple[Starts, Starts] | None:
+    """The first item and the first entry of each chunk; None when entries without items are too many for any cut.
+
+    A chunk ends right behind its last item; the last one takes everything that is left.
+    """
+    num_items = len(page.values)
+    items = np.append(np.arange(0, num_items, 1 << log2_items, dtype=np.int64), num_items)
+    if page.repetition is None or page.definition is None or max_visible(page.layers) == max_definition(page.layers):
+        return items, items
+    owners = np.flatnonzero(page.definition <= max_visible(page.layers))
+    most = MAX_CHUNK_LEVELS if dialect.has_large_chunk else 1 << 12
+    while True:
+        entries = np.concatenate(([0], owners[items[1:-1] - 1] + 1, [page.num_entries]))
+        heavy = np.flatnonzero(np.diff(entries) > most)
+        if len(heavy) == 0:
+            return items, entries
+        counts = items[heavy + 1] - items[heavy]
+        if (counts <= _FEWEST_ITEMS).any():
+            return None
+        halves = 1 << np.ceil(np.log2(counts)).astype(np.int64) - 1
+        items = np.sort(np.concatenate((items, items[heavy] + halves)))
+
+
+def _chunk_starts(rep: Parts | None, defs: Parts | None, values: tuple[Parts, ...], dialect: Dialect) -> Starts:
+    """Where each chunk begins in bytes."""
+    num_sizes = len(values)
+    header = 2 + 2 * (rep is not None) + 2 * (defs is not None) + num_sizes * (4 if dialect.has_large_chunk else 2)
+    sizes = np.full(len(values[0].starts) - 1, _padded(header), np.int64)
+    for part in (rep, defs, *values):
+        if part is not None:
+            sizes += _padded(part.sizes)
+    starts = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=starts[1:])
+    return starts
+
+
+def _padded(size: "int | Starts") -> "int | Starts":
+    return (size + 7) // 8 * 8
+
+
+def _chunk_words(items: Starts, starts: Starts, dialect: Dialect) -> bytes | None:
+    """Size and number of items of each chunk in one word; None when a chunk is larger than a word can say."""
+    sizes = np.diff(starts)
+    if int(sizes.max()) > dialect.max_chunk_bytes:
+        return None
+    log2 = np.zeros(len(sizes), np.int64)
+    log2[:-1] = np.round(np.log2(np.diff(items)[:-1]))
+    words: bytes = (((sizes // 8 - 1) << 4) | log2).astype("<u4" if dialect.has_large_chunk else "<u2").tobytes()
+    return words
+
+
+def _repetition_index(repetition: Levels, entries: Starts, max_rep: int) -> bytes:
+    """For each chunk, the rows that end in it, and the entries of a row that goes on in the next."""
+    row_starts = np.flatnonzero(repetition == max_rep)
+    row_ends = np.append(row_starts[1:], len(repetition))
+    first, end = entries[:-1], entries[1:]
+    ending = np.searchsorted(row_ends, end, "right") - np.searchsorted(row_ends, first, "right")
+    next_row = np.searchsorted(row_starts, end)
+    begins = (next_row < len(row_starts)) & (row_starts[np.minimum(next_row, len(row_starts) - 1)] == end)
+    goes_on = (end < len(repetition)) & ~begins
+    left_over = np.where(goes_on, end - np.maximum(row_starts[next_row - 1], first), 0)
+    return np.stack((ending, left_over), axis=1).astype("<u8").tobytes()
