@@ -6,6 +6,7 @@ footer, 16 bytes: i64 metadata position, u16 major, u16 minor, "LANC".
 """
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -40,6 +41,9 @@ _VERSIONS = {
     (2, 1): FileVersion.V2_1,
     (2, 2): FileVersion.V2_2,
 }
+
+# how writers spell the versions that they write
+_SPELLED = {FileVersion.V2_0: (0, 3), FileVersion.V2_1: (2, 1), FileVersion.V2_2: (2, 2)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,19 @@ def parse_table(data: pa.Buffer, file_size: int) -> list[ByteRange]:
             raise CorruptFile(f"bytes {position} to {position + size} are outside of the file of {file_size} bytes")
         entries.append(ByteRange(position, position + size))
     return entries
+
+
+def serialize_footer(
+    file_version: FileVersion, columns: Sequence[ByteRange], global_buffers: Sequence[ByteRange], position: int
+) -> bytes:
+    """The tables of columns and global buffers, which begin at `position`, and the footer behind them."""
+    tables = [
+        b"".join(_TABLE_ENTRY.pack(start, end - start) for start, end in ranges) for ranges in (columns, global_buffers)
+    ]
+    first = columns[0].start if columns else position
+    second = position + len(tables[0])
+    footer = FOOTER.pack(first, position, second, len(global_buffers), len(columns), *_SPELLED[file_version], MAGIC)
+    return b"".join((*tables, footer))
 
 
 def _table(position: int, count: int, file_size: int, what: str) -> ByteRange:

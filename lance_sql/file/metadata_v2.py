@@ -21,6 +21,8 @@ from lance_sql.file.footer import FileVersion, Footer, parse_table
 from lance_sql.layouts import wire_v2_1
 from lance_sql.layouts.tree import ArrayTree, Constant, PageLayout
 from lance_sql.proto import encodings_v2_0_pb2, file2_pb2, file_pb2
+from lance_sql.schema import Schema
+from lance_sql.schema.wire import to_messages
 from lance_sql.store import ByteRange
 
 MAX_ROWS = 1 << 48
@@ -176,6 +178,52 @@ def parse_column(data: bytes, file_size: int) -> ColumnMetadata:
     """
     message = file2_pb2.ColumnMetadata.FromString(data)
     return ColumnMetadata(tuple(_page(page, file_size) for page in message.pages), _is_blob(message.encoding))
+
+
+def serialize_descriptor(schema: Schema, num_rows: int) -> bytes:
+    """The FileDescriptor of a file."""
+    described = file_pb2.Schema(fields=to_messages(schema), metadata=schema.metadata)
+    return file_pb2.FileDescriptor(schema=described, length=num_rows).SerializeToString()
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPage:
+    """One page that has been written.
+
+    encoding: the serialized message that wraps its layout
+    priority: its first row in the file
+    """
+
+    num_rows: int
+    buffers: tuple[ByteRange, ...]
+    encoding: bytes
+    priority: int
+
+
+def serialize_column(pages: Sequence[WrittenPage], *, is_blob: bool = False) -> bytes:
+    """The ColumnMetadata of a column.
+
+    is_blob: the values are descriptors of bytes elsewhere in the file (file version 2.0)
+    """
+    encoding = encodings_v2_0_pb2.ColumnEncoding()
+    encoding.values.SetInParent()
+    if is_blob:
+        encoding = encodings_v2_0_pb2.ColumnEncoding(blob=encodings_v2_0_pb2.Blob(inner=encoding))
+    wrapped = Any(type_url="/lance.encodings.ColumnEncoding", value=encoding.SerializeToString())
+    message = file2_pb2.ColumnMetadata(encoding=_direct(wrapped.SerializeToString()))
+    for page in pages:
+        message.pages.add(
+            buffer_offsets=[start for start, _ in page.buffers],
+            buffer_sizes=[end - start for start, end in page.buffers],
+            length=page.num_rows,
+            encoding=_direct(page.encoding),
+            priority=page.priority,
+        )
+    return message.SerializeToString()
+
+
+def _direct(encoding: bytes) -> file2_pb2.Encoding:
+    return file2_pb2.Encoding(direct=file2_pb2.DirectEncoding(encoding=encoding))
 
 
 def _is_blob(message: file2_pb2.Encoding) -> bool:

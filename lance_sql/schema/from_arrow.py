@@ -102,6 +102,17 @@ def storage(arrow: pa.Field) -> tuple[pa.DataType, dict[str, bytes]]:
     return type, metadata
 
 
+def logical_type(arrow: pa.Field) -> str | None:
+    """The logical type of a field without children; None when there is none."""
+    type, metadata = storage(arrow)
+    if metadata.get(EXTENSION_NAME) in _JSON and _is_bytes(type):
+        return "json"
+    try:
+        return _leaf(type)
+    except UnsupportedFeature:
+        return None
+
+
 def _field(arrow: pa.Field, ids: Iterator[int], parent: int, path: tuple[str, ...], *, blob_v2: bool) -> Field:
     path = (*path, arrow.name)
     if len(path) > MAX_DEPTH:

@@ -134,3 +134,38 @@ def test_a_count_that_the_bytes_cannot_hold_is_refused() -> None:
 
 def test_infinity_is_not_json() -> None:
     assert jsonb.text_of(encode(math.inf)) == "null"
+
+
+@given(values)
+def test_text_becomes_what_the_model_stores(value: object) -> None:
+    (stored,) = jsonb.from_text(pa.array([json.dumps(value)])).to_pylist()
+    assert stored == encode(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "hexadecimal"),
+    [
+        ("null", "2000000000000000"),
+        (" 12 ", "2000000020000002500c"),
+        ("-1.5", "200000002000000960bff8000000000000"),
+        ("[]", "80000000"),
+        ('{"b":1,"a":2}', "400000021000000110000001200000022000000261625002" + "5001"),
+        ("-0", "200000002000000100"),
+        ("1e400", "200000002000000120"),
+        ("-" + "9" * 400, "200000002000000130"),
+        ("18446744073709551616", "20000000200000096043f0000000000000"),
+        ("-129", "200000002000000340ff7f"),
+    ],
+)
+def test_samples_of_text(text: str, hexadecimal: str) -> None:
+    assert jsonb.value_of(text).hex() == hexadecimal
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "NaN", "[Infinity]", "1 2", '{"a":1,"a":2}', '"\\ud800"', "'a'", "[" * 300 + "]" * 300, "[" * 100_000],
+)
+def test_text_that_is_no_json_is_refused_with_its_position(text: str) -> None:
+    with pytest.raises(jsonb.InvalidJson, match="text 2 is no JSON") as caught:
+        jsonb.from_text(pa.array(["1", None, text], pa.string_view()))
+    assert caught.value.index == 2

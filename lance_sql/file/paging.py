@@ -1,0 +1,82 @@
+"""Rows of a leaf -> pages: rows are collected until they make a page, and no row spans two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql.file import shredding
+from lance_sql.file.shredding import Shape, Shredded
+
+MAX_ENTRIES = 1 << 20
+"""Entries of a page with levels, which are encoded all at once."""
+
+
+class LeafPages:
+    """Collects what is shredded of one leaf.
+
+    page_bytes: of input, after which a page ends
+    """
+
+    def __init__(self, shape: Shape, page_bytes: int) -> None:
+        self._shape = shape
+        self._page_bytes = page_bytes
+        self._pending: list[Shredded] = []
+        self.num_bytes = 0
+
+    def add(self, leaf: Shredded) -> Iterator[Shredded]:
+        """The pages that these rows complete."""
+        for part in self._parts(leaf):
+            size = part.num_bytes
+            if self._pending and self.num_bytes + size > self._page_bytes * 5 // 4:
+                yield from self.flush()
+            self._pending.append(part)
+            self.num_bytes += size
+            if self.num_bytes >= self._page_bytes or self._num_entries() >= MAX_ENTRIES:
+                yield from self.flush()
+
+    def flush(self) -> Iterator[Shredded]:
+        """The last page, if there are rows left."""
+        pending, self._pending, self.num_bytes = self._pending, [], 0
+        if not pending:
+            return
+        try:
+            yield shredding.concat(pending)
+        except pa.ArrowInvalid:
+            # the items of several dictionaries are too many for the type of the keys
+            yield from pending
+
+    def _num_entries(self) -> int:
+        has_levels = self._shape.num_lists or any(part.marks is not None for part in self._pending)
+        return sum(part.num_entries for part in self._pending) if has_levels else 0
+
+    def _parts(self, leaf: Shredded) -> Iterator[Shredded]:
+        """The rows in parts that are no larger than a page, as far as single rows allow."""
+        has_levels = leaf.marks is not None or leaf.starts is not None
+        count = max(-(-leaf.num_bytes // self._page_bytes), -(-leaf.num_entries // MAX_ENTRIES) if has_levels else 1)
+        if count <= 1:
+            yield leaf
+            return
+        cuts = self._cuts(leaf, count)
+        for first, end in pairwise(cuts):
+            part = shredding.slice_rows(leaf, self._shape, first, end)
+            # rows of very different sizes
+            if part.num_bytes > 2 * self._page_bytes and len(cuts) > 2:
+                yield from self._parts(part)
+            else:
+                yield part
+
+    def _cuts(self, leaf: Shredded, count: int) -> list[int]:
+        """Entries at which the rows of about `count` parts begin, and the end."""
+        wanted = np.arange(1, count) * leaf.num_entries // count
+        cuts: npt.NDArray[np.intp]
+        if leaf.starts is not None:
+            rows = np.flatnonzero(leaf.starts == 0)
+            cuts = rows[np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)]
+        else:
+            cuts = wanted // self._shape.items_per_row * self._shape.items_per_row
+        return [0, *(cut for cut in np.unique(cuts).tolist() if cut), leaf.num_entries]

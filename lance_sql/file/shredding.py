@@ -1,0 +1,323 @@
+"""Arrays -> leaves with marks: taking nested values apart for files whose nesting is in levels.
+
+    list<struct<x>>      [{1}, {NULL}]   NULL   []   [NULL, {5}]
+    values of x           1   (NULL)                  (any)  5
+    starts                0    1          0      0     0     1      0: a row; j: an item of the j-th list from outside
+    marks                 0    5          1      2     3     0      0: present; 1 + 2d: NULL at depth d, 2 + 2d: empty
+
+Marks and starts count from the outside, so that they are the same for all leaves below a list or struct; levels count
+from the inside and only name what a page has (`levels`). Values behind NULL and empty lists have no entry and are left
+out; a NULL struct keeps its entry in every leaf.
+
+Source: data file 2.1, repetition and definition levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lance_sql.errors import InvalidArgument
+from lance_sql.file.leaves import is_leaf
+from lance_sql.layouts.shredded import ShreddedPage
+from lance_sql.layouts.tree import Layer
+from lance_sql.schema import Field
+
+Marks: TypeAlias = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What is around a leaf: for each depth, the leaf's own last, whether it is a list.
+
+    items_per_row: how many entries one row of a fixed-size list of structs takes
+    """
+
+    is_list: tuple[bool, ...]
+    items_per_row: int = 1
+
+    @property
+    def num_lists(self) -> int:
+        return sum(self.is_list)
+
+    @property
+    def hidden_to(self) -> int:
+        """Marks from 1 to this one stand for entries without an item: something around the innermost list."""
+        if not self.num_lists:
+            return 0
+        innermost = max(depth for depth, is_list in enumerate(self.is_list) if is_list)
+        return 2 * innermost + 2
+
+
+@dataclass(frozen=True, slots=True)
+class Shredded:
+    """Rows of one leaf.
+
+    values: one for each entry that owns an item
+    marks: of each entry; None when all are present
+    starts: of each entry; None when each is a row
+    num_entries: of all of these
+    """
+
+    values: pa.Array
+    marks: Marks | None
+    starts: Marks | None
+    num_entries: int
+
+    @property
+    def num_bytes(self) -> int:
+        levels = sum(part.nbytes for part in (self.marks, self.starts) if part is not None)
+        return int(self.values.nbytes) + levels
+
+
+def shapes(field: Field) -> list[Shape]:
+    """The shape of each leaf of the field, in the order of the schema."""
+    if is_leaf(field):
+        return [Shape((False,))]
+    is_list, dimension = field.is_list, 1
+    if field.logical_type.startswith("fixed_size_list:"):
+        dimension = int(field.logical_type.rpartition(":")[2])
+    return [
+        Shape((is_list, *shape.is_list), shape.items_per_row * dimension)
+        for child in field.children
+        for shape in shapes(child)
+    ]
+
+
+def shred(field: Field, array: pa.Array, first_row: int) -> list[Shredded]:
+    """The leaves of a column, in the order of the schema.
+
+    array: of the storage type of the field
+    first_row: the row of its first value, for messages
+    raises: InvalidArgument for a NULL where the schema has none, with column and row
+    """
+    out: list[Shredded] = []
+    _walk(field, array, _Entries(len(array)), (field.name,), first_row, out)
+    return out
+
+
+def slice_rows(leaf: Shredded, shape: Shape, first: int, end: int) -> Shredded:
+    """The entries [first, end), at both of which rows start."""
+    marks = None if leaf.marks is None else leaf.marks[first:end]
+    starts = None if leaf.starts is None else leaf.starts[first:end]
+    before, inside = _num_items(leaf.marks, shape, 0, first), _num_items(leaf.marks, shape, first, end)
+    return Shredded(leaf.values.slice(before, inside), marks, starts, end - first)
+
+
+def concat(leaves: Sequence[Shredded]) -> Shredded:
+    """The rows of all, one after the other."""
+    if len(leaves) == 1:
+        return leaves[0]
+    marks = None
+    if any(leaf.marks is not None for leaf in leaves):
+        parts = [np.zeros(leaf.num_entries, np.uint8) if leaf.marks is None else leaf.marks for leaf in leaves]
+        marks = np.concatenate(parts)
+    starts = None
+    if any(leaf.starts is not None for leaf in leaves):
+        starts = np.concatenate([leaf.starts for leaf in leaves if leaf.starts is not None])
+    values = pa.concat_arrays([leaf.values for leaf in leaves])
+    return Shredded(values, marks, starts, sum(leaf.num_entries for leaf in leaves))
+
+
+def page_of(leaf: Shredded, shape: Shape) -> ShreddedPage:
+    """The rows as a page: levels from the inside, and layers that declare no more than there is."""
+    used = np.zeros(256, np.bool_)
+    if leaf.marks is not None:
+        used[leaf.marks] = True
+    layers: list[Layer] = []
+    level_of_mark = np.zeros(256, np.uint16)
+    level = 0
+    for depth in reversed(range(len(shape.is_list))):
+        null, empty = 2 * depth + 1, 2 * depth + 2
+        for mark in (null, empty):
+            if used[mark]:
+                level += 1
+                level_of_mark[mark] = level
+        layers.append(_layer(shape.is_list[depth], bool(used[null]), bool(used[empty])))
+    definition = level_of_mark[leaf.marks] if leaf.marks is not None and level else None
+    repetition = None
+    if shape.num_lists:
+        assert leaf.starts is not None
+        repetition = np.uint16(shape.num_lists) - leaf.starts
+        num_rows = int(np.count_nonzero(leaf.starts == 0))
+    else:
+        num_rows = leaf.num_entries
+    values = _under_structs(leaf, shape) if level else leaf.values
+    return ShreddedPage(values, tuple(layers), repetition, definition, num_rows)
+
+
+def _layer(is_list: bool, has_null: bool, has_empty: bool) -> Layer:
+    if not is_list:
+        return Layer.NULLABLE_ITEM if has_null else Layer.ALL_VALID_ITEM
+    if has_null:
+        return Layer.NULL_AND_EMPTY_LIST if has_empty else Layer.NULLABLE_LIST
+    return Layer.EMPTYABLE_LIST if has_empty else Layer.ALL_VALID_LIST
+
+
+def _under_structs(leaf: Shredded, shape: Shape) -> pa.Array:
+    """The values with NULL for each that a NULL struct hides."""
+    assert leaf.marks is not None
+    own = 2 * len(shape.is_list) - 1
+    hidden_to = shape.hidden_to
+    by_structs = (leaf.marks > hidden_to) & (leaf.marks < own)
+    if not by_structs.any():
+        return leaf.values
+    visible = by_structs if not hidden_to else by_structs[(leaf.marks == 0) | (leaf.marks > hidden_to)]
+    return pc.if_else(pa.array(~visible), leaf.values, pa.scalar(None, leaf.values.type))
+
+
+def _num_items(marks: Marks | None, shape: Shape, first: int, end: int) -> int:
+    """How many of the entries [first, end) own an item."""
+    hidden_to = shape.hidden_to
+    if marks is None or not hidden_to:
+        return end - first
+    part = marks[first:end]
+    return int(np.count_nonzero((part == 0) | (part > hidden_to)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Entries:
+    """What is known of the entries at some depth.
+
+    slots: the entries that own a value of the array at this depth; None when all do
+    """
+
+    num: int
+    marks: Marks | None = None
+    starts: Marks | None = None
+    slots: npt.NDArray[np.intp] | None = None
+    num_lists: int = 0
+    items_per_row: int = 1
+
+    def row(self, entry: int) -> int:
+        """The row that an entry belongs to."""
+        if self.starts is None:
+            return entry // self.items_per_row
+        return int(np.count_nonzero(self.starts[: entry + 1] == 0)) - 1
+
+
+def _walk(
+    field: Field, array: pa.Array, entries: _Entries, path: tuple[str, ...], first_row: int, out: list[Shredded]
+) -> None:
+    while isinstance(array.type, pa.BaseExtensionType):
+        array = array.storage
+    if field.is_list:
+        entries, items = _lists(field, array, entries, path, first_row)
+        (child,) = field.children
+        _walk(child, items, entries, (*path, child.name), first_row, out)
+        return
+    entries = _with_nulls(field, array, entries, path, first_row)
+    if is_leaf(field):
+        out.append(Shredded(array, entries.marks, entries.starts, entries.num))
+    elif field.logical_type == "struct":
+        for i, child in enumerate(field.children):
+            _walk(child, array.field(i), entries, (*path, child.name), first_row, out)
+    else:
+        (child,) = field.children
+        dimension = array.type.list_size
+        marks = None if entries.marks is None else np.repeat(entries.marks, dimension)
+        items = array.values.slice(array.offset * dimension, len(array) * dimension)
+        inner = _Entries(entries.num * dimension, marks, items_per_row=entries.items_per_row * dimension)
+        _walk(child, items, inner, (*path, child.name), first_row, out)
+
+
+def _with_nulls(field: Field, array: pa.Array, entries: _Entries, path: tuple[str, ...], first_row: int) -> _Entries:
+    """The entries with marks for the NULLs of an array."""
+    if array.null_count == 0:
+        return entries
+    nulls = _entries_of(np.flatnonzero(_is_null(array)), entries)
+    marks = np.zeros(entries.num, np.uint8) if entries.marks is None else entries.marks
+    if entries.marks is not None:
+        nulls = nulls[marks[nulls] == 0]
+        marks = marks.copy()
+    if len(nulls) == 0:
+        return entries
+    _check_nulls(field, entries, nulls, path, first_row)
+    marks[nulls] = 2 * (len(path) - 1) + 1
+    return replace(entries, marks=marks)
+
+
+def _lists(
+    field: Field, array: pa.Array, entries: _Entries, path: tuple[str, ...], first_row: int
+) -> tuple[_Entries, pa.Array]:
+    """The entries of the items of lists, and the items."""
+    depth = len(path) - 1
+    num_lists = entries.num_lists + 1
+    offsets = array.offsets.to_numpy()
+    lengths = np.diff(offsets)
+    marks_of_slots = np.zeros(len(array), np.uint8)
+    marks_of_slots[lengths == 0] = 2 * depth + 2
+    if array.null_count:
+        marks_of_slots[_is_null(array)] = 2 * depth + 1
+    marks = marks_of_slots
+    if entries.marks is not None:
+        outer = entries.marks if entries.slots is None else entries.marks[entries.slots]
+        np.copyto(marks_of_slots, outer, where=outer != 0)
+        marks = marks_of_slots
+        if entries.slots is not None:
+            marks = entries.marks.copy()
+            marks[entries.slots] = marks_of_slots
+    if not field.nullable:
+        nulls = np.flatnonzero(marks == 2 * depth + 1)
+        if len(nulls):
+            _check_nulls(field, entries, nulls, path, first_row)
+
+    absent_slots = marks_of_slots != 0
+    any_absent = bool(absent_slots.any())
+    if any_absent:
+        live = lengths.copy()
+        live[absent_slots] = 1
+        items = _items(array, offsets, lengths, absent_slots)
+    else:
+        live = lengths
+        items = array.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
+    if entries.slots is None:
+        counts = live
+    else:
+        counts = np.ones(entries.num, live.dtype)
+        counts[entries.slots] = live
+
+    ends = np.cumsum(counts, dtype=np.int64)
+    num = int(ends[-1]) if len(ends) else 0
+    firsts = ends - counts
+    starts = np.full(num, num_lists, np.uint8)
+    starts[firsts] = 0 if entries.starts is None else entries.starts
+    if not any_absent and entries.slots is None:
+        return _Entries(num, None, starts, None, num_lists), items
+    absent = np.flatnonzero(marks)
+    inner = np.zeros(num, np.uint8)
+    inner[firsts[absent]] = marks[absent]
+    return _Entries(num, inner, starts, np.flatnonzero(inner == 0), num_lists), items
+
+
+def _items(array: pa.Array, offsets: npt.NDArray[Any], lengths: npt.NDArray[Any], absent: npt.NDArray[Any]) -> pa.Array:
+    """The items of the lists that are present."""
+    if not lengths[absent].any():
+        return array.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
+    starts, kept = offsets[:-1][~absent].astype(np.int64), lengths[~absent].astype(np.int64)
+    before = np.cumsum(kept) - kept
+    indices = np.arange(int(kept.sum()), dtype=np.int64) + np.repeat(starts - before, kept)
+    return array.values.take(pa.array(indices))
+
+
+def _entries_of(slots: npt.NDArray[np.intp], entries: _Entries) -> npt.NDArray[np.intp]:
+    return slots if entries.slots is None else entries.slots[slots]
+
+
+def _is_null(array: pa.Array) -> npt.NDArray[np.bool_]:
+    nulls: npt.NDArray[np.bool_] = array.is_null().to_numpy(zero_copy_only=False)
+    return nulls
+
+
+def _check_nulls(
+    field: Field, entries: _Entries, nulls: npt.NDArray[np.intp], path: tuple[str, ...], first_row: int
+) -> None:
+    if not field.nullable:
+        row = first_row + entries.row(int(nulls[0]))
+        raise InvalidArgument(f"Column {'.'.join(path)!r} may not be NULL, and is in row {row}")

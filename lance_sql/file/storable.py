@@ -1,0 +1,75 @@
+"""Which schemas the versions of data files can hold.
+
+Source: data files 2.0, 2.1 and 2.2, types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from lance_sql.errors import UnsupportedFeature
+from lance_sql.file.footer import FileVersion
+from lance_sql.schema import Field, Schema, storage_type
+
+
+def check_storable(schema: Schema, version: FileVersion) -> None:
+    """Makes sure that files of a version can hold the columns.
+
+    raises: UnsupportedFeature with the column and what is not possible
+    """
+    for field in schema.fields:
+        _check(field, (field,), version)
+
+
+def _check(field: Field, path: Sequence[Field], version: FileVersion) -> None:
+    reason = _reason(field, path[:-1], version)
+    if reason is not None:
+        name = ".".join(part.name for part in path)
+        raise UnsupportedFeature(f"Column {name!r}: data files of version {version.value} cannot hold {reason}")
+    if not field.is_blob_v2:
+        for child in field.children:
+            _check(child, (*path, child), version)
+
+
+def _reason(field: Field, parents: Sequence[Field], version: FileVersion) -> str | None:
+    """What about the field is not possible."""
+    kind = field.logical_type
+    in_list = any(parent.is_list for parent in parents)
+    is_fixed_list = bool(field.children) and kind.startswith("fixed_size_list:")
+    if version is not FileVersion.V2_2:
+        if kind == "map":
+            return "maps; 2.2 can"
+        if is_fixed_list:
+            return "fixed-size lists of structs; 2.2 can"
+        if field.is_blob_v2:
+            return "blobs of the extension lance.blob.v2; 2.2 can"
+    elif field.is_blob_v1:
+        return "blobs of this kind; those of the extension lance.blob.v2 it can"
+    if field.is_blob_v1 and in_list:
+        return "blobs in lists"
+    if is_fixed_list and in_list:
+        return "fixed-size lists of structs in lists"
+    if field.is_list and any(parent.logical_type.startswith("fixed_size_list:") for parent in parents):
+        return "lists in fixed-size lists of structs"
+    if kind == "struct" and not field.children and in_list:
+        return "structs without members in lists"
+    if field.is_packed:
+        return _packed_reason(field, version)
+    return None
+
+
+def _packed_reason(field: Field, version: FileVersion) -> str | None:
+    for child in field.children:
+        type = storage_type(child)
+        if child.children or pa.types.is_dictionary(type) or pa.types.is_null(type):
+            return f"packed structs with a member of type {child.logical_type}"
+        while pa.types.is_fixed_size_list(type):
+            type = type.value_type
+        if pa.types.is_boolean(type):
+            return "packed structs with booleans"
+        is_variable = child.logical_type in ("string", "large_string", "binary", "large_binary", "json")
+        if is_variable and version is not FileVersion.V2_2:
+            return f"packed structs with a member of type {child.logical_type}; 2.2 can"
+    return None

@@ -1,0 +1,172 @@
+"""Writing one data file: record batches in, pages out as soon as they are full.
+
+    buffers of pages      each at a multiple of 64
+    descriptor            schema and number of rows (global buffer 0)
+    column metadata       which pages a column has, and where their buffers are
+    tables, footer
+
+Pages are encoded by a small pool of threads and put out in the order in which they were filled, so that the same
+batches always give the same file.
+
+Source: data file 2.x.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from lance_sql.errors import InvalidArgument
+from lance_sql.file.conforming import check_batch
+from lance_sql.file.footer import FileVersion, serialize_footer
+from lance_sql.file.leaf_writer import LeafWriter, PageJob, file_fields
+from lance_sql.file.metadata_v2 import WrittenPage, serialize_column, serialize_descriptor
+from lance_sql.file.storable import check_storable
+from lance_sql.layouts.shredded import EncodedPage
+from lance_sql.schema import Schema
+from lance_sql.store import ByteRange, Store
+
+PAGE_BYTES = 8 << 20
+_PENDING_BYTES = 256 << 20
+_LEAST_PAGE_BYTES = 256 << 10
+_ALIGNMENT = 64
+_NUM_THREADS = 2
+_MAX_JOBS = 2 * _NUM_THREADS
+# Less than this is encoded sooner than handed over.
+_INLINE_BYTES = 64 << 10
+
+_VERSIONS = {"2.0": FileVersion.V2_0, "2.1": FileVersion.V2_1, "2.2": FileVersion.V2_2}
+_MINORS = {FileVersion.V2_0: 0, FileVersion.V2_1: 1, FileVersion.V2_2: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """What a table has to know about a new data file.
+
+    fields: the ids of the fields that have a column, and `column_indices` which
+    file_version: major and minor as tables spell it
+    """
+
+    path: str
+    size_bytes: int
+    num_rows: int
+    fields: tuple[int, ...]
+    column_indices: tuple[int, ...]
+    file_version: tuple[int, int]
+
+
+class FileWriter:
+    """One data file while it is being written. Not thread-safe; ends with `finish` or `abort`."""
+
+    def __init__(self, store: Store, path: str, schema: Schema, file_version: str = "2.2") -> None:
+        """
+        schema: of the columns that the file holds, which may be part of the table's
+        raises: UnsupportedFeature for a version that is not written, and for types that it cannot hold
+        """
+        version = _VERSIONS.get(file_version)
+        if version is None:
+            raise InvalidArgument(
+                f"Data files are written in the versions {', '.join(_VERSIONS)}, not {file_version!r}"
+            )
+        check_storable(schema, version)
+        self._path = path
+        self._schema = schema
+        self._version = version
+        self._checked: pa.Schema | None = None
+        self._columns: list[LeafWriter] = []
+        num_columns = 0
+        page_bytes = max(min(PAGE_BYTES, _PENDING_BYTES // max(len(schema.by_id), 1)), _LEAST_PAGE_BYTES)
+        for field in schema.fields:
+            writer = LeafWriter(field, num_columns, page_bytes, minor=_MINORS[version])
+            self._columns.append(writer)
+            num_columns += len(writer.field_ids)
+        self._pages: list[list[WrittenPage]] = [[] for _ in range(num_columns)]
+        self._next_rows = [0] * num_columns
+        self._jobs: deque[tuple[PageJob, Future[EncodedPage]]] = deque()
+        self._pool: ThreadPoolExecutor | None = None
+        self.num_rows = 0
+        self._sink = store.create(path)
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of the file so far, and those of the input that waits for being encoded."""
+        waiting = sum(column.num_bytes for column in self._columns)
+        return self._sink.tell() + waiting + sum(job.num_bytes for job, _ in self._jobs)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Adds rows.
+
+        batch: the columns of the schema in its order, as users see them: JSON as text, blobs as bytes
+        raises: InvalidArgument for other columns, NULLs where there may be none, and text that is no JSON
+        """
+        if self._checked is None or not batch.schema.equals(self._checked, check_metadata=True):
+            check_batch(self._schema, batch.schema)
+            self._checked = batch.schema
+        if batch.num_rows == 0:
+            return
+        for column, array in zip(self._columns, batch.columns, strict=True):
+            self._encode(column.add(array, self.num_rows))
+        self.num_rows += batch.num_rows
+
+    def finish(self) -> WrittenFile:
+        """Writes what is left and the metadata; the file is durable and complete afterwards."""
+        for column in self._columns:
+            self._encode(column.finish())
+        self._put_out(0)
+        self._close_pool()
+        fields = [id for column in self._columns for id in column.field_ids]
+        described = Schema(file_fields(self._schema.fields), self._schema.metadata)
+        descriptor = self._write_aligned(serialize_descriptor(described, self.num_rows))
+        columns = [self._write(serialize_column(pages)) for pages in self._pages]
+        self._sink.write(serialize_footer(self._version, columns, [descriptor], self._sink.tell()))
+        size = self._sink.tell()
+        self._sink.close()
+        indices = tuple(range(len(fields)))
+        return WrittenFile(self._path, size, self.num_rows, tuple(fields), indices, (2, _MINORS[self._version]))
+
+    def abort(self) -> None:
+        """Removes what was written."""
+        for _, future in self._jobs:
+            future.cancel()
+        self._jobs.clear()
+        self._close_pool()
+        self._sink.abort()
+
+    def _encode(self, jobs: Iterable[PageJob]) -> None:
+        for job in jobs:
+            if job.num_bytes < _INLINE_BYTES:
+                done: Future[EncodedPage] = Future()
+                done.set_result(job.encode())
+                self._jobs.append((job, done))
+            else:
+                self._pool = self._pool or ThreadPoolExecutor(_NUM_THREADS, "lance-encode")
+                self._jobs.append((job, self._pool.submit(job.encode)))
+            self._put_out(_MAX_JOBS)
+
+    def _put_out(self, most_waiting: int) -> None:
+        """Writes encoded pages until no more than so many wait."""
+        while len(self._jobs) > most_waiting:
+            job, future = self._jobs.popleft()
+            page = future.result()
+            buffers = tuple(self._write_aligned(buffer) for buffer in page.buffers)
+            first_row = self._next_rows[job.column]
+            self._pages[job.column].append(WrittenPage(page.num_rows, buffers, page.layout, first_row))
+            self._next_rows[job.column] += job.num_rows
+
+    def _write_aligned(self, data: bytes | pa.Buffer) -> ByteRange:
+        self._sink.write(bytes(-self._sink.tell() % _ALIGNMENT))
+        return self._write(data)
+
+    def _write(self, data: bytes | pa.Buffer) -> ByteRange:
+        start = self._sink.tell()
+        self._sink.write(data)
+        return ByteRange(start, self._sink.tell())
+
+    def _close_pool(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
