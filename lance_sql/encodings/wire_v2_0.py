@@ -1,7 +1,9 @@
-"""ArrayEncoding messages of file version 2.0 -> the tree of encodings.
+"""ArrayEncoding messages of file version 2.0 <-> the tree of encodings.
 
 Source: messages `lance.encodings.ArrayEncoding` and its members.
 """
+
+from google.protobuf.any_pb2 import Any
 
 from lance_sql.encodings.tree import (
     Binary,
@@ -93,6 +95,61 @@ def encoding_from_wire(message: pb.ArrayEncoding, depth: int = 0) -> Encoding:
             raise UnsupportedFeature("an encoding that this release does not know (no known member is set)")
         case _:
             raise UnsupportedFeature(f"encoding '{kind}' is not supported")
+
+
+def page_to_wire(encoding: Encoding) -> bytes:
+    """The encoding of a page as the metadata of its column holds it."""
+    message = encoding_to_wire(encoding)
+    return Any(type_url="/lance.encodings.ArrayEncoding", value=message.SerializeToString()).SerializeToString()
+
+
+def encoding_to_wire(encoding: Encoding) -> pb.ArrayEncoding:
+    """The message for an encoding that pages are written in.
+
+    raises: UnsupportedFeature for others
+    """
+    match encoding:
+        case Constant(value=None):
+            return pb.ArrayEncoding(nullable=pb.Nullable(all_nulls=pb.Nullable.AllNull()))
+        case Nullable(validity, values):
+            some = pb.Nullable.SomeNull(validity=_plain(validity), values=_plain(values))
+            return pb.ArrayEncoding(nullable=pb.Nullable(some_nulls=some))
+        case List(ends, adjustment, num_items):
+            lists = pb.List(offsets=encoding_to_wire(ends), null_offset_adjustment=adjustment, num_items=num_items)
+            return pb.ArrayEncoding(list=lists)
+        case Binary(ends, data, adjustment):
+            strings = pb.Binary(indices=encoding_to_wire(ends), bytes=_plain(data), null_adjustment=adjustment)
+            return pb.ArrayEncoding(binary=strings)
+        case Dictionary(indices, items, num_items):
+            looked_up = pb.Dictionary(
+                indices=encoding_to_wire(indices), items=encoding_to_wire(items), num_dictionary_items=num_items
+            )
+            return pb.ArrayEncoding(dictionary=looked_up)
+        case Fsst(table, strings):
+            return pb.ArrayEncoding(fsst=pb.Fsst(binary=encoding_to_wire(strings), symbol_table=table))
+        case PackedStruct(field_bits, Stored(buffer_index, _)):
+            inner = [encoding_to_wire(Stored(0, Flat(bits))) for bits in field_bits]
+            packed = pb.PackedStruct(inner=inner, buffer=pb.Buffer(buffer_index=buffer_index))
+            return pb.ArrayEncoding(packed_struct=packed)
+        case StructHeader():
+            return pb.ArrayEncoding(struct=pb.SimpleStruct())
+    none = pb.Nullable.NoNull(values=_plain(encoding))
+    return pb.ArrayEncoding(nullable=pb.Nullable(no_nulls=none))
+
+
+def _plain(encoding: Encoding) -> pb.ArrayEncoding:
+    """The message without a statement on NULLs."""
+    match encoding:
+        case Stored(buffer_index, Flat(bits)):
+            return pb.ArrayEncoding(flat=pb.Flat(bits_per_value=bits, buffer=pb.Buffer(buffer_index=buffer_index)))
+        case Stored(buffer_index, General(scheme, Flat(bits))):
+            flat = pb.Flat(bits_per_value=bits, buffer=pb.Buffer(buffer_index=buffer_index))
+            flat.compression.scheme = scheme.value
+            return pb.ArrayEncoding(flat=flat)
+        case FixedSizeList(dimension, values):
+            lists = pb.FixedSizeList(dimension=dimension, items=encoding_to_wire(values))
+            return pb.ArrayEncoding(fixed_size_list=lists)
+    raise UnsupportedFeature(f"encoding {type(encoding).__name__} is not written in file version 2.0")
 
 
 def _flat(message: pb.Flat) -> Encoding:

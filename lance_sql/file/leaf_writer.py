@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.errors import UnsupportedFeature
 from lance_sql.file import shredding
 from lance_sql.file.conforming import stored_values
 from lance_sql.file.leaves import leaves
+from lance_sql.file.pages_to_write import PageJob
 from lance_sql.file.paging import LeafPages
 from lance_sql.file.shredding import Shape, Shredded
 from lance_sql.layouts.encode import encode_page
-from lance_sql.layouts.shredded import EncodedPage, ShreddedPage
-from lance_sql.layouts.tree import Layer
+from lance_sql.layouts.shredded import EncodedPage
 from lance_sql.schema import Field
-
-
-@dataclass(frozen=True, slots=True)
-class PageJob:
-    """One page that waits for being encoded.
-
-    num_rows: of the table
-    num_bytes: of the input
-    """
-
-    column: int
-    num_rows: int
-    num_bytes: int
-    encode: Callable[[], EncodedPage]
 
 
 class LeafWriter:
@@ -50,9 +35,9 @@ class LeafWriter:
         self._pages = [LeafPages(shape, page_bytes) for shape in self._shapes]
 
     @property
-    def field_ids(self) -> list[int]:
+    def fields(self) -> list[Field]:
         """The fields that have columns, in the order of these."""
-        return [leaf.id for leaf in self._leaves]
+        return self._leaves
 
     @property
     def num_bytes(self) -> int:
@@ -81,18 +66,7 @@ class LeafWriter:
 
 
 def _encode(leaf: Field, shape: Shape, shredded: Shredded, minor: int) -> EncodedPage:
-    page = shredding.page_of(shredded, shape)
-    if leaf.logical_type == "struct" and not leaf.children:
-        page = _empty_structs(leaf, page)
-    return encode_page(page, leaf, minor=minor)
-
-
-def _empty_structs(leaf: Field, page: ShreddedPage) -> ShreddedPage:
-    """Structs without members look like NULLs in files, so that none of them can be NULL."""
-    if page.definition is not None or page.repetition is not None:
-        raise UnsupportedFeature(f"Column {leaf.name!r}: NULL, or in a list, a struct without members is not storable")
-    definition = np.ones(page.num_rows, np.uint16)
-    return ShreddedPage(pa.nulls(page.num_rows), (Layer.NULLABLE_ITEM,), None, definition, page.num_rows)
+    return encode_page(shredding.page_of(shredded, shape), leaf, minor=minor)
 
 
 def _row_of(leaf: Shredded, shape: Shape, first_row: int, item: int) -> int:
@@ -103,8 +77,3 @@ def _row_of(leaf: Shredded, shape: Shape, first_row: int, item: int) -> int:
     if leaf.starts is None:
         return first_row + entry // shape.items_per_row
     return first_row + int(np.count_nonzero(leaf.starts[: entry + 1] == 0)) - 1
-
-
-def file_fields(fields: Sequence[Field]) -> tuple[Field, ...]:
-    """The fields as the file itself describes them."""
-    return tuple(fields)

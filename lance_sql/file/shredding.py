@@ -205,8 +205,7 @@ class _Entries:
 def _walk(
     field: Field, array: pa.Array, entries: _Entries, path: tuple[str, ...], first_row: int, out: list[Shredded]
 ) -> None:
-    while isinstance(array.type, pa.BaseExtensionType):
-        array = array.storage
+    array = without_extension(array)
     if field.is_list:
         entries, items = _lists(field, array, entries, path, first_row)
         (child,) = field.children
@@ -273,7 +272,7 @@ def _lists(
     if any_absent:
         live = lengths.copy()
         live[absent_slots] = 1
-        items = _items(array, offsets, lengths, absent_slots)
+        items = items_of_lists(array, offsets, lengths, absent_slots)
     else:
         live = lengths
         items = array.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
@@ -296,7 +295,16 @@ def _lists(
     return _Entries(num, inner, starts, np.flatnonzero(inner == 0), num_lists), items
 
 
-def _items(array: pa.Array, offsets: npt.NDArray[Any], lengths: npt.NDArray[Any], absent: npt.NDArray[Any]) -> pa.Array:
+def without_extension(array: pa.Array) -> pa.Array:
+    """The storage of an extension array, at the outermost level."""
+    while isinstance(array.type, pa.BaseExtensionType):
+        array = array.storage
+    return array
+
+
+def items_of_lists(
+    array: pa.Array, offsets: npt.NDArray[Any], lengths: npt.NDArray[Any], absent: npt.NDArray[np.bool_]
+) -> pa.Array:
     """The items of the lists that are present."""
     if not lengths[absent].any():
         return array.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))

@@ -23,11 +23,13 @@ import pyarrow as pa
 from lance_sql.errors import InvalidArgument
 from lance_sql.file.conforming import check_batch
 from lance_sql.file.footer import FileVersion, serialize_footer
-from lance_sql.file.leaf_writer import LeafWriter, PageJob, file_fields
+from lance_sql.file.leaf_writer import LeafWriter
 from lance_sql.file.metadata_v2 import WrittenPage, serialize_column, serialize_descriptor
+from lance_sql.file.pages_to_write import ColumnsWriter, PageJob
+from lance_sql.file.path_writer import PathWriter
 from lance_sql.file.storable import check_storable
 from lance_sql.layouts.shredded import EncodedPage
-from lance_sql.schema import Schema
+from lance_sql.schema import Field, Schema
 from lance_sql.store import ByteRange, Store
 
 PAGE_BYTES = 8 << 20
@@ -77,13 +79,12 @@ class FileWriter:
         self._schema = schema
         self._version = version
         self._checked: pa.Schema | None = None
-        self._columns: list[LeafWriter] = []
+        self._columns: list[ColumnsWriter] = []
         num_columns = 0
         page_bytes = max(min(PAGE_BYTES, _PENDING_BYTES // max(len(schema.by_id), 1)), _LEAST_PAGE_BYTES)
         for field in schema.fields:
-            writer = LeafWriter(field, num_columns, page_bytes, minor=_MINORS[version])
-            self._columns.append(writer)
-            num_columns += len(writer.field_ids)
+            self._columns.append(_columns_writer(field, num_columns, page_bytes, version))
+            num_columns += len(self._columns[-1].fields)
         self._pages: list[list[WrittenPage]] = [[] for _ in range(num_columns)]
         self._next_rows = [0] * num_columns
         self._jobs: deque[tuple[PageJob, Future[EncodedPage]]] = deque()
@@ -118,9 +119,8 @@ class FileWriter:
             self._encode(column.finish())
         self._put_out(0)
         self._close_pool()
-        fields = [id for column in self._columns for id in column.field_ids]
-        described = Schema(file_fields(self._schema.fields), self._schema.metadata)
-        descriptor = self._write_aligned(serialize_descriptor(described, self.num_rows))
+        fields = [field.id for column in self._columns for field in column.fields]
+        descriptor = self._write_aligned(serialize_descriptor(self._schema, self.num_rows))
         columns = [self._write(serialize_column(pages)) for pages in self._pages]
         self._sink.write(serialize_footer(self._version, columns, [descriptor], self._sink.tell()))
         size = self._sink.tell()
@@ -170,3 +170,9 @@ class FileWriter:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
+
+
+def _columns_writer(field: Field, first_column: int, page_bytes: int, version: FileVersion) -> ColumnsWriter:
+    if version is FileVersion.V2_0:
+        return PathWriter(field, first_column, page_bytes)
+    return LeafWriter(field, first_column, page_bytes, minor=_MINORS[version])

@@ -1,0 +1,127 @@
+"""Columns of files 2.0: one for each struct, list and leaf on the path from the top; nothing is in levels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql.errors import InvalidArgument
+from lance_sql.file.conforming import stored_values
+from lance_sql.file.leaves import is_leaf
+from lance_sql.file.pages_to_write import PageJob
+from lance_sql.file.paging import LeafPages
+from lance_sql.file.shredding import Shape, Shredded, items_of_lists, without_extension
+from lance_sql.layouts.encode_array_tree import encode_lists, encode_struct_header, encode_values
+from lance_sql.schema import Field
+
+_FLAT = Shape((False,))
+
+
+class PathWriter:
+    """The columns of one top-level field.
+
+    first_column: of the field itself; those of what is in it follow in the order of the schema
+    """
+
+    def __init__(self, field: Field, first_column: int, page_bytes: int) -> None:
+        self._field = field
+        self._first_column = first_column
+        self._fields = list(_columns(field))
+        self._pages = [LeafPages(_FLAT, page_bytes) for _ in self._fields]
+        self._num_structs = [0] * len(self._fields)
+        self._has_rows = False
+
+    @property
+    def fields(self) -> list[Field]:
+        """The fields that have columns, in the order of these."""
+        return self._fields
+
+    @property
+    def num_bytes(self) -> int:
+        return sum(pages.num_bytes for pages in self._pages)
+
+    def add(self, array: pa.Array, first_row: int) -> Iterator[PageJob]:
+        """The pages that these values complete."""
+        self._has_rows = True
+        yield from self._add(iter(range(len(self._fields))), self._field, array, (), first_row.__add__)
+
+    def finish(self) -> Iterator[PageJob]:
+        """The last pages."""
+        for number, pages in enumerate(self._pages):
+            for page in pages.flush():
+                yield self._job(number, page)
+        for number, field in enumerate(self._fields):
+            # exactly one, also where all lists of structs are empty: other readers count on it
+            if _is_header(field) and self._has_rows:
+                encode = partial(encode_struct_header, self._num_structs[number])
+                yield PageJob(self._first_column + number, 0, 0, encode)
+
+    def _add(
+        self, numbers: Iterator[int], field: Field, array: pa.Array, path: tuple[str, ...], row: Callable[[int], int]
+    ) -> Iterator[PageJob]:
+        """
+        numbers: of the columns that are left, from that of the field on
+        row: of the table, by the position of a value
+        """
+        number = next(numbers)
+        array = without_extension(array)
+        path = (*path, field.name)
+        if array.null_count and (not field.nullable or _is_header(field)):
+            rule = (
+                "may not be NULL"
+                if not field.nullable
+                else "is a struct, which may not be NULL in files of version 2.0"
+            )
+            nulls = array.is_null().to_numpy(zero_copy_only=False)
+            raise InvalidArgument(f"Column {'.'.join(path)!r} {rule}; it is in row {row(int(np.argmax(nulls)))}")
+        if _is_header(field):
+            self._num_structs[number] += len(array)
+            for i, child in enumerate(field.children):
+                yield from self._add(numbers, child, array.field(i), path, row)
+        elif field.is_list:
+            lengths, items = _lists(array)
+            yield from self._put(number, lengths)
+            ends = np.cumsum(lengths.fill_null(0).to_numpy())
+            (child,) = field.children
+            yield from self._add(numbers, child, items, path, partial(_row_of_item, ends, row))
+        else:
+            yield from self._put(number, stored_values(field, array, row))
+
+    def _put(self, number: int, values: pa.Array) -> Iterator[PageJob]:
+        for page in self._pages[number].add(Shredded(values, None, None, len(values))):
+            yield self._job(number, page)
+
+    def _job(self, number: int, page: Shredded) -> PageJob:
+        encode = encode_lists if self._fields[number].is_list else encode_values
+        return PageJob(self._first_column + number, 0, page.num_bytes, partial(encode, page.values))
+
+
+def _columns(field: Field) -> Iterator[Field]:
+    """The fields that have a column, from the top."""
+    yield field
+    if not is_leaf(field):
+        for child in field.children:
+            yield from _columns(child)
+
+
+def _is_header(field: Field) -> bool:
+    """Whether the column of the field only counts structs."""
+    return field.logical_type == "struct" and not field.is_packed
+
+
+def _lists(array: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """How many items each list has, NULL for a NULL one, and the items of the others."""
+    offsets = array.offsets.to_numpy()
+    lengths = np.diff(offsets).astype(np.int64)
+    if not array.null_count:
+        return pa.array(lengths), array.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
+    nulls = array.is_null().to_numpy(zero_copy_only=False)
+    return pa.array(lengths, mask=nulls), items_of_lists(array, offsets, lengths, nulls)
+
+
+def _row_of_item(ends: npt.NDArray[np.int64], row: Callable[[int], int], item: int) -> int:
+    return row(int(np.searchsorted(ends, item, side="right")))
