@@ -48,7 +48,7 @@ def encode(page: ShreddedPage, scalar: Sequence[bytes] | None, dialect: Dialect)
     if scalar is None and page.layers == (Layer.NULLABLE_ITEM,):
         levels = (None, None)
     encodings: list[Encoding | None] = [None, None]
-    if levels != (None, None):
+    if any(given is not None for given in levels):
         for kind, given in enumerate(levels):
             if given is None:
                 buffers += (b"",)
