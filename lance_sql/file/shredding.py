@@ -135,11 +135,12 @@ def page_of(leaf: Shredded, shape: Shape) -> ShreddedPage:
     level = 0
     for depth in reversed(range(len(shape.is_list))):
         null, empty = 2 * depth + 1, 2 * depth + 2
-        for mark in (null, empty):
-            if used[mark]:
+        declared = [bool(used[null]) or _below_null_structs(shape, depth, used), bool(used[empty])]
+        for mark, is_declared in zip((null, empty), declared, strict=True):
+            if is_declared:
                 level += 1
                 level_of_mark[mark] = level
-        layers.append(_layer(shape.is_list[depth], bool(used[null]), bool(used[empty])))
+        layers.append(_layer(shape.is_list[depth], *declared))
     definition = level_of_mark[leaf.marks] if leaf.marks is not None and level else None
     repetition = None
     if shape.num_lists:
@@ -150,6 +151,18 @@ def page_of(leaf: Shredded, shape: Shape) -> ShreddedPage:
         num_rows = leaf.num_entries
     values = _under_structs(leaf, shape) if level else leaf.values
     return ShreddedPage(values, tuple(layers), repetition, definition, num_rows)
+
+
+def _below_null_structs(shape: Shape, depth: int, used: npt.NDArray[np.bool_]) -> bool:
+    """Whether lists at this depth are in NULL structs: other readers count on a level for NULL lists then."""
+    if not shape.is_list[depth]:
+        return False
+    for outer in reversed(range(depth)):
+        if shape.is_list[outer]:
+            break
+        if used[2 * outer + 1]:
+            return True
+    return False
 
 
 def _layer(is_list: bool, has_null: bool, has_empty: bool) -> Layer:
