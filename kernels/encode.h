@@ -62,6 +62,22 @@ void assemble_chunks(Bytes chunk_starts, Bytes num_levels, const ChunkParts& par
 int64_t variable_chunks(Bytes offsets, int64_t offset_bits, int64_t num_values, Bytes data, Bytes item_starts,
                         Bytes out_starts, MutableBytes out);
 
+// Bits of the widest value of each chunk of up to 1024 values.
+void group_widths(Bytes values, int64_t word_bits, int64_t num_values, Bytes item_starts, MutableBytes out);
+void pack_inline(Bytes values, int64_t word_bits, int64_t num_values, Bytes item_starts, Bytes bit_widths,
+                 MutableBytes out);
+void pack(Bytes values, int64_t word_bits, int64_t num_bits, int64_t num_values, Bytes item_starts, Bytes out_starts,
+          MutableBytes out);
+
+int64_t count_changes(Bytes values, int64_t value_bits, int64_t num_values);
+void count_runs(Bytes values, int64_t value_bits, int64_t num_values, Bytes item_starts, MutableBytes out);
+void encode_runs(Bytes values, int64_t value_bits, int64_t num_values, Bytes item_starts, MutableBytes out_values,
+                 MutableBytes out_lengths);
+void encode_run_blocks(Bytes values, int64_t value_bits, int64_t num_values, Bytes item_starts, Bytes run_counts,
+                       MutableBytes out);
+
+void split_bytes(Bytes values, int64_t width, int64_t num_values, Bytes item_starts, MutableBytes out);
+
 struct ZipInput {
     std::optional<Bytes> rep;
     std::optional<Bytes> def;

@@ -42,6 +42,75 @@ void bind_chunks_out(nb::module_& m) {
         "offsets"_a, "offset_bits"_a, "num_values"_a, "data"_a, "item_starts"_a, "out_starts"_a, "out"_a);
 }
 
+void bind_fixed_width(nb::module_& m) {
+    m.def(
+        "group_widths",
+        [](const InputBuffer& values, Count word_bits, Count num_values, const InputBuffer& item_starts,
+           const OutputBuffer& out) {
+            Unlocked unlocked;
+            group_widths(values, word_bits, num_values, item_starts, out);
+        },
+        "values"_a, "word_bits"_a, "num_values"_a, "item_starts"_a, "out"_a);
+    m.def(
+        "pack_inline",
+        [](const InputBuffer& values, Count word_bits, Count num_values, const InputBuffer& item_starts,
+           const InputBuffer& widths, const OutputBuffer& out) {
+            Unlocked unlocked;
+            pack_inline(values, word_bits, num_values, item_starts, widths, out);
+        },
+        "values"_a, "word_bits"_a, "num_values"_a, "item_starts"_a, "widths"_a, "out"_a);
+    m.def(
+        "pack",
+        [](const InputBuffer& values, Count word_bits, Count num_bits, Count num_values,
+           const InputBuffer& item_starts, const InputBuffer& out_starts, const OutputBuffer& out) {
+            Unlocked unlocked;
+            pack(values, word_bits, num_bits, num_values, item_starts, out_starts, out);
+        },
+        "values"_a, "word_bits"_a, "num_bits"_a, "num_values"_a, "item_starts"_a, "out_starts"_a, "out"_a);
+    m.def(
+        "split_bytes",
+        [](const InputBuffer& values, Count width, Count num_values, const InputBuffer& item_starts,
+           const OutputBuffer& out) {
+            Unlocked unlocked;
+            split_bytes(values, width, num_values, item_starts, out);
+        },
+        "values"_a, "width"_a, "num_values"_a, "item_starts"_a, "out"_a);
+}
+
+void bind_runs(nb::module_& m) {
+    m.def(
+        "count_changes",
+        [](const InputBuffer& values, Count value_bits, Count num_values) {
+            Unlocked unlocked;
+            return count_changes(values, value_bits, num_values);
+        },
+        "values"_a, "value_bits"_a, "num_values"_a);
+    m.def(
+        "count_runs",
+        [](const InputBuffer& values, Count value_bits, Count num_values, const InputBuffer& item_starts,
+           const OutputBuffer& out) {
+            Unlocked unlocked;
+            count_runs(values, value_bits, num_values, item_starts, out);
+        },
+        "values"_a, "value_bits"_a, "num_values"_a, "item_starts"_a, "out"_a);
+    m.def(
+        "encode_runs",
+        [](const InputBuffer& values, Count value_bits, Count num_values, const InputBuffer& item_starts,
+           const OutputBuffer& out_values, const OutputBuffer& out_lengths) {
+            Unlocked unlocked;
+            encode_runs(values, value_bits, num_values, item_starts, out_values, out_lengths);
+        },
+        "values"_a, "value_bits"_a, "num_values"_a, "item_starts"_a, "out_values"_a, "out_lengths"_a);
+    m.def(
+        "encode_run_blocks",
+        [](const InputBuffer& values, Count value_bits, Count num_values, const InputBuffer& item_starts,
+           const InputBuffer& run_counts, const OutputBuffer& out) {
+            Unlocked unlocked;
+            encode_run_blocks(values, value_bits, num_values, item_starts, run_counts, out);
+        },
+        "values"_a, "value_bits"_a, "num_values"_a, "item_starts"_a, "run_counts"_a, "out"_a);
+}
+
 template <class View, class Buffer>
 std::optional<View> view(const std::optional<Buffer>& buffer) {
     if (!buffer) return std::nullopt;
@@ -69,6 +138,8 @@ void bind_zip_up(nb::module_& m) {
 
 void bind_encoding(nb::module_& m) {
     bind_chunks_out(m);
+    bind_fixed_width(m);
+    bind_runs(m);
     bind_zip_up(m);
 }
 

@@ -445,6 +445,50 @@ def variable_chunks(
     of each chunk and where its buffer begins in `out`
     """
 
+def group_widths(values: Buffer, word_bits: int, num_values: int, item_starts: Buffer, out: Buffer) -> None:
+    """The bits of the widest value of each chunk of up to 1024 values: u8[n]; item_starts: int64[n + 1]."""
+
+def pack_inline(
+    values: Buffer, word_bits: int, num_values: int, item_starts: Buffer, widths: Buffer, out: Buffer
+) -> None:
+    """Each chunk of up to 1024 values as a word that holds its width (u8[n]), and 128 bytes for each bit of it."""
+
+def pack(
+    values: Buffer,
+    word_bits: int,
+    num_bits: int,
+    num_values: int,
+    item_starts: Buffer,
+    out_starts: Buffer,
+    out: Buffer,
+) -> None:
+    """Each chunk as groups of 1024 values of num_bits; a last group that is not full is packed, or plain values.
+
+    out_starts: int64[n + 1], where the groups of each chunk begin; says by the sizes which last groups are plain
+    """
+
+def split_bytes(values: Buffer, width: int, num_values: int, item_starts: Buffer, out: Buffer) -> None:
+    """The bytes of the values of each chunk, transposed; width: 2, 4, 8 or 16 bytes."""
+
+def count_changes(values: Buffer, value_bits: int, num_values: int) -> int:
+    """How many values differ from the one before."""
+
+def count_runs(values: Buffer, value_bits: int, num_values: int, item_starts: Buffer, out: Buffer) -> None:
+    """The runs of up to 255 values in each chunk: int64[n]."""
+
+def encode_runs(
+    values: Buffer, value_bits: int, num_values: int, item_starts: Buffer, out_values: Buffer, out_lengths: Buffer
+) -> None:
+    """The runs of all chunks: their values, and their lengths in one byte each."""
+
+def encode_run_blocks(
+    values: Buffer, value_bits: int, num_values: int, item_starts: Buffer, run_counts: Buffer, out: Buffer
+) -> None:
+    """The runs of each chunk as one block, side by side: u64 bytes of the run values, the values, the lengths.
+
+    run_counts: what `count_runs` gives
+    """
+
 def zip(
     rep: Buffer | None,
     def_: Buffer | None,

@@ -6,15 +6,18 @@ Layout", VLDB 2023.
 """
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.encodings.blocks import FixedWidth
 from lance_sql.encodings.chunk_rows import ChunkRows
+from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, uniform_starts
 from lance_sql.encodings.tree import Bitpacked, InlineBitpacking, OutOfLineBitpacking
 from lance_sql.errors import CorruptFile
 
 GROUP = 1024
+_LOG2_GROUP = 10
 
 MAX_ZEROS = 1 << 24
 """Values of 0 bits take no bytes; more of them in one block are taken for damage."""
@@ -27,6 +30,45 @@ def mini_block(encoding: InlineBitpacking, rows: ChunkRows) -> FixedWidth:
     out = pa.allocate_buffer(rows.num_items * encoding.word_bits // 8)
     _kernels.inline_bitpacking(rows.chunks, rows.ranges, encoding.word_bits, out)
     return FixedWidth(rows.num_items, encoding.word_bits, out)
+
+
+def chunks(values: FixedWidth) -> ChunkCodec:
+    """One group for each chunk, as wide as its widest value; values of 8, 16, 32 or 64 bits."""
+    bits, count = values.bits_per_value, values.num_values
+
+    def widths_of(starts: Starts) -> npt.NDArray[np.uint8]:
+        widths = np.empty(len(starts) - 1, np.uint8)
+        _kernels.group_widths(values.data, bits, count, starts, widths)
+        return widths
+
+    expected = uniform_starts(count, _LOG2_GROUP)
+    known = widths_of(expected)
+
+    def encode(starts: Starts) -> ChunkedValues:
+        widths = known if np.array_equal(starts, expected) else widths_of(starts)
+        out_starts = np.zeros(len(starts), np.int64)
+        np.cumsum(_group_bytes(widths, bits), out=out_starts[1:])
+        out = pa.allocate_buffer(int(out_starts[-1]))
+        _kernels.pack_inline(values.data, bits, count, starts, widths, out)
+        return ChunkedValues(InlineBitpacking(bits), (Parts(out, out_starts),))
+
+    return ChunkCodec(_LOG2_GROUP, int(_group_bytes(known, bits).sum()), encode)
+
+
+def encode_blocks(data: pa.Buffer, word_bits: int, num_bits: int, starts: Starts) -> Parts:
+    """The values of each chunk as a block of `OutOfLineBitpacking(word_bits, num_bits)`."""
+    full, tail = np.divmod(np.diff(starts), GROUP)
+    # a last group that takes as many bytes packed as plain is read as a plain one
+    packed_bytes, plain_bytes = 128 * num_bits, tail * (word_bits // 8)
+    out_starts = np.zeros(len(starts), np.int64)
+    np.cumsum(full * packed_bytes + np.minimum(packed_bytes, plain_bytes), out=out_starts[1:])
+    out = pa.allocate_buffer(int(out_starts[-1]))
+    _kernels.pack(data, word_bits, num_bits, int(starts[-1]), starts, out_starts, out)
+    return Parts(out, out_starts)
+
+
+def _group_bytes(widths: npt.NDArray[np.uint8], word_bits: int) -> npt.NDArray[np.int64]:
+    return word_bits // 8 + 128 * widths.astype(np.int64)
 
 
 def inline_block(encoding: InlineBitpacking, data: pa.Buffer, num_values: int) -> FixedWidth:

@@ -50,3 +50,8 @@ def log2_items(bits_per_value: int, most_bytes: int, most_items: int) -> int:
     """The largest power of two of items that keeps within both; at least two items."""
     count = max(min(most_items, most_bytes * 8 // max(bits_per_value, 1)), 2)
     return count.bit_length() - 1
+
+
+def uniform_starts(num_items: int, log2_items: int) -> Starts:
+    """The chunks of `1 << log2_items` items each; the last one has the rest."""
+    return np.append(np.arange(0, num_items, 1 << log2_items, dtype=np.int64), num_items)

@@ -15,8 +15,9 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.encodings.blocks import VariableWidth
 from lance_sql.encodings.chunk_rows import ChunkRows
-from lance_sql.encodings.tree import Compression
-from lance_sql.errors import CorruptFile
+from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts
+from lance_sql.encodings.tree import Compression, General
+from lance_sql.errors import CorruptFile, InvalidArgument
 
 MAX_UNCOMPRESSED = 1 << 31
 """No buffer may claim to be larger than this, in bytes."""
@@ -26,6 +27,8 @@ MAX_RATIO = {Compression.LZ4: 256, Compression.ZSTD: 1 << 16}
 
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _PIECE_BYTES = 1 << 20
+_FEWEST_BYTES = 1 << 12
+"""Pages with less in their first buffers are not worth compressing."""
 _EMPTY = pa.py_buffer(b"")
 
 
@@ -79,6 +82,67 @@ def _without_size(data: pa.Buffer) -> pa.Buffer:
     except (pa.ArrowException, OSError) as error:
         raise CorruptFile(f"a zstd buffer cannot be decompressed: {error}") from error
     return pa.py_buffer(b"".join(pieces))
+
+
+def compress(compression: Compression, data: pa.Buffer, level: int | None = None) -> list[pa.Buffer | bytes]:
+    """The pieces of the buffer that `decompress` takes: the size, then the block or frame.
+
+    raises: InvalidArgument for data that LZ4 cannot hold
+    """
+    if compression is Compression.LZ4 and data.size >= 1 << 31:
+        raise InvalidArgument(f"{data.size} bytes are too many for one LZ4 block")
+    header = struct.pack("<I" if compression is Compression.LZ4 else "<Q", data.size)
+    return [header, _encoder(compression, level).compress(data)]
+
+
+@cache
+def _encoder(compression: Compression, level: int | None) -> pa.Codec:
+    # raw LZ4 blocks have no levels
+    if compression is Compression.LZ4 or not level:
+        return _codec(compression)
+    return pa.Codec("zstd", compression_level=level)
+
+
+def chunks(inner: ChunkCodec, compression: Compression, level: int | None) -> ChunkCodec:
+    """The chunks of `inner` with their first buffer compressed, where that makes the page smaller."""
+
+    def encode(starts: Starts) -> ChunkedValues:
+        values = inner.encode(starts)
+        first, *others = values.buffers
+        if first.data.size < _FEWEST_BYTES:
+            return values
+        bounds = first.starts.tolist()
+        pieces = [
+            piece
+            for start, end in pairwise(bounds)
+            for piece in compress(compression, first.data.slice(start, end - start), level)
+        ]
+        sizes = np.array([_size(piece) for piece in pieces], np.int64).reshape(-1, 2).sum(axis=1)
+        if int(sizes.sum()) >= bounds[-1]:
+            return values
+        ends = np.zeros(len(starts), np.int64)
+        np.cumsum(sizes, out=ends[1:])
+        data = pa.py_buffer(b"".join(pieces))
+        return ChunkedValues(General(compression, values.encoding), (Parts(data, ends), *others))
+
+    return ChunkCodec(inner.log2_items, inner.num_bytes, encode)
+
+
+def _size(piece: pa.Buffer | bytes) -> int:
+    return piece.size if isinstance(piece, pa.Buffer) else len(piece)
+
+
+def encode_values(values: VariableWidth, compression: Compression, level: int | None = None) -> VariableWidth:
+    """Each value as a compressed buffer of its own."""
+    bounds = np.frombuffer(values.offsets, f"<i{values.offset_bits // 8}", values.num_values + 1).tolist()
+    pieces = [
+        piece
+        for start, end in pairwise(bounds)
+        for piece in compress(compression, values.data.slice(start, end - start), level)
+    ]
+    offsets = np.zeros(values.num_values + 1, np.int64)
+    np.cumsum(np.array([_size(piece) for piece in pieces], np.int64).reshape(-1, 2).sum(axis=1), out=offsets[1:])
+    return VariableWidth(values.num_values, 64, pa.py_buffer(offsets), pa.py_buffer(b"".join(pieces)))
 
 
 def inflate(compression: Compression, rows: ChunkRows) -> ChunkRows:

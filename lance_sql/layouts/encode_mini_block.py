@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.encodings.chunked import ChunkCodec, Parts, Starts
+from lance_sql.encodings.chunked import ChunkCodec, Parts, Starts, uniform_starts
 from lance_sql.encodings.dialect import Dialect
 from lance_sql.encodings.tree import Encoding
 from lance_sql.layouts.levels import encode_levels
@@ -82,7 +82,7 @@ def _cut(page: ShreddedPage, log2_items: int, dialect: Dialect) -> tuple[Starts,
     A chunk ends right behind its last item; the last one takes everything that is left.
     """
     num_items = len(page.values)
-    items = np.append(np.arange(0, num_items, 1 << log2_items, dtype=np.int64), num_items)
+    items = uniform_starts(num_items, log2_items)
     if page.repetition is None or page.definition is None or max_visible(page.layers) == max_definition(page.layers):
         return items, items
     owners = np.flatnonzero(page.definition <= max_visible(page.layers))

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from lance_sql import _kernels
+from lance_sql.encodings import bitpacking, rle
 from lance_sql.encodings.blocks import FixedWidth
 from lance_sql.encodings.chunked import Parts, Starts
 from lance_sql.encodings.codecs import decode_block
@@ -14,6 +16,9 @@ from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.layouts.nest import Levels
 
 LEVEL_BITS = 16
+_RUN_BYTES = 3
+_RUN_BLOCK_BYTES = 16
+"""Of a block of runs without the runs: its size, and what it is filled up with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,15 @@ def encode_levels(levels: Levels, starts: Starts, dialect: Dialect) -> tuple[Enc
 
     starts: the first entry of each chunk, then the number of entries
     """
-    return Flat(LEVEL_BITS), Parts(pa.py_buffer(np.ascontiguousarray(levels)), starts * 2)
+    data = pa.py_buffer(np.ascontiguousarray(levels))
+    num_bits = max(int(levels.max(initial=0)).bit_length(), 1)
+    packed_bytes = len(levels) * num_bits // 8
+    if dialect.run_length_levels:
+        fewest_runs = _kernels.count_changes(data, LEVEL_BITS, len(levels)) + len(levels) // rle.MAX_RUN
+        if fewest_runs * _RUN_BYTES + (len(starts) - 1) * _RUN_BLOCK_BYTES < packed_bytes // 2:
+            return Rle(Flat(LEVEL_BITS), Flat(8)), rle.encode_blocks(data, LEVEL_BITS, starts)
+    encoding = OutOfLineBitpacking(LEVEL_BITS, num_bits)
+    return encoding, bitpacking.encode_blocks(data, LEVEL_BITS, num_bits, starts)
 
 
 def levels_from_buffer(encoding: Encoding | None, data: pa.Buffer, num_levels: int) -> Levels | None:

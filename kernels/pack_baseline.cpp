@@ -1,0 +1,2 @@
+#define PACK_TABLES pack_baseline
+#include "pack_group.inc"

@@ -1,0 +1,2 @@
+#define PACK_TABLES pack_v3
+#include "pack_group.inc"
