@@ -2,8 +2,12 @@
 
     LanceError
     |-- TableNotFound        also a FileNotFoundError: no table at this place
+    |-- TableExists          also a FileExistsError: there is a table at this place already
     |-- VersionNotFound      also a LookupError: the table has no such version, tag or branch
     |-- UnsupportedFeature   also a NotImplementedError: valid, but more than this release knows
+    |-- CommitConflict       somebody else changed the table in a way that does not go together with this change
+    |   `-- RetryableConflict    the change can be computed again from the latest version
+    |-- MissingDependency    also an ImportError: a package that is needed is not installed
     |-- CorruptFile          a file of the table breaks the format's rules
     `-- InvalidArgument      also a ValueError: the caller's mistake
         `-- ColumnNotFound   no such column
@@ -52,12 +56,28 @@ class TableNotFound(LanceError, FileNotFoundError):
     """There is no table at the given place."""
 
 
+class TableExists(LanceError, FileExistsError):
+    """There is a table at the given place already."""
+
+
 class VersionNotFound(LanceError, LookupError):
     """The table has no such version, tag or branch."""
 
 
 class UnsupportedFeature(LanceError, NotImplementedError):
     """Valid by the format, but more than this release knows; nothing was returned."""
+
+
+class CommitConflict(LanceError):
+    """Another commit came first, and both changes do not go together; nothing was committed."""
+
+
+class RetryableConflict(CommitConflict):
+    """The same, but the change can be computed again from the latest version, and committed then."""
+
+
+class MissingDependency(LanceError, ImportError):
+    """A package that is needed for this is not installed."""
 
 
 class CorruptFile(LanceError):

@@ -11,9 +11,13 @@ import pytest
 from lance_sql import errors
 from lance_sql.errors import (
     ColumnNotFound,
+    CommitConflict,
     CorruptFile,
     InvalidArgument,
     LanceError,
+    MissingDependency,
+    RetryableConflict,
+    TableExists,
     TableNotFound,
     UnsupportedFeature,
     VersionNotFound,
@@ -24,7 +28,10 @@ from lance_sql.errors import (
     ("kind", "also"),
     [
         (TableNotFound, FileNotFoundError),
+        (TableExists, FileExistsError),
         (VersionNotFound, LookupError),
+        (RetryableConflict, CommitConflict),
+        (MissingDependency, ImportError),
         (UnsupportedFeature, NotImplementedError),
         (CorruptFile, Exception),
         (InvalidArgument, ValueError),

@@ -8,6 +8,9 @@ Source: message lance.table.DeletionFile; table format, deletion files.
 
 from __future__ import annotations
 
+import secrets
+from typing import Final
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -15,9 +18,14 @@ import pyarrow as pa
 from lance_sql.errors import CorruptFile, at
 from lance_sql.store import Store
 from lance_sql.table import ipc_batches
-from lance_sql.table.fragments import DeletionFileType
+from lance_sql.table.fragments import DeletionFile, DeletionFileType
+from lance_sql.table.paths import DELETIONS
 
-_ALL_BYTES = 2**62
+_ALL_BYTES: Final = 2**62
+_SCHEMA: Final = pa.schema([pa.field("row_id", pa.uint32(), nullable=False)])
+
+# From so many deleted rows on other writers choose bitmaps.
+_MIN_BITMAP_ROWS: Final = 5000
 
 
 def read(store: Store, path: str, file_type: DeletionFileType, physical_rows: int) -> npt.NDArray[np.uint32]:
@@ -35,6 +43,44 @@ def read(store: Store, path: str, file_type: DeletionFileType, physical_rows: in
             raise CorruptFile(f"row {offsets[-1]} is deleted in a fragment of {physical_rows} rows")
     offsets.flags.writeable = False
     return offsets
+
+
+def write(
+    store: Store,
+    fragment_id: int,
+    read_version: int,
+    offsets: npt.NDArray[np.uint32],
+    *,
+    kind: DeletionFileType | None = None,
+) -> DeletionFile:
+    """Writes a deletion file below the table's root.
+
+    read_version: the version that the change was computed from
+    offsets: of all deleted rows of the fragment, those of earlier deletions too; ascending, each once, at least one
+    kind: None for what suits the number of rows
+    """
+    assert len(offsets)
+    if kind is None:
+        kind = DeletionFileType.BITMAP if len(offsets) >= _MIN_BITMAP_ROWS else DeletionFileType.ARROW
+    file = DeletionFile(kind, read_version, secrets.randbits(64), len(offsets))
+    content = _arrow_file(offsets) if kind is DeletionFileType.ARROW else _bitmap_file(offsets)
+    store.put(f"{DELETIONS}/{file.name(fragment_id)}", content, mode="overwrite")
+    return file
+
+
+def _arrow_file(offsets: npt.NDArray[np.uint32]) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, _SCHEMA, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_batch(pa.record_batch([pa.array(offsets)], schema=_SCHEMA))
+    return sink.getvalue()
+
+
+def _bitmap_file(offsets: npt.NDArray[np.uint32]) -> bytes:
+    from pyroaring import BitMap
+
+    bitmap = BitMap(offsets)
+    bitmap.run_optimize()
+    return bytes(bitmap.serialize())
 
 
 def _arrow_values(content: pa.Buffer, max_values: int) -> npt.NDArray[np.uint32]:

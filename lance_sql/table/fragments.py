@@ -8,15 +8,18 @@ Source: messages lance.table.DataFragment, DataFile and DeletionFile.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final, overload
 
+from google.protobuf.unknown_fields import UnknownFieldSet
+
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.proto import table_pb2
 
 if TYPE_CHECKING:
-    from lance_sql.proto import table_pb2
+    from google.protobuf.message import Message
 
 # Ids in DataFile.fields that are no fields of the schema.
 TOMBSTONE: Final = -2
@@ -25,6 +28,7 @@ CREATED_AT_FIELD: Final = -4
 LAST_UPDATED_AT_FIELD: Final = -5
 
 _MAX_ID = 2**32 - 1
+_HIDDEN_COLUMNS: Final = ("column_row_ids", "column_created_at_versions", "column_last_updated_at_versions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,10 @@ class DeletionFileType(Enum):
 
     ARROW = "arrow"
     BITMAP = "bin"
+
+
+# By their numbers in messages.
+_DELETION_FILE_TYPES: Final = (DeletionFileType.ARROW, DeletionFileType.BITMAP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +143,17 @@ class Fragment:
 class Fragments(Sequence[Fragment]):
     """The fragments of a manifest in scan order, each made from its message when it is first asked for.
 
+    What is not changed is written again as it was read, whatever later releases added to it.
+
     trust_rows: the recorded row counts are right; False makes them unknown
     file: path of the manifest, for messages
     raises: CorruptFile when two fragments share an id; what is wrong inside of one shows when it is made
     """
 
     def __init__(self, messages: Sequence[table_pb2.DataFragment], *, trust_rows: bool, file: str) -> None:
-        self._messages = messages
+        self.messages = messages
+        self.trust_rows = trust_rows
         self._file = file
-        self._trust_rows = trust_rows
         self._made: list[Fragment | None] = [None] * len(messages)
         self.ids: tuple[int, ...] = tuple([message.id for message in messages])
         if len(set(self.ids)) != len(self.ids):
@@ -163,13 +173,90 @@ class Fragments(Sequence[Fragment]):
         made = self._made[index]
         if made is None:
             with at(file=self._file):
-                made = _fragment(self._messages[index], trust_rows=self._trust_rows)
+                made = _fragment(self.messages[index], trust_rows=self.trust_rows)
             # Two threads may both make it; the results are equal.
             self._made[index] = made
         return made
 
     def __iter__(self) -> Iterator[Fragment]:
         return (self[i] for i in range(len(self)))
+
+    @classmethod
+    def of(cls, fragments: Iterable[Fragment], *, file: str = "") -> Fragments:
+        """These fragments, in the order of their ids."""
+        return cls((), trust_rows=True, file=file).edited(added=fragments)
+
+    def have_deletions(self) -> bool:
+        """Whether a fragment has a deletion file."""
+        return any(message.HasField("deletion_file") for message in self.messages)
+
+    def have_hidden_columns(self) -> bool:
+        """Whether row ids or versions of a fragment are in a data file."""
+        return any(message.HasField(name) for message in self.messages for name in _HIDDEN_COLUMNS)
+
+    def by_id(self, ids: Collection[int]) -> dict[int, Fragment]:
+        """Those of the fragments with these ids that are there."""
+        return {number: self[i] for i, number in enumerate(self.ids) if number in ids}
+
+    def edited(
+        self, *, removed: Collection[int] = (), replaced: Iterable[Fragment] = (), added: Iterable[Fragment] = ()
+    ) -> Fragments:
+        """The fragments of the next version, ascending by id.
+
+        removed: ids
+        replaced: by their ids, which must be there
+        raises: UnsupportedFeature when something of a fragment to be replaced is not known; CorruptFile when two
+            fragments would share an id
+        """
+        changed = {fragment.id: fragment for fragment in replaced}
+        messages = []
+        for number, message in zip(self.ids, self.messages, strict=True):
+            if number in changed:
+                _check_known(message, self._file)
+                message = serialize(changed.pop(number))
+            if number not in removed:
+                messages.append(message)
+        assert not changed
+        messages += [serialize(fragment) for fragment in added]
+        messages.sort(key=lambda message: message.id)
+        return Fragments(messages, trust_rows=self.trust_rows, file=self._file)
+
+
+def parse(message: table_pb2.DataFragment) -> Fragment:
+    """The fragment in a message.
+
+    raises: CorruptFile, UnsupportedFeature
+    """
+    return _fragment(message, trust_rows=True)
+
+
+def serialize(fragment: Fragment) -> table_pb2.DataFragment:
+    """The message of a fragment."""
+    message = table_pb2.DataFragment(
+        id=fragment.id,
+        files=[serialize_file(file) for file in fragment.files],
+        physical_rows=fragment.physical_rows,
+    )
+    if fragment.deletion_file is not None:
+        message.deletion_file.CopyFrom(_serialize_deletion_file(fragment.deletion_file))
+    _serialize_source(message, "row_ids", fragment.row_ids)
+    _serialize_source(message, "created_at_versions", fragment.created_at)
+    _serialize_source(message, "last_updated_at_versions", fragment.last_updated_at)
+    return message
+
+
+def serialize_file(file: DataFile) -> table_pb2.DataFile:
+    """The message of a data file."""
+    major, minor = file.file_version
+    return table_pb2.DataFile(
+        path=file.path,
+        fields=file.fields,
+        column_indices=file.column_indices,
+        file_major_version=major,
+        file_minor_version=minor,
+        file_size_bytes=file.size_bytes,
+        base_id=file.base_id,
+    )
 
 
 def _fragment(message: table_pb2.DataFragment, *, trust_rows: bool) -> Fragment:
@@ -179,7 +266,7 @@ def _fragment(message: table_pb2.DataFragment, *, trust_rows: bool) -> Fragment:
         raise CorruptFile(f"fragment {message.id} has {message.physical_rows} rows; row addresses count to 2^32")
     if message.overlays:
         raise UnsupportedFeature(f"fragment {message.id} has data overlay files, which this release does not know")
-    files = tuple([_data_file(file) for file in message.files])
+    files = tuple([parse_file(file) for file in message.files])
     return Fragment(
         id=message.id,
         files=files,
@@ -191,7 +278,11 @@ def _fragment(message: table_pb2.DataFragment, *, trust_rows: bool) -> Fragment:
     )
 
 
-def _data_file(message: table_pb2.DataFile) -> DataFile:
+def parse_file(message: table_pb2.DataFile) -> DataFile:
+    """The data file in a message.
+
+    raises: CorruptFile
+    """
     file = DataFile(
         path=message.path,
         # A slice crosses from protobuf to Python once, not once per number.
@@ -214,11 +305,10 @@ def _short(file: DataFile) -> str:
 
 
 def _deletion_file(message: table_pb2.DeletionFile) -> DeletionFile:
-    types = (DeletionFileType.ARROW, DeletionFileType.BITMAP)
-    if not 0 <= message.file_type < len(types):
+    if not 0 <= message.file_type < len(_DELETION_FILE_TYPES):
         raise UnsupportedFeature(f"deletion files of type {message.file_type} are not known to this release")
     return DeletionFile(
-        file_type=types[message.file_type],
+        file_type=_DELETION_FILE_TYPES[message.file_type],
         read_version=message.read_version,
         id=message.id,
         num_deleted_rows=message.num_deleted_rows,
@@ -242,3 +332,41 @@ def _source(
         if column is not None:
             return HiddenColumn(file, column)
     raise CorruptFile(f"no data file of fragment {message.id} has the hidden column of field {hidden_field}")
+
+
+def _serialize_deletion_file(file: DeletionFile) -> table_pb2.DeletionFile:
+    return table_pb2.DeletionFile(
+        file_type=table_pb2.DeletionFile.DeletionFileType.Name(_DELETION_FILE_TYPES.index(file.file_type)),
+        read_version=file.read_version,
+        id=file.id,
+        num_deleted_rows=file.num_deleted_rows,
+        base_id=file.base_id,
+    )
+
+
+def _serialize_source(message: table_pb2.DataFragment, kind: str, source: SequenceSource) -> None:
+    if isinstance(source, bytes):
+        setattr(message, f"inline_{kind}", source)
+    elif isinstance(source, ExternalSequence):
+        external = table_pb2.ExternalFile(path=source.path, offset=source.offset, size=source.size)
+        getattr(message, f"external_{kind}").CopyFrom(external)
+    elif source is not None:
+        getattr(message, f"column_{kind}").SetInParent()
+
+
+def _check_known(message: table_pb2.DataFragment, file: str) -> None:
+    """Makes sure that nothing is lost when the message is made again from its value.
+
+    raises: UnsupportedFeature
+    """
+    parts: list[Message] = [message, *message.files]
+    if message.HasField("deletion_file"):
+        parts.append(message.deletion_file)
+    for part in parts:
+        unknown = UnknownFieldSet(part)
+        if len(unknown):
+            with at(file=file):
+                raise UnsupportedFeature(
+                    f"fragment {message.id} has {part.DESCRIPTOR.name} field {unknown[0].field_number}, which this"
+                    " release does not know and would lose"
+                )

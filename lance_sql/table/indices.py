@@ -1,14 +1,18 @@
 """The index section of a manifest: which secondary indices a version has. They are listed, and not used for answers.
 
+A commit carries the section over. Where it changes what an index has seen, the fragments concerned leave the bitmap of
+the index, or the index leaves the section; nothing else of an entry is touched.
+
 Source: messages lance.table.IndexSection and IndexMetadata; Manifest.index_section.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from lance_sql.errors import CorruptFile, at
+from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.proto import table_pb2
 from lance_sql.store import Store
 from lance_sql.table.manifest import Manifest, read_section
@@ -21,6 +25,7 @@ class IndexSegment:
     field_ids: the indexed fields
     dataset_version: the version that the segment was built from
     index_type: type of the details, such as "BTreeIndexDetails"; empty when it is not recorded
+    fragment_ids: what the segment covers; None when that is not recorded
     """
 
     name: str
@@ -28,6 +33,7 @@ class IndexSegment:
     field_ids: tuple[int, ...]
     dataset_version: int
     index_type: str
+    fragment_ids: frozenset[int] | None = None
 
 
 def read(store: Store, path: str, manifest: Manifest) -> tuple[IndexSegment, ...]:
@@ -35,14 +41,29 @@ def read(store: Store, path: str, manifest: Manifest) -> tuple[IndexSegment, ...
 
     raises: CorruptFile
     """
-    if manifest.index_section is None:
+    section = read_bytes(store, path, manifest)
+    if section is None:
         return ()
     with at(file=path):
-        section = table_pb2.IndexSection.FromString(read_section(store, path, manifest.index_section))
-        return tuple(_segment(index) for index in section.indices)
+        return tuple(parse(index) for index in table_pb2.IndexSection.FromString(section).indices)
 
 
-def _segment(message: table_pb2.IndexMetadata) -> IndexSegment:
+def read_bytes(store: Store, path: str, manifest: Manifest) -> bytes | None:
+    """The message IndexSection of the manifest at `path`; None without indices.
+
+    raises: CorruptFile
+    """
+    if manifest.index_section is None:
+        return None
+    with at(file=path):
+        return read_section(store, path, manifest.index_section)
+
+
+def parse(message: table_pb2.IndexMetadata) -> IndexSegment:
+    """The segment in a message.
+
+    raises: CorruptFile
+    """
     if len(message.uuid.uuid) != 16:
         raise CorruptFile(f"the index {message.name!r} has a uuid of {len(message.uuid.uuid)} bytes")
     return IndexSegment(
@@ -51,4 +72,115 @@ def _segment(message: table_pb2.IndexMetadata) -> IndexSegment:
         tuple(message.fields),
         message.dataset_version,
         message.index_details.type_url.rpartition(".")[2],
+        _covered(message),
     )
+
+
+def without_columns(section: bytes | None, field_ids: Collection[int]) -> bytes | None:
+    """The section without the indices on any of these fields, which were dropped."""
+    return _edited(section, lambda index: None if _reads(index, field_ids) else index)
+
+
+def without_values(section: bytes | None, changed: Mapping[int, Collection[int]]) -> bytes | None:
+    """The section after columns were changed in place: the fragments leave the bitmaps of the indices on them.
+
+    changed: fragments by field id
+    """
+
+    def edit(index: table_pb2.IndexMetadata) -> table_pb2.IndexMetadata | None:
+        fragments = {number for field in _fields(index) for number in changed.get(field, ())}
+        covered = _covered(index)
+        if not fragments:
+            return index
+        if covered is None:
+            # What it covers is not recorded, so nothing of it can be trusted any longer.
+            return None
+        if covered & fragments:
+            index.fragment_bitmap = _bitmap(covered - fragments)
+        return index
+
+    return _edited(section, edit)
+
+
+def with_moved_rows(
+    section: bytes | None, groups: Sequence[tuple[Collection[int], Collection[int]]], *, stable_row_ids: bool
+) -> bytes | None:
+    """The section after rows moved from fragments to others.
+
+    groups: ids of the old and the new fragments of each group
+    raises: UnsupportedFeature when an index holds addresses of rows that moved, and when it covers a part of a group
+    """
+
+    def edit(index: table_pb2.IndexMetadata) -> table_pb2.IndexMetadata | None:
+        covered = _covered(index)
+        if covered is None:
+            raise UnsupportedFeature(f"compaction of fragments that the index {index.name!r} may or may not cover")
+        kept = set(covered)
+        for old, new in groups:
+            inside = covered.intersection(old)
+            if not inside:
+                continue
+            if not stable_row_ids:
+                raise UnsupportedFeature(
+                    f"compaction of an indexed table without stable row ids: the index {index.name!r} has row addresses"
+                )
+            if len(inside) < len(set(old)):
+                raise UnsupportedFeature(
+                    f"compaction of fragments together of which the index {index.name!r} covers only some"
+                )
+            kept.difference_update(old)
+            kept.update(new)
+        if kept != covered:
+            index.fragment_bitmap = _bitmap(kept)
+        return index
+
+    return _edited(section, edit)
+
+
+def with_base(section: bytes | None, base_id: int) -> bytes | None:
+    """The section of a clone: the files of the indices are at a base path."""
+
+    def edit(index: table_pb2.IndexMetadata) -> table_pb2.IndexMetadata:
+        if not index.HasField("base_id"):
+            index.base_id = base_id
+        return index
+
+    return _edited(section, edit)
+
+
+def _edited(
+    section: bytes | None, edit: Callable[[table_pb2.IndexMetadata], table_pb2.IndexMetadata | None]
+) -> bytes | None:
+    """The section with every entry edited, or without those that become None; None when none is left."""
+    if section is None:
+        return None
+    message = table_pb2.IndexSection.FromString(section)
+    kept = [edited for index in message.indices if (edited := edit(index)) is not None]
+    if len(kept) == len(message.indices):
+        return message.SerializeToString()
+    del message.indices[:]
+    message.indices.extend(kept)
+    return message.SerializeToString() if kept else None
+
+
+def _fields(index: table_pb2.IndexMetadata) -> set[int]:
+    return {*index.fields, *index.covering_fields}
+
+
+def _reads(index: table_pb2.IndexMetadata, field_ids: Collection[int]) -> bool:
+    return any(field in field_ids for field in _fields(index))
+
+
+def _covered(index: table_pb2.IndexMetadata) -> frozenset[int] | None:
+    from pyroaring import BitMap
+
+    if not index.fragment_bitmap:
+        return None
+    with at():
+        return frozenset(BitMap.deserialize(index.fragment_bitmap))
+
+
+def _bitmap(fragment_ids: Collection[int]) -> bytes:
+    from pyroaring import BitMap
+
+    return bytes(BitMap(fragment_ids).serialize())

@@ -10,15 +10,20 @@ Source: message lance.table.Manifest; table format, manifest files.
 
 from __future__ import annotations
 
+import dataclasses
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from importlib.metadata import version as installed_version
+from typing import Final, NamedTuple
+
+from google.protobuf.unknown_fields import UnknownFieldSet
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.proto import table_pb2
+from lance_sql.proto import file_pb2, table_pb2
 from lance_sql.schema import Schema, build
+from lance_sql.schema.wire import to_messages
 from lance_sql.store import ByteRange, Store
 from lance_sql.table import features
 from lance_sql.table.fragments import Fragments
@@ -26,9 +31,24 @@ from lance_sql.table.paths import BasePath
 
 _FOOTER: Final = struct.Struct("<qHH4s")
 _LENGTH: Final = struct.Struct("<I")
+_MAGIC: Final = b"LANC"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 # Most manifests, with their sections, are smaller: one request fetches all of it.
 _TAIL_BYTES: Final = 64 * 1024
+
+# Major and minor number of the file; no reader asks for them.
+_FILE_VERSION: Final = (0, 2)
+_LIBRARY: Final = "lance-sql"
+
+
+class Origin(NamedTuple):
+    """What a manifest was read from, so that the next one keeps what is not known here.
+
+    schema: made from the fields of the message
+    """
+
+    message: table_pb2.Manifest
+    schema: Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +64,7 @@ class Manifest:
     writer_version: "14.0.2"; None for the oldest writers
     transaction_file: name in _transactions; may be empty
     index_section, transaction_section: offsets in the manifest file of a u32 length and a message, or None
+    origin: None for the first version of a table
     """
 
     version: int
@@ -63,6 +84,7 @@ class Manifest:
     transaction_file: str
     index_section: int | None
     transaction_section: int | None
+    origin: Origin | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @property
     def has_stable_row_ids(self) -> bool:
@@ -98,10 +120,11 @@ def parse(message: table_pb2.Manifest, path: str) -> Manifest:
     max_fragment_id = max(fragments.ids, default=None)
     if message.HasField("max_fragment_id"):
         max_fragment_id = message.max_fragment_id
+    schema = build(message.fields, message.schema_metadata)
     return Manifest(
         version=message.version,
         timestamp=_EPOCH + timedelta(seconds=message.timestamp.seconds, microseconds=message.timestamp.nanos // 1000),
-        schema=build(message.fields, message.schema_metadata),
+        schema=schema,
         fragments=fragments,
         reader_flags=message.reader_feature_flags,
         writer_flags=message.writer_feature_flags,
@@ -116,6 +139,59 @@ def parse(message: table_pb2.Manifest, path: str) -> Manifest:
         transaction_file=message.transaction_file,
         index_section=message.index_section if message.HasField("index_section") else None,
         transaction_section=_transaction_section(message),
+        origin=Origin(message, schema),
+    )
+
+
+def serialize(manifest: Manifest, *, index_section: bytes | None, transaction: bytes) -> bytes:
+    """The content of a manifest file.
+
+    Fields of the origin that are not known here are kept. This library becomes the writer, whatever `writer_version`
+    says; the offsets of the sections are those of this file.
+
+    index_section: message IndexSection; None without indices
+    transaction: message Transaction
+    raises: UnsupportedFeature when a field of the schema was changed of which not all is known
+    """
+    message = table_pb2.Manifest()
+    sections = bytearray()
+    if manifest.origin is not None:
+        message.CopyFrom(manifest.origin.message)
+        for name in ("index_section", "transaction_section_old", "branch", "max_fragment_id"):
+            message.ClearField(name)
+    if index_section is not None:
+        message.index_section = len(sections)
+        sections += _LENGTH.pack(len(index_section)) + index_section
+    message.transaction_section = len(sections)
+    sections += _LENGTH.pack(len(transaction)) + transaction
+
+    message.version = manifest.version
+    message.timestamp.FromDatetime(manifest.timestamp)
+    _set_schema(message, manifest)
+    if manifest.origin is None or manifest.fragments.messages is not manifest.origin.message.fragments:
+        del message.fragments[:]
+        message.fragments.extend(manifest.fragments.messages)
+    message.reader_feature_flags = manifest.reader_flags
+    message.writer_feature_flags = manifest.writer_flags
+    if manifest.max_fragment_id is not None:
+        message.max_fragment_id = manifest.max_fragment_id
+    message.next_row_id = manifest.next_row_id
+    message.data_format.file_format = "lance"
+    message.data_format.version = manifest.data_format
+    _set_base_paths(message, manifest.base_paths)
+    for stored, values in ((message.config, manifest.config), (message.table_metadata, manifest.table_metadata)):
+        stored.clear()
+        stored.update(values)
+    if manifest.branch is not None:
+        message.branch = manifest.branch
+    message.ClearField("writer_version")
+    message.writer_version.library = _LIBRARY
+    message.writer_version.version = ".".join(installed_version("lance-sql").split(".")[:3])
+    message.transaction_file = manifest.transaction_file
+
+    content = message.SerializeToString()
+    return b"".join(
+        (sections, _LENGTH.pack(len(content)), content, _FOOTER.pack(len(sections), *_FILE_VERSION, _MAGIC))
     )
 
 
@@ -141,7 +217,7 @@ def _message_bytes(store: Store, path: str, size: int | None) -> bytes:
     if size < _FOOTER.size + _LENGTH.size:
         raise CorruptFile(f"a manifest of {size} bytes")
     position, _, _, magic = _FOOTER.unpack(tail.slice(tail.size - _FOOTER.size))
-    if magic != b"LANC":
+    if magic != _MAGIC:
         raise CorruptFile("the manifest does not end in LANC")
     if not 0 <= position <= size - _FOOTER.size - _LENGTH.size:
         raise CorruptFile(f"the manifest message is said to be at byte {position} of {size}")
@@ -178,3 +254,44 @@ def _transaction_section(message: table_pb2.Manifest) -> int | None:
     if message.HasField("transaction_section"):
         return int(message.transaction_section)
     return int(message.transaction_section_old) if message.HasField("transaction_section_old") else None
+
+
+def _set_schema(message: table_pb2.Manifest, manifest: Manifest) -> None:
+    if manifest.origin is not None and manifest.schema is manifest.origin.schema:
+        return
+    stored = {field.id: field for field in message.fields}
+    fields = [_field(field, stored.get(field.id)) for field in to_messages(manifest.schema)]
+    del message.fields[:]
+    message.fields.extend(fields)
+    message.schema_metadata.clear()
+    message.schema_metadata.update(manifest.schema.metadata)
+
+
+def _field(made: file_pb2.Field, stored: file_pb2.Field | None) -> file_pb2.Field:
+    """The message of a field of the next version.
+
+    stored: of the version before, which keeps what values of fields do not have
+    """
+    if stored is None:
+        return made
+    field = file_pb2.Field()
+    field.CopyFrom(stored)
+    for name in ("name", "id", "parent_id", "logical_type", "nullable"):
+        setattr(field, name, getattr(made, name))
+    field.metadata.clear()
+    field.metadata.update(made.metadata)
+    if field.logical_type != stored.logical_type:
+        field.encoding = made.encoding
+    unknown = UnknownFieldSet(stored)
+    if len(unknown) and field != stored:
+        raise UnsupportedFeature(
+            f"column {stored.name!r} has Field field {unknown[0].field_number}, which this release does not know"
+        )
+    return field
+
+
+def _set_base_paths(message: table_pb2.Manifest, base_paths: Mapping[int, BasePath]) -> None:
+    known = {base.id for base in message.base_paths}
+    for base in base_paths.values():
+        if base.id not in known:
+            message.base_paths.add(id=base.id, name=base.name, is_dataset_root=base.is_dataset_root, path=base.path)

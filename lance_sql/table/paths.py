@@ -20,6 +20,10 @@ from typing import Final
 from lance_sql.errors import CorruptFile
 
 VERSIONS: Final = "_versions"
+TRANSACTIONS: Final = "_transactions"
+DATA: Final = "data"
+DELETIONS: Final = "_deletions"
+INDICES: Final = "_indices"
 TAGS: Final = "_refs/tags"
 BRANCHES: Final = "_refs/branches"
 

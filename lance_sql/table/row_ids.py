@@ -96,6 +96,26 @@ def parse(data: bytes, num_rows: int) -> RowIds:
         return ids
 
 
+def parse_prefix(data: bytes, max_rows: int) -> RowIds:
+    """The row ids of the first rows of a fragment, as transactions hold them; the others have none yet.
+
+    max_rows: physical rows of the fragment
+    raises: CorruptFile for bytes that are no sequence, and for more ids than rows
+    """
+    with at():
+        message = row_ids_pb2.RowIdSequence.FromString(data)
+        ids = RowIds(tuple([segments.parse(segment) for segment in message.segments]))
+        if ids.num_rows > max_rows:
+            raise CorruptFile(f"the row id sequence has {ids.num_rows} ids for a fragment of {max_rows} rows")
+        return ids
+
+
+def serialize(ids: RowIds | U64) -> bytes:
+    """The serialized sequence; segments keep their forms, and values get the smallest one."""
+    parts = ids.segments if isinstance(ids, RowIds) else (segments.smallest(ids),)
+    return row_ids_pb2.RowIdSequence(segments=[segments.serialize(part) for part in parts]).SerializeToString()
+
+
 def from_values(ids: U64) -> RowIds:
     """The row ids in a hidden column."""
     return RowIds((segments.of_values(ids),))

@@ -88,6 +88,22 @@ def parse(data: bytes, num_rows: int) -> RowVersions:
     return RowVersions(np.array(versions, np.uint64), np.array(lengths, np.int64))
 
 
+def serialize(versions: RowVersions) -> bytes:
+    """The serialized sequence: a run for each stretch of equal versions."""
+    message = row_ids_pb2.RowDatasetVersionSequence()
+    changes = np.flatnonzero(versions.versions[1:] != versions.versions[:-1]) + 1
+    firsts = np.concatenate(([0], changes))[: len(versions.versions)]
+    run_ends = np.cumsum(versions.lengths)
+    starts = np.concatenate(([0], run_ends))[firsts].tolist()
+    for start, end, version in zip(
+        starts, [*starts[1:], versions.num_rows], versions.versions[firsts].tolist(), strict=False
+    ):
+        run = message.runs.add(version=version)
+        run.span.range.start = start
+        run.span.range.end = end
+    return message.SerializeToString()
+
+
 def stored_rows(data: bytes) -> int:
     """How many rows a serialized sequence covers, whether or not the fragment has so many.
 

@@ -13,15 +13,18 @@ Source: messages lance.table.U64Segment and EncodedU64Array.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from lance_sql.errors import CorruptFile
+from lance_sql.proto import row_ids_pb2
 
 if TYPE_CHECKING:
-    from lance_sql.proto import row_ids_pb2
+    from collections.abc import Mapping
+
+_NARROW: Final[Mapping[str, str]] = {"u16_array": "<u2", "u32_array": "<u4"}
 
 U64 = npt.NDArray[np.uint64]
 I64 = npt.NDArray[np.int64]
@@ -165,6 +168,49 @@ def of_values(values: U64) -> Values:
     return Values(values, is_sorted=_ascends(values))
 
 
+def smallest(values: U64) -> Segment:
+    """The segment of these values that takes the fewest bytes; the values become read-only.
+
+    The estimates, and what is taken of equal ones, are those of other writers.
+    """
+    if len(values) == 0:
+        return Range(0, 0)
+    values.flags.writeable = False
+    if not _ascends(values):
+        return Values(values, is_sorted=False)
+    start, end = int(values[0]), int(values[-1]) + 1
+    num_holes = end - start - len(values)
+    if num_holes == 0:
+        return Range(start, end)
+    sizes = (4 * num_holes, (end - start + 7) // 8, 2 * len(values))
+    form = sizes.index(min(sizes))
+    if form == 0:
+        return RangeWithHoles(start, end, np.setdiff1d(Range(start, end).expand(), values, assume_unique=True))
+    if form == 1:
+        bits = np.zeros(end - start, np.uint8)
+        bits[(values - np.uint64(start)).astype(np.intp)] = 1
+        return RangeWithBitmap(start, end, np.packbits(bits, bitorder="little").tobytes())
+    return Values(values, is_sorted=True)
+
+
+def serialize(segment: Segment) -> row_ids_pb2.U64Segment:
+    """The message of a segment: the inverse of `parse`."""
+    match segment:
+        case Range(start, end):
+            return row_ids_pb2.U64Segment(range={"start": start, "end": end})
+        case RangeWithHoles(start, end, holes):
+            return row_ids_pb2.U64Segment(
+                range_with_holes={"start": start, "end": end, "holes": _serialize_array(holes)}
+            )
+        case RangeWithBitmap(start, end, bitmap):
+            return row_ids_pb2.U64Segment(range_with_bitmap={"start": start, "end": end, "bitmap": bitmap})
+        case Values(values, is_sorted):
+            array = _serialize_array(values)
+            if is_sorted:
+                return row_ids_pb2.U64Segment(sorted_array=array)
+            return row_ids_pb2.U64Segment(array=array)
+
+
 def parse(message: row_ids_pb2.U64Segment) -> Segment:
     """The segment in a message.
 
@@ -213,6 +259,18 @@ def _array(message: row_ids_pb2.EncodedU64Array) -> U64:
             raise CorruptFile(f"row ids from the base {encoded.base} do not fit 64 bits")
         values += np.uint64(encoded.base)
     return values
+
+
+def _serialize_array(values: U64) -> row_ids_pb2.EncodedU64Array:
+    base = int(values.min()) if len(values) else 0
+    span = int(values.max()) - base if len(values) else 0
+    for form, dtype in _NARROW.items():
+        if span <= np.iinfo(dtype).max:
+            offsets = (values - np.uint64(base)).astype(dtype).tobytes()
+            if form == "u16_array":
+                return row_ids_pb2.EncodedU64Array(u16_array={"base": base, "offsets": offsets})
+            return row_ids_pb2.EncodedU64Array(u32_array={"base": base, "offsets": offsets})
+    return row_ids_pb2.EncodedU64Array(u64_array={"values": values.astype("<u8").tobytes()})
 
 
 def _ascends(values: U64) -> bool:

@@ -24,6 +24,7 @@ from lance_sql.table.cache import Cache
 from lance_sql.table.fragments import DataFile, ExternalSequence, Fragment, HiddenColumn, SequenceSource
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.manifest import Manifest
+from lance_sql.table.paths import DATA, DELETIONS
 from lance_sql.table.refs import Ref
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.row_versions import RowVersions
@@ -86,6 +87,16 @@ class Snapshot:
         """Table and version for messages, as in "events.lance version 42"."""
         branch = f" branch {self.branch!r}" if self.branch else ""
         return f"{self.name}{branch} version {self.version}"
+
+    @property
+    def main(self) -> Store:
+        """The store of the table's root, which has the tags and branches."""
+        return self._main
+
+    @property
+    def storage_options(self) -> Mapping[str, Any]:
+        """Those that the table was opened with."""
+        return self._storage_options
 
     @property
     def manifest_path(self) -> str:
@@ -160,7 +171,7 @@ class Snapshot:
         raises: CorruptFile for a path that leads out of its folder and for a base path that does not exist
         """
         self._check_path(file.path)
-        return self._resolve(file.base_id, "data", file.path)
+        return self._resolve(file.base_id, DATA, file.path)
 
     def base_store(self, base_id: int) -> Store:
         """The store at a base path of the table.
@@ -182,7 +193,7 @@ class Snapshot:
         file = fragment.deletion_file
         if file is None:
             return _NO_ROWS
-        store, path = self._resolve(file.base_id, "_deletions", file.name(fragment.id))
+        store, path = self._resolve(file.base_id, DELETIONS, file.name(fragment.id))
         rows = num_rows or fragment.physical_rows or 2**32
         return self._sequences.get(
             ("deletions", path, file.base_id), lambda: deletions.read(store, path, file.file_type, rows)

@@ -15,8 +15,8 @@ from lance_sql.errors import at
 from lance_sql.proto import transaction_pb2
 from lance_sql.store import Store, check_path
 from lance_sql.table.manifest import Manifest, read_section
+from lance_sql.table.paths import TRANSACTIONS
 
-_FOLDER: Final = "_transactions"
 _WHOLE_FILE: Final = 2**62
 
 
@@ -38,12 +38,24 @@ def read(store: Store, path: str, manifest: Manifest) -> Transaction | None:
 
     raises: CorruptFile for what is no transaction
     """
+    content = read_bytes(store, path, manifest)
+    if content is None:
+        return None
+    with at(file=path if manifest.transaction_section is not None else f"{TRANSACTIONS}/{manifest.transaction_file}"):
+        return parse(content)
+
+
+def read_bytes(store: Store, path: str, manifest: Manifest) -> bytes | None:
+    """The message of the transaction of the version whose manifest is at `path`; None as for `read`.
+
+    raises: CorruptFile
+    """
     if manifest.transaction_section is not None:
         with at(file=path):
-            return parse(read_section(store, path, manifest.transaction_section))
+            return read_section(store, path, manifest.transaction_section)
     if not manifest.transaction_file:
         return None
-    name = f"{_FOLDER}/{manifest.transaction_file}"
+    name = f"{TRANSACTIONS}/{manifest.transaction_file}"
     with at(file=name):
         check_path(name)
         try:
@@ -51,7 +63,7 @@ def read(store: Store, path: str, manifest: Manifest) -> Transaction | None:
         except FileNotFoundError:
             # Nothing but conflict checks of writers needs the file, so it may be cleaned up.
             return None
-        return parse(content.to_pybytes())
+        return bytes(memoryview(content))
 
 
 def parse(data: bytes) -> Transaction:
