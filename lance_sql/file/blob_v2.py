@@ -9,7 +9,7 @@ Source: extension type lance.blob.v2.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TypeAlias
 
@@ -18,7 +18,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.layouts import blob
 from lance_sql.layouts.page import Fetch
+from lance_sql.schema import Field
+from lance_sql.schema.fields import PACKED_KEYS
+from lance_sql.schema.from_arrow import from_arrow
 from lance_sql.store import ByteRange, Store
 
 DESCRIPTOR = pa.struct(
@@ -35,6 +39,10 @@ DESCRIPTOR = pa.struct(
 _Counts: TypeAlias = npt.NDArray[np.uint64]
 
 
+# What the file says about a blob column, whose descriptors are stored like a packed struct.
+_METADATA = {PACKED_KEYS[0]: b"true", "lance-encoding:blob": b"true"}
+
+
 class Kind(IntEnum):
     """Where the bytes of a blob are."""
 
@@ -42,6 +50,33 @@ class Kind(IntEnum):
     PACKED = 1
     DEDICATED = 2
     EXTERNAL = 3
+
+
+def describe(values: pa.Array, put: Callable[[pa.Buffer], int]) -> pa.StructArray:
+    """The descriptors of values, large_binary, whose bytes are put into the data file in one piece; NULL for a NULL.
+
+    put: writes bytes, and returns their position
+    """
+    positions, sizes = blob.place(values, put)
+    nothing = np.zeros(len(values), np.uint32)
+    columns = [
+        pa.array(np.full(len(values), Kind.INLINE, np.uint8)),
+        pa.array(positions),
+        pa.array(sizes),
+        pa.array(nothing),
+        pa.array(pa.repeat("", len(values))),
+    ]
+    mask = values.is_null() if values.null_count else None
+    return pa.StructArray.from_arrays(columns, fields=list(DESCRIPTOR), mask=mask)
+
+
+def as_filed(field: Field) -> Field:
+    """The field with descriptors in the place of blobs: what the file itself says about it."""
+    if field.is_blob_v2:
+        members = [replace(leaf, nullable=False) for leaf in from_arrow(pa.schema(DESCRIPTOR)).fields]
+        unnumbered = tuple(replace(member, id=-1, parent_id=-1) for member in members)
+        return replace(field, children=unnumbered, metadata=_METADATA)
+    return replace(field, children=tuple(as_filed(child) for child in field.children))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.file import shredding
+from lance_sql.file import blob_v2, shredding
 from lance_sql.file.conforming import stored_values
 from lance_sql.file.leaves import leaves
 from lance_sql.file.pages_to_write import PageJob
 from lance_sql.file.paging import LeafPages
 from lance_sql.file.shredding import Shape, Shredded
+from lance_sql.layouts import blob
 from lance_sql.layouts.encode import encode_page
 from lance_sql.layouts.shredded import EncodedPage
 from lance_sql.schema import Field
@@ -24,11 +25,15 @@ class LeafWriter:
     """The leaves of one top-level field.
 
     first_column: of its first leaf
+    put: writes bytes of blobs, and returns their position
     """
 
-    def __init__(self, field: Field, first_column: int, page_bytes: int, *, minor: int) -> None:
+    def __init__(
+        self, field: Field, first_column: int, page_bytes: int, put: Callable[[pa.Buffer], int], *, minor: int
+    ) -> None:
         self._field = field
         self._first_column = first_column
+        self._put = put
         self._minor = minor
         self._shapes = shredding.shapes(field)
         self._leaves = [leaf.field for leaf in leaves(field)]
@@ -48,8 +53,12 @@ class LeafWriter:
         for number, shredded in enumerate(shredding.shred(self._field, array, first_row)):
             leaf, shape = self._leaves[number], self._shapes[number]
             row = partial(_row_of, shredded, shape, first_row)
-            stored = replace(shredded, values=stored_values(leaf, shredded.values, row))
-            for page in self._pages[number].add(stored):
+            values = stored_values(leaf, shredded.values, row)
+            if leaf.is_blob_v1:
+                values = blob.describe(values, self._put)
+            elif leaf.is_blob_v2:
+                values = blob_v2.describe(values, self._put)
+            for page in self._pages[number].add(replace(shredded, values=values)):
                 yield self._job(number, page)
 
     def finish(self) -> Iterator[PageJob]:
@@ -66,7 +75,10 @@ class LeafWriter:
 
 
 def _encode(leaf: Field, shape: Shape, shredded: Shredded, minor: int) -> EncodedPage:
-    return encode_page(shredding.page_of(shredded, shape), leaf, minor=minor)
+    page = shredding.page_of(shredded, shape)
+    if leaf.is_blob_v1:
+        return blob.encode_page(page, minor=minor)
+    return encode_page(page, blob_v2.as_filed(leaf) if leaf.is_blob_v2 else leaf, minor=minor)
 
 
 def _row_of(leaf: Shredded, shape: Shape, first_row: int, item: int) -> int:

@@ -15,6 +15,7 @@ from lance_sql.file.leaves import is_leaf
 from lance_sql.file.pages_to_write import PageJob
 from lance_sql.file.paging import LeafPages
 from lance_sql.file.shredding import Shape, Shredded, items_of_lists, without_extension
+from lance_sql.layouts import blob
 from lance_sql.layouts.encode_array_tree import encode_lists, encode_struct_header, encode_values
 from lance_sql.schema import Field
 
@@ -25,11 +26,13 @@ class PathWriter:
     """The columns of one top-level field.
 
     first_column: of the field itself; those of what is in it follow in the order of the schema
+    put: writes bytes of blobs, and returns their position
     """
 
-    def __init__(self, field: Field, first_column: int, page_bytes: int) -> None:
+    def __init__(self, field: Field, first_column: int, page_bytes: int, put: Callable[[pa.Buffer], int]) -> None:
         self._field = field
         self._first_column = first_column
+        self._put = put
         self._fields = list(_columns(field))
         self._pages = [LeafPages(_FLAT, page_bytes) for _ in self._fields]
         self._num_structs = [0] * len(self._fields)
@@ -84,14 +87,15 @@ class PathWriter:
                 yield from self._add(numbers, child, array.field(i), path, row)
         elif field.is_list:
             lengths, items = _lists(array)
-            yield from self._put(number, lengths)
+            yield from self._fill(number, lengths)
             ends = np.cumsum(lengths.fill_null(0).to_numpy())
             (child,) = field.children
             yield from self._add(numbers, child, items, path, partial(_row_of_item, ends, row))
         else:
-            yield from self._put(number, stored_values(field, array, row))
+            values = stored_values(field, array, row)
+            yield from self._fill(number, blob.describe(values, self._put) if field.is_blob_v1 else values)
 
-    def _put(self, number: int, values: pa.Array) -> Iterator[PageJob]:
+    def _fill(self, number: int, values: pa.Array) -> Iterator[PageJob]:
         for page in self._pages[number].add(Shredded(values, None, None, len(values))):
             yield self._job(number, page)
 

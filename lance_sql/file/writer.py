@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.file.blob_v2 import as_filed
 from lance_sql.file.conforming import check_batch
 from lance_sql.file.footer import FileVersion, serialize_footer
 from lance_sql.file.leaf_writer import LeafWriter
@@ -83,7 +84,7 @@ class FileWriter:
         num_columns = 0
         page_bytes = max(min(PAGE_BYTES, _PENDING_BYTES // max(len(schema.by_id), 1)), _LEAST_PAGE_BYTES)
         for field in schema.fields:
-            self._columns.append(_columns_writer(field, num_columns, page_bytes, version))
+            self._columns.append(self._columns_writer(field, num_columns, page_bytes))
             num_columns += len(self._columns[-1].fields)
         self._pages: list[list[WrittenPage]] = [[] for _ in range(num_columns)]
         self._next_rows = [0] * num_columns
@@ -119,14 +120,18 @@ class FileWriter:
             self._encode(column.finish())
         self._put_out(0)
         self._close_pool()
-        fields = [field.id for column in self._columns for field in column.fields]
-        descriptor = self._write_aligned(serialize_descriptor(self._schema, self.num_rows))
-        columns = [self._write(serialize_column(pages)) for pages in self._pages]
+        fields = [field for column in self._columns for field in column.fields]
+        filed = Schema(tuple(as_filed(field) for field in self._schema.fields), self._schema.metadata)
+        descriptor = self._write_aligned(serialize_descriptor(filed, self.num_rows))
+        columns = [
+            self._write(serialize_column(pages, is_blob=self._version is FileVersion.V2_0 and field.is_blob_v1))
+            for field, pages in zip(fields, self._pages, strict=True)
+        ]
         self._sink.write(serialize_footer(self._version, columns, [descriptor], self._sink.tell()))
         size = self._sink.tell()
         self._sink.close()
-        indices = tuple(range(len(fields)))
-        return WrittenFile(self._path, size, self.num_rows, tuple(fields), indices, (2, _MINORS[self._version]))
+        ids, indices = tuple(field.id for field in fields), tuple(range(len(fields)))
+        return WrittenFile(self._path, size, self.num_rows, ids, indices, (2, _MINORS[self._version]))
 
     def abort(self) -> None:
         """Removes what was written."""
@@ -171,8 +176,10 @@ class FileWriter:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
 
+    def _columns_writer(self, field: Field, first_column: int, page_bytes: int) -> ColumnsWriter:
+        if self._version is FileVersion.V2_0:
+            return PathWriter(field, first_column, page_bytes, self._put)
+        return LeafWriter(field, first_column, page_bytes, self._put, minor=_MINORS[self._version])
 
-def _columns_writer(field: Field, first_column: int, page_bytes: int, version: FileVersion) -> ColumnsWriter:
-    if version is FileVersion.V2_0:
-        return PathWriter(field, first_column, page_bytes)
-    return LeafWriter(field, first_column, page_bytes, minor=_MINORS[version])
+    def _put(self, data: pa.Buffer) -> int:
+        return self._write_aligned(data).start

@@ -5,19 +5,70 @@ position 0; anywhere else it is null and its position holds the levels, `definit
 Source: message BlobLayout.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.encodings.blocks import VariableWidth
+from lance_sql.encodings.from_arrow import from_array
 from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.layouts.encode import encode_layout
 from lance_sql.layouts.nest import Chain, nest, unravel
 from lance_sql.layouts.page import Fetch, Page, PageRead
-from lance_sql.layouts.tree import Blob
+from lance_sql.layouts.shredded import EncodedPage, ShreddedPage
+from lance_sql.layouts.tree import Blob, Layer
+from lance_sql.layouts.wire_v2_1 import layout_to_wire
 from lance_sql.row_ranges import RowRanges
+from lance_sql.schema import Field
+from lance_sql.schema.fields import PACKED_KEYS
 from lance_sql.store import ByteRange
 
 DESCRIPTOR = pa.struct([("position", pa.uint64()), ("size", pa.uint64())])
+
+U64: TypeAlias = npt.NDArray[np.uint64]
+
+_PACKED = Field("", -1, -1, "struct", metadata={PACKED_KEYS[0]: b"true"})
+
+
+def describe(values: pa.Array, put: Callable[[pa.Buffer], int]) -> pa.StructArray:
+    """The descriptors of values, and their bytes put into the file in one piece.
+
+    values: large_binary; a NULL has the descriptor that files without levels give it
+    put: writes bytes, and returns their position
+    """
+    positions, sizes = place(values, put)
+    positions[sizes == 0] = 0
+    positions[values.is_null().to_numpy(zero_copy_only=False)] = 1
+    return pa.StructArray.from_arrays([positions, sizes], fields=list(DESCRIPTOR))
+
+
+def place(values: pa.Array, put: Callable[[pa.Buffer], int]) -> tuple[U64, U64]:
+    """Position and size of each value, whose bytes are put into the file in one piece; a NULL has no size."""
+    block = from_array(values)
+    assert isinstance(block, VariableWidth)
+    offsets = np.frombuffer(block.offsets, np.int64, len(values) + 1)
+    sizes = np.diff(offsets).astype(np.uint64)
+    start = 0
+    if offsets[-1] > offsets[0]:
+        start = put(block.data.slice(int(offsets[0]), int(offsets[-1] - offsets[0])))
+    positions = (offsets[:-1] - offsets[0] + start).astype(np.uint64)
+    sizes[values.is_null().to_numpy(zero_copy_only=False)] = 0
+    return positions, sizes
+
+
+def encode_page(page: ShreddedPage, *, minor: int) -> EncodedPage:
+    """Descriptors, not below lists, as one page; what is NULL is said by its descriptor."""
+    positions, sizes = (page.values.field(i).to_numpy(zero_copy_only=False) for i in range(2))
+    if page.definition is not None:
+        positions = np.where(page.definition > 0, page.definition.astype(np.uint64) << 16, positions)
+        sizes = np.where(page.definition > 0, 0, sizes).astype(np.uint64)
+    values = pa.StructArray.from_arrays([positions, sizes], fields=list(DESCRIPTOR))
+    inner = ShreddedPage(values, (Layer.ALL_VALID_ITEM,), None, None, page.num_rows)
+    layout, buffers = encode_layout(inner, _PACKED, minor=minor)
+    return EncodedPage(layout_to_wire(Blob(page.layers, layout)), buffers, page.num_rows)
 
 
 class BlobPage:
@@ -61,8 +112,8 @@ def check_type(chain: Chain) -> None:
 
 
 def binary_array(
-    positions: "np.ndarray[tuple[int], np.dtype[np.uint64]]",
-    sizes: "np.ndarray[tuple[int], np.dtype[np.uint64]]",
+    positions: U64,
+    sizes: U64,
     fetch: Fetch,
     validity: pa.Buffer | None,
     null_count: int,

@@ -38,13 +38,18 @@ def encode_page(page: ShreddedPage, field: Field, *, minor: int) -> EncodedPage:
     raises: UnsupportedFeature for values that the file version cannot hold; InvalidArgument for metadata of the field
         that means nothing, and for values that cannot be stored
     """
+    layout, buffers = encode_layout(page, field, minor=minor)
+    return EncodedPage(layout_to_wire(layout), buffers, page.num_rows)
+
+
+def encode_layout(page: ShreddedPage, field: Field, *, minor: int) -> tuple[PageLayout, Buffers]:
+    """The layout and the buffers of `encode_page`."""
     dialect = DIALECTS.get(minor)
     if dialect is None:
         raise UnsupportedFeature(f"writing file version 2.{minor} with levels is not supported")
     if page.num_rows == 0:
         raise InvalidArgument("a page without rows")
-    layout, buffers = _encode(page, preferences.from_metadata(field.metadata), dialect)
-    return EncodedPage(layout_to_wire(layout), buffers, page.num_rows)
+    return _encode(page, preferences.from_metadata(field.metadata), dialect)
 
 
 def _encode(page: ShreddedPage, wishes: Preferences, dialect: Dialect) -> tuple[PageLayout, Buffers]:
