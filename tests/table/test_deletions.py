@@ -142,3 +142,23 @@ def test_a_buffer_that_claims_more_than_the_fragment_has_is_refused_before_it_is
 def test_an_arrow_file_of_more_values_than_rows_is_refused() -> None:
     with pytest.raises(CorruptFile, match="101 rows are deleted in a fragment of 100 rows"):
         read(arrow_file(pa.array(np.zeros(101, np.uint32))))
+
+
+@pytest.mark.parametrize("kind", [None, *DeletionFileType])
+@pytest.mark.parametrize("num_rows", [1, 7, 4999, 5000, 100_000])
+def test_what_is_written_is_read_again(kind: DeletionFileType | None, num_rows: int) -> None:
+    offsets = np.arange(0, 3 * num_rows, 3, dtype=np.uint32)
+    files: dict[str, bytes] = {}
+    store = MemoryStore(files)
+    file = deletions.write(store, 3, 41, offsets, kind=kind)
+    assert list(files) == [f"_deletions/{file.name(3)}"]
+    assert (file.read_version, file.num_deleted_rows, file.base_id) == (41, num_rows, None)
+    chosen = DeletionFileType.BITMAP if num_rows >= 5000 else DeletionFileType.ARROW
+    assert file.file_type is (kind or chosen)
+    assert np.array_equal(deletions.read(store, next(iter(files)), file.file_type, 3 * num_rows), offsets)
+
+
+def test_two_files_of_one_version_have_different_names() -> None:
+    store = MemoryStore({})
+    names = {deletions.write(store, 0, 1, np.array([1], np.uint32)).name(0) for _ in range(20)}
+    assert len(names) == 20

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
 import struct
 import time
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.proto import table_pb2 as pb
 from lance_sql.store import MemoryStore
-from lance_sql.table import manifest
-from lance_sql.table.fragments import DeletionFileType, ExternalSequence, HiddenColumn
+from lance_sql.table import features, fragments, manifest
+from lance_sql.table.fragments import (
+    DataFile,
+    DeletionFile,
+    DeletionFileType,
+    ExternalSequence,
+    Fragment,
+    Fragments,
+    HiddenColumn,
+)
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.paths import NamingScheme, manifest_path, parse_manifest_name
+from lance_sql.table.snapshot import open_snapshot
+from tests.conftest import Case
 
 PATH = "_versions/1.manifest"
 
@@ -235,3 +248,185 @@ def test_names_of_manifests(name: str, parsed: tuple[int, NamingScheme] | None) 
 def test_detached_versions_have_a_name_of_their_own() -> None:
     for scheme in NamingScheme:
         assert manifest_path(2**63 + 1, scheme) == "_versions/d9223372036854775809.manifest"
+
+
+def written(manifest_: Manifest, index_section: bytes | None = None) -> bytes:
+    return manifest.serialize(manifest_, index_section=index_section, transaction=b"what was done")
+
+
+# Field 99 as a varint, which no release knows.
+UNKNOWN = b"\x98\x06\x2a"
+
+
+def test_what_was_not_changed_is_written_as_it_was_read() -> None:
+    before = message(
+        fields=[{"name": "a", "id": 3, "parent_id": -1, "logical_type": "int32", "unenforced_primary_key": True}],
+        fragments=[{"id": 4, "physical_rows": 3, "inline_row_ids": b"x"}],
+        config={"k": "v"},
+        base_paths=[{"id": 0, "path": "/x"}],
+        branch="dev",
+        version_aux_data=7,
+        tag="t",
+        transaction_section_old=9,
+        max_fragment_id=11,
+    )
+    content = written(read(framed(before.SerializeToString() + UNKNOWN)))
+    after = read(content)
+    assert after.origin is not None
+    stored = after.origin.message
+    assert UNKNOWN in stored.SerializeToString()
+    assert stored.writer_version.library == "lance-sql"
+    for name in ("fields", "fragments", "config", "base_paths", "branch", "version_aux_data", "tag", "max_fragment_id"):
+        assert getattr(stored, name) == getattr(before, name)
+    assert not stored.HasField("transaction_section_old")
+    assert after.transaction_section == 0
+    assert manifest.read_section(MemoryStore({PATH: content}), PATH, 0) == b"what was done"
+
+
+def test_manifests_of_the_corpus_are_made_again_from_their_values(corpus_case: Case) -> None:
+    for branch, version in corpus_case.versions():
+        before = open_snapshot(corpus_case.table, version=version["version"], branch=branch).manifest
+        assert before.origin is not None
+        remade = dataclasses.replace(
+            before,
+            schema=dataclasses.replace(before.schema),
+            fragments=Fragments([fragments.serialize(each) for each in before.fragments], trust_rows=True, file=PATH),
+        )
+        after = read(written(remade)).origin
+        assert after is not None
+        stored = before.origin.message
+        if before.fragments.trust_rows:
+            assert list(after.message.fragments) == list(stored.fragments)
+        for mine, other in zip(after.message.fields, stored.fields, strict=True):
+            # It only exists as metadata in what is made from it.
+            mine.metadata.pop("ARROW:extension:name", None)
+            other.metadata.pop("ARROW:extension:name", None)
+            assert mine == other
+        assert after.message.schema_metadata == stored.schema_metadata
+
+
+def test_sections_precede_the_message() -> None:
+    content = written(of(), b"indices")
+    after = read(content)
+    store = MemoryStore({PATH: content})
+    assert after.index_section is not None
+    assert after.transaction_section is not None
+    assert manifest.read_section(store, PATH, after.index_section) == b"indices"
+    assert manifest.read_section(store, PATH, after.transaction_section) == b"what was done"
+    assert read(written(after)).index_section is None
+
+
+def test_unknown_parts_of_columns_stay_unless_the_column_changes() -> None:
+    column = b"\x12\x01a\x20\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x2a\x05int32" + UNKNOWN
+    before = read(framed(message().SerializeToString() + b"\x0a" + bytes([len(column)]) + column))
+    renamed = dataclasses.replace(before.schema.fields[0], name="b")
+    other = dataclasses.replace(before.schema.fields[0], name="c", id=5)
+    same = dataclasses.replace(
+        before, schema=dataclasses.replace(before.schema, fields=(before.schema.fields[0], other))
+    )
+    assert UNKNOWN in written(same)
+    with pytest.raises(UnsupportedFeature, match="'a' has Field field 99"):
+        written(dataclasses.replace(before, schema=dataclasses.replace(before.schema, fields=(renamed,))))
+
+
+def test_unknown_parts_of_fragments_stay_unless_the_fragment_changes() -> None:
+    inner = pb.DataFragment(id=1, physical_rows=3).SerializeToString() + UNKNOWN
+    known = pb.DataFragment(id=2, physical_rows=3).SerializeToString()
+    body = b"".join(b"\x12" + bytes([len(each)]) + each for each in (inner, known))
+    before = read(framed(message().SerializeToString() + body))
+    changed = [dataclasses.replace(fragment, physical_rows=4) for fragment in before.fragments]
+    kept = dataclasses.replace(before, fragments=before.fragments.edited(replaced=changed[1:]))
+    assert UNKNOWN in written(kept)
+    assert [fragment.physical_rows for fragment in read(written(kept)).fragments] == [3, 4]
+    with pytest.raises(UnsupportedFeature, match="fragment 1 has DataFragment field 99"):
+        before.fragments.edited(replaced=changed[:1])
+
+
+def test_fragments_are_edited_by_id_and_sorted() -> None:
+    before = of(fragments=[{"id": 5}, {"id": 2}, {"id": 9}]).fragments
+    after = before.edited(removed={2}, replaced=[Fragment(5, (), None, 7)], added=[Fragment(1, (), None, 3)])
+    assert after.ids == (1, 5, 9)
+    assert [fragment.physical_rows for fragment in after] == [3, 7, 0]
+    assert after.by_id({9, 1, 4}).keys() == {1, 9}
+    with pytest.raises(CorruptFile, match="two fragments have the id 9"):
+        before.edited(added=[Fragment(9, (), None, 1)])
+
+
+numbers = st.integers(0, 2**32 - 1)
+data_files = st.builds(
+    lambda path, columns, version, size, base: DataFile(
+        path, tuple(field for field, _ in columns), tuple(column for _, column in columns), version, size, base
+    ),
+    st.text(max_size=20),
+    st.lists(st.tuples(st.integers(-2, 2**31 - 1), st.integers(-1, 2**31 - 1)), max_size=5),
+    st.sampled_from([(2, 0), (2, 1), (2, 2), (0, 3)]),
+    st.integers(0, 2**63),
+    st.none() | numbers,
+)
+deletion_files = st.builds(
+    DeletionFile, st.sampled_from(DeletionFileType), numbers, st.integers(0, 2**64 - 1), numbers, st.none() | numbers
+)
+sources = st.none() | st.binary(max_size=10) | st.builds(ExternalSequence, st.text(max_size=5), numbers, numbers)
+
+
+@given(
+    st.builds(
+        Fragment,
+        id=numbers,
+        files=st.lists(data_files, max_size=3).map(tuple),
+        deletion_file=st.none()
+        | st.builds(
+            DeletionFile,
+            st.sampled_from(DeletionFileType),
+            numbers,
+            st.integers(0, 2**64 - 1),
+            numbers,
+            st.none() | numbers,
+        ),
+        physical_rows=numbers,
+        row_ids=sources,
+        created_at=sources,
+        last_updated_at=sources,
+    )
+)
+def test_a_fragment_that_is_written_is_read_again(fragment: Fragment) -> None:
+    assert fragments.parse(fragments.serialize(fragment)) == fragment
+    assert list(Fragments.of([fragment])) == [fragment]
+
+
+def test_hidden_columns_are_written_as_such() -> None:
+    file = DataFile("a.lance", (0, -3), (0, 1), (2, 2), 5)
+    fragment = Fragment(1, (file,), None, 3, row_ids=HiddenColumn(file, 1))
+    assert fragments.parse(fragments.serialize(fragment)) == fragment
+    assert Fragments.of([fragment]).have_hidden_columns()
+    assert not Fragments.of([dataclasses.replace(fragment, row_ids=b"")]).have_hidden_columns()
+
+
+@pytest.mark.parametrize("bit", [0, 1, 2, 3, 4, 5, 11])
+def test_tables_with_known_flags_are_written(bit: int) -> None:
+    features.check_writable(1 << bit, "t.lance")
+
+
+@pytest.mark.parametrize("bit", [6, 7, 8, 9, 10, 12, 13, 14, 15, 16, 40, 63])
+def test_tables_with_other_flags_are_not_written(bit: int) -> None:
+    with pytest.raises(UnsupportedFeature, match=rf"^t\.lance has feature flag {1 << bit}, with which .* Nothing was"):
+        features.check_writable(1 << bit | 3, "t.lance")
+
+
+@pytest.mark.parametrize(
+    ("fragment", "options", "flags"),
+    [
+        ({}, {}, (0, 0)),
+        ({"deletion_file": {}}, {}, (1, 1)),
+        ({}, {"stable_row_ids": True}, (2, 2)),
+        ({}, {"has_config": True}, (0, 8)),
+        ({}, {"has_base_paths": True}, (16, 16)),
+        ({"column_row_ids": {}}, {}, (2048, 2048)),
+        ({"deletion_file": {}}, {"stable_row_ids": True, "has_config": True, "has_base_paths": True}, (19, 27)),
+    ],
+)
+def test_flags_say_what_a_version_has(
+    fragment: dict[str, Any], options: dict[str, bool], flags: tuple[int, int]
+) -> None:
+    given_options = {"stable_row_ids": False, "has_config": False, "has_base_paths": False, **options}
+    assert features.describe(of(fragments=[fragment]).fragments, **given_options) == flags

@@ -18,24 +18,47 @@ from lance_sql.table.row_ids import RowIds
 U64_MAX = 2**64 - 1
 
 
+SAMPLES: list[tuple[str, list[int]]] = [
+    ("0a040a021004", [0, 1, 2, 3]),
+    ("0a070a05086410c801", list(range(100, 200))),
+    ("0a091a07080110071a0123", [1, 2, 6]),
+    ("0a0a1a08080a10151a020104", [10, 20]),
+    ("0a11120f086410c8011a080a06086512020000", [100, *range(102, 200)]),
+    ("0a10220e120c080712080000000039420f00", [7, 1000000]),
+    ("0a0e2a0c0a0a08031206020000000600", [5, 3, 9]),
+    ("0a142a1212100805120c000000007011010001000000", [5, 70005, 6]),
+    ("0a1e2a1c1a1a1218030000000000000000000000000100000100000000000000", [3, 2**40, 1]),
+    ("0a060a04080410050a060a0408071008", [4, 7]),
+    ("", []),
+]
+
+
+@pytest.mark.parametrize(("stored", "ids"), SAMPLES)
+def test_samples_of_the_format(stored: str, ids: list[int]) -> None:
+    assert row_ids.parse(bytes.fromhex(stored), len(ids)).expand().tolist() == ids
+
+
+# One sequence was put together from two.
+@pytest.mark.parametrize(("stored", "ids"), [sample for sample in SAMPLES if sample[1] not in ([], [4, 7])])
+def test_values_are_written_as_other_writers_do(stored: str, ids: list[int]) -> None:
+    assert row_ids.serialize(np.array(ids, np.uint64)).hex() == stored
+
+
+@pytest.mark.parametrize(("stored", "ids"), SAMPLES)
+def test_segments_are_written_as_they_are(stored: str, ids: list[int]) -> None:
+    assert row_ids.serialize(row_ids.parse(bytes.fromhex(stored), len(ids))).hex() == stored
+
+
 @pytest.mark.parametrize(
-    ("stored", "ids"),
+    ("stored", "versions"),
     [
-        ("0a040a021004", [0, 1, 2, 3]),
-        ("0a070a05086410c801", list(range(100, 200))),
-        ("0a091a07080110071a0123", [1, 2, 6]),
-        ("0a0a1a08080a10151a020104", [10, 20]),
-        ("0a11120f086410c8011a080a06086512020000", [100, *range(102, 200)]),
-        ("0a10220e120c080712080000000039420f00", [7, 1000000]),
-        ("0a0e2a0c0a0a08031206020000000600", [5, 3, 9]),
-        ("0a142a1212100805120c000000007011010001000000", [5, 70005, 6]),
-        ("0a1e2a1c1a1a1218030000000000000000000000000100000100000000000000", [3, 2**40, 1]),
-        ("0a060a04080410050a060a0408071008", [4, 7]),
+        ("0a080a040a0210041001", [1, 1, 1, 1]),
+        ("0a080a040a02100210010a0a0a060a04080210031002", [1, 1, 2]),
         ("", []),
     ],
 )
-def test_samples_of_the_format(stored: str, ids: list[int]) -> None:
-    assert row_ids.parse(bytes.fromhex(stored), len(ids)).expand().tolist() == ids
+def test_versions_are_written_as_other_writers_do(stored: str, versions: list[int]) -> None:
+    assert row_versions.serialize(row_versions.from_values(np.array(versions, np.uint64))).hex() == stored
 
 
 # A segment's message beside the values that it stands for.
@@ -216,3 +239,47 @@ def test_versions_in_a_column_become_runs(column: list[int], data: st.DataObject
 def test_rows_without_recorded_versions_have_the_first() -> None:
     assert row_versions.constant(3).expand().tolist() == [1, 1, 1]
     assert row_versions.constant(0).expand().tolist() == []
+
+
+ids_of_all_kinds = st.one_of(
+    st.lists(st.integers(0, U64_MAX), max_size=40),
+    st.lists(st.integers(0, U64_MAX), max_size=40, unique=True).map(sorted),
+    st.tuples(st.integers(0, 2**40), st.sets(st.integers(0, 300), max_size=250)).map(
+        lambda drawn: sorted(drawn[0] + offset for offset in drawn[1])
+    ),
+    st.tuples(st.integers(0, U64_MAX - 500), st.integers(0, 500)).map(lambda drawn: list(range(drawn[0], sum(drawn)))),
+)
+
+
+@given(ids_of_all_kinds)
+def test_what_is_written_is_read_again(values: list[int]) -> None:
+    data = row_ids.serialize(np.array(values, np.uint64))
+    assert row_ids.parse(data, len(values)).expand().tolist() == values
+    assert row_ids.parse_prefix(data, len(values) + 5).expand().tolist() == values
+    assert len(data) <= 2 * 8 * len(values) + 40
+
+
+@given(sequences)
+def test_segments_keep_their_values(samples: list[Sample]) -> None:
+    parsed, ids = sequence(samples)
+    assert row_ids.parse(row_ids.serialize(parsed), len(ids)).expand().tolist() == ids
+
+
+def test_a_prefix_is_no_longer_than_its_fragment() -> None:
+    data = row_ids.serialize(np.arange(5, dtype=np.uint64))
+    assert row_ids.parse_prefix(data, 5).num_rows == 5
+    assert row_ids.parse_prefix(b"", 5).num_rows == 0
+    with pytest.raises(CorruptFile, match="5 ids for a fragment of 4 rows"):
+        row_ids.parse_prefix(data, 4)
+
+
+@given(st.lists(st.tuples(st.integers(1, 5) | st.integers(0, U64_MAX), st.integers(1, 9)), max_size=20))
+def test_versions_that_are_written_are_read_again(runs: list[tuple[int, int]]) -> None:
+    versions = row_versions.RowVersions(
+        np.array([version for version, _ in runs], np.uint64), np.array([length for _, length in runs], np.int64)
+    )
+    data = row_versions.serialize(versions)
+    again = row_versions.parse(data, versions.num_rows)
+    assert again.expand().tolist() == versions.expand().tolist()
+    assert not np.any(again.versions[1:] == again.versions[:-1])
+    assert row_versions.stored_rows(data) == versions.num_rows
