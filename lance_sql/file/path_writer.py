@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
@@ -88,9 +87,8 @@ class PathWriter:
         elif field.is_list:
             lengths, items = _lists(array)
             yield from self._fill(number, lengths)
-            ends = np.cumsum(lengths.fill_null(0).to_numpy())
             (child,) = field.children
-            yield from self._add(numbers, child, items, path, partial(_row_of_item, ends, row))
+            yield from self._add(numbers, child, items, path, partial(_row_of_item, lengths, row))
         else:
             values = stored_values(field, array, row)
             yield from self._fill(number, blob.describe(values, self._put) if field.is_blob_v1 else values)
@@ -127,5 +125,6 @@ def _lists(array: pa.Array) -> tuple[pa.Array, pa.Array]:
     return pa.array(lengths, mask=nulls), items_of_lists(array, offsets, lengths, nulls)
 
 
-def _row_of_item(ends: npt.NDArray[np.int64], row: Callable[[int], int], item: int) -> int:
+def _row_of_item(lengths: pa.Array, row: Callable[[int], int], item: int) -> int:
+    ends = np.cumsum(lengths.fill_null(0).to_numpy())
     return row(int(np.searchsorted(ends, item, side="right")))

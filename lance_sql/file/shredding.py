@@ -321,10 +321,8 @@ def items_of_lists(
     """The items of the lists that are present."""
     if not lengths[absent].any():
         return array.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
-    starts, kept = offsets[:-1][~absent].astype(np.int64), lengths[~absent].astype(np.int64)
-    before = np.cumsum(kept) - kept
-    indices = np.arange(int(kept.sum()), dtype=np.int64) + np.repeat(starts - before, kept)
-    return array.values.take(pa.array(indices))
+    first, end = int(offsets[0]), int(offsets[-1])
+    return array.values.slice(first, end - first).filter(pa.array(np.repeat(~absent, lengths)))
 
 
 def _entries_of(slots: npt.NDArray[np.intp], entries: _Entries) -> npt.NDArray[np.intp]:

@@ -69,10 +69,10 @@ def encode_lists(lengths: pa.Array) -> EncodedPage:
 
     lengths: int64, NULL for a NULL list, which has no items
     """
-    valid = lengths.is_valid().to_numpy(zero_copy_only=False)
-    ends = np.cumsum(np.where(valid, lengths.fill_null(0).to_numpy(), 0), dtype=np.uint64)
+    ends = np.cumsum((lengths.fill_null(0) if lengths.null_count else lengths).to_numpy()).astype(np.uint64, copy=False)
     num_items = int(ends[-1]) if len(ends) else 0
-    ends[~valid] += np.uint64(num_items + 1)
+    if lengths.null_count:
+        ends[_nulls(lengths)] += np.uint64(num_items + 1)
     buffers = _Buffers()
     stored = buffers.store(pa.py_buffer(ends), Flat(64))
     return buffers.page(List(stored, num_items + 1, num_items), len(lengths))
