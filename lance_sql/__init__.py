@@ -1,4 +1,4 @@
-"""Read tables of the Lance format, and hand them to SQL engines.
+"""Read and write tables of the Lance format, and hand them to SQL engines.
 
 >>> import lance_sql
 >>> orders = lance_sql.open("examples/orders.lance")
@@ -17,9 +17,13 @@ if TYPE_CHECKING:
     from lance_sql.dataset import Dataset, open
     from lance_sql.errors import (
         ColumnNotFound,
+        CommitConflict,
         CorruptFile,
         InvalidArgument,
         LanceError,
+        MissingDependency,
+        RetryableConflict,
+        TableExists,
         TableNotFound,
         UnsupportedFeature,
         VersionNotFound,
@@ -27,40 +31,55 @@ if TYPE_CHECKING:
     from lance_sql.providers import connect, register
     from lance_sql.scan.scan import Scan, ScanTask
     from lance_sql.verification import verify
+    from lance_sql.writing import WriteJob, begin_write, write
 
 __all__ = [
     "ColumnNotFound",
+    "CommitConflict",
     "CorruptFile",
     "Dataset",
     "InvalidArgument",
     "LanceError",
+    "MissingDependency",
+    "RetryableConflict",
     "Scan",
     "ScanTask",
+    "TableExists",
     "TableNotFound",
     "UnsupportedFeature",
     "VersionNotFound",
+    "WriteJob",
+    "begin_write",
     "connect",
     "open",
     "register",
     "verify",
+    "write",
 ]
 
 _ERRORS = "lance_sql.errors"
 _MODULES = {
     "ColumnNotFound": _ERRORS,
+    "CommitConflict": _ERRORS,
     "CorruptFile": _ERRORS,
     "Dataset": "lance_sql.dataset",
     "InvalidArgument": _ERRORS,
     "LanceError": _ERRORS,
+    "MissingDependency": _ERRORS,
+    "RetryableConflict": _ERRORS,
     "Scan": "lance_sql.scan.scan",
     "ScanTask": "lance_sql.scan.scan",
+    "TableExists": _ERRORS,
     "TableNotFound": _ERRORS,
     "UnsupportedFeature": _ERRORS,
     "VersionNotFound": _ERRORS,
+    "WriteJob": "lance_sql.writing",
+    "begin_write": "lance_sql.writing",
     "connect": "lance_sql.providers",
     "open": "lance_sql.dataset",
     "register": "lance_sql.providers",
     "verify": "lance_sql.verification",
+    "write": "lance_sql.writing",
 }
 
 

@@ -23,6 +23,14 @@ from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import resolve
 from lance_sql.scan.scan import Scan
 from lance_sql.scan.take import take
+from lance_sql.statements import columns as evolving
+from lance_sql.statements import compact as compacting
+from lance_sql.statements import delete as deleting
+from lance_sql.statements import maintenance as maintaining
+from lance_sql.statements import merge as merging
+from lance_sql.statements import update as updating
+from lance_sql.statements.fragments import MAX_ROWS_PER_FILE
+from lance_sql.statements.source import to_reader
 from lance_sql.table.refs import Ref
 from lance_sql.table.snapshot import Snapshot, open_snapshot
 from lance_sql.table.versions import VersionInfo
@@ -127,6 +135,125 @@ class Dataset(ArrowDataset):
         raises: InvalidArgument for an id that no live row of this version has; ColumnNotFound
         """
         return take(self._files, resolve(self.snapshot, columns), _row_ids(row_ids))
+
+    def delete(self, where: str | pc.Expression | Predicate) -> Dataset:
+        """Deletes rows. Like every change it applies to the newest version of the branch, whichever this handle reads,
+        and returns a handle on the version that it made.
+
+        where: as the filter of `scan`
+        raises: as `scan`; CommitConflict when other writers keep changing the same rows
+
+        >>> orders.delete("status = 'cancelled'").version
+        2
+        """
+        return Dataset(deleting.delete(self.snapshot, where))
+
+    def update(self, values: Mapping[str, Any], where: str | pc.Expression | Predicate | None = None) -> Dataset:
+        """Sets columns in the rows that pass the filter, or in all. The rows keep their ids.
+
+        values: new values by column: text is an SQL expression in DuckDB's dialect, an Arrow expression is one, any
+            other value is a constant; expressions see the rows as they were before
+        raises: as `delete`; InvalidArgument for values that a column does not hold
+
+        >>> orders.update({"price": "price * 1.1"}, "status = 'open'").version
+        2
+        """
+        return Dataset(updating.update(self.snapshot, values, where))
+
+    def merge(
+        self,
+        source: object,
+        on: str | Sequence[str] | None = None,
+        *,
+        when_matched: merging.WhenMatched = "update",
+        when_not_matched: merging.WhenNotMatched = "insert",
+        delete_unmatched: bool | str = False,
+    ) -> Dataset:
+        """Merges rows by their keys: an upsert, unless said otherwise. Matched rows keep their ids.
+
+        source: rows, as for `lance_sql.write`, with some or all of the columns; columns that it lacks keep their
+            values in matched rows and are NULL in inserted ones
+        on: key columns; the table's unenforced primary key without it. NULL matches nothing
+        when_matched: "update" the row, "delete" it, "keep" it as it is, or "fail"
+        when_not_matched: "insert" the row or "ignore" it
+        delete_unmatched: rows of the table that no row of the source matches go: all of them, or those that pass a
+            filter
+        raises: InvalidArgument for rows that do not fit, and when two rows of the source match one row; CommitConflict
+
+        >>> orders.merge(changes, on="id").version
+        2
+        """
+        rows = to_reader(source).read_all()
+        keys = [on] if isinstance(on, str) else on
+        return Dataset(
+            merging.merge(
+                self.snapshot,
+                rows,
+                keys,
+                when_matched=when_matched,
+                when_not_matched=when_not_matched,
+                delete_unmatched=delete_unmatched,
+            )
+        )
+
+    def add_columns(self, columns: Mapping[str, Any] | pa.Schema | Sequence[pa.Field]) -> Dataset:
+        """Adds columns behind those that there are.
+
+        columns: values by name, as for `update`, which makes every row an updated one; or Arrow fields, whose columns
+            are NULL everywhere, and no row is touched
+        raises: InvalidArgument for names that are taken; CommitConflict
+        """
+        return Dataset(evolving.add(self.snapshot, columns))
+
+    def drop_columns(self, names: str | Sequence[str]) -> Dataset:
+        """Drops columns; `a.b` is a member of a struct. No data file is rewritten.
+
+        raises: ColumnNotFound; InvalidArgument when nothing would be left
+        """
+        return Dataset(evolving.drop(self.snapshot, [names] if isinstance(names, str) else names))
+
+    def rename_columns(self, names: Mapping[str, str]) -> Dataset:
+        """Renames columns, old names to new ones; `a.b` is a member of a struct, whose new name has no dot.
+
+        raises: ColumnNotFound; InvalidArgument for names that are taken
+        """
+        return Dataset(evolving.rename(self.snapshot, names))
+
+    def alter_column(self, name: str, *, type: pa.DataType | None = None, nullable: bool | None = None) -> Dataset:
+        """Changes a column's type, which makes every row an updated one, or whether it may be NULL.
+
+        raises: ColumnNotFound; InvalidArgument for values that the type does not hold, and for NULLs in a column that
+            is to have none
+        """
+        return Dataset(evolving.alter(self.snapshot, name, type=type, nullable=nullable))
+
+    def compact(self, *, target_rows: int = MAX_ROWS_PER_FILE, max_deleted_share: float = 0.1) -> Dataset:
+        """Rewrites short fragments, and those with many deleted rows, into fewer ones. No row's id or versions change.
+
+        target_rows: fragments with fewer rows are joined with their neighbours
+        max_deleted_share: fragments with a larger share of deleted rows are rewritten without them
+        raises: UnsupportedFeature for tables whose indices refer to places of rows; CommitConflict
+
+        Returns this version when there is nothing to do.
+        """
+        _check_positive("target_rows", target_rows, least=1)
+        made = compacting.compact(self.snapshot, target_rows=target_rows, max_deleted_share=max_deleted_share)
+        return Dataset(made)
+
+    def restore(self, version: int | None = None) -> Dataset:
+        """Makes an earlier version the newest one again; the versions between stay where they are.
+
+        version: the one to return to; that of this handle without it
+        raises: VersionNotFound, CommitConflict
+        """
+        return Dataset(maintaining.restore(self.snapshot, self.version if version is None else version))
+
+    def update_config(self, values: Mapping[str, str | None]) -> Dataset:
+        """Sets keys of the table's config; None removes one.
+
+        raises: CommitConflict when another writer has set one of the keys
+        """
+        return Dataset(maintaining.update_config(self.snapshot, values))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.scan().__arrow_c_stream__(requested_schema)

@@ -2,7 +2,8 @@
 
 connect()                          a DuckDB connection that knows Lance tables
 register(connection)               the same for an existing DuckDB connection
-register(connection, name, table)  one table under a name, for DuckDB and DataFusion alike
+register(connection, name, table)  one table under a name, for all of them alike
+register(spark)                    the format "lance" in a Spark session
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def register(
     storage_options: Mapping[str, Any] | None = None,
     **time_travel: Any,
 ) -> Any:
-    """Prepares a DuckDB connection or a DataFusion SessionContext for Lance tables; returns what to query.
+    """Prepares a DuckDB connection, a DataFusion SessionContext or a SparkSession; returns what to query.
 
     Without a name, `lance_scan('path', ...)` becomes a table function. With one, `table` becomes a table of that name,
     with its own columns.
@@ -61,12 +62,14 @@ def register(
         from . import duckdb as provider
     elif engine == "datafusion":
         from . import datafusion as provider  # type: ignore[no-redef]  # one of two engines
+    elif engine == "pyspark":
+        from . import spark as provider  # type: ignore[no-redef]
     elif engine == "lance_sql":
         from . import duckdb as provider
     else:
         kind = f"{type(target).__module__}.{type(target).__qualname__}"
         raise InvalidArgument(
-            f"Cannot register Lance tables with a {kind}: give a DuckDB connection or a SessionContext"
+            f"Cannot register Lance tables with a {kind}: give a DuckDB connection, a SessionContext or a SparkSession"
         )
     target = provider.register(target)
     if name is not None and table is not None:

@@ -84,13 +84,13 @@ def _restore(dataset: Dataset, widen: Widen, with_system_columns: bool, compact:
 
 def _widened(field: pa.Field, widen: Widen) -> pa.Field:
     try:
-        return field.with_type(_widened_type(field.type, widen))
+        return field.with_type(widened_type(field.type, widen))
     except UnsupportedFeature as error:
         error.column = field.name
         raise
 
 
-def _widened_type(type: pa.DataType, widen: Widen) -> pa.DataType:
+def widened_type(type: pa.DataType, widen: Widen) -> pa.DataType:
     """The type with every innermost type widened."""
     if isinstance(type, pa.BaseExtensionType) or type.num_fields == 0:
         return widen(type)
@@ -100,7 +100,7 @@ def _widened_type(type: pa.DataType, widen: Widen) -> pa.DataType:
         member.with_type(member.type.value_type) if pa.types.is_dictionary(member.type) else member
         for member in members
     ]
-    widened = [member.with_type(_widened_type(member.type, widen)) for member in plain]
+    widened = [member.with_type(widened_type(member.type, widen)) for member in plain]
     if widened == members:
         return type
     if pa.types.is_struct(type):

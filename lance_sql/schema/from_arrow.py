@@ -81,13 +81,21 @@ def extend(schema: Schema, fields: Iterable[pa.Field], first_id: int, *, file_ve
     """
     ids = itertools.count(first_id)
     added = tuple(_field(field, ids, -1, (), blob_v2=file_version == "2.2") for field in fields)
-    for field in added:
+    check_top_names(added)
+    check_names([*schema.fields, *added])
+    return Schema((*schema.fields, *added), schema.metadata)
+
+
+def check_top_names(fields: Iterable[Field]) -> None:
+    """Makes sure that columns of a table may be called so.
+
+    raises: InvalidArgument for names of system columns, and for names with a dot
+    """
+    for field in fields:
         if field.name in _RESERVED:
             raise InvalidArgument(f"The column name {field.name!r} is reserved")
         if "." in field.name:
             raise InvalidArgument(f"The column name {field.name!r} has a dot in it, which separates members of structs")
-    _check_names([*schema.fields, *added], ())
-    return Schema((*schema.fields, *added), schema.metadata)
 
 
 def storage(arrow: pa.Field) -> tuple[pa.DataType, dict[str, bytes]]:
@@ -132,7 +140,7 @@ def _field(arrow: pa.Field, ids: Iterator[int], parent: int, path: tuple[str, ..
     else:
         kind, parts = _kind(type, path)
     children = tuple(_field(part, ids, id, path, blob_v2=blob_v2) for part in parts)
-    _check_names(children, path)
+    check_names(children, path)
     if kind == "map" and (children[0].nullable or children[0].children[0].nullable):
         raise UnsupportedFeature(f"Column {'.'.join(path)!r}: a map whose keys may be NULL")
     return Field(arrow.name, id, parent, kind, arrow.nullable, children, metadata)
@@ -192,7 +200,12 @@ def _is_bytes(type: pa.DataType) -> bool:
     return _PLAIN.get(type) in ("string", "large_string", "binary", "large_binary")
 
 
-def _check_names(siblings: Iterable[Field], path: tuple[str, ...]) -> None:
+def check_names(siblings: Iterable[Field], path: tuple[str, ...] = ()) -> None:
+    """Makes sure that fields beside each other can be told apart.
+
+    path: the names around them, for messages
+    raises: InvalidArgument for empty names, and for names that are equal up to case
+    """
     where = f" in {'.'.join(path)!r}" if path else ""
     seen: dict[str, str] = {}
     for field in siblings:

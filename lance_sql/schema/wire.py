@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from lance_sql.proto import file_pb2
+from lance_sql.schema import primary_key
 from lance_sql.schema.fields import Field, Schema, build
 
-_KEY = "lance-schema:unenforced-primary-key"
-_KEY_POSITION = "lance-schema:unenforced-primary-key:position"
 _CLUSTERING_POSITION = "lance-schema:unenforced-clustering-key:position"
-_TRUE = (b"true", b"1", b"yes")
-
 _VARIABLE = ("string", "large_string", "binary", "large_binary", "json")
 
 
@@ -48,10 +45,10 @@ def _append(field: Field, parent_id: int, messages: list[file_pb2.Field]) -> Non
     if field.dictionary is not None:
         message.dictionary.offset = field.dictionary.file_offset
         message.dictionary.length = field.dictionary.num_values
-    if field.metadata.get(_KEY, b"").lower() in _TRUE:
+    if primary_key.is_key(field):
         message.unenforced_primary_key = True
-        message.unenforced_primary_key_position = _position(field.metadata.get(_KEY_POSITION))
-    message.unenforced_clustering_key_position = _position(field.metadata.get(_CLUSTERING_POSITION))
+        message.unenforced_primary_key_position = primary_key.position(field.metadata.get(primary_key.POSITION))
+    message.unenforced_clustering_key_position = primary_key.position(field.metadata.get(_CLUSTERING_POSITION))
     messages.append(message)
     for child in field.children:
         _append(child, field.id, messages)
@@ -68,17 +65,12 @@ def _encoding(logical_type: str) -> file_pb2.Encoding:
     return file_pb2.PLAIN
 
 
-def _position(value: bytes | None) -> int:
-    """A position in a key, from 1; 0 where there is none."""
-    return int(value) if value is not None and value.isdigit() and int(value) < 1 << 32 else 0
-
-
 def _with_roles(message: file_pb2.Field) -> file_pb2.Field:
     roles: dict[str, bytes] = {}
     if message.unenforced_primary_key:
-        roles[_KEY] = b"true"
+        roles[primary_key.KEY] = b"true"
         if message.unenforced_primary_key_position:
-            roles[_KEY_POSITION] = str(message.unenforced_primary_key_position).encode()
+            roles[primary_key.POSITION] = str(message.unenforced_primary_key_position).encode()
     if message.unenforced_clustering_key_position:
         roles[_CLUSTERING_POSITION] = str(message.unenforced_clustering_key_position).encode()
     missing = {key: value for key, value in roles.items() if key not in message.metadata}

@@ -1,0 +1,275 @@
+"""Changing the columns of a table.
+
+New and changed columns go to data files of their own beside those that are there: no other column is rewritten. A
+column that changes its type gets a new field id, and one that is dropped or renamed stays in the files as it is.
+
+Source: messages Transaction.Merge and Transaction.Project; row lineage, what each operation does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.commit.committer import commit
+from lance_sql.commit.operations import Merge, Project
+from lance_sql.errors import CommitConflict, InvalidArgument
+from lance_sql.file.writer import FileWriter
+from lance_sql.row_ranges import RowRanges
+from lance_sql.scan.filters import to_predicate
+from lance_sql.scan.fragments import FragmentRows
+from lance_sql.scan.open_files import OpenFiles
+from lance_sql.scan.plan import FragmentScan
+from lance_sql.scan.projection import resolve
+from lance_sql.scan.scan import Scan, ScanTask
+from lance_sql.schema import Field, Schema, arrow_field
+from lance_sql.schema.from_arrow import check_names, check_top_names, extend
+from lance_sql.schema.projection import split_path
+from lance_sql.statements import expressions
+from lance_sql.statements.files import file_version
+from lance_sql.statements.fragments import data_file, new_file_name
+from lance_sql.statements.retry import on_latest
+from lance_sql.table.fragments import DataFile, Fragment
+from lance_sql.table.snapshot import Snapshot
+
+
+def add(snapshot: Snapshot, columns: Mapping[str, Any] | pa.Schema | Sequence[pa.Field]) -> Snapshot:
+    """Adds columns to the newest version, behind its own.
+
+    columns: values by name, see `expressions.compile`, which make every row an updated one; or Arrow fields, whose
+        columns are NULL everywhere, and no row is touched
+    raises: InvalidArgument for names that there are already; what the values raise; CommitConflict
+    """
+    if isinstance(columns, Mapping):
+        return on_latest(snapshot, lambda latest: _add_values(latest, columns))
+    fields = list(columns)
+    for field in fields:
+        if not field.nullable:
+            raise InvalidArgument(f"The new column {field.name!r} would be NULL everywhere: it must be nullable")
+    return on_latest(snapshot, lambda latest: _add_nulls(latest, fields))
+
+
+def drop(snapshot: Snapshot, names: Sequence[str]) -> Snapshot:
+    """Drops columns of the newest version; `a.b` is a member of a struct. Data files stay as they are.
+
+    raises: ColumnNotFound; InvalidArgument when no column would be left, or a struct without members
+    """
+
+    def change(latest: Snapshot) -> Snapshot:
+        schema = latest.manifest.schema
+        gone = {schema.resolve(name, table=latest.label)[-1].id for name in names}
+        kept = tuple(field for field in (_without(field, gone) for field in schema.fields) if field is not None)
+        if not kept:
+            raise InvalidArgument(f"{latest.name} would have no column left")
+        return commit(latest, Project(Schema(kept, schema.metadata), preserves_nullability=True))
+
+    return on_latest(snapshot, change)
+
+
+def rename(snapshot: Snapshot, names: Mapping[str, str]) -> Snapshot:
+    """Renames columns of the newest version; `a.b` is a member of a struct, whose new name is given without the struct.
+
+    raises: ColumnNotFound; InvalidArgument for names that are taken
+    """
+
+    def change(latest: Snapshot) -> Snapshot:
+        schema = latest.manifest.schema
+        new_names = {schema.resolve(old, table=latest.label)[-1].id: new for old, new in names.items()}
+        fields = tuple(
+            _mapped(field, lambda each: replace(each, name=new_names.get(each.id, each.name)))
+            for field in schema.fields
+        )
+        _check_renamed(fields)
+        return commit(latest, Project(Schema(fields, schema.metadata), preserves_nullability=True))
+
+    return on_latest(snapshot, change)
+
+
+def alter(snapshot: Snapshot, name: str, *, type: pa.DataType | None = None, nullable: bool | None = None) -> Snapshot:
+    """Changes the type of a top-level column of the newest version, which makes every row an updated one, or whether a
+    column may be NULL.
+
+    raises: ColumnNotFound; InvalidArgument for values that the new type does not hold, and for NULLs in a column that
+        is to have none
+    """
+    if type is None and nullable is None:
+        raise InvalidArgument(f"Say what is to change about column {name!r}: type or nullable")
+
+    def change(latest: Snapshot) -> Snapshot:
+        path = latest.manifest.schema.resolve(name, table=latest.label)
+        if nullable is False:
+            _check_no_nulls(latest, name)
+        if type is None:
+            return _set_nullable(latest, path[-1], nullable=bool(nullable))
+        if len(path) > 1:
+            raise InvalidArgument(f"{name!r} is a member of a struct: the type of a whole column can be changed")
+        return _cast(latest, path[0], type, nullable)
+
+    return on_latest(snapshot, change)
+
+
+def _check_renamed(fields: Sequence[Field]) -> None:
+    check_top_names(fields)
+    check_names(fields)
+    for field in Schema(tuple(fields)).by_id.values():
+        check_names(field.children, (field.name,))
+
+
+def _add_nulls(snapshot: Snapshot, fields: Sequence[pa.Field]) -> Snapshot:
+    version = snapshot.manifest.data_format
+    schema = extend(snapshot.manifest.schema, fields, _next_field_id(snapshot), file_version=version)
+    return commit(snapshot, Merge(tuple(snapshot.manifest.fragments), schema, preserves_nullability=True))
+
+
+def _add_values(snapshot: Snapshot, values: Mapping[str, Any]) -> Snapshot:
+    schema, version = snapshot.manifest.schema, file_version(snapshot)
+    compute = expressions.compile(values, schema.arrow)
+    fields = [pa.field(name, compute.types[name]) for name in values]
+    target = extend(schema, fields, _next_field_id(snapshot), file_version=version)
+    new = Schema(target.fields[len(schema.fields) :])
+
+    def made(batch: pa.RecordBatch) -> list[pa.Array]:
+        results = compute(batch)
+        return [expressions.cast(field.name, results[field.name], field) for field in new.arrow]
+
+    return _with_columns(snapshot, compute.columns, made, new, target)
+
+
+def _cast(snapshot: Snapshot, field: Field, type: pa.DataType, nullable: bool | None) -> Snapshot:
+    schema, version = snapshot.manifest.schema, file_version(snapshot)
+    old = arrow_field(field)
+    wanted = pa.field(field.name, type, field.nullable if nullable is None else nullable, old.metadata)
+    new = extend(Schema(()), [wanted], _next_field_id(snapshot), file_version=version)
+    target = Schema(tuple(new.fields[0] if each.id == field.id else each for each in schema.fields), schema.metadata)
+
+    def made(batch: pa.RecordBatch) -> list[pa.Array]:
+        array = batch.column(field.name)
+        try:
+            return [array.cast(type)]
+        except pa.ArrowException as error:
+            raise InvalidArgument(f"Column {field.name!r} does not fit {type}: {error}") from error
+
+    return _with_columns(snapshot, (field.name,), made, new, target, preserves_nullability=wanted.nullable)
+
+
+def _with_columns(
+    snapshot: Snapshot,
+    columns: Sequence[str],
+    made: Callable[[pa.RecordBatch], list[pa.Array]],
+    new: Schema,
+    target: Schema,
+    *,
+    preserves_nullability: bool = True,
+) -> Snapshot:
+    """Writes a data file with the `new` columns beside those of each fragment, and commits the schema `target`."""
+    version = file_version(snapshot)
+    scan = Scan(OpenFiles(snapshot), resolve(snapshot, list(columns)), None, None, None)
+    written: list[str] = []
+    fragments: list[Fragment] = []
+    try:
+        for index, fragment in enumerate(snapshot.manifest.fragments):
+            opened = FragmentRows(scan.files, fragment)
+            live = opened.live_rows()
+            if len(live) == 0:
+                fragments.append(fragment)
+                continue
+            path = f"data/{new_file_name()}"
+            written.append(path)
+            batches = ScanTask(scan, (FragmentScan(index, live),)).to_reader()
+            computed = (pa.RecordBatch.from_arrays(made(batch), schema=new.arrow) for batch in batches)
+            file = _write_file(snapshot, path, new, version, _with_gaps(computed, live, opened.num_rows))
+            fragments.append(replace(fragment, files=(*fragment.files, file)))
+    except BaseException:
+        for path in written:
+            snapshot.store.delete(path)
+        raise
+    try:
+        return commit(snapshot, Merge(tuple(fragments), target, preserves_nullability))
+    except CommitConflict:
+        for path in written:
+            snapshot.store.delete(path)
+        raise
+
+
+def _write_file(
+    snapshot: Snapshot, path: str, schema: Schema, version: str, batches: Iterable[pa.RecordBatch]
+) -> DataFile:
+    writer = FileWriter(snapshot.store, path, schema, version)
+    try:
+        for batch in batches:
+            writer.write(batch)
+        return data_file(writer.finish())
+    except BaseException:
+        writer.abort()
+        raise
+
+
+def _with_gaps(batches: Iterable[pa.RecordBatch], live: RowRanges, num_rows: int) -> Iterator[pa.RecordBatch]:
+    """Rows for every physical offset of a fragment, from those of the live ones.
+
+    A deleted row gets the values of the next live one, or of the last: nobody reads them, and they need not be NULL.
+    """
+    taken = start = 0
+    num_live = row_ranges.count(live)
+    for batch in batches:
+        rows = row_ranges.expand(row_ranges.compose(live, row_ranges.single(taken, taken + batch.num_rows)))
+        taken += batch.num_rows
+        end = num_rows if taken == num_live else int(rows[-1]) + 1
+        if end - start == batch.num_rows:
+            yield batch
+        else:
+            source = np.searchsorted(rows, np.arange(start, end))
+            yield batch.take(pa.array(np.minimum(source, batch.num_rows - 1)))
+        start = end
+
+
+def _set_nullable(snapshot: Snapshot, field: Field, *, nullable: bool) -> Snapshot:
+    schema = snapshot.manifest.schema
+    changed = tuple(
+        _mapped(top, lambda each: replace(each, nullable=nullable) if each.id == field.id else each)
+        for top in schema.fields
+    )
+    # who forbids NULL must not be overtaken by a writer that has just added one
+    return commit(snapshot, Project(Schema(changed, schema.metadata), preserves_nullability=nullable))
+
+
+def _check_no_nulls(snapshot: Snapshot, name: str) -> None:
+    scan = Scan(
+        OpenFiles(snapshot), resolve(snapshot, []), to_predicate(snapshot, f"{_quoted(name)} IS NULL"), None, None
+    )
+    count = scan.count_rows()
+    if count:
+        raise InvalidArgument(f"{count} rows of {snapshot.label} have NULL in column {name!r}")
+
+
+def _quoted(path: str) -> str:
+    return ".".join('"' + part.replace('"', '""') + '"' for part in split_path(path))
+
+
+def _next_field_id(snapshot: Snapshot) -> int:
+    """An id that neither the schema nor a data file has."""
+    ids = set(snapshot.manifest.schema.by_id)
+    for fragment in snapshot.manifest.fragments:
+        for file in fragment.files:
+            ids.update(file.fields)
+    return max(ids, default=-1) + 1
+
+
+def _without(field: Field, gone: Collection[int]) -> Field | None:
+    if field.id in gone:
+        return None
+    kept = [child for child in (_without(child, gone) for child in field.children) if child is not None]
+    if field.children and not kept:
+        raise InvalidArgument(f"Column {field.name!r} would have no member left: drop it as a whole")
+    if len(kept) < len(field.children) and field.logical_type != "struct":
+        raise InvalidArgument(f"Column {field.name!r} is no struct: only members of structs can be dropped")
+    return replace(field, children=tuple(kept))
+
+
+def _mapped(field: Field, change: Callable[[Field], Field]) -> Field:
+    return change(replace(field, children=tuple(_mapped(child, change) for child in field.children)))

@@ -1,0 +1,154 @@
+"""Compaction: short fragments and those with many deleted rows become fewer, without any row's id or versions changing.
+
+Source: message Transaction.Rewrite; row lineage, duties of a writer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.commit.committer import commit
+from lance_sql.commit.operations import ReserveFragments, Rewrite, RewriteGroup
+from lance_sql.errors import CommitConflict, UnsupportedFeature
+from lance_sql.scan.fragments import FragmentRows
+from lance_sql.scan.open_files import OpenFiles
+from lance_sql.scan.plan import FragmentScan
+from lance_sql.scan.projection import resolve
+from lance_sql.scan.scan import Scan, ScanTask
+from lance_sql.statements.files import file_version, writing
+from lance_sql.statements.fragments import MAX_ROWS_PER_FILE, FileLimits, FragmentWriter
+from lance_sql.table import row_ids, row_versions
+from lance_sql.table.fragments import Fragment
+from lance_sql.table.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Fragments that lie side by side and become one or more new ones.
+
+    start, end: their places in the manifest
+    """
+
+    start: int
+    end: int
+    num_rows: int
+
+
+def plan(snapshot: Snapshot, *, target_rows: int, max_deleted_share: float) -> list[Group]:
+    """Which fragments are to be rewritten together; none where nothing would become better.
+
+    raises: UnsupportedFeature for a table whose indices refer to row addresses
+    """
+    if snapshot.indices() and not snapshot.manifest.has_stable_row_ids:
+        raise UnsupportedFeature(
+            f"{snapshot.name} has indices and no stable row ids, so that its indices refer to places of rows: "
+            "compaction of such tables is not supported"
+        )
+    files = OpenFiles(snapshot)
+    covered = [segment.fragment_ids for segment in snapshot.indices()]
+    groups: list[Group] = []
+    open_group: tuple[int, int, tuple[bool, ...]] | None = None
+
+    def close(end: int) -> None:
+        nonlocal open_group
+        if open_group is not None:
+            start, rows, _ = open_group
+            if end - start > 1 or _share_deleted(files, snapshot.manifest.fragments[start]) > max_deleted_share:
+                groups.append(Group(start, end, rows))
+        open_group = None
+
+    for index, fragment in enumerate(snapshot.manifest.fragments):
+        opened = FragmentRows(files, fragment)
+        live = row_ranges.count(opened.live_rows())
+        is_candidate = opened.num_rows < target_rows or opened.num_rows - live > max_deleted_share * opened.num_rows
+        # an index covers all of a group or none of it
+        covering = tuple(ids is not None and fragment.id in ids for ids in covered)
+        if open_group is not None and (not is_candidate or open_group[2] != covering or open_group[1] >= target_rows):
+            close(index)
+        if is_candidate:
+            start, rows, _ = open_group or (index, 0, covering)
+            open_group = start, rows + live, covering
+    close(len(snapshot.manifest.fragments))
+    return groups
+
+
+def compact(snapshot: Snapshot, *, target_rows: int = MAX_ROWS_PER_FILE, max_deleted_share: float = 0.1) -> Snapshot:
+    """Rewrites fragments of the newest version that have fewer rows than `target_rows`, or a larger share of deleted
+    rows than `max_deleted_share`. Two versions are made: one reserves fragment ids; none when there is nothing to do.
+
+    raises: UnsupportedFeature; CommitConflict when another writer changes one of the fragments meanwhile
+    """
+    latest = snapshot.latest()
+    groups = plan(latest, target_rows=target_rows, max_deleted_share=max_deleted_share)
+    if not groups:
+        return latest
+    version = file_version(latest)
+    writers: list[FragmentWriter] = []
+    try:
+        for group in groups:
+            writer = FragmentWriter(latest.store, latest.manifest.schema, version, FileLimits(max_rows=target_rows))
+            writers.append(writer)
+            with writing(writer):
+                writer.write_all(_rows(latest, group))
+        count = sum(len(writer.fragments) for writer in writers)
+        reserved = commit(latest, ReserveFragments(count)) if count else latest
+        first = (reserved.manifest.max_fragment_id or 0) - count + 1
+        rewritten = []
+        for group, writer in zip(groups, writers, strict=True):
+            old = tuple(latest.manifest.fragments[group.start : group.end])
+            new = _with_lineage(latest, old, writer.fragments, first)
+            first += len(new)
+            rewritten.append(RewriteGroup(old, new))
+        return commit(latest, Rewrite(tuple(rewritten)))
+    except CommitConflict:
+        for writer in writers:
+            writer.abort()
+        raise
+
+
+def _rows(snapshot: Snapshot, group: Group) -> Iterator[pa.RecordBatch]:
+    files = OpenFiles(snapshot)
+    fragments = [
+        FragmentScan(index, FragmentRows(files, snapshot.manifest.fragments[index]).live_rows())
+        for index in range(group.start, group.end)
+    ]
+    scan = Scan(files, resolve(snapshot, None), None, None, None)
+    return iter(ScanTask(scan, tuple(each for each in fragments if each.num_rows)).to_reader())
+
+
+def _with_lineage(
+    snapshot: Snapshot, old: Sequence[Fragment], new: Sequence[Fragment], first_id: int
+) -> tuple[Fragment, ...]:
+    """The new fragments with their ids, and with the row ids and versions of the old live rows in their order."""
+    numbered = [replace(fragment, id=first_id + i) for i, fragment in enumerate(new)]
+    if not snapshot.manifest.has_stable_row_ids:
+        return tuple(numbered)
+    files = OpenFiles(snapshot)
+    opened = [FragmentRows(files, fragment) for fragment in old]
+    live = [(fragment, fragment.live_rows()) for fragment in opened]
+    live = [(fragment, rows) for fragment, rows in live if len(rows)]
+    ends = np.cumsum([fragment.physical_rows for fragment in numbered])[:-1]
+    ids = np.split(np.concatenate([fragment.row_ids(rows) for fragment, rows in live]), ends) if live else []
+    created = np.split(np.concatenate([fragment.created_at(rows) for fragment, rows in live]), ends) if live else []
+    updated = (
+        np.split(np.concatenate([fragment.last_updated_at(rows) for fragment, rows in live]), ends) if live else []
+    )
+    return tuple(
+        replace(
+            fragment,
+            row_ids=row_ids.serialize(ids[i]),
+            created_at=row_versions.serialize(row_versions.from_values(created[i])),
+            last_updated_at=row_versions.serialize(row_versions.from_values(updated[i])),
+        )
+        for i, fragment in enumerate(numbered)
+    )
+
+
+def _share_deleted(files: OpenFiles, fragment: Fragment) -> float:
+    opened = FragmentRows(files, fragment)
+    return 1 - row_ranges.count(opened.live_rows()) / opened.num_rows if opened.num_rows else 1.0

@@ -1,0 +1,160 @@
+"""New values of columns, as users write them: SQL text, Arrow expressions, or constants.
+
+SQL text is computed by DuckDB, in its dialect: an engine's expressions are what users expect of `price * 1.1`, and no
+engine is needed for the other two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
+
+from lance_sql.errors import InvalidArgument, MissingDependency
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+
+_SQL = "lance_sql.providers.expressions"
+
+
+class Expressions(Protocol):
+    """Several expressions over the columns of a batch."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the expressions read."""
+
+    @property
+    def types(self) -> Mapping[str, pa.DataType]:
+        """The types of the results, by name."""
+
+    def __call__(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+        """The values of each expression, as long as the batch.
+
+        batch: has at least `columns`
+        raises: InvalidArgument
+        """
+
+
+class Constants:
+    """The same value for every row."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        try:
+            self._values = {name: pa.scalar(value) for name, value in values.items()}
+        except pa.ArrowException as error:
+            raise InvalidArgument(f"A value is of no type that a column can have: {error}") from error
+        self.columns: tuple[str, ...] = ()
+        self.types = {name: value.type for name, value in self._values.items()}
+
+    def __call__(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+        return {name: pa.repeat(value, batch.num_rows) for name, value in self._values.items()}
+
+
+class ArrowExpressions:
+    """Arrow expressions, computed by Arrow."""
+
+    def __init__(self, expressions: Mapping[str, pc.Expression], schema: pa.Schema) -> None:
+        self._expressions = dict(expressions)
+        # an expression does not say which columns it reads
+        self.columns = tuple(schema.names)
+        empty = self(schema.empty_table().to_batches()[0] if schema.names else _no_rows(schema))
+        self.types = {name: array.type for name, array in empty.items()}
+
+    def __call__(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+        from pyarrow import acero
+
+        source = acero.Declaration("table_source", acero.TableSourceNodeOptions(pa.Table.from_batches([batch])))
+        options = acero.ProjectNodeOptions(list(self._expressions.values()), list(self._expressions))
+        try:
+            made = acero.Declaration("project", options, [source]).to_table(use_threads=False).combine_chunks()
+        except pa.ArrowException as error:
+            raise InvalidArgument(
+                f"{' and '.join(map(repr, self._expressions))} cannot be computed: {error}"
+            ) from error
+        return {name: _one(made.column(name)) for name in self._expressions}
+
+
+class _Together:
+    """Expressions of several kinds."""
+
+    def __init__(self, parts: list[Expressions]) -> None:
+        self._parts = parts
+        self.columns = tuple(dict.fromkeys(name for part in parts for name in part.columns))
+        self.types = {name: type for part in parts for name, type in part.types.items()}
+
+    def __call__(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+        return {name: array for part in self._parts for name, array in part(batch).items()}
+
+
+def compile(values: Mapping[str, Any], schema: pa.Schema) -> Expressions:
+    """What computes the values, tried on no rows.
+
+    values: by column: text is SQL, an Arrow expression is one, anything else is a constant
+    schema: of the columns that expressions may read
+    raises: InvalidArgument for an expression that makes no sense; MissingDependency for SQL without DuckDB
+    """
+    import pyarrow.compute as pc
+
+    sql = {name: value for name, value in values.items() if isinstance(value, str)}
+    arrow = {name: value for name, value in values.items() if isinstance(value, pc.Expression)}
+    constants = {name: value for name, value in values.items() if name not in sql and name not in arrow}
+    parts: list[Expressions] = []
+    if sql:
+        parts.append(_sql_expressions(sql, schema))
+    if arrow:
+        parts.append(ArrowExpressions(arrow, schema))
+    if constants:
+        parts.append(Constants(constants))
+    return parts[0] if len(parts) == 1 else _Together(parts)
+
+
+def cast(name: str, array: pa.Array, field: pa.Field) -> pa.Array:
+    """Computed values in the type of the column that they are for.
+
+    raises: InvalidArgument for a value that the column does not hold
+    """
+    target = field.type.storage_type if isinstance(field.type, pa.BaseExtensionType) else field.type
+    try:
+        made = _cast(array, target)
+    except pa.ArrowException as error:
+        raise InvalidArgument(f"A value for column {name!r} does not fit its type {target}: {error}") from error
+    return made if target == field.type else pa.ExtensionArray.from_storage(field.type, made)
+
+
+def _cast(array: pa.Array, target: pa.DataType) -> pa.Array:
+    if array.type == target:
+        return array
+    if pa.types.is_dictionary(target):
+        return _cast(array, target.value_type).dictionary_encode().cast(target)
+    if pa.types.is_decimal(array.type) and pa.types.is_integer(target):
+        return array.cast(target, safe=True)
+    if pa.types.is_floating(target) and not pa.types.is_floating(array.type):
+        # rounded as any engine does, where an integer or a decimal has more digits
+        return array.cast(target, safe=False)
+    if pa.types.is_floating(target):
+        return array.cast(target, safe=False)
+    return array.cast(target)
+
+
+def _sql_expressions(expressions: Mapping[str, str], schema: pa.Schema) -> Expressions:
+    try:
+        provider = import_module(_SQL)
+    except ImportError as error:
+        raise MissingDependency(
+            "SQL expressions for new values are computed by DuckDB, which is not installed: "
+            'pip install "lance-sql[duckdb]", or give a pyarrow.compute expression'
+        ) from error
+    made: Expressions = provider.SqlExpressions(expressions, schema)
+    return made
+
+
+def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks else pa.array([], column.type)

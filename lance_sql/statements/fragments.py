@@ -1,0 +1,106 @@
+"""Rows become new data files, and those become fragments that no version has yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+from uuid import uuid4
+
+import pyarrow as pa
+
+from lance_sql.file.writer import FileWriter, WrittenFile
+from lance_sql.schema import Schema
+from lance_sql.store import Store
+from lance_sql.table.fragments import DataFile, Fragment
+
+MAX_ROWS_PER_FILE: Final = 1024 * 1024
+MAX_BYTES_PER_FILE: Final = 90 * 1024**3
+"""A file that has grown to so many bytes is followed by another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileLimits:
+    """When a data file is long enough."""
+
+    max_rows: int = MAX_ROWS_PER_FILE
+    max_bytes: int = MAX_BYTES_PER_FILE
+
+
+def new_file_name(prefix: str = "") -> str:
+    """A name that no other data file has."""
+    return f"{prefix}{uuid4().hex}.lance"
+
+
+def data_file(written: WrittenFile) -> DataFile:
+    """How manifests list a file that was written to the folder of data files."""
+    return DataFile(
+        path=written.path.removeprefix("data/"),
+        fields=written.fields,
+        column_indices=written.column_indices,
+        file_version=written.file_version,
+        size_bytes=written.size_bytes,
+    )
+
+
+@dataclass
+class FragmentWriter:
+    """Writes rows into as many data files as they need. Nothing refers to the files before a commit does.
+
+    schema: of the files; batches have its columns in its order
+    prefix: the beginning of the files' names
+    is_finished: all rows are in files
+    """
+
+    store: Store
+    schema: Schema
+    file_version: str
+    limits: FileLimits = FileLimits()
+    prefix: str = ""
+    is_finished: bool = False
+    fragments: list[Fragment] = field(default_factory=list)
+    _file: FileWriter | None = None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Appends the rows.
+
+        raises: InvalidArgument for values that the schema does not allow; what the store raises
+        """
+        while batch.num_rows:
+            if self._file is None:
+                path = f"data/{new_file_name(self.prefix)}"
+                self._file = FileWriter(self.store, path, self.schema, self.file_version)
+            room = self.limits.max_rows - self._file.num_rows
+            self._file.write(batch.slice(0, room))
+            batch = batch.slice(min(room, batch.num_rows))
+            if self._file.num_rows >= self.limits.max_rows or self._file.num_bytes >= self.limits.max_bytes:
+                self._finish_file()
+
+    def write_all(self, batches: Iterable[pa.RecordBatch]) -> tuple[Fragment, ...]:
+        """All rows, and `finish`."""
+        for batch in batches:
+            self.write(batch)
+        return self.finish()
+
+    def finish(self) -> tuple[Fragment, ...]:
+        """Completes the last file; none is made without rows."""
+        if self._file is not None:
+            self._finish_file()
+        self.is_finished = True
+        return tuple(self.fragments)
+
+    def abort(self) -> None:
+        """Removes every file that was written."""
+        if self._file is not None:
+            self._file.abort()
+            self._file = None
+        for fragment in self.fragments:
+            for file in fragment.files:
+                self.store.delete(f"data/{file.path}")
+        self.fragments.clear()
+
+    def _finish_file(self) -> None:
+        assert self._file is not None
+        written = self._file.finish()
+        self._file = None
+        self.fragments.append(Fragment(0, (data_file(written),), None, written.num_rows))

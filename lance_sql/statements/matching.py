@@ -1,0 +1,115 @@
+"""Which rows of a table have the keys of which rows of a source.
+
+Keys are compared as SQL compares them: a NULL is equal to nothing, not even to another NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.statements.rows import U64
+from lance_sql.statements.scanning import numbers, scan
+from lance_sql.table.snapshot import Snapshot
+
+I64 = npt.NDArray[np.int64]
+
+MAX_LISTED_KEYS: Final = 4096
+"""Up to so many keys are looked for one by one; above that, by their range."""
+
+_SOURCE_ROW = "__source_row"
+_TARGET_ROW = "__target_row"
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Pairs of rows with equal keys, in the table's scan order.
+
+    addresses, ids: of the table's rows
+    source: the row of the source for each
+    unmatched: rows of the source that are in no pair, ascending
+    """
+
+    addresses: U64
+    ids: U64
+    source: I64
+    unmatched: I64
+
+
+def match(snapshot: Snapshot, source: pa.Table, on: Sequence[str]) -> Matches:
+    """The rows of a version that the rows of `source` match.
+
+    on: key columns, which both have
+    raises: InvalidArgument when two rows of the source match one row; UnsupportedFeature for keys of other types than
+        numbers without fractions, text, bytes, booleans, dates and times
+    """
+    for name in on:
+        _check_type(source.schema.field(name))
+    keys = _plain(source.select(list(on)))
+    wanted = keys.append_column(_SOURCE_ROW, pa.array(np.arange(source.num_rows)))
+    batches = list(scan(snapshot, [*on, ROW_ID, ROW_ADDRESS], _candidates(keys, on)))
+    if not batches:
+        return Matches(
+            np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int64), np.arange(source.num_rows)
+        )
+    found = pa.Table.from_batches(batches)
+    ids, addresses = numbers(found, ROW_ID), numbers(found, ROW_ADDRESS)
+    target = _plain(found.select(list(on))).cast(keys.schema)
+    target = target.append_column(_TARGET_ROW, pa.array(np.arange(found.num_rows)))
+    pairs = target.join(wanted, keys=list(on), join_type="inner", use_threads=False)
+    target_rows = pairs.column(_TARGET_ROW).to_numpy()
+    source_rows = pairs.column(_SOURCE_ROW).to_numpy()
+    order = np.argsort(target_rows, kind="stable")
+    target_rows, source_rows = target_rows[order], source_rows[order]
+    twice = np.flatnonzero(target_rows[1:] == target_rows[:-1])
+    if len(twice):
+        rows = source.take(pa.array(source_rows[twice[0] : twice[0] + 2])).select(list(on)).to_pylist()
+        raise InvalidArgument(f"Two rows of the source match one row of {snapshot.name}: {rows[0]}")
+    unmatched = np.setdiff1d(np.arange(source.num_rows), source_rows)
+    return Matches(addresses[target_rows], ids[target_rows], source_rows, unmatched)
+
+
+def _candidates(keys: pa.Table, on: Sequence[str]) -> pc.Expression:
+    """A filter that every match passes, so that planning can leave out the rest."""
+    column = keys.column(on[0])
+    distinct = column.unique().drop_null()
+    field = pc.field(on[0])
+    if len(distinct) <= MAX_LISTED_KEYS:
+        return field.isin(distinct)
+    bounds = pc.min_max(distinct)
+    return (field >= bounds["min"]) & (field <= bounds["max"])
+
+
+def _plain(keys: pa.Table) -> pa.Table:
+    """The keys in types that Arrow joins on, without dictionaries."""
+    for i, field in enumerate(keys.schema):
+        column, type = keys.column(i), field.type
+        if pa.types.is_dictionary(type):
+            column, type = column.cast(type.value_type), type.value_type
+        keys = keys.set_column(i, field.name, column)
+    return keys
+
+
+def _check_type(field: pa.Field) -> None:
+    type = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    allowed = (
+        pa.types.is_integer,
+        pa.types.is_string,
+        pa.types.is_large_string,
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_fixed_size_binary,
+        pa.types.is_boolean,
+        pa.types.is_temporal,
+        pa.types.is_decimal,
+    )
+    if pa.types.is_interval(type) or not any(test(type) for test in allowed):
+        raise UnsupportedFeature(f"Column {field.name!r} of type {type} cannot be a key: rows are not matched by it")

@@ -1,0 +1,151 @@
+"""Merging rows by key: update or delete those that are there, insert those that are not, delete what has no match.
+
+Matched rows are rewritten with their row ids, in front of inserted ones; see `update`.
+
+Source: message Transaction.Update; row lineage, what each operation does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql.commit.committer import commit
+from lance_sql.commit.operations import Update
+from lance_sql.errors import ColumnNotFound, InvalidArgument
+from lance_sql.scan.open_files import OpenFiles
+from lance_sql.scan.projection import resolve
+from lance_sql.scan.take import take
+from lance_sql.schema import Schema
+from lance_sql.schema.primary_key import primary_key
+from lance_sql.statements.conform import Conform
+from lance_sql.statements.files import carrying, file_version, writing
+from lance_sql.statements.fragments import FragmentWriter
+from lance_sql.statements.matching import I64, Matches, match
+from lance_sql.statements.retry import on_latest
+from lance_sql.statements.rows import U64, bury
+from lance_sql.statements.scanning import addresses
+from lance_sql.table.snapshot import Snapshot
+
+WhenMatched: TypeAlias = Literal["update", "delete", "keep", "fail"]
+WhenNotMatched: TypeAlias = Literal["insert", "ignore"]
+
+_BATCH_ROWS: Final = 128 * 1024
+
+
+def merge(
+    snapshot: Snapshot,
+    source: pa.Table,
+    on: Sequence[str] | None,
+    *,
+    when_matched: WhenMatched = "update",
+    when_not_matched: WhenNotMatched = "insert",
+    delete_unmatched: bool | str = False,
+) -> Snapshot:
+    """Merges rows into the newest version by their keys.
+
+    source: some or all columns of the table; columns that it lacks keep their values in matched rows, and are NULL in
+        inserted ones
+    on: the key columns; the table's unenforced primary key without it
+    delete_unmatched: rows of the table that no row of the source matches go, or those of them that pass a filter
+    raises: InvalidArgument for rows that do not fit, and for two rows of the source that match one row; CommitConflict
+    """
+    for name, value, known in (
+        ("when_matched", when_matched, ("update", "delete", "keep", "fail")),
+        ("when_not_matched", when_not_matched, ("insert", "ignore")),
+    ):
+        if value not in known:
+            raise InvalidArgument(f"{name}={value!r} is none of {', '.join(map(repr, known))}")
+
+    def change(latest: Snapshot) -> Snapshot:
+        table = latest.manifest.schema
+        keys = _keys(table, on, latest.name)
+        rows, present = _conformed(source, latest, keys, inserts=when_not_matched == "insert")
+        found = match(latest, rows, keys)
+        if when_matched == "fail" and len(found.source):
+            row = rows.slice(int(found.source[0]), 1).select(list(keys)).to_pylist()[0]
+            raise InvalidArgument(f"{latest.name} has a row of this key already: {row}")
+        inserted = found.unmatched if when_not_matched == "insert" else np.empty(0, np.int64)
+        moved = found if when_matched == "update" else _NOTHING
+        with writing(FragmentWriter(latest.store, table, file_version(latest))) as writer:
+            fragments = writer.write_all(_new_rows(latest, rows, moved, inserted))
+            gone = bury(latest, _removed(latest, found, when_matched, delete_unmatched))
+            operation = Update(
+                removed_fragment_ids=gone.removed,
+                updated_fragments=gone.updated,
+                new_fragments=carrying(latest, fragments, [moved.ids]),
+                fields_for_preserving_frag_bitmap=tuple(sorted(present.by_id)),
+            )
+            return commit(latest, operation, affected_rows=gone.affected)
+
+    return on_latest(snapshot, change)
+
+
+_NOTHING: Final = Matches(np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+def _keys(table: Schema, on: Sequence[str] | None, name: str) -> tuple[str, ...]:
+    if on is None:
+        keys = primary_key(table)
+        if not keys:
+            raise InvalidArgument(f"{name} has no primary key: say which columns rows are matched on")
+        on = keys
+    keys = tuple([on] if isinstance(on, str) else on)
+    if not keys or len(set(keys)) != len(keys):
+        raise InvalidArgument(f"on={list(keys)}: give each key column once, and at least one")
+    for key in keys:
+        table.field(key)
+    return keys
+
+
+def _conformed(source: pa.Table, snapshot: Snapshot, keys: Sequence[str], *, inserts: bool) -> tuple[pa.Table, Schema]:
+    """The rows in the table's types, and the fields that they have."""
+    table = snapshot.manifest.schema
+    for key in keys:
+        if key not in source.schema.names:
+            raise ColumnNotFound(f"The source has no column {key!r}, on which rows are matched")
+    if not inserts:
+        # rows that are there keep what the source does not have
+        table = Schema(tuple(replace(field, nullable=True) for field in table.fields), table.metadata)
+    conform = Conform(source.schema, table, snapshot.name)
+    batches = [conform(batch) for batch in source.to_batches()]
+    return pa.Table.from_batches(batches, conform.schema.arrow), conform.schema
+
+
+def _new_rows(snapshot: Snapshot, rows: pa.Table, moved: Matches, inserted: I64) -> Iterator[pa.RecordBatch]:
+    """Rewritten rows in the table's order, then the inserted ones in the source's."""
+    target = snapshot.manifest.schema.arrow
+    missing = [name for name in target.names if name not in rows.schema.names]
+    files = OpenFiles(snapshot)
+    for start in range(0, len(moved.source), _BATCH_ROWS):
+        part = slice(start, start + _BATCH_ROWS)
+        new = rows.take(pa.array(moved.source[part]))
+        old = take(files, resolve(snapshot, missing), moved.ids[part]) if missing else None
+        yield from _assembled(target, new, old)
+    for start in range(0, len(inserted), _BATCH_ROWS):
+        yield from _assembled(target, rows.take(pa.array(inserted[start : start + _BATCH_ROWS])), None)
+
+
+def _assembled(target: pa.Schema, new: pa.Table, old: pa.Table | None) -> list[pa.RecordBatch]:
+    columns = []
+    for field in target:
+        if field.name in new.schema.names:
+            columns.append(new.column(field.name))
+        elif old is not None:
+            columns.append(old.column(field.name))
+        else:
+            columns.append(pa.chunked_array([pa.nulls(new.num_rows, field.type)]))
+    batches: list[pa.RecordBatch] = pa.Table.from_arrays(columns, schema=target).combine_chunks().to_batches()
+    return batches
+
+
+def _removed(snapshot: Snapshot, found: Matches, when_matched: WhenMatched, delete_unmatched: bool | str) -> U64:
+    gone = found.addresses if when_matched in ("update", "delete") else np.empty(0, np.uint64)
+    if delete_unmatched is False:
+        return gone
+    others = addresses(snapshot, None if delete_unmatched is True else delete_unmatched)
+    return np.concatenate((gone, np.setdiff1d(others, found.addresses)))

@@ -1,0 +1,45 @@
+"""Reading the rows that a change is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql.scan.filters import to_predicate
+from lance_sql.scan.open_files import OpenFiles
+from lance_sql.scan.predicates import Predicate
+from lance_sql.scan.projection import resolve
+from lance_sql.scan.scan import Scan
+from lance_sql.scan.system_columns import ROW_ADDRESS
+from lance_sql.statements.rows import U64
+from lance_sql.table.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+
+
+def scan(
+    snapshot: Snapshot, columns: Sequence[str], filter: str | pc.Expression | Predicate | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The rows that pass the filter, in scan order.
+
+    raises: as `Dataset.scan`
+    """
+    predicate = to_predicate(snapshot, filter)
+    made = Scan(OpenFiles(snapshot), resolve(snapshot, columns), predicate, None, None)
+    return iter(made.to_reader())
+
+
+def addresses(snapshot: Snapshot, filter: str | pc.Expression | Predicate | None) -> U64:
+    """The addresses of the rows that pass the filter."""
+    parts = [numbers(batch, ROW_ADDRESS) for batch in scan(snapshot, [ROW_ADDRESS], filter)]
+    return np.concatenate(parts) if parts else np.empty(0, np.uint64)
+
+
+def numbers(batch: pa.RecordBatch | pa.Table, name: str) -> U64:
+    """A system column of a batch."""
+    values: U64 = batch.column(name).to_numpy()
+    return values

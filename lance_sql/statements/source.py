@@ -1,0 +1,68 @@
+"""Rows from wherever users have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from lance_sql.errors import InvalidArgument
+
+
+def to_reader(data: object, schema: pa.Schema | None = None) -> pa.RecordBatchReader:
+    """A stream of the rows that `data` has.
+
+    data: anything with `__arrow_c_stream__` (pyarrow, a DuckDB relation, Polars, a `Dataset`), a pandas DataFrame, a
+        dict of columns, or record batches, which need `schema` when there may be none
+    raises: InvalidArgument for anything else
+    """
+    if isinstance(data, pa.RecordBatchReader):
+        return data
+    if isinstance(data, pa.RecordBatch):
+        return pa.RecordBatchReader.from_batches(data.schema, [data])
+    if _is_pandas(data):
+        return pa.Table.from_pandas(data, preserve_index=False).to_reader()
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(data)
+    if isinstance(data, Mapping):
+        return _of_columns(data, schema).to_reader()
+    if isinstance(data, Iterable) and not isinstance(data, (str, bytes)):
+        return _of_batches(iter(data), schema)
+    raise InvalidArgument(
+        f"Rows of a {type(data).__name__} are not understood: give an Arrow table or stream, a DuckDB relation, a "
+        "Polars or pandas frame, or record batches"
+    )
+
+
+def _is_pandas(data: object) -> bool:
+    kind = type(data)
+    return kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pandas"
+
+
+def _of_columns(columns: Mapping[Any, Any], schema: pa.Schema | None) -> pa.Table:
+    try:
+        return pa.table(dict(columns), schema=schema)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InvalidArgument(f"The columns make no table: {error}") from error
+
+
+def _of_batches(batches: Iterator[object], schema: pa.Schema | None) -> pa.RecordBatchReader:
+    first = next(batches, None)
+    if first is not None and not isinstance(first, pa.RecordBatch):
+        raise InvalidArgument(f"Record batches are expected, not a {type(first).__name__}")
+    if schema is None:
+        if first is None:
+            raise InvalidArgument("There is no batch, so the columns are not known: give a schema")
+        schema = first.schema
+
+    def checked() -> Iterator[pa.RecordBatch]:
+        if first is None:
+            return
+        yield first
+        for batch in batches:
+            if not isinstance(batch, pa.RecordBatch):
+                raise InvalidArgument(f"Record batches are expected, not a {type(batch).__name__}")
+            yield batch
+
+    return pa.RecordBatchReader.from_batches(schema, checked())

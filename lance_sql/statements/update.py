@@ -1,0 +1,75 @@
+"""Updating rows: new copies in new fragments, which keep their row ids, and tombstones where they were.
+
+Source: message Transaction.Update; row lineage, duties of a writer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql.commit.committer import commit
+from lance_sql.commit.operations import Update
+from lance_sql.errors import InvalidArgument
+from lance_sql.scan.predicates import Predicate
+from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.schema import Schema
+from lance_sql.statements import expressions
+from lance_sql.statements.files import carrying, file_version, writing
+from lance_sql.statements.fragments import FragmentWriter
+from lance_sql.statements.retry import on_latest
+from lance_sql.statements.rows import U64, bury
+from lance_sql.statements.scanning import numbers, scan
+from lance_sql.table.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+
+
+def update(
+    snapshot: Snapshot, values: Mapping[str, Any], where: str | pc.Expression | Predicate | None = None
+) -> Snapshot:
+    """Sets columns in the rows of the newest version that pass the filter; a version is made even when there are none.
+
+    values: by column, see `expressions.compile`; they read the rows as they were before
+    raises: as `Dataset.scan` for the filter; ColumnNotFound, InvalidArgument for the values; CommitConflict
+    """
+    if not values:
+        raise InvalidArgument("No column is set")
+
+    def change(latest: Snapshot) -> Snapshot:
+        schema = latest.manifest.schema
+        fields = [schema.field(name) for name in values]
+        compute = expressions.compile(values, schema.arrow)
+        for name in values:
+            expressions.cast(name, pa.array([], compute.types[name]), schema.arrow.field(name))
+        ids: list[U64] = []
+        places: list[U64] = []
+        names = [*schema.names, ROW_ID, ROW_ADDRESS]
+
+        def rows() -> Iterator[pa.RecordBatch]:
+            for batch in scan(latest, names, where):
+                ids.append(numbers(batch, ROW_ID))
+                places.append(numbers(batch, ROW_ADDRESS))
+                made = compute(batch)
+                arrays = [
+                    expressions.cast(field.name, made[field.name], field) if field.name in made else batch.column(i)
+                    for i, field in enumerate(schema.arrow)
+                ]
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema.arrow)
+
+        with writing(FragmentWriter(latest.store, schema, file_version(latest))) as writer:
+            fragments = writer.write_all(rows())
+            gone = bury(latest, np.concatenate(places) if places else np.empty(0, np.uint64))
+            operation = Update(
+                removed_fragment_ids=gone.removed,
+                updated_fragments=gone.updated,
+                new_fragments=carrying(latest, fragments, ids),
+                fields_for_preserving_frag_bitmap=tuple(sorted(Schema(tuple(fields)).by_id)),
+            )
+            return commit(latest, operation, affected_rows=gone.affected)
+
+    return on_latest(snapshot, change)
