@@ -1,0 +1,105 @@
+"""Tables in the types of Spark.
+
+Spark has no unsigned integers, no half floats, no views and no nanoseconds: such columns get the next larger type, in
+both directions by casts that fail rather than lose a value. docs/types.md lists all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StructType
+
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+
+from .arrow import widened_type
+
+_MAX_DIGITS: Final = 38
+_WIDER: Final = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+    pa.float16(): pa.float32(),
+    pa.date64(): pa.date32(),
+    pa.time32("s"): pa.time64("us"),
+    pa.time32("ms"): pa.time64("us"),
+    pa.string_view(): pa.string(),
+    pa.binary_view(): pa.binary(),
+}
+
+
+def widen(type: pa.DataType) -> pa.DataType:
+    """The Arrow type in which Spark takes the values of a type.
+
+    raises: UnsupportedFeature for decimals with more than 38 digits after the point
+    """
+    if isinstance(type, pa.BaseExtensionType):
+        return widen(type.storage_type)
+    if pa.types.is_decimal256(type):
+        if type.scale > _MAX_DIGITS:
+            raise UnsupportedFeature(f"Spark has no type for {type}: it allows {_MAX_DIGITS} digits")
+        return pa.decimal128(min(type.precision, _MAX_DIGITS), type.scale)
+    if pa.types.is_dictionary(type):
+        return widen(type.value_type)
+    return _WIDER.get(type, type)
+
+
+def spark_schema(schema: pa.Schema) -> StructType:
+    """The columns as Spark sees them.
+
+    raises: UnsupportedFeature, naming the column, for a type that Spark has no counterpart for
+    """
+    fields = []
+    for field in schema:
+        try:
+            fields.append(pa.field(field.name, widened_type(field.type, widen), field.nullable))
+        except UnsupportedFeature as error:
+            error.column = field.name
+            raise
+    return from_arrow_schema(pa.schema(fields))
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """The Arrow schema of the batches that Spark gives and takes."""
+    return to_arrow_schema(schema, timezone="UTC")
+
+
+def keeps_filters(type: pa.DataType) -> bool:
+    """Whether a comparison means the same for a column and for what Spark sees of it.
+
+    Not for times: Spark has microseconds, and instants of its session's zone.
+    """
+    return not (pa.types.is_temporal(type) or pa.types.is_nested(type)) or bool(pa.types.is_date32(type))
+
+
+def cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The columns of a batch, by position, in the types of a schema.
+
+    raises: InvalidArgument for a value that the type does not hold
+    """
+    arrays = []
+    for array, field in zip(batch.columns, schema, strict=True):
+        try:
+            arrays.append(_cast(array, field.type))
+        except pa.ArrowException as error:
+            raise InvalidArgument(f"Column {field.name!r} does not fit {field.type}: {error}") from error
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _cast(array: pa.Array, target: pa.DataType) -> pa.Array:
+    if array.type == target:
+        return array
+    if isinstance(array.type, pa.BaseExtensionType):
+        return _cast(array.storage, target)
+    if pa.types.is_float16(target):
+        narrow = array.cast(target)
+        # rounding would be silent
+        if narrow.cast(array.type).equals(array):
+            return narrow
+        raise pa.ArrowInvalid("a number has more digits")
+    if pa.types.is_dictionary(target):
+        return array.cast(target.value_type).dictionary_encode().cast(target)
+    return array.cast(target)
