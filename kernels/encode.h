@@ -78,6 +78,23 @@ void encode_run_blocks(Bytes values, int64_t value_bits, int64_t num_values, Byt
 
 void split_bytes(Bytes values, int64_t width, int64_t num_values, Bytes item_starts, MutableBytes out);
 
+// The number of each value among the distinct ones (u32), and where each of those is first (int64); returns how many
+// there are, or -1 when they are more than out_firsts has room for.
+int64_t number_fixed(Bytes values, int64_t width, int64_t num_values, MutableBytes out_indices,
+                     MutableBytes out_firsts);
+int64_t number_strings(Bytes offsets, int64_t offset_bits, int64_t num_values, Bytes data, MutableBytes out_indices,
+                       MutableBytes out_firsts);
+int64_t sample_fixed(Bytes values, int64_t width, int64_t num_values, int64_t num_blocks, int64_t block_items);
+int64_t sample_strings(Bytes offsets, int64_t offset_bits, int64_t num_values, Bytes data, int64_t num_blocks,
+                       int64_t block_items);
+
+inline constexpr int64_t kSymbolTableBytes = 2312;
+
+void fsst_train(Bytes offsets, int64_t offset_bits, int64_t num_values, Bytes data, int64_t sample_bytes,
+                MutableBytes out);
+int64_t fsst_encode(Bytes offsets, int64_t offset_bits, int64_t num_values, Bytes data, Bytes symbol_table,
+                    MutableBytes out_offsets, MutableBytes out);
+
 struct ZipInput {
     std::optional<Bytes> rep;
     std::optional<Bytes> def;

@@ -111,6 +111,59 @@ void bind_runs(nb::module_& m) {
         "values"_a, "value_bits"_a, "num_values"_a, "item_starts"_a, "run_counts"_a, "out"_a);
 }
 
+void bind_dictionaries(nb::module_& m) {
+    m.def(
+        "number_fixed",
+        [](const InputBuffer& values, Count width, Count num_values, const OutputBuffer& out_indices,
+           const OutputBuffer& out_firsts) {
+            Unlocked unlocked;
+            return number_fixed(values, width, num_values, out_indices, out_firsts);
+        },
+        "values"_a, "width"_a, "num_values"_a, "out_indices"_a, "out_firsts"_a);
+    m.def(
+        "number_strings",
+        [](const InputBuffer& offsets, Count offset_bits, Count num_values, const InputBuffer& data,
+           const OutputBuffer& out_indices, const OutputBuffer& out_firsts) {
+            Unlocked unlocked;
+            return number_strings(offsets, offset_bits, num_values, data, out_indices, out_firsts);
+        },
+        "offsets"_a, "offset_bits"_a, "num_values"_a, "data"_a, "out_indices"_a, "out_firsts"_a);
+    m.def(
+        "sample_fixed",
+        [](const InputBuffer& values, Count width, Count num_values, Count num_blocks, Count block_items) {
+            Unlocked unlocked;
+            return sample_fixed(values, width, num_values, num_blocks, block_items);
+        },
+        "values"_a, "width"_a, "num_values"_a, "num_blocks"_a, "block_items"_a);
+    m.def(
+        "sample_strings",
+        [](const InputBuffer& offsets, Count offset_bits, Count num_values, const InputBuffer& data, Count num_blocks,
+           Count block_items) {
+            Unlocked unlocked;
+            return sample_strings(offsets, offset_bits, num_values, data, num_blocks, block_items);
+        },
+        "offsets"_a, "offset_bits"_a, "num_values"_a, "data"_a, "num_blocks"_a, "block_items"_a);
+}
+
+void bind_symbols(nb::module_& m) {
+    m.def(
+        "fsst_train",
+        [](const InputBuffer& offsets, Count offset_bits, Count num_values, const InputBuffer& data,
+           Count sample_bytes, const OutputBuffer& out) {
+            Unlocked unlocked;
+            fsst_train(offsets, offset_bits, num_values, data, sample_bytes, out);
+        },
+        "offsets"_a, "offset_bits"_a, "num_values"_a, "data"_a, "sample_bytes"_a, "out"_a);
+    m.def(
+        "fsst_encode",
+        [](const InputBuffer& offsets, Count offset_bits, Count num_values, const InputBuffer& data,
+           const InputBuffer& symbol_table, const OutputBuffer& out_offsets, const OutputBuffer& out) {
+            Unlocked unlocked;
+            return fsst_encode(offsets, offset_bits, num_values, data, symbol_table, out_offsets, out);
+        },
+        "offsets"_a, "offset_bits"_a, "num_values"_a, "data"_a, "symbol_table"_a, "out_offsets"_a, "out"_a);
+}
+
 template <class View, class Buffer>
 std::optional<View> view(const std::optional<Buffer>& buffer) {
     if (!buffer) return std::nullopt;
@@ -140,6 +193,8 @@ void bind_encoding(nb::module_& m) {
     bind_chunks_out(m);
     bind_fixed_width(m);
     bind_runs(m);
+    bind_dictionaries(m);
+    bind_symbols(m);
     bind_zip_up(m);
 }
 

@@ -489,6 +489,49 @@ def encode_run_blocks(
     run_counts: what `count_runs` gives
     """
 
+def number_fixed(
+    values: Buffer, width: int, num_values: int, out_indices: Buffer, out_firsts: Buffer
+) -> int:
+    """Numbers distinct values as they appear; returns how many they are, or -1 when they are too many.
+
+    values: of `width` 8 or 16 bytes
+    out_indices: u32[num_values], the number of each value
+    out_firsts: int64, where the value of each number is first; as many as there may be
+    """
+
+def number_strings(
+    offsets: Buffer, offset_bits: int, num_values: int, data: Buffer, out_indices: Buffer, out_firsts: Buffer
+) -> int:
+    """The same for strings."""
+
+def sample_fixed(values: Buffer, width: int, num_values: int, num_blocks: int, block_items: int) -> int:
+    """How many distinct values are in `num_blocks` runs of `block_items` values, spread over all of them."""
+
+def sample_strings(
+    offsets: Buffer, offset_bits: int, num_values: int, data: Buffer, num_blocks: int, block_items: int
+) -> int:
+    """The same for strings."""
+
+def fsst_train(
+    offsets: Buffer, offset_bits: int, num_values: int, data: Buffer, sample_bytes: int, out: Buffer
+) -> None:
+    """A symbol table of 2312 bytes for the strings, made from a sample of about `sample_bytes` of them."""
+
+def fsst_encode(
+    offsets: Buffer,
+    offset_bits: int,
+    num_values: int,
+    data: Buffer,
+    symbol_table: Buffer,
+    out_offsets: Buffer,
+    out: Buffer,
+) -> int:
+    """The strings as codes of the table; returns their bytes.
+
+    out_offsets: num_values + 1, from 0, of the width of `offsets`; out: room for twice the bytes of the strings
+    raises: ValueError also for a table that `fsst_train` did not make: it may have symbols that cannot be found
+    """
+
 def zip(
     rep: Buffer | None,
     def_: Buffer | None,

@@ -67,6 +67,20 @@ def encode_blocks(data: pa.Buffer, word_bits: int, num_bits: int, starts: Starts
     return Parts(out, out_starts)
 
 
+def encode_block(values: FixedWidth, num_bits: int) -> pa.Buffer:
+    """All values as one block of `OutOfLineBitpacking`."""
+    starts = np.array([0, values.num_values], np.int64)
+    return encode_blocks(values.data, values.bits_per_value, num_bits, starts).data
+
+
+def width(values: FixedWidth) -> int:
+    """Bits of the widest value, at least one."""
+    widths = np.empty(-(-values.num_values // GROUP), np.uint8)
+    starts = uniform_starts(values.num_values, _LOG2_GROUP)
+    _kernels.group_widths(values.data, values.bits_per_value, values.num_values, starts, widths)
+    return max(int(widths.max()), 1)
+
+
 def _group_bytes(widths: npt.NDArray[np.uint8], word_bits: int) -> npt.NDArray[np.int64]:
     return word_bits // 8 + 128 * widths.astype(np.int64)
 

@@ -1,23 +1,49 @@
-"""Which encoding the values of a page get."""
+"""Which encoding the values of a page get: the one that takes the fewest bytes, within what the field asks for."""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
 
 from lance_sql.encodings import (
     bitpacking,
     byte_stream_split,
+    dictionary,
     fixed_size_list,
     flat,
+    fsst,
     general,
     packed_struct,
     rle,
     variable,
 )
-from lance_sql.encodings.blocks import Block, FixedWidth, Lists, Struct, VariableWidth
+from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, Lists, Struct, VariableWidth
 from lance_sql.encodings.chunked import ChunkCodec
 from lance_sql.encodings.dialect import Dialect
 from lance_sql.encodings.preferences import Preferences
+from lance_sql.encodings.tree import Compression, Encoding, Flat, General, OutOfLineBitpacking, Variable
 from lance_sql.errors import UnsupportedFeature
 
 CHUNK_BYTES = 1 << 15
 """Values of a chunk in bytes, where chunks may be that large."""
+
+_BITPACKED = (8, 16, 32, 64)
+
+_FEWEST_SYMBOL_BYTES = 1 << 15
+_SHORTEST_SYMBOLS = 5
+"""Strings for FSST: enough of them to make up for the table, and long enough for symbols."""
+
+_COMPRESSED_VALUE_BYTES = 1 << 15
+_COMPRESSED_AVERAGE_BYTES = 1 << 12
+"""Strings that are worth being compressed one by one."""
+
+_DICTIONARY_DIVISOR = 2
+_DICTIONARY_RATIO = 0.8
+_EXPECTED_SYMBOLS = 0.5
+"""The share of the bytes of strings that FSST is expected to leave, where the choice comes before the trial."""
+
+_SMALL_BLOCK_BYTES = 256
+_WORTHWHILE = 0.8
+"""Dictionaries are compressed where that leaves no more than this share."""
 
 
 def chunk_codec(values: Block, preferences: Preferences, dialect: Dialect) -> ChunkCodec:
@@ -30,7 +56,7 @@ def chunk_codec(values: Block, preferences: Preferences, dialect: Dialect) -> Ch
         case FixedWidth():
             return _fixed_width(values, preferences, most_bytes)
         case VariableWidth():
-            return _compressed(variable.chunks(values, most_bytes), preferences)
+            return _strings(values, preferences, most_bytes)
         case Lists():
             return fixed_size_list.chunks(values, most_bytes)
         case Struct() if packed_struct.is_fixed(values):
@@ -39,10 +65,32 @@ def chunk_codec(values: Block, preferences: Preferences, dialect: Dialect) -> Ch
             raise UnsupportedFeature(f"a mini-block page of {type(values).__name__} values is not supported")
 
 
+def dictionary_of(
+    values: Block, preferences: Preferences, dialect: Dialect, otherwise: ChunkCodec | None
+) -> Dictionary | None:
+    """The values as a dictionary, where that takes clearly less than anything else.
+
+    otherwise: how values of one width would be encoded without
+    """
+    most_items = values.num_values // (preferences.dictionary_divisor or _DICTIONARY_DIVISOR)
+    ratio = preferences.dictionary_ratio or _DICTIONARY_RATIO
+    match values:
+        case FixedWidth(bits_per_value=bits) if bits in dialect.dictionary_bits and otherwise is not None:
+            return dictionary.make(values, most_items, ratio * otherwise.num_bytes)
+        case VariableWidth():
+            offset_bytes = values.num_values * values.offset_bits // 8
+            num_bytes = int(variable.lengths(values).sum())
+            # without FSST, or below it, nothing but a dictionary makes strings shorter
+            share = _EXPECTED_SYMBOLS if _suits_symbols(values, preferences) else 1.0
+            return dictionary.make(values, most_items, ratio * (offset_bytes + share * num_bytes))
+        case _:
+            return None
+
+
 def _fixed_width(values: FixedWidth, preferences: Preferences, most_bytes: int) -> ChunkCodec:
     """Runs, bit-packing or the plain values, whichever takes the fewest bytes."""
     codec = flat.chunks(values, most_bytes)
-    if preferences.plain or values.bits_per_value not in (8, 16, 32, 64):
+    if preferences.plain or values.bits_per_value not in _BITPACKED:
         return _compressed(codec, preferences)
     if _wants_byte_streams(values, preferences):
         return _compressed(byte_stream_split.chunks(values), preferences)
@@ -74,3 +122,81 @@ def _compressed(codec: ChunkCodec, preferences: Preferences) -> ChunkCodec:
     if preferences.compression is None:
         return codec
     return general.chunks(codec, preferences.compression, preferences.compression_level)
+
+
+def _strings(values: VariableWidth, preferences: Preferences, most_bytes: int) -> ChunkCodec:
+    """Codes of symbols where that helps, or the plain strings."""
+    chunk_bytes = preferences.chunk_bytes or variable.CHUNK_BYTES
+    if _suits_symbols(values, preferences) and (codec := fsst.chunks(values, most_bytes, chunk_bytes)):
+        return codec
+    return _compressed(variable.chunks(values, most_bytes, chunk_bytes), preferences)
+
+
+def _suits_symbols(values: VariableWidth, preferences: Preferences) -> bool:
+    if preferences.plain or preferences.compression is not None:
+        return False
+    lengths = variable.lengths(values)
+    return int(lengths.sum()) >= _FEWEST_SYMBOL_BYTES and int(lengths.max()) >= _SHORTEST_SYMBOLS
+
+
+def value_strings(values: VariableWidth, preferences: Preferences) -> tuple[Encoding, VariableWidth]:
+    """How strings are stored one by one, as full-zip pages do."""
+    lengths = variable.lengths(values)
+    total, longest = int(lengths.sum()), int(lengths.max(initial=0))
+    plain = Variable(values.offset_bits)
+    if total >= _FEWEST_SYMBOL_BYTES and not preferences.plain and not preferences.symbols:
+        is_large = longest > _COMPRESSED_VALUE_BYTES and total >= _COMPRESSED_AVERAGE_BYTES * values.num_values
+        if preferences.compression is not None or (is_large and general.shrinks(values)):
+            # lz4 is not for single values
+            compressed = general.encode_values(values, Compression.ZSTD, preferences.compression_level)
+            return General(Compression.ZSTD, plain), compressed
+        if is_large:
+            return plain, values
+    if _suits_symbols(values, preferences) and (encoded := fsst.encode(values)):
+        return encoded
+    return plain, values
+
+
+@dataclass(frozen=True, slots=True)
+class DictionaryBlock:
+    """The items of a dictionary as one block."""
+
+    encoding: Encoding
+    num_items: int
+    data: pa.Buffer | bytes
+
+
+def dictionary_block(items: Block, preferences: Preferences, dialect: Dialect) -> DictionaryBlock:
+    """The items, bit-packed or compressed where the file version allows it and it helps.
+
+    raises: UnsupportedFeature for items that dictionaries cannot hold
+    """
+    encoding: Encoding
+    match items:
+        case VariableWidth():
+            encoding, data = Variable(items.offset_bits), pa.py_buffer(variable.encode_block(items))
+        case FixedWidth() if items.bits_per_value % 8 == 0:
+            encoding, data = Flat(items.bits_per_value), items.data
+        case _:
+            raise UnsupportedFeature(f"a dictionary of {type(items).__name__} values is not supported")
+    plain = DictionaryBlock(encoding, items.num_values, data)
+    wanted = preferences.dictionary_compression
+    if not dialect.compressed_blocks or wanted is False or (wanted is None and data.size < _SMALL_BLOCK_BYTES):
+        return plain
+    if wanted is None and isinstance(items, FixedWidth) and (packed := _packed_items(items)):
+        return packed
+    compression = wanted if isinstance(wanted, Compression) else Compression.LZ4
+    compressed = general.compress(compression, data, preferences.dictionary_compression_level)
+    if wanted is None and len(compressed) > data.size * _WORTHWHILE:
+        return plain
+    return DictionaryBlock(General(compression, encoding), items.num_values, compressed)
+
+
+def _packed_items(items: FixedWidth) -> DictionaryBlock | None:
+    if items.bits_per_value not in _BITPACKED:
+        return None
+    num_bits = bitpacking.width(items)
+    if num_bits > items.bits_per_value * _WORTHWHILE:
+        return None
+    data = bitpacking.encode_block(items, num_bits)
+    return DictionaryBlock(OutOfLineBitpacking(items.bits_per_value, num_bits), items.num_values, data)

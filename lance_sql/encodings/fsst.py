@@ -5,11 +5,15 @@ Source: message Fsst; Boncz, Neumann and Leis, "FSST: Fast Random Access String 
 
 from collections.abc import Callable
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.encodings import variable
 from lance_sql.encodings.blocks import VariableWidth
 from lance_sql.encodings.chunk_rows import ChunkRows
+from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues
 from lance_sql.encodings.tree import Fsst, Variable
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 
@@ -26,6 +30,11 @@ _MAX_KNOWN = 1024
 _known_expansion: dict[bytes, float] = {}
 """By symbol table, how many bytes a byte of codes stood for when the table was last used: pages are read in batches."""
 
+_SAMPLE_BYTES = 1 << 15
+_TRIAL_BYTES = 1 << 16
+_WORTHWHILE = 0.95
+"""Codes of more than this share of the bytes are not worth decoding."""
+
 Decode = Callable[[int, pa.Buffer, pa.Buffer], tuple[int, int]]
 
 
@@ -38,6 +47,38 @@ def mini_block(encoding: Fsst, rows: ChunkRows) -> VariableWidth:
         return _kernels.fsst(rows.chunks, rows.ranges, bits, encoding.symbol_table, start, offsets, bits, data)
 
     return _grow(decode, encoding.symbol_table, rows.num_items, bits, compressed)
+
+
+def encode(values: VariableWidth) -> tuple[Fsst, VariableWidth] | None:
+    """The strings as codes of a table that is made for them; None when that saves next to nothing."""
+    table = np.empty(SYMBOL_TABLE_BYTES, np.uint8)
+    _kernels.fsst_train(values.offsets, values.offset_bits, values.num_values, values.data, _SAMPLE_BYTES, table)
+    first = variable.head(values, _TRIAL_BYTES)
+    num_bytes = int(variable.lengths(first).sum())
+    if _encode(first, table).data.size > num_bytes * _WORTHWHILE:
+        return None
+    return Fsst(table.tobytes(), Variable(values.offset_bits)), _encode(values, table)
+
+
+def _encode(values: VariableWidth, table: npt.NDArray[np.uint8]) -> VariableWidth:
+    bits, count = values.offset_bits, values.num_values
+    offsets = pa.allocate_buffer((count + 1) * bits // 8)
+    # a byte without a symbol takes two
+    data = pa.allocate_buffer(2 * int(variable.lengths(values).sum()))
+    size = _kernels.fsst_encode(values.offsets, bits, count, values.data, table, offsets, data)
+    return VariableWidth(count, bits, offsets, data.slice(0, size))
+
+
+def chunks(values: VariableWidth, most_bytes: int, chunk_bytes: int) -> ChunkCodec | None:
+    """The strings as codes, in chunks like those of plain strings; None when that saves next to nothing."""
+    encoded = encode(values)
+    if encoded is None:
+        return None
+    encoding, codes = encoded
+    inner = variable.chunks(codes, most_bytes, chunk_bytes)
+    return ChunkCodec(
+        inner.log2_items, inner.num_bytes, lambda starts: ChunkedValues(encoding, inner.encode(starts).buffers)
+    )
 
 
 def per_value(encoding: Fsst, values: VariableWidth) -> VariableWidth:

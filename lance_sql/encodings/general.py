@@ -7,7 +7,7 @@ size out. Source: message General.
 import struct
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,9 @@ MAX_RATIO = {Compression.LZ4: 256, Compression.ZSTD: 1 << 16}
 
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _PIECE_BYTES = 1 << 20
+_ZSTD_LEVEL = 3
+_TRIAL_VALUES = 8
+_WORTHWHILE = 0.95
 _FEWEST_BYTES = 1 << 12
 """Pages with less in their first buffers are not worth compressing."""
 _EMPTY = pa.py_buffer(b"")
@@ -84,23 +87,23 @@ def _without_size(data: pa.Buffer) -> pa.Buffer:
     return pa.py_buffer(b"".join(pieces))
 
 
-def compress(compression: Compression, data: pa.Buffer, level: int | None = None) -> list[pa.Buffer | bytes]:
-    """The pieces of the buffer that `decompress` takes: the size, then the block or frame.
+def compress(compression: Compression, data: pa.Buffer, level: int | None = None) -> bytes:
+    """The buffer that `decompress` takes: the size, then the block or frame.
 
     raises: InvalidArgument for data that LZ4 cannot hold
     """
     if compression is Compression.LZ4 and data.size >= 1 << 31:
         raise InvalidArgument(f"{data.size} bytes are too many for one LZ4 block")
     header = struct.pack("<I" if compression is Compression.LZ4 else "<Q", data.size)
-    return [header, _encoder(compression, level).compress(data)]
+    return header + bytes(_encoder(compression, level).compress(data, asbytes=True))
 
 
 @cache
 def _encoder(compression: Compression, level: int | None) -> pa.Codec:
     # raw LZ4 blocks have no levels
-    if compression is Compression.LZ4 or not level:
+    if compression is Compression.LZ4:
         return _codec(compression)
-    return pa.Codec("zstd", compression_level=level)
+    return pa.Codec("zstd", compression_level=level or _ZSTD_LEVEL)
 
 
 def chunks(inner: ChunkCodec, compression: Compression, level: int | None) -> ChunkCodec:
@@ -112,37 +115,34 @@ def chunks(inner: ChunkCodec, compression: Compression, level: int | None) -> Ch
         if first.data.size < _FEWEST_BYTES:
             return values
         bounds = first.starts.tolist()
-        pieces = [
-            piece
-            for start, end in pairwise(bounds)
-            for piece in compress(compression, first.data.slice(start, end - start), level)
-        ]
-        sizes = np.array([_size(piece) for piece in pieces], np.int64).reshape(-1, 2).sum(axis=1)
-        if int(sizes.sum()) >= bounds[-1]:
+        pieces = [compress(compression, first.data.slice(start, end - start), level) for start, end in pairwise(bounds)]
+        ends = np.array([0, *accumulate(map(len, pieces))], np.int64)
+        if ends[-1] >= bounds[-1]:
             return values
-        ends = np.zeros(len(starts), np.int64)
-        np.cumsum(sizes, out=ends[1:])
         data = pa.py_buffer(b"".join(pieces))
         return ChunkedValues(General(compression, values.encoding), (Parts(data, ends), *others))
 
     return ChunkCodec(inner.log2_items, inner.num_bytes, encode)
 
 
-def _size(piece: pa.Buffer | bytes) -> int:
-    return piece.size if isinstance(piece, pa.Buffer) else len(piece)
-
-
 def encode_values(values: VariableWidth, compression: Compression, level: int | None = None) -> VariableWidth:
     """Each value as a compressed buffer of its own."""
-    bounds = np.frombuffer(values.offsets, f"<i{values.offset_bits // 8}", values.num_values + 1).tolist()
-    pieces = [
-        piece
-        for start, end in pairwise(bounds)
-        for piece in compress(compression, values.data.slice(start, end - start), level)
-    ]
-    offsets = np.zeros(values.num_values + 1, np.int64)
-    np.cumsum(np.array([_size(piece) for piece in pieces], np.int64).reshape(-1, 2).sum(axis=1), out=offsets[1:])
+    pieces = [compress(compression, piece, level) for piece in _pieces(values)]
+    offsets = np.array([0, *accumulate(map(len, pieces))], np.int64)
     return VariableWidth(values.num_values, 64, pa.py_buffer(offsets), pa.py_buffer(b"".join(pieces)))
+
+
+def shrinks(values: VariableWidth) -> bool:
+    """Whether compression makes some of the values clearly smaller, as it does not with images or sound."""
+    pieces = _pieces(values)
+    some = pieces[:: max(len(pieces) // _TRIAL_VALUES, 1)]
+    after = sum(len(compress(Compression.ZSTD, piece, 1)) for piece in some)
+    return bool(after < sum(piece.size for piece in some) * _WORTHWHILE)
+
+
+def _pieces(values: VariableWidth) -> list[pa.Buffer]:
+    bounds = np.frombuffer(values.offsets, f"<i{values.offset_bits // 8}", values.num_values + 1).tolist()
+    return [values.data.slice(start, end - start) for start, end in pairwise(bounds)]
 
 
 def inflate(compression: Compression, rows: ChunkRows) -> ChunkRows:

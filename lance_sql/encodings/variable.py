@@ -30,12 +30,12 @@ def mini_block(encoding: Variable, rows: ChunkRows) -> VariableWidth:
     return VariableWidth(rows.num_items, bits, offsets, data)
 
 
-def chunks(values: VariableWidth, most_bytes: int) -> ChunkCodec:
-    """The strings in chunks of at most `most_bytes` bytes where two strings are not longer than that."""
+def chunks(values: VariableWidth, most_bytes: int, chunk_bytes: int = CHUNK_BYTES) -> ChunkCodec:
+    """The strings in chunks of about `chunk_bytes`, and of at most `most_bytes` where two strings are not longer."""
     bounds = _bounds(values)
     used = int(bounds[-1] - bounds[0]) + bounds.nbytes
     average = used / max(values.num_values, 1)
-    log2 = max(min(int(CHUNK_BYTES / average), CHUNK_ITEMS), 2).bit_length() - 1
+    log2 = max(min(int(chunk_bytes / average), CHUNK_ITEMS), 2).bit_length() - 1
     while log2 > 1 and _largest(bounds, log2) > most_bytes:
         log2 -= 1
     return ChunkCodec(log2, used, lambda starts: encode_chunks(values, starts))
@@ -69,6 +69,14 @@ def lengths(values: VariableWidth) -> npt.NDArray[np.int64]:
     """Bytes of each string."""
     bounds = _bounds(values).astype(np.int64, copy=False)
     return bounds[1:] - bounds[:-1]
+
+
+def head(values: VariableWidth, num_bytes: int) -> VariableWidth:
+    """The first strings, up to about `num_bytes` of them."""
+    bounds = _bounds(values)
+    count = max(int(np.searchsorted(bounds, bounds[0] + num_bytes)), 1)
+    count = min(count, values.num_values)
+    return VariableWidth(count, values.offset_bits, values.offsets, values.data)
 
 
 def starts(values: VariableWidth) -> npt.NDArray[np.int64]:

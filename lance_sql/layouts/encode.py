@@ -16,11 +16,11 @@ from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, Lists, Str
 from lance_sql.encodings.dialect import DIALECTS, Dialect
 from lance_sql.encodings.from_arrow import from_array
 from lance_sql.encodings.preferences import Preferences
-from lance_sql.encodings.tree import Flat, Variable
+from lance_sql.encodings.scalar import scalar_of
+from lance_sql.encodings.tree import Flat
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.layouts import constant, encode_full_zip, encode_mini_block
 from lance_sql.layouts.encode_full_zip import FixedValues, VariableValues
-from lance_sql.layouts.encode_mini_block import EncodedDictionary
 from lance_sql.layouts.shredded import Buffers, EncodedPage, ShreddedPage
 from lance_sql.layouts.tree import Layer, PageLayout, max_definition, max_visible
 from lance_sql.layouts.wire_v2_1 import layout_to_wire
@@ -64,13 +64,20 @@ def _encode(page: ShreddedPage, wishes: Preferences, dialect: Dialect) -> tuple[
         return _dictionary_page(page, values, wishes, dialect)
     if isinstance(values, Struct):
         return _packed_structs(page, values, wishes, dialect)
-    if _is_small(values) if wishes.full_zip is None or not _has_whole_bytes(values) else not wishes.full_zip:
-        codec = choose.chunk_codec(values, wishes, dialect)
+    if dialect.constant_values and (scalar := scalar_of(values, nulls)):
+        return constant.encode(page, scalar, dialect)
+    is_small = _is_small(values) if wishes.full_zip is None or not _has_whole_bytes(values) else not wishes.full_zip
+    # strings get a codec last of all: making one encodes them
+    codec = choose.chunk_codec(values, wishes, dialect) if is_small and not isinstance(values, VariableWidth) else None
+    if found := choose.dictionary_of(values, wishes, dialect, codec):
+        return _dictionary_page(page, found, wishes, dialect)
+    if is_small:
+        codec = codec or choose.chunk_codec(values, wishes, dialect)
         if encoded := encode_mini_block.encode(page, codec, None, dialect):
             return encoded
     if not _has_whole_bytes(values):
         raise UnsupportedFeature("fixed-size lists of booleans do not fit into chunks")
-    return encode_full_zip.encode(page, _full_zip_values(values))
+    return encode_full_zip.encode(page, _full_zip_values(values, wishes))
 
 
 def _empty_structs(page: ShreddedPage, dialect: Dialect) -> tuple[PageLayout, Buffers]:
@@ -107,7 +114,7 @@ def _is_small(values: Block) -> bool:
     raise AssertionError(values)
 
 
-def _full_zip_values(values: Block) -> FixedValues | VariableValues:
+def _full_zip_values(values: Block, wishes: Preferences) -> FixedValues | VariableValues:
     match values:
         case FixedWidth(bits_per_value=1):
             bits = np.unpackbits(np.frombuffer(values.data, np.uint8), count=values.num_values, bitorder="little")
@@ -117,7 +124,8 @@ def _full_zip_values(values: Block) -> FixedValues | VariableValues:
         case Lists():
             return FixedValues(*fixed_size_list.encode_values(values))
         case VariableWidth(offset_bits=bits):
-            return VariableValues(Variable(bits), bits, values)
+            encoding, strings = choose.value_strings(values, wishes)
+            return VariableValues(encoding, bits, strings)
     raise AssertionError(values)
 
 
@@ -167,17 +175,7 @@ def _dictionary_page(
     if highest >= items.num_values:
         raise InvalidArgument(f"index {highest} of a dictionary of {items.num_values} items")
     codec = choose.chunk_codec(indices, wishes, dialect)
-    encoded = encode_mini_block.encode(page, codec, _dictionary_block(items), dialect)
+    encoded = encode_mini_block.encode(page, codec, choose.dictionary_block(items, wishes, dialect), dialect)
     if encoded is None:
         raise UnsupportedFeature("a dictionary page has too many empty lists in a row")
     return encoded
-
-
-def _dictionary_block(items: Block) -> EncodedDictionary:
-    match items:
-        case VariableWidth():
-            return EncodedDictionary(Variable(items.offset_bits), items.num_values, variable.encode_block(items))
-        case FixedWidth() if items.bits_per_value % 8 == 0:
-            return EncodedDictionary(Flat(items.bits_per_value), items.num_values, items.data)
-        case _:
-            raise UnsupportedFeature(f"a dictionary of {type(items).__name__} values is not supported")

@@ -1,14 +1,12 @@
 """Mini-block pages, written: values and levels cut into chunks. `mini_block` reads them and has the picture."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.encodings.choose import DictionaryBlock
 from lance_sql.encodings.chunked import ChunkCodec, Parts, Starts, uniform_starts
 from lance_sql.encodings.dialect import Dialect
-from lance_sql.encodings.tree import Encoding
 from lance_sql.layouts.levels import encode_levels
 from lance_sql.layouts.nest import Levels
 from lance_sql.layouts.shredded import Buffers, ShreddedPage
@@ -21,17 +19,8 @@ _FEWEST_ITEMS = 2
 """A chunk of one item is one that only the last chunk may be."""
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedDictionary:
-    """The items of a dictionary as one block."""
-
-    encoding: Encoding
-    num_items: int
-    data: pa.Buffer | bytes
-
-
 def encode(
-    page: ShreddedPage, codec: ChunkCodec, dictionary: EncodedDictionary | None, dialect: Dialect
+    page: ShreddedPage, codec: ChunkCodec, dictionary: DictionaryBlock | None, dialect: Dialect
 ) -> tuple[MiniBlock, Buffers] | None:
     """The page with values encoded by `codec`; None when its levels or values do not fit into chunks."""
     cut = _cut(page, codec.log2_items, dialect)

@@ -1,0 +1,102 @@
+"""Dictionaries: the distinct values of a page once, and for each value the number of its item."""
+
+import math
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import _kernels
+from lance_sql.encodings import variable
+from lance_sql.encodings.blocks import Dictionary, FixedWidth, VariableWidth
+
+INDEX_BITS = 32
+
+FEWEST_VALUES = 100
+MAX_ITEMS = 100_000
+MAX_BYTES = 1 << 21
+"""Of the items: reading one value of the page means reading all of them."""
+
+_BLOCKS, _BLOCK_ITEMS = 32, 128
+"""The sample: runs of values from all over the page."""
+
+
+def make(values: FixedWidth | VariableWidth, most_items: int, most_bytes: float) -> Dictionary | None:
+    """The values as a dictionary of at most `most_items` items that takes at most `most_bytes` with its indices.
+
+    None when there is none, found out on a sample where that is enough to know. Values of 8 or 16 bytes, or strings.
+    """
+    count = values.num_values
+    most_items = min(most_items, MAX_ITEMS)
+    if count < FEWEST_VALUES or num_bytes(values, min(_estimate(values), count)) > most_bytes:
+        return None
+    indices, firsts = np.empty(count, np.uint32), np.empty(most_items, np.int64)
+    match values:
+        case FixedWidth(bits_per_value=bits):
+            num_items = _kernels.number_fixed(values.data, bits // 8, count, indices, firsts)
+        case VariableWidth(offset_bits=bits):
+            num_items = _kernels.number_strings(values.offsets, bits, count, values.data, indices, firsts)
+    if num_items < 0:
+        return None
+    items = _gather(values, firsts[:num_items])
+    size = items.data.size + (items.offsets.size if isinstance(items, VariableWidth) else 0)
+    if size > MAX_BYTES or size + _index_bytes(count, num_items) > most_bytes:
+        return None
+    return Dictionary(count, FixedWidth(count, INDEX_BITS, pa.py_buffer(indices)), items)
+
+
+def num_bytes(values: FixedWidth | VariableWidth, num_items: float) -> float:
+    """What a dictionary of so many items takes, with its indices, if the items are like the values."""
+    match values:
+        case FixedWidth(bits_per_value=bits):
+            item_bytes = bits / 8
+        case VariableWidth(offset_bits=bits):
+            item_bytes = bits / 8 + float(variable.lengths(values).mean())
+    return num_items * item_bytes + _index_bytes(values.num_values, num_items)
+
+
+def _index_bytes(count: int, num_items: float) -> float:
+    return count * max(math.ceil(math.log2(max(num_items, 1))), 1) / 8
+
+
+def _estimate(values: FixedWidth | VariableWidth) -> float:
+    """How many distinct values there are, if the ones in the sample were drawn from equally frequent ones."""
+    count = values.num_values
+    blocks, items = (_BLOCKS, _BLOCK_ITEMS) if count >= _BLOCKS * _BLOCK_ITEMS else (1, count)
+    match values:
+        case FixedWidth(bits_per_value=bits):
+            found = _kernels.sample_fixed(values.data, bits // 8, count, blocks, items)
+        case VariableWidth(offset_bits=bits):
+            found = _kernels.sample_strings(values.offsets, bits, count, values.data, blocks, items)
+    sample = blocks * items
+    if found == sample or sample == count:
+        return float(found if sample == count else math.inf)
+    low, high = float(found), float(count)
+    for _ in range(40):
+        middle = (low + high) / 2
+        if middle * -math.expm1(-sample / middle) < found:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _gather(
+    values: FixedWidth | VariableWidth, positions: "np.ndarray[tuple[int], np.dtype[np.int64]]"
+) -> FixedWidth | VariableWidth:
+    """The values at `positions`."""
+    count = len(positions)
+    match values:
+        case FixedWidth(bits_per_value=bits):
+            out = pa.allocate_buffer(count * bits // 8)
+            _kernels.gather_fixed(positions, 64, count, values.data, values.num_values, bits // 8, out)
+            return FixedWidth(count, bits, out)
+        case VariableWidth(offset_bits=bits):
+            offsets = pa.allocate_buffer((count + 1) * bits // 8)
+            total = _kernels.gather_variable_offsets(
+                positions, 64, count, values.offsets, bits, values.num_values, offsets, bits
+            )
+            data = pa.allocate_buffer(total)
+            _kernels.gather_variable_bytes(
+                positions, 64, count, values.offsets, bits, values.num_values, values.data, data
+            )
+            return VariableWidth(count, bits, offsets, data)
