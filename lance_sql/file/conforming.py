@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lance_sql.errors import CorruptFile, InvalidArgument
 from lance_sql.schema import Field, Schema, jsonb, storage_type
@@ -121,14 +120,11 @@ def _json(field: Field, values: pa.Array, row: Callable[[int], int]) -> pa.Array
 
 
 def _dictionary(values: pa.Array, expected: pa.DictionaryType) -> pa.Array:
-    """The same keys and items; a key of a NULL item becomes NULL, and the order of items is not kept."""
+    """The same keys and items; the order of items is not kept."""
     items = values.dictionary
     if items.type != expected.value_type:
         items = items.cast(expected.value_type)
-    indices = values.indices
-    if items.null_count:
-        indices = pc.if_else(pc.is_null(items.take(indices)), pa.scalar(None, indices.type), indices)
-    return pa.DictionaryArray.from_arrays(indices, items, ordered=expected.ordered)
+    return pa.DictionaryArray.from_arrays(values.indices, items, ordered=expected.ordered)
 
 
 def _without_extensions(values: pa.Array, expected: pa.DataType) -> pa.Array:

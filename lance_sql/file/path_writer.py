@@ -13,7 +13,7 @@ from lance_sql.file.conforming import stored_values
 from lance_sql.file.leaves import is_leaf
 from lance_sql.file.pages_to_write import PageJob
 from lance_sql.file.paging import LeafPages
-from lance_sql.file.shredding import Shape, Shredded, items_of_lists, without_extension
+from lance_sql.file.shredding import Shape, Shredded, items_of_lists, plain
 from lance_sql.layouts import blob
 from lance_sql.layouts.encode_array_tree import encode_lists, encode_struct_header, encode_values
 from lance_sql.schema import Field
@@ -70,7 +70,7 @@ class PathWriter:
         row: of the table, by the position of a value
         """
         number = next(numbers)
-        array = without_extension(array)
+        array = plain(array)
         path = (*path, field.name)
         if array.null_count and (not field.nullable or _is_header(field)):
             rule = (

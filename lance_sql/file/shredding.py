@@ -218,7 +218,7 @@ class _Entries:
 def _walk(
     field: Field, array: pa.Array, entries: _Entries, path: tuple[str, ...], first_row: int, out: list[Shredded]
 ) -> None:
-    array = without_extension(array)
+    array = plain(array)
     if field.is_list:
         entries, items = _lists(field, array, entries, path, first_row)
         (child,) = field.children
@@ -308,10 +308,16 @@ def _lists(
     return _Entries(num, inner, starts, np.flatnonzero(inner == 0), num_lists), items
 
 
-def without_extension(array: pa.Array) -> pa.Array:
-    """The storage of an extension array, at the outermost level."""
+def plain(array: pa.Array) -> pa.Array:
+    """The storage of an extension array, and NULL keys for NULL items of a dictionary; at the outermost level."""
     while isinstance(array.type, pa.BaseExtensionType):
         array = array.storage
+    if pa.types.is_dictionary(array.type) and array.dictionary.null_count:
+        items, indices = array.dictionary, array.indices
+        valid = items.is_valid()
+        places = pa.array(np.cumsum(valid.to_numpy(zero_copy_only=False)) - 1).cast(indices.type)
+        places = pc.if_else(valid, places, pa.scalar(None, indices.type))
+        return pa.DictionaryArray.from_arrays(places.take(indices), items.drop_null())
     return array
 
 
@@ -322,7 +328,14 @@ def items_of_lists(
     if not lengths[absent].any():
         return array.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
     first, end = int(offsets[0]), int(offsets[-1])
-    return array.values.slice(first, end - first).filter(pa.array(np.repeat(~absent, lengths)))
+    items = array.values.slice(first, end - first)
+    try:
+        return items.filter(pa.array(np.repeat(~absent, lengths)))
+    except pa.ArrowNotImplementedError:
+        # Arrow has no filter for views
+        starts = offsets[:-1] - offsets[0]
+        kept = np.flatnonzero(~absent).tolist()
+        return pa.concat_arrays([items.slice(0, 0), *(items.slice(int(starts[i]), int(lengths[i])) for i in kept)])
 
 
 def _entries_of(slots: npt.NDArray[np.intp], entries: _Entries) -> npt.NDArray[np.intp]:

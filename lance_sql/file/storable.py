@@ -65,6 +65,8 @@ def _packed_reason(field: Field, version: FileVersion) -> str | None:
         type = storage_type(child)
         if child.children or pa.types.is_dictionary(type) or pa.types.is_null(type):
             return f"packed structs with a member of type {child.logical_type}"
+        if pa.types.is_fixed_size_list(type) and version is FileVersion.V2_1:
+            return "packed structs with a member that is a list; 2.2 can"
         while pa.types.is_fixed_size_list(type):
             type = type.value_type
         if pa.types.is_boolean(type):

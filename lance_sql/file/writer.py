@@ -72,9 +72,8 @@ class FileWriter:
         """
         version = _VERSIONS.get(file_version)
         if version is None:
-            raise InvalidArgument(
-                f"Data files are written in the versions {', '.join(_VERSIONS)}, not {file_version!r}"
-            )
+            known = ", ".join(_VERSIONS)
+            raise InvalidArgument(f"Data files are written in version {known}, not {file_version!r}")
         check_storable(schema, version)
         self._path = path
         self._schema = schema

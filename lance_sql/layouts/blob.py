@@ -61,7 +61,7 @@ def place(values: pa.Array, put: Callable[[pa.Buffer], int]) -> tuple[U64, U64]:
 
 def encode_page(page: ShreddedPage, *, minor: int) -> EncodedPage:
     """Descriptors, not below lists, as one page; what is NULL is said by its descriptor."""
-    positions, sizes = (page.values.field(i).to_numpy(zero_copy_only=False) for i in range(2))
+    positions, sizes = (page.values.field(i).fill_null(0).to_numpy() for i in range(2))
     if page.definition is not None:
         positions = np.where(page.definition > 0, page.definition.astype(np.uint64) << 16, positions)
         sizes = np.where(page.definition > 0, 0, sizes).astype(np.uint64)
