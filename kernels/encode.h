@@ -95,6 +95,8 @@ void fsst_train(Bytes offsets, int64_t offset_bits, int64_t num_values, Bytes da
 int64_t fsst_encode(Bytes offsets, int64_t offset_bits, int64_t num_values, Bytes data, Bytes symbol_table,
                     MutableBytes out_offsets, MutableBytes out);
 
+int64_t longest_string(Bytes offsets, int64_t offset_bits, int64_t num_values);
+
 struct ZipInput {
     std::optional<Bytes> rep;
     std::optional<Bytes> def;

@@ -147,6 +147,13 @@ void bind_dictionaries(nb::module_& m) {
 
 void bind_symbols(nb::module_& m) {
     m.def(
+        "longest_string",
+        [](const InputBuffer& offsets, Count offset_bits, Count num_values) {
+            Unlocked unlocked;
+            return longest_string(offsets, offset_bits, num_values);
+        },
+        "offsets"_a, "offset_bits"_a, "num_values"_a);
+    m.def(
         "fsst_train",
         [](const InputBuffer& offsets, Count offset_bits, Count num_values, const InputBuffer& data,
            Count sample_bytes, const OutputBuffer& out) {

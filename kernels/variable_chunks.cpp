@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 
 #include "encode.h"
@@ -52,6 +53,20 @@ int64_t variable_chunks(Bytes offsets, int64_t offset_bits, int64_t num_values, 
     const Starts bytes(out_starts, size_of(out));
     return with_offset(offset_bits, [&](auto offset) {
         return write_chunks<decltype(offset)>(offsets, num_values, data, items, bytes, out);
+    });
+}
+
+int64_t longest_string(Bytes offsets, int64_t offset_bits, int64_t num_values) {
+    return with_offset(offset_bits, [&](auto offset) {
+        using Offset = decltype(offset);
+        require_input(offsets, (num_values + 1) * static_cast<int64_t>(sizeof(Offset)), "offsets");
+        if (!rises<Offset>(offsets.data(), num_values)) fail("offsets that do not rise");
+        Offset longest = 0;
+        for (int64_t i = 0; i < num_values; ++i) {
+            const uint8_t* at = offsets.data() + i * static_cast<int64_t>(sizeof(Offset));
+            longest = std::max<Offset>(longest, load<Offset>(at + sizeof(Offset)) - load<Offset>(at));
+        }
+        return static_cast<int64_t>(longest);
     });
 }
 

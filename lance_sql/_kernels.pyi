@@ -512,6 +512,9 @@ def sample_strings(
 ) -> int:
     """The same for strings."""
 
+def longest_string(offsets: Buffer, offset_bits: int, num_values: int) -> int:
+    """Bytes of the longest string; refuses offsets that do not rise."""
+
 def fsst_train(
     offsets: Buffer, offset_bits: int, num_values: int, data: Buffer, sample_bytes: int, out: Buffer
 ) -> None:

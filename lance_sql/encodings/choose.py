@@ -79,7 +79,7 @@ def dictionary_of(
             return dictionary.make(values, most_items, ratio * otherwise.num_bytes)
         case VariableWidth():
             offset_bytes = values.num_values * values.offset_bits // 8
-            num_bytes = int(variable.lengths(values).sum())
+            num_bytes = variable.num_bytes(values)
             # without FSST, or below it, nothing but a dictionary makes strings shorter
             share = _EXPECTED_SYMBOLS if _suits_symbols(values, preferences) else 1.0
             return dictionary.make(values, most_items, ratio * (offset_bytes + share * num_bytes))
@@ -135,14 +135,12 @@ def _strings(values: VariableWidth, preferences: Preferences, most_bytes: int) -
 def _suits_symbols(values: VariableWidth, preferences: Preferences) -> bool:
     if preferences.plain or preferences.compression is not None:
         return False
-    lengths = variable.lengths(values)
-    return int(lengths.sum()) >= _FEWEST_SYMBOL_BYTES and int(lengths.max()) >= _SHORTEST_SYMBOLS
+    return variable.num_bytes(values) >= _FEWEST_SYMBOL_BYTES and variable.longest(values) >= _SHORTEST_SYMBOLS
 
 
 def value_strings(values: VariableWidth, preferences: Preferences) -> tuple[Encoding, VariableWidth]:
     """How strings are stored one by one, as full-zip pages do."""
-    lengths = variable.lengths(values)
-    total, longest = int(lengths.sum()), int(lengths.max(initial=0))
+    total, longest = variable.num_bytes(values), variable.longest(values)
     plain = Variable(values.offset_bits)
     if total >= _FEWEST_SYMBOL_BYTES and not preferences.plain and not preferences.symbols:
         is_large = longest > _COMPRESSED_VALUE_BYTES and total >= _COMPRESSED_AVERAGE_BYTES * values.num_values

@@ -13,8 +13,8 @@ INDEX_BITS = 32
 
 FEWEST_VALUES = 100
 MAX_ITEMS = 100_000
-MAX_BYTES = 1 << 21
-"""Of the items: reading one value of the page means reading all of them."""
+MAX_BYTES = 1 << 19
+"""Of the items: reading one value of the page means reading all of them, and looking up means staying in a cache."""
 
 _BLOCKS, _BLOCK_ITEMS = 32, 128
 """The sample: runs of values from all over the page."""
@@ -27,7 +27,10 @@ def make(values: FixedWidth | VariableWidth, most_items: int, most_bytes: float)
     """
     count = values.num_values
     most_items = min(most_items, MAX_ITEMS)
-    if count < FEWEST_VALUES or num_bytes(values, min(_estimate(values), count)) > most_bytes:
+    if count < FEWEST_VALUES:
+        return None
+    expected = min(_estimate(values), count)
+    if expected * _item_bytes(values) > MAX_BYTES or _num_bytes(values, expected) > most_bytes:
         return None
     indices, firsts = np.empty(count, np.uint32), np.empty(most_items, np.int64)
     match values:
@@ -44,14 +47,17 @@ def make(values: FixedWidth | VariableWidth, most_items: int, most_bytes: float)
     return Dictionary(count, FixedWidth(count, INDEX_BITS, pa.py_buffer(indices)), items)
 
 
-def num_bytes(values: FixedWidth | VariableWidth, num_items: float) -> float:
+def _num_bytes(values: FixedWidth | VariableWidth, num_items: float) -> float:
     """What a dictionary of so many items takes, with its indices, if the items are like the values."""
+    return num_items * _item_bytes(values) + _index_bytes(values.num_values, num_items)
+
+
+def _item_bytes(values: FixedWidth | VariableWidth) -> float:
     match values:
         case FixedWidth(bits_per_value=bits):
-            item_bytes = bits / 8
+            return bits / 8
         case VariableWidth(offset_bits=bits):
-            item_bytes = bits / 8 + float(variable.lengths(values).mean())
-    return num_items * item_bytes + _index_bytes(values.num_values, num_items)
+            return bits / 8 + variable.num_bytes(values) / values.num_values
 
 
 def _index_bytes(count: int, num_items: float) -> float:

@@ -54,8 +54,7 @@ def encode(values: VariableWidth) -> tuple[Fsst, VariableWidth] | None:
     table = np.empty(SYMBOL_TABLE_BYTES, np.uint8)
     _kernels.fsst_train(values.offsets, values.offset_bits, values.num_values, values.data, _SAMPLE_BYTES, table)
     first = variable.head(values, _TRIAL_BYTES)
-    num_bytes = int(variable.lengths(first).sum())
-    if _encode(first, table).data.size > num_bytes * _WORTHWHILE:
+    if _encode(first, table).data.size > variable.num_bytes(first) * _WORTHWHILE:
         return None
     return Fsst(table.tobytes(), Variable(values.offset_bits)), _encode(values, table)
 
@@ -64,7 +63,7 @@ def _encode(values: VariableWidth, table: npt.NDArray[np.uint8]) -> VariableWidt
     bits, count = values.offset_bits, values.num_values
     offsets = pa.allocate_buffer((count + 1) * bits // 8)
     # a byte without a symbol takes two
-    data = pa.allocate_buffer(2 * int(variable.lengths(values).sum()))
+    data = pa.allocate_buffer(2 * variable.num_bytes(values))
     size = _kernels.fsst_encode(values.offsets, bits, count, values.data, table, offsets, data)
     return VariableWidth(count, bits, offsets, data.slice(0, size))
 

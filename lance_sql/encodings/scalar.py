@@ -26,17 +26,22 @@ def scalar_of(values: Block, nulls: npt.NDArray[np.bool_] | None) -> tuple[bytes
 
 
 def _bit(values: FixedWidth, nulls: npt.NDArray[np.bool_] | None) -> tuple[bytes, ...] | None:
-    bits = np.unpackbits(np.frombuffer(values.data, np.uint8), count=values.num_values, bitorder="little")
+    packed = np.frombuffer(values.data, np.uint8)
+    trials = _trials(values.num_values, nulls)
+    first = int(packed[trials[0] // 8] >> trials[0] % 8 & 1)
+    if ((packed[trials // 8] >> trials % 8 & 1) != first).any():
+        return None
+    bits = np.unpackbits(packed, count=values.num_values, bitorder="little")
     if nulls is not None:
         bits = bits[~nulls]
-    first = int(bits[0])
     return (bytes([first]),) if (bits == first).all() else None
 
 
 def _bytes(values: FixedWidth, nulls: npt.NDArray[np.bool_] | None) -> tuple[bytes, ...] | None:
     table = np.frombuffer(values.data, np.uint8).reshape(values.num_values, values.bits_per_value // 8)
-    first = table[_trials(values.num_values, nulls)[0]]
-    if (table[_trials(values.num_values, nulls)] != first).any():
+    trials = _trials(values.num_values, nulls)
+    first = table[trials[0]]
+    if (table[trials] != first).any():
         return None
     if nulls is not None:
         table = table[~nulls]
@@ -44,24 +49,27 @@ def _bytes(values: FixedWidth, nulls: npt.NDArray[np.bool_] | None) -> tuple[byt
 
 
 def _string(values: VariableWidth, nulls: npt.NDArray[np.bool_] | None) -> tuple[bytes, ...] | None:
-    starts, lengths = variable.starts(values), variable.lengths(values)
+    raw = memoryview(values.data)
+    bounds = variable.bounds_of(values)
     trials = _trials(values.num_values, nulls)
-    size = int(lengths[trials[0]])
-    if (lengths[trials] != size).any():
+    some = {bytes(raw[bounds[i] : bounds[i + 1]]) for i in trials}
+    if len(some) > 1:
         return None
+    (first,) = some
+    starts, lengths = bounds[:-1], bounds[1:] - bounds[:-1]
     if nulls is not None:
         starts, lengths = starts[~nulls], lengths[~nulls]
-    if (lengths != size).any():
+    if (lengths != len(first)).any():
         return None
     data = np.frombuffer(values.data, np.uint8)
-    first = data[starts[0] : starts[0] + size]
-    # a column of bytes at a time: most pages differ in one of the first
-    if any((data[starts + i] != first[i]).any() for i in range(size)):
+    if any((data[starts + i] != byte).any() for i, byte in enumerate(first)):
         return None
-    return (np.array([0, size], f"<i{values.offset_bits // 8}").tobytes(), first.tobytes())
+    return (np.array([0, len(first)], f"<i{values.offset_bits // 8}").tobytes(), first)
 
 
 def _trials(count: int, nulls: npt.NDArray[np.bool_] | None) -> npt.NDArray[np.int64]:
     """A few slots whose content counts, from all over the page."""
-    slots = np.flatnonzero(~nulls) if nulls is not None else np.arange(count)
+    if nulls is None:
+        return np.linspace(0, count - 1, _TRIALS).astype(np.int64)
+    slots = np.flatnonzero(~nulls)
     return slots[np.linspace(0, len(slots) - 1, _TRIALS).astype(np.int64)]

@@ -32,7 +32,7 @@ def mini_block(encoding: Variable, rows: ChunkRows) -> VariableWidth:
 
 def chunks(values: VariableWidth, most_bytes: int, chunk_bytes: int = CHUNK_BYTES) -> ChunkCodec:
     """The strings in chunks of about `chunk_bytes`, and of at most `most_bytes` where two strings are not longer."""
-    bounds = _bounds(values)
+    bounds = bounds_of(values)
     used = int(bounds[-1] - bounds[0]) + bounds.nbytes
     average = used / max(values.num_values, 1)
     log2 = max(min(int(chunk_bytes / average), CHUNK_ITEMS), 2).bit_length() - 1
@@ -44,7 +44,7 @@ def chunks(values: VariableWidth, most_bytes: int, chunk_bytes: int = CHUNK_BYTE
 def encode_chunks(values: VariableWidth, starts: Starts) -> ChunkedValues:
     """The strings of each chunk: offsets from the start of its buffer, bytes, zeros up to a whole offset."""
     width = values.offset_bits // 8
-    bounds = _bounds(values)[starts].astype(np.int64)
+    bounds = bounds_of(values)[starts].astype(np.int64)
     sizes = np.diff(bounds) + (np.diff(starts) + 1) * width
     out_starts = np.zeros(len(starts), np.int64)
     np.cumsum((sizes + width - 1) // width * width, out=out_starts[1:])
@@ -57,7 +57,7 @@ def encode_chunks(values: VariableWidth, starts: Starts) -> ChunkedValues:
 
 def encode_block(values: VariableWidth) -> bytes:
     """One buffer, as `block` reads it."""
-    bounds = _bounds(values)
+    bounds = bounds_of(values)
     width = values.offset_bits // 8
     first, last = int(bounds[0]), int(bounds[-1])
     header = struct.pack("<II" if width == 4 else "<QQ", values.offset_bits, 2 * width + bounds.nbytes)
@@ -65,15 +65,26 @@ def encode_block(values: VariableWidth) -> bytes:
     return header + offsets + bytes(memoryview(values.data)[first:last])
 
 
+def num_bytes(values: VariableWidth) -> int:
+    """Bytes of all strings."""
+    bounds = bounds_of(values)
+    return int(bounds[-1]) - int(bounds[0])
+
+
+def longest(values: VariableWidth) -> int:
+    """Bytes of the longest string."""
+    return _kernels.longest_string(values.offsets, values.offset_bits, values.num_values)
+
+
 def lengths(values: VariableWidth) -> npt.NDArray[np.int64]:
     """Bytes of each string."""
-    bounds = _bounds(values).astype(np.int64, copy=False)
+    bounds = bounds_of(values).astype(np.int64, copy=False)
     return bounds[1:] - bounds[:-1]
 
 
 def head(values: VariableWidth, num_bytes: int) -> VariableWidth:
     """The first strings, up to about `num_bytes` of them."""
-    bounds = _bounds(values)
+    bounds = bounds_of(values)
     count = max(int(np.searchsorted(bounds, bounds[0] + num_bytes)), 1)
     count = min(count, values.num_values)
     return VariableWidth(count, values.offset_bits, values.offsets, values.data)
@@ -81,10 +92,11 @@ def head(values: VariableWidth, num_bytes: int) -> VariableWidth:
 
 def starts(values: VariableWidth) -> npt.NDArray[np.int64]:
     """Where each string begins in the bytes."""
-    return _bounds(values)[:-1].astype(np.int64)
+    return bounds_of(values)[:-1].astype(np.int64)
 
 
-def _bounds(values: VariableWidth) -> npt.NDArray[np.signedinteger[Any]]:
+def bounds_of(values: VariableWidth) -> npt.NDArray[np.signedinteger[Any]]:
+    """The offsets; the first need not be 0."""
     return np.frombuffer(values.offsets, f"<i{values.offset_bits // 8}", values.num_values + 1)
 
 

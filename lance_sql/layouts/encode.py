@@ -110,7 +110,7 @@ def _is_small(values: Block) -> bool:
             bits = fixed_size_list.bits_per_list(values)
             return bits < 8 * LARGE_VALUE_BYTES or bits % 8 != 0
         case VariableWidth():
-            return int(variable.lengths(values).max()) < LARGE_VALUE_BYTES
+            return variable.longest(values) < LARGE_VALUE_BYTES
     raise AssertionError(values)
 
 

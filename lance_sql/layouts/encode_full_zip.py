@@ -8,7 +8,7 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.encodings.blocks import VariableWidth
 from lance_sql.encodings.tree import Encoding
-from lance_sql.encodings.variable import lengths
+from lance_sql.encodings.variable import num_bytes
 from lance_sql.layouts.nest import Levels
 from lance_sql.layouts.shredded import Buffers, ShreddedPage
 from lance_sql.layouts.tree import FullZip, max_repetition, max_visible
@@ -83,7 +83,7 @@ def _value_bytes(page: ShreddedPage, values: FixedValues | VariableValues) -> in
     """Room for all values, with their lengths."""
     if isinstance(values, FixedValues):
         return len(page.values) * values.bits_per_value // 8
-    return len(page.values) * values.length_bits // 8 + int(lengths(values.strings).sum())
+    return len(page.values) * values.length_bits // 8 + num_bytes(values.strings)
 
 
 def _narrowest(rows: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> bytes:
