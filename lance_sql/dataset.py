@@ -240,6 +240,15 @@ class Dataset(ArrowDataset):
         made = compacting.compact(self.snapshot, target_rows=target_rows, max_deleted_share=max_deleted_share)
         return Dataset(made)
 
+    def plan_compaction(
+        self, *, target_rows: int = MAX_ROWS_PER_FILE, max_deleted_share: float = 0.1
+    ) -> list[compacting.Group]:
+        """What `compact` would rewrite; nothing is changed.
+
+        raises: as `compact`
+        """
+        return compacting.plan(self.snapshot.latest(), target_rows=target_rows, max_deleted_share=max_deleted_share)
+
     def restore(self, version: int | None = None) -> Dataset:
         """Makes an earlier version the newest one again; the versions between stay where they are.
 

@@ -16,6 +16,8 @@ from lance_sql.statements.job import Job
 from lance_sql.statements.source import to_reader
 from lance_sql.table.fragments import Fragment
 
+__all__ = ["MAX_BYTES_PER_FILE", "MAX_ROWS_PER_FILE", "Mode", "NewFragments", "WriteJob", "begin_write", "write"]
+
 Mode: TypeAlias = jobs.Mode
 
 NewFragments: TypeAlias = tuple[Fragment, ...]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from functools import wraps
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import click
+
+from lance_sql.cli import changes
+from lance_sql.cli.errors import reports_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,29 +28,6 @@ class DefaultQuery(click.Group):
 
 
 _GROUP_OPTIONS = ("--help", "-h", "--version")
-
-
-def reports_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """Turns the library's and the engine's errors into one line and an exit code."""
-
-    @wraps(command)
-    def run(*args: Any, **kwargs: Any) -> None:
-        from lance_sql.cli import failures
-
-        try:
-            command(*args, **kwargs)
-        except BrokenPipeError:
-            # The reader of the pipe has seen enough. Nothing may be flushed into it when Python exits.
-            sys.stdout = None
-            sys.exit(0)
-        except Exception as error:
-            failure = failures.explain(error)
-            if failure is None:
-                raise
-            click.echo(f"Error: {failure.message}", err=True)
-            sys.exit(failure.exit_code)
-
-    return run
 
 
 output_option = click.option(
@@ -146,6 +124,10 @@ def verify(table: str, branch: str | None, deep: bool, output: str, quiet: bool)
     report = verification.run(path, version=version, tag=tag, branch=branch, deep=deep, quiet=quiet)
     click.echo(verification.as_json(report) if output == "json" else str(report))
     sys.exit(0 if report.is_healthy else verification.DAMAGE_FOUND)
+
+
+for _verb in changes.VERBS:
+    main.add_command(_verb)
 
 
 def _write(reader: pa.RecordBatchReader, output: str) -> None:

@@ -31,12 +31,18 @@ from lance_sql.table.snapshot import Snapshot
 class Group:
     """Fragments that lie side by side and become one or more new ones.
 
-    start, end: their places in the manifest
+    start: the first one's place in the manifest
+    num_rows: their live rows
     """
 
     start: int
-    end: int
+    fragment_ids: tuple[int, ...]
     num_rows: int
+
+    @property
+    def end(self) -> int:
+        """The place behind the last one."""
+        return self.start + len(self.fragment_ids)
 
 
 def plan(snapshot: Snapshot, *, target_rows: int, max_deleted_share: float) -> list[Group]:
@@ -50,6 +56,7 @@ def plan(snapshot: Snapshot, *, target_rows: int, max_deleted_share: float) -> l
             "compaction of such tables is not supported"
         )
     files = OpenFiles(snapshot)
+    fragments = snapshot.manifest.fragments
     covered = [segment.fragment_ids for segment in snapshot.indices()]
     groups: list[Group] = []
     open_group: tuple[int, int, tuple[bool, ...]] | None = None
@@ -58,11 +65,11 @@ def plan(snapshot: Snapshot, *, target_rows: int, max_deleted_share: float) -> l
         nonlocal open_group
         if open_group is not None:
             start, rows, _ = open_group
-            if end - start > 1 or _share_deleted(files, snapshot.manifest.fragments[start]) > max_deleted_share:
-                groups.append(Group(start, end, rows))
+            if end - start > 1 or _share_deleted(files, fragments[start]) > max_deleted_share:
+                groups.append(Group(start, fragments.ids[start:end], rows))
         open_group = None
 
-    for index, fragment in enumerate(snapshot.manifest.fragments):
+    for index, fragment in enumerate(fragments):
         opened = FragmentRows(files, fragment)
         live = row_ranges.count(opened.live_rows())
         is_candidate = opened.num_rows < target_rows or opened.num_rows - live > max_deleted_share * opened.num_rows
@@ -73,7 +80,7 @@ def plan(snapshot: Snapshot, *, target_rows: int, max_deleted_share: float) -> l
         if is_candidate:
             start, rows, _ = open_group or (index, 0, covering)
             open_group = start, rows + live, covering
-    close(len(snapshot.manifest.fragments))
+    close(len(fragments))
     return groups
 
 

@@ -1,0 +1,195 @@
+"""The verbs that change tables. What removes rows, files or versions says what it will do, and does nothing with
+`--dry-run`; on a terminal it asks first, unless `--yes` is given.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from lance_sql.cli.errors import reports_errors
+
+if TYPE_CHECKING:
+    from lance_sql.dataset import Dataset
+
+dry_run_option = click.option("--dry-run", "-n", is_flag=True, help="Only say what would be done.")
+yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+where_option = click.option("--where", "-w", metavar="SQL", help="Which rows; all of them without it.")
+
+
+@click.command()
+@click.argument("table")
+@click.argument("source")
+@click.option("--mode", type=click.Choice(("create", "append", "overwrite")), default="create", show_default=True)
+@click.option("--file-version", type=click.Choice(("2.0", "2.1", "2.2")), help="Of the data files of a new table.")
+@click.option("--no-stable-row-ids", is_flag=True, help="Record no row history. Fixed when a table is created.")
+@click.option("--max-rows-per-file", type=click.IntRange(min=1), help="Where the next data file begins.")
+@reports_errors
+def write(
+    table: str,
+    source: str,
+    mode: str,
+    file_version: str | None,
+    no_stable_row_ids: bool,
+    max_rows_per_file: int | None,
+) -> None:
+    """Writes the rows of SOURCE to TABLE.
+
+    SOURCE is a file that DuckDB reads (Parquet, CSV, JSON), a Lance table, or an SQL query.
+
+    \b
+    lance-sql write events.lance events.parquet
+    lance-sql write events.lance "SELECT * FROM 'new.csv' WHERE id > 7" --mode append
+    """
+    import lance_sql
+    from lance_sql.writing import MAX_ROWS_PER_FILE
+
+    query = "FROM '" + source.replace("'", "''") + "'" if os.path.exists(source) else source
+    rows = lance_sql.connect().sql(query)
+    if rows is None:
+        raise click.UsageError("The SQL has no result: give a query, or a file.")
+    made = lance_sql.write(
+        rows.to_arrow_reader(),
+        _unversioned(table),
+        mode=mode,  # type: ignore[arg-type]  # click has checked it
+        file_version=file_version,
+        stable_row_ids=False if no_stable_row_ids else None,
+        max_rows_per_file=max_rows_per_file or MAX_ROWS_PER_FILE,
+    )
+    _done(made, f"{_count(made.count_rows(), 'row')}")
+
+
+@click.command()
+@click.argument("table")
+@where_option
+@dry_run_option
+@yes_option
+@reports_errors
+def delete(table: str, where: str | None, dry_run: bool, yes: bool) -> None:
+    """Deletes rows of TABLE.
+
+    \b
+    lance-sql delete events.lance --where "ts < '2026-01-01'" --dry-run
+    """
+    dataset = _latest(table)
+    condition = where or "true"
+    if _agreed(f"delete {_rows(dataset, where)}", dry_run, yes):
+        _done(dataset.delete(condition))
+
+
+@click.command()
+@click.argument("table")
+@click.argument("assignments", nargs=-1, required=True, metavar="COLUMN=SQL...")
+@where_option
+@dry_run_option
+@yes_option
+@reports_errors
+def update(table: str, assignments: tuple[str, ...], where: str | None, dry_run: bool, yes: bool) -> None:
+    """Sets columns in rows of TABLE to SQL expressions.
+
+    \b
+    lance-sql update events.lance "price=price * 1.1" "status='done'" --where "id = 7"
+    """
+    values = {}
+    for assignment in assignments:
+        name, equals, expression = assignment.partition("=")
+        if not equals or not name.strip() or not expression.strip():
+            raise click.UsageError(f"{assignment!r} is not of the form COLUMN=SQL.")
+        values[name.strip()] = expression
+    dataset = _latest(table)
+    if _agreed(f"set {', '.join(values)} in {_rows(dataset, where)}", dry_run, yes):
+        _done(dataset.update(values, where))
+
+
+@click.command()
+@click.argument("table")
+@click.option("--target-rows", type=click.IntRange(min=1), help="Fragments with fewer rows are joined.")
+@click.option(
+    "--max-deleted", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Share of deleted rows."
+)
+@dry_run_option
+@reports_errors
+def compact(table: str, target_rows: int | None, max_deleted: float, dry_run: bool) -> None:
+    """Rewrites short fragments of TABLE, and those with many deleted rows. No row changes."""
+    from lance_sql.writing import MAX_ROWS_PER_FILE
+
+    dataset = _latest(table)
+    rows = target_rows or MAX_ROWS_PER_FILE
+    groups = dataset.plan_compaction(target_rows=rows, max_deleted_share=max_deleted)
+    if not groups:
+        click.echo("Nothing to compact.", err=True)
+        return
+    old = sum(len(group.fragment_ids) for group in groups)
+    click.echo(
+        f"Rewrite {_count(old, 'fragment')} with {_count(sum(group.num_rows for group in groups), 'row')}.", err=True
+    )
+    if not dry_run:
+        made = dataset.compact(target_rows=rows, max_deleted_share=max_deleted)
+        _done(made, _count(len(made.snapshot.manifest.fragments), "fragment"))
+
+
+@click.command()
+@click.argument("table", metavar="TABLE@VERSION")
+@dry_run_option
+@yes_option
+@reports_errors
+def restore(table: str, dry_run: bool, yes: bool) -> None:
+    """Makes an earlier version of a table, or a tagged one, the newest again."""
+    from lance_sql.cli import tables
+
+    path, version, tag = tables.split_name(table)
+    if version is None and tag is None:
+        raise click.UsageError("Say which version: TABLE@41, or TABLE@tag.")
+    earlier, latest = tables.open_table(table), tables.open_table(path)
+    what = (
+        f"return from version {latest.version} ({_count(latest.count_rows(), 'row')}) "
+        f"to version {earlier.version} ({_count(earlier.count_rows(), 'row')}); no version is removed"
+    )
+    if _agreed(what, dry_run, yes):
+        _done(earlier.restore())
+
+
+VERBS = (write, delete, update, compact, restore)
+
+
+def _latest(table: str) -> Dataset:
+    from lance_sql.cli import tables
+
+    return tables.open_table(_unversioned(table))
+
+
+def _unversioned(table: str) -> str:
+    from lance_sql.cli import tables
+
+    path, version, tag = tables.split_name(table)
+    if version is not None or tag is not None:
+        raise click.UsageError(f"Changes apply to the newest version: {path} without @{version or tag}.")
+    return path
+
+
+def _rows(dataset: Dataset, where: str | None) -> str:
+    """What a filter selects, in words; checks the filter as well."""
+    selected, total = dataset.count_rows(where), dataset.count_rows()
+    return f"{selected} of {_count(total, 'row')} of {dataset.uri} version {dataset.version}"
+
+
+def _agreed(what: str, dry_run: bool, yes: bool) -> bool:
+    """Says what will be done, and whether it is to be done."""
+    if dry_run:
+        click.echo(f"Would {what}.", err=True)
+        return False
+    if yes or not sys.stdin.isatty():
+        click.echo(f"{what[0].upper()}{what[1:]}.", err=True)
+        return True
+    return click.confirm(f"{what[0].upper()}{what[1:]}?", err=True)
+
+
+def _done(made: Dataset, details: str = "") -> None:
+    click.echo(f"{made.uri} is at version {made.version}" + (f": {details}" if details else ""), err=True)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -1,0 +1,33 @@
+"""Errors as users of the command line see them: one line on stderr, and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import click
+
+
+def reports_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """Turns the library's and the engine's errors into one line and an exit code."""
+
+    @wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        from lance_sql.cli import failures
+
+        try:
+            command(*args, **kwargs)
+        except BrokenPipeError:
+            # The reader of the pipe has seen enough. Nothing may be flushed into it when Python exits.
+            sys.stdout = None
+            sys.exit(0)
+        except Exception as error:
+            failure = failures.explain(error)
+            if failure is None:
+                raise
+            click.echo(f"Error: {failure.message}", err=True)
+            sys.exit(failure.exit_code)
+
+    return run
