@@ -10,12 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.proto import table_pb2
 from lance_sql.store import Store
 from lance_sql.table.manifest import Manifest, read_section
+
+# What index files have on tables with stable row ids: those kinds always have addresses, these have row ids up to a
+# version of theirs.
+_OF_ADDRESSES: Final = frozenset({"ZoneMapIndexDetails", "BloomFilterIndexDetails"})
+_OF_ROW_IDS: Final[Mapping[str, int]] = {
+    "BTreeIndexDetails": 0,
+    "BitmapIndexDetails": 0,
+    "LabelListIndexDetails": 1,
+    "NGramIndexDetails": 0,
+    "InvertedIndexDetails": 3,
+    "VectorIndexDetails": 2,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,23 +120,20 @@ def with_moved_rows(
 ) -> bytes | None:
     """The section after rows moved from fragments to others.
 
+    Indices of row ids go on to cover the rows. Those of row addresses keep entries of fragments that are gone, as after
+    a deletion, and do not cover the new ones.
+
     groups: ids of the old and the new fragments of each group
-    raises: UnsupportedFeature when an index holds addresses of rows that moved, and when it covers a part of a group
+    raises: UnsupportedFeature when an index of row ids covers a part of a group, and for kinds that are not known
     """
 
     def edit(index: table_pb2.IndexMetadata) -> table_pb2.IndexMetadata | None:
-        covered = _covered(index)
-        if covered is None:
-            raise UnsupportedFeature(f"compaction of fragments that the index {index.name!r} may or may not cover")
+        covered = _covered(index) or frozenset()
         kept = set(covered)
         for old, new in groups:
             inside = covered.intersection(old)
-            if not inside:
+            if not inside or not stable_row_ids or not _holds_row_ids(index):
                 continue
-            if not stable_row_ids:
-                raise UnsupportedFeature(
-                    f"compaction of an indexed table without stable row ids: the index {index.name!r} has row addresses"
-                )
             if len(inside) < len(set(old)):
                 raise UnsupportedFeature(
                     f"compaction of fragments together of which the index {index.name!r} covers only some"
@@ -161,6 +171,23 @@ def _edited(
     del message.indices[:]
     message.indices.extend(kept)
     return message.SerializeToString() if kept else None
+
+
+def _holds_row_ids(index: table_pb2.IndexMetadata) -> bool:
+    """Whether the files of an index on a table with stable row ids have these, not addresses of rows.
+
+    raises: UnsupportedFeature for kinds and versions that are not known
+    """
+    kind = index.index_details.type_url.rpartition(".")[2]
+    if kind in _OF_ADDRESSES:
+        return False
+    if index.index_version <= _OF_ROW_IDS.get(kind, -1):
+        return True
+    if kind == "BTreeIndexDetails" and index.index_version == 1:
+        return False
+    raise UnsupportedFeature(
+        f"compaction of what the index {index.name!r} covers, which is of kind {kind!r}, version {index.index_version}"
+    )
 
 
 def _fields(index: table_pb2.IndexMetadata) -> set[int]:
