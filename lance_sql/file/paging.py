@@ -15,6 +15,9 @@ from lance_sql.file.shredding import Shape, Shredded
 MAX_ENTRIES = 1 << 20
 """Entries of a page with levels, which are encoded all at once."""
 
+MAX_GAP = 1 << 14
+"""More entries than this side by side that own no item get a page of their own: chunks of items bear only so many."""
+
 
 class LeafPages:
     """Collects what is shredded of one leaf.
@@ -45,10 +48,27 @@ class LeafPages:
         if not pending:
             return
         try:
-            yield shredding.concat(pending)
+            pages = [shredding.concat(pending)]
         except pa.ArrowInvalid:
             # the items of several dictionaries are too many for the type of the keys
-            yield from pending
+            pages = pending
+        for page in pages:
+            yield from self._without_gaps(page)
+
+    def _without_gaps(self, page: Shredded) -> Iterator[Shredded]:
+        """The rows with those in pages of their own that have no items over a long way."""
+        if page.marks is None or page.starts is None or page.num_entries - len(page.values) <= MAX_GAP:
+            yield page
+            return
+        owners = np.flatnonzero((page.marks == 0) | (page.marks > self._shape.hidden_to))
+        bounds = np.concatenate(([-1], owners, [page.num_entries]))
+        gaps = np.flatnonzero(np.diff(bounds) > MAX_GAP)
+        rows = np.append(np.flatnonzero(page.starts == 0), page.num_entries)
+        firsts = rows[np.searchsorted(rows, bounds[gaps] + 1)]
+        ends = rows[np.searchsorted(rows, bounds[gaps + 1], side="right") - 1]
+        cuts = np.unique(np.concatenate(([0], firsts, ends, [page.num_entries]))).tolist()
+        for first, end in pairwise(cuts):
+            yield shredding.slice_rows(page, self._shape, first, end)
 
     def _num_entries(self) -> int:
         has_levels = self._shape.num_lists or any(part.marks is not None for part in self._pending)

@@ -174,6 +174,17 @@ def test_large_columns_take_many_pages(file_version: str, tmp_path: Path, monkey
     check(tmp_path / "small", [whole.slice(start, 700) for start in range(0, count, 700)], file_version)
 
 
+@pytest.mark.parametrize("file_version", ["2.1", "2.2"])
+def test_many_empty_lists_side_by_side(file_version: str, tmp_path: Path) -> None:
+    words = pa.array([f"s{i}" for i in range(20)]).dictionary_encode()
+    bits = pa.FixedSizeListArray.from_arrays(pa.array([True, False, False] * 20), 3)
+    offsets = np.concatenate((np.zeros(40_000), [1, 1, 5, 5, 20], np.full(70_000, 20))).astype(np.int32)
+    lists = [pa.ListArray.from_arrays(pa.array(offsets), items) for items in (words, bits)]
+    outer = pa.ListArray.from_arrays(pa.array(np.append(np.arange(0, 110_000, 3), 110_004), pa.int32()), lists[0])
+    check(tmp_path, [batch(*lists)], file_version)
+    check(tmp_path / "outer", [batch(outer)], file_version)
+
+
 def test_the_same_batches_make_the_same_file() -> None:
     random = np.random.default_rng(0)
     rows = batch(*(pa.array(random.random(200_000)) for _ in range(6)))
