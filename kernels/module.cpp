@@ -11,6 +11,7 @@ namespace lance {
 
 void bind_arrays(nb::module_& m);
 void bind_encoding(nb::module_& m);
+void bind_jsonb(nb::module_& m);
 
 namespace {
 
@@ -204,4 +205,5 @@ NB_MODULE(_kernels, m) {
     lance::bind_levels(m);
     lance::bind_arrays(m);
     lance::bind_encoding(m);
+    lance::bind_jsonb(m);
 }

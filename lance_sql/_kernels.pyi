@@ -219,6 +219,15 @@ def lz4_size(block: Buffer) -> int:
     raises: ValueError for a block that ends inside of a sequence; distances are not looked at
     """
 
+def jsonb_from_text(
+    offsets: Buffer, data: Buffer, valid: Buffer, out_offsets: Buffer, out: Buffer
+) -> tuple[int, str]:
+    """Stored JSON of texts, and where the first one is that is no JSON, with the reason; -1 when there is none.
+
+    offsets: int64, one more than there are texts; valid: a byte for each text, 0 for one that is skipped
+    out_offsets: as offsets; out: at least 4 bytes for each byte of text, and 24 for each text
+    """
+
 # Dictionaries. `indices`: unsigned, of `index_bits` 8, 16, 32 or 64. All raise ValueError when an index is
 # not below num_items.
 
