@@ -69,9 +69,9 @@ def child(siblings: Sequence[Field], name: str, path: str, table: str | None = N
     message = f"No column {path!r}" + (f" in {table}" if table else "")
     if name != path:
         message += f": nothing there is called {name!r}"
-    closest = _closest(name, [field.name for field in siblings])
-    if closest is not None:
-        message += f". Closest: {closest!r}"
+    nearest = closest(name, [field.name for field in siblings])
+    if nearest is not None:
+        message += f". Closest: {nearest!r}"
     elif siblings and len(siblings) <= 12:
         message += ". Columns: " + ", ".join(field.name for field in siblings)
     if also:
@@ -84,7 +84,8 @@ def _has_members(field: Field) -> bool:
     return field.logical_type == "struct" and not field.is_blob_v2
 
 
-def _closest(name: str, candidates: Sequence[str]) -> str | None:
+def closest(name: str, candidates: Sequence[str]) -> str | None:
+    """The candidate that is most like a name, whatever its case; None when none is alike."""
     for candidate in candidates:
         if candidate.lower() == name.lower():
             return candidate

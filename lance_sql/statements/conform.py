@@ -7,13 +7,12 @@ and floats to wider ones, NULL to anything, dictionaries to their values and bac
 
 from __future__ import annotations
 
-import difflib
-
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.schema import Field, Schema, arrow_field
 from lance_sql.schema.from_arrow import storage
+from lance_sql.schema.projection import closest
 
 
 class Conform:
@@ -70,8 +69,8 @@ def _name_problems(source: pa.Schema, table: Schema) -> list[str]:
         if name in seen:
             problems.append(f"{name}: twice")
         elif name not in table.names:
-            closest = difflib.get_close_matches(name, table.names, n=1)
-            problems.append(f"{name}: no such column" + (f", did you mean {closest[0]!r}?" if closest else ""))
+            nearest = closest(name, table.names)
+            problems.append(f"{name}: no such column" + (f", did you mean {nearest!r}?" if nearest else ""))
         seen.add(name)
     return problems
 
