@@ -86,7 +86,7 @@ def commit(
         if file is not None:
             return snapshot.sibling(file)
         _wait(attempt, time.monotonic() - started)
-    raise CommitConflict(f"{snapshot.name}: other commits came first in each of {max_attempts} attempts")
+    raise RetryableConflict(f"{snapshot.name}: other commits came first in each of {max_attempts} attempts")
 
 
 def create(

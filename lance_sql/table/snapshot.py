@@ -99,6 +99,11 @@ class Snapshot:
         return self._storage_options
 
     @property
+    def file(self) -> VersionFile:
+        """The manifest file."""
+        return self._file
+
+    @property
     def manifest_path(self) -> str:
         """Path of the manifest file in the store."""
         return self._file.path

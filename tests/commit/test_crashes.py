@@ -1,0 +1,92 @@
+"""A commit that fails at any call of the store, before or after the call had its effect."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import lance
+import pytest
+
+from lance_sql.commit.committer import commit
+from lance_sql.commit.operations import Append, Operation, UpdateConfig, UpdateMap
+from lance_sql.errors import LanceError
+from lance_sql.store import LocalStore
+from lance_sql.table.snapshot import Snapshot
+from tests.commit.failing_store import Broken, FailingStore, on
+from tests.commit.tables import created, deletion, fragments, keys, latest, table, update
+
+Change = Callable[[Snapshot], Snapshot]
+
+
+def append(snapshot: Snapshot) -> Snapshot:
+    return commit(snapshot, Append(fragments(snapshot.uri, table([100]))))
+
+
+def delete(snapshot: Snapshot) -> Snapshot:
+    operation, affected = deletion(snapshot, {0: [1], 1: [0, 1, 2]})
+    return commit(snapshot, operation, affected_rows=affected)
+
+
+def rewrite(snapshot: Snapshot) -> Snapshot:
+    operation, affected = update(snapshot, {0: [1]}, table([50]))
+    return commit(snapshot, operation, affected_rows=affected)
+
+
+def stale_delete(snapshot: Snapshot) -> Snapshot:
+    """A delete that has to be rebased over one of another row."""
+    operation, affected = deletion(snapshot, {0: [2]})
+    other, others = deletion(latest(snapshot.uri), {0: [1]})
+    if latest(snapshot.uri).version == snapshot.version:
+        commit(latest(snapshot.uri), other, affected_rows=others)
+    return commit(snapshot, operation, affected_rows=affected)
+
+
+AFTER: dict[Change, list[int]] = {
+    append: [0, 1, 2, 3, 4, 5, 100],
+    delete: [0, 2],
+    rewrite: [0, 2, 3, 4, 5, 50],
+    stale_delete: [0, 3, 4, 5],
+}
+
+
+@pytest.mark.parametrize("once", [True, False], ids=["once", "for good"])
+@pytest.mark.parametrize("after", [True, False], ids=["after", "before"])
+@pytest.mark.parametrize("change", AFTER, ids=lambda change: change.__name__)
+def test_a_table_is_as_before_or_as_after(tmp_path: Path, change: Change, after: bool, once: bool) -> None:
+    created(tmp_path / "made")
+    for at in range(1000):
+        root = str(tmp_path / f"{at}")
+        shutil.copytree(tmp_path / "made", root)
+        store = FailingStore(LocalStore(root), at, after=after, once=once)
+        made: Snapshot | None = None
+        with suppress(Broken, LanceError):
+            made = change(on(store, latest(root)))
+        found = keys(root)
+        before = [0, 2, 3, 4, 5] if change is stale_delete else [0, 1, 2, 3, 4, 5]
+        assert found in (AFTER[change], before, [0, 1, 2, 3, 4, 5]), at
+        if made is not None:
+            assert (made.version, found) == (latest(root).version, AFTER[change])
+        commit(latest(root), Append(fragments(root, table([77]))))
+        lance.write_dataset(table([78]), root, mode="append")
+        assert keys(root) == sorted([*found, 77, 78])
+        if store.calls <= at:
+            assert made is not None
+            return
+        shutil.rmtree(root)
+    raise AssertionError("the change never ends")
+
+
+def test_an_answer_that_got_lost_is_no_failure(tmp_path: Path) -> None:
+    root = str(tmp_path / "t.lance")
+    created(root)
+    operation: Operation = UpdateConfig(UpdateMap({"a": "b"}))
+    working = FailingStore(LocalStore(root))
+    commit(on(working, latest(root)), operation)
+    # The last two calls put the manifest and the hint.
+    failing = FailingStore(LocalStore(root), working.calls - 2, after=True, once=True)
+    made = commit(on(failing, latest(root)), operation)
+    assert made.version == latest(root).version == 3
+    assert failing.calls > working.calls
