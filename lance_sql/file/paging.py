@@ -29,6 +29,7 @@ class LeafPages:
         self._shape = shape
         self._page_bytes = page_bytes
         self._pending: list[Shredded] = []
+        self._num_entries = 0
         self.num_bytes = 0
 
     def add(self, leaf: Shredded) -> Iterator[Shredded]:
@@ -39,12 +40,14 @@ class LeafPages:
                 yield from self.flush()
             self._pending.append(part)
             self.num_bytes += size
-            if self.num_bytes >= self._page_bytes or self._num_entries() >= MAX_ENTRIES:
+            if self._has_levels(part):
+                self._num_entries += part.num_entries
+            if self.num_bytes >= self._page_bytes or self._num_entries >= MAX_ENTRIES:
                 yield from self.flush()
 
     def flush(self) -> Iterator[Shredded]:
         """The last page, if there are rows left."""
-        pending, self._pending, self.num_bytes = self._pending, [], 0
+        pending, self._pending, self._num_entries, self.num_bytes = self._pending, [], 0, 0
         if not pending:
             return
         try:
@@ -70,14 +73,14 @@ class LeafPages:
         for first, end in pairwise(cuts):
             yield shredding.slice_rows(page, self._shape, first, end)
 
-    def _num_entries(self) -> int:
-        has_levels = self._shape.num_lists or any(part.marks is not None for part in self._pending)
-        return sum(part.num_entries for part in self._pending) if has_levels else 0
+    def _has_levels(self, part: Shredded) -> bool:
+        return part.marks is not None or part.starts is not None
 
     def _parts(self, leaf: Shredded) -> Iterator[Shredded]:
         """The rows in parts that are no larger than a page, as far as single rows allow."""
-        has_levels = leaf.marks is not None or leaf.starts is not None
-        count = max(-(-leaf.num_bytes // self._page_bytes), -(-leaf.num_entries // MAX_ENTRIES) if has_levels else 1)
+        count = max(
+            -(-leaf.num_bytes // self._page_bytes), -(-leaf.num_entries // MAX_ENTRIES) if self._has_levels(leaf) else 1
+        )
         if count <= 1:
             yield leaf
             return

@@ -41,6 +41,8 @@ _NUM_THREADS = 2
 _MAX_JOBS = 2 * _NUM_THREADS
 # Less than this is encoded sooner than handed over.
 _INLINE_BYTES = 64 << 10
+# Taking batches apart costs some time for each of them, so that smaller ones wait for others.
+_LEAST_ROWS = 4096
 
 _VERSIONS = {"2.0": FileVersion.V2_0, "2.1": FileVersion.V2_1, "2.2": FileVersion.V2_2}
 _MINORS = {FileVersion.V2_0: 0, FileVersion.V2_1: 1, FileVersion.V2_2: 2}
@@ -89,6 +91,9 @@ class FileWriter:
         self._next_rows = [0] * num_columns
         self._jobs: deque[tuple[PageJob, Future[EncodedPage]]] = deque()
         self._pool: ThreadPoolExecutor | None = None
+        self._held: list[pa.RecordBatch] = []
+        self._held_bytes = 0
+        self._held_rows = 0
         self.num_rows = 0
         self._sink = store.create(path)
 
@@ -96,25 +101,34 @@ class FileWriter:
     def num_bytes(self) -> int:
         """Bytes of the file so far, and those of the input that waits for being encoded."""
         waiting = sum(column.num_bytes for column in self._columns)
-        return self._sink.tell() + waiting + sum(job.num_bytes for job, _ in self._jobs)
+        return self._sink.tell() + self._held_bytes + waiting + sum(job.num_bytes for job, _ in self._jobs)
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Adds rows.
 
         batch: the columns of the schema in its order, as users see them: JSON as text, blobs as bytes
-        raises: InvalidArgument for other columns, NULLs where there may be none, and text that is no JSON
+        raises: InvalidArgument for other columns, and for NULLs where there may be none and text that is no JSON, in
+            this batch or in small ones before it
         """
         if self._checked is None or not batch.schema.equals(self._checked, check_metadata=True):
+            self._take_apart()
             check_batch(self._schema, batch.schema)
             self._checked = batch.schema
         if batch.num_rows == 0:
             return
-        for column, array in zip(self._columns, batch.columns, strict=True):
-            self._encode(column.add(array, self.num_rows))
+        self._held.append(batch)
+        self._held_bytes += batch.nbytes
         self.num_rows += batch.num_rows
+        self._held_rows += batch.num_rows
+        if self._held_rows >= _LEAST_ROWS or self._held_bytes >= _LEAST_PAGE_BYTES:
+            self._take_apart()
 
     def finish(self) -> WrittenFile:
-        """Writes what is left and the metadata; the file is durable and complete afterwards."""
+        """Writes what is left and the metadata; the file is durable and complete afterwards.
+
+        raises: as `write`
+        """
+        self._take_apart()
         for column in self._columns:
             self._encode(column.finish())
         self._put_out(0)
@@ -139,6 +153,15 @@ class FileWriter:
         self._jobs.clear()
         self._close_pool()
         self._sink.abort()
+
+    def _take_apart(self) -> None:
+        """Hands the held batches to the columns."""
+        first_row = self.num_rows - self._held_rows
+        held, self._held, self._held_rows, self._held_bytes = self._held, [], 0, 0
+        for rows in _joined(held):
+            for column, array in zip(self._columns, rows.columns, strict=True):
+                self._encode(column.add(array, first_row))
+            first_row += rows.num_rows
 
     def _encode(self, jobs: Iterable[PageJob]) -> None:
         for job in jobs:
@@ -182,3 +205,15 @@ class FileWriter:
 
     def _put(self, data: pa.Buffer) -> int:
         return self._write_aligned(data).start
+
+
+def _joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """The batches, which have one schema, as one where that is possible."""
+    if len(batches) < 2:
+        return batches
+    try:
+        joined: list[pa.RecordBatch] = pa.Table.from_batches(batches).combine_chunks().to_batches()
+        return joined
+    except pa.ArrowInvalid:
+        # the items of several dictionaries are too many for the type of the keys
+        return batches

@@ -19,8 +19,10 @@ import json
 import math
 import struct
 
+import numpy as np
 import pyarrow as pa
 
+from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature, at
 
 _SCALAR, _OBJECT, _ARRAY = 1, 2, 4
@@ -28,7 +30,8 @@ _NULL, _STRING, _NUMBER, _FALSE, _TRUE, _NESTED = range(6)
 # Each level takes two frames of the Python stack.
 _MAX_DEPTH = 200
 _INTEGER_WIDTHS = (1, 2, 4, 8)
-_MAX_PAYLOAD = (1 << 28) - 1
+# What the kernel wants room for: bytes for each byte of text, and for each text.
+_GROWTH, _LEAST_BYTES = 4, 24
 
 
 def to_text(array: pa.Array) -> pa.Array:
@@ -71,100 +74,24 @@ def from_text(array: pa.Array) -> pa.Array:
 
     array: strings of any kind
     returns: large_binary[n]
-    raises: InvalidJson for the first text that is none, and for repeated keys, lone surrogates, values of 256 MiB or
-        more, and more than 200 levels
+    raises: InvalidJson for the first text that is none, and for repeated keys, halves of surrogate pairs, values of
+        256 MiB or more, and more than 200 levels
     """
-    values: list[bytes | None] = []
-    for index, text in enumerate(array.to_pylist()):
-        try:
-            values.append(None if text is None else value_of(text))
-        except RecursionError:
-            raise InvalidJson(index, f"more than {_MAX_DEPTH} levels") from None
-        except ValueError as error:
-            raise InvalidJson(index, str(error)) from None
-    return pa.array(values, pa.large_binary())
-
-
-def value_of(text: str) -> bytes:
-    """The stored form of one JSON text.
-
-    raises: ValueError
-    """
-    value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique)
-    if isinstance(value, (dict, list)):
-        return _nested(value, 0)
-    return _pack(_SCALAR, 0, [_entry(value, 0)])
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise ValueError("a key occurs twice in one object")
-    return members
-
-
-def _nested(value: dict[str, object] | list[object], depth: int) -> bytes:
-    if depth > _MAX_DEPTH:
-        raise ValueError(f"more than {_MAX_DEPTH} levels")
-    if isinstance(value, list):
-        return _pack(_ARRAY, len(value), [_entry(item, depth) for item in value])
-    members = sorted(((key.encode(), item) for key, item in value.items()), key=_key)
-    keys = [(_STRING, key) for key, _ in members]
-    return _pack(_OBJECT, len(members), keys + [_entry(item, depth) for _, item in members])
-
-
-def _key(member: tuple[bytes, object]) -> bytes:
-    return member[0]
-
-
-def _entry(value: object, depth: int) -> tuple[int, bytes]:
-    """Type and payload of an entry."""
-    match value:
-        case None:
-            return _NULL, b""
-        case bool():
-            return (_TRUE if value else _FALSE), b""
-        case str():
-            return _STRING, value.encode()
-        case int() if -(2**63) <= value < 2**64:
-            return _NUMBER, _integer(value)
-        case int() | float():
-            return _NUMBER, _float(value)
-        case dict() | list():
-            return _NESTED, _nested(value, depth + 1)
-    raise AssertionError(f"no JSON value: {value!r}")
-
-
-def _integer(value: int) -> bytes:
-    if value == 0:
-        return b"\x00"
-    tag = b"\x40" if value < 0 else b"\x50"
-    num_bits = (-value - 1).bit_length() + 1 if value < 0 else value.bit_length()
-    width = next(width for width in _INTEGER_WIDTHS if num_bits <= 8 * width)
-    return tag + value.to_bytes(width, "big", signed=value < 0)
-
-
-def _float(value: float) -> bytes:
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf if value > 0 else -math.inf
-    if math.isinf(number):
-        return b"\x20" if number > 0 else b"\x30"
-    return b"\x60" + struct.pack(">d", number)
-
-
-def _pack(kind: int, count: int, entries: list[tuple[int, bytes]]) -> bytes:
-    words = [kind << 29 | count]
-    for type, payload in entries:
-        if len(payload) > _MAX_PAYLOAD:
-            raise ValueError("a value of 256 MiB or more")
-        words.append(type << 28 | len(payload))
-    return b"".join((struct.pack(f">{len(words)}I", *words), *(payload for _, payload in entries)))
+    texts = array.cast(pa.large_string())
+    valid = texts.is_valid().to_numpy(zero_copy_only=False)
+    _, ends, data = texts.buffers()
+    count = len(texts)
+    offsets = np.zeros(1, np.int64) if count == 0 else np.frombuffer(ends, np.int64)[texts.offset :][: count + 1]
+    first, last = int(offsets[0]), int(offsets[-1])
+    out_offsets = np.empty(count + 1, np.int64)
+    out = pa.allocate_buffer(_GROWTH * (last - first) + _LEAST_BYTES * count)
+    characters = data.slice(first, last - first) if data is not None else b""
+    index, reason = _kernels.jsonb_from_text(offsets - first, characters, valid, out_offsets, out)
+    if index >= 0:
+        raise InvalidJson(index, reason)
+    stored = pa.py_buffer(bytes(memoryview(out)[: out_offsets[-1]]))
+    validity = pa.py_buffer(np.packbits(valid, bitorder="little")) if texts.null_count else None
+    return pa.Array.from_buffers(pa.large_binary(), count, [validity, pa.py_buffer(out_offsets), stored])
 
 
 def _container(data: memoryview, out: list[str], depth: int) -> None:

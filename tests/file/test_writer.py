@@ -352,8 +352,21 @@ def test_nulls_where_there_may_be_none_are_refused_with_their_row(file_version: 
     writing.write(pa.record_batch([pa.array([1, 2], pa.int32())], schema=schema))
     with pytest.raises(InvalidArgument, match=r"'a' may not be NULL.* in row 3"):
         writing.write(pa.record_batch([pa.array([1, None], pa.int32())], schema=schema))
+        writing.finish()
     writing.abort()
     assert files == {}
+
+
+def test_rows_are_counted_over_small_and_large_batches() -> None:
+    schema = pa.schema([pa.field("a", pa.int64(), nullable=False)])
+    _, writing = memory_writer(schema)
+    for size in (1, 5000, 10, 20, 9000, 3):
+        writing.write(pa.record_batch([pa.array(np.arange(size))], schema=schema))
+    writing.write(pa.record_batch([pa.array([1, None])], schema=schema))
+    assert writing.num_rows == 14_036
+    with pytest.raises(InvalidArgument, match="row 14035"):
+        writing.finish()
+    writing.abort()
 
 
 @each_version
@@ -365,6 +378,7 @@ def test_nulls_in_lists_are_refused_with_their_row(file_version: str) -> None:
     rows = pa.ListArray.from_arrays(pa.array([0, None, 2, 2, 4], pa.int32()), structs, type=schema.field(0).type)
     with pytest.raises(InvalidArgument, match=r"'l\.item\.x' may not be NULL.* in row 3"):
         writing.write(pa.record_batch([rows], schema=schema))
+        writing.finish()
     writing.abort()
 
 
@@ -382,6 +396,7 @@ def test_null_structs_are_refused_by_version_2_0() -> None:
     _, writing = memory_writer(rows.schema, "2.0")
     with pytest.raises(InvalidArgument, match=r"'c0' is a struct, which may not be NULL in .* 2\.0.*row 1"):
         writing.write(rows)
+        writing.finish()
     writing.abort()
 
 
@@ -399,6 +414,7 @@ def test_text_that_is_no_json_is_refused_with_its_row(nested: bool, file_version
     _, writing = memory_writer(schema, file_version)
     with pytest.raises(InvalidArgument, match="'j' holds text that is no JSON in row 2"):
         writing.write(pa.record_batch([values], schema=schema))
+        writing.finish()
     writing.abort()
 
 

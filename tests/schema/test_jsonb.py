@@ -6,6 +6,7 @@ import json
 import math
 import struct
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -51,6 +52,8 @@ def _entry(value: object) -> tuple[int, bytes]:
         return STRING, value.encode()
     if isinstance(value, int):
         return NUMBER, _integer(value)
+    if isinstance(value, float) and math.isinf(value):
+        return NUMBER, b"\x20" if value > 0 else b"\x30"
     if isinstance(value, float):
         return NUMBER, b"\x60" + struct.pack(">d", value)
     return NESTED, encode(value)
@@ -136,6 +139,14 @@ def test_infinity_is_not_json() -> None:
     assert jsonb.text_of(encode(math.inf)) == "null"
 
 
+def test_slices_of_texts_with_nulls() -> None:
+    texts = pa.array([None, "1", None, "[]", None, None, "2", None, "3", None, "4"])
+    for start in range(len(texts) + 1):
+        stored = jsonb.from_text(texts[start:])
+        stored.validate(full=True)
+        assert jsonb.to_text(stored).to_pylist() == texts[start:].to_pylist()
+
+
 @given(values)
 def test_text_becomes_what_the_model_stores(value: object) -> None:
     (stored,) = jsonb.from_text(pa.array([json.dumps(value)])).to_pylist()
@@ -155,17 +166,74 @@ def test_text_becomes_what_the_model_stores(value: object) -> None:
         ("-" + "9" * 400, "200000002000000130"),
         ("18446744073709551616", "20000000200000096043f0000000000000"),
         ("-129", "200000002000000340ff7f"),
+        ("1e-400", "2000000020000009600000000000000000"),
+        ("0.0000000000000000000000000000000001e5000", "200000002000000120"),
+        ("1" + "0" * 400 + "e-400", "2000000020000009603ff0000000000000"),
+        ('"\\ud83d\\ude00\\u00e9\\n"', "2000000010000007f09f9880c3a90a"),
     ],
 )
 def test_samples_of_text(text: str, hexadecimal: str) -> None:
-    assert jsonb.value_of(text).hex() == hexadecimal
+    (stored,) = jsonb.from_text(pa.array(["7", text])[1:]).to_pylist()
+    assert stored.hex() == hexadecimal
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "NaN", "[Infinity]", "1 2", '{"a":1,"a":2}', '"\\ud800"', "'a'", "[" * 300 + "]" * 300, "[" * 100_000],
+    [
+        "",
+        "{",
+        "NaN",
+        "[Infinity]",
+        "1 2",
+        '{"a":1,"a":2}',
+        '"\\ud800"',
+        "'a'",
+        "[" * 300 + "]" * 300,
+        "[" * 100_000,
+        '"\\ud800\\u0041"',
+        '"\\udc00"',
+        '"\\u12"',
+        '"a\nb"',
+        '"\\x"',
+        "01",
+        "1.",
+        "-",
+        "+1",
+        ".5",
+        "1e",
+        "tru",
+        '{"a"}',
+        '{"a":}',
+        "{1:2}",
+        "[1,]",
+    ],
 )
 def test_text_that_is_no_json_is_refused_with_its_position(text: str) -> None:
     with pytest.raises(jsonb.InvalidJson, match="text 2 is no JSON") as caught:
         jsonb.from_text(pa.array(["1", None, text], pa.string_view()))
     assert caught.value.index == 2
+
+
+def test_text_that_is_no_utf8_is_refused() -> None:
+    for damaged in (b'"\xff"', b'"\xc0\x80"', b'"\xed\xa0\x80"', b'"\xf5\x80\x80\x80"', b'"\xe2\x82"'):
+        buffers = [None, pa.py_buffer(np.array([0, len(damaged)], np.int32)), pa.py_buffer(damaged)]
+        with pytest.raises(jsonb.InvalidJson, match="UTF-8"):
+            jsonb.from_text(pa.Array.from_buffers(pa.string(), 1, buffers))
+
+
+@given(st.text(st.sampled_from(list('{}[]",:\\ue0123456789.+-truefalsn \n')), max_size=12))
+def test_the_same_texts_are_json_as_for_python(text: str) -> None:
+    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        assert len(dict(pairs)) == len(pairs)
+        return dict(pairs)
+
+    def none(name: str) -> None:
+        raise ValueError(name)
+
+    try:
+        expected = encode(json.loads(text, object_pairs_hook=unique, parse_constant=none))
+    except (AssertionError, ValueError, OverflowError, struct.error):
+        with pytest.raises(jsonb.InvalidJson):
+            jsonb.from_text(pa.array([text]))
+    else:
+        assert jsonb.from_text(pa.array([text])).to_pylist() == [expected]
