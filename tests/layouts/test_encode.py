@@ -73,10 +73,7 @@ def leaves(draw: st.DrawFn, most: int = 6000) -> pa.Array:
     random = RandomArrow(int(rng.integers(2**32)), file_version="2.2")
     length = draw(st.one_of(st.integers(1, 40), st.integers(1, most)))
     skip = draw(st.sampled_from([0, 0, 3, 8]))
-    if draw(st.booleans()):
-        type = draw(st.sampled_from(_OTHERS))
-    else:
-        type = random.type(0)
+    type = draw(st.sampled_from(_OTHERS)) if draw(st.booleans()) else random.type(0)
     array = _sorted(draw, _array(random, rng, type, length + skip))
     return array.slice(skip)
 

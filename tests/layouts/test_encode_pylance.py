@@ -38,7 +38,7 @@ ARRAYS: dict[str, pa.Array] = {
     "binaries": pa.array([f"{i:09x}".encode() for i in range(COUNT)], pa.large_binary()),
     "noise": pa.array([RNG.bytes(i % 30) for i in range(COUNT)]),
     "colors": pa.array(["red", "green", "blue"] * (COUNT // 3)),
-    "texts": pa.array(["lorem ipsum %d " % i * int(k) for i, k in enumerate(RNG.integers(0, 60, COUNT // 9))]),
+    "texts": pa.array([f"lorem ipsum {i} " * int(k) for i, k in enumerate(RNG.integers(0, 60, COUNT // 9))]),
     "documents": pa.array([f"{i} lorem " * 6000 for i in range(9)]),
     "constant": pa.array([7] * COUNT),
     "constant text": pa.array(["hello"] * COUNT),
@@ -60,8 +60,7 @@ ARRAYS: dict[str, pa.Array] = {
 
 
 def with_nulls(array: pa.Array) -> pa.Array:
-    places = np.where(RNG.random(len(array)) < 0.1, None, np.arange(len(array)))
-    return array.take(pa.array(places, pa.int64()))
+    return array.take(pa.array(np.arange(len(array)), mask=RNG.random(len(array)) < 0.1))
 
 
 def check(path: Path, type: pa.DataType, pages: list[Any], minor: int, expected: list[Any]) -> None:
