@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, InvalidArgument
@@ -120,11 +121,16 @@ def _json(field: Field, values: pa.Array, row: Callable[[int], int]) -> pa.Array
 
 
 def _dictionary(values: pa.Array, expected: pa.DictionaryType) -> pa.Array:
-    """The same keys and items; the order of items is not kept."""
-    items = values.dictionary
+    """The same values; the order of items is not kept, and items without a key are left out where there are many."""
+    items, indices = values.dictionary, values.indices
+    if len(items) > len(indices):
+        keys = indices.fill_null(0).to_numpy()
+        used, places = np.unique(keys, return_inverse=True)
+        items = items.take(pa.array(used)) if len(keys) else items.slice(0, 0)
+        indices = pa.array(places, indices.type, mask=indices.is_null().to_numpy(zero_copy_only=False))
     if items.type != expected.value_type:
         items = items.cast(expected.value_type)
-    return pa.DictionaryArray.from_arrays(values.indices, items, ordered=expected.ordered)
+    return pa.DictionaryArray.from_arrays(indices, items, ordered=expected.ordered)
 
 
 def _without_extensions(values: pa.Array, expected: pa.DataType) -> pa.Array:

@@ -72,8 +72,10 @@ class Shredded:
 
     @property
     def num_bytes(self) -> int:
+        """Of values and levels, without the items of a dictionary, which slices share."""
         levels = sum(part.nbytes for part in (self.marks, self.starts) if part is not None)
-        return int(self.values.nbytes) + levels
+        values = self.values.indices if pa.types.is_dictionary(self.values.type) else self.values
+        return int(values.nbytes) + levels
 
 
 def shapes(field: Field) -> list[Shape]:

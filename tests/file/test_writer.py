@@ -69,6 +69,7 @@ EXAMPLES: dict[str, pa.Array] = {
     "all NULL": pa.nulls(300, pa.int32()),
     "all NULL strings": pa.nulls(300, pa.string()),
     "constant": pa.array([7] * 5000),
+    "bfloat16": pa.array([b"ab", None], pa.binary(2)),
     "uuid": pa.array([b"0123456789abcdef", None], pa.uuid()),
 }  # fmt: skip
 NESTED = {
@@ -346,12 +347,28 @@ def test_strings_of_any_kind_become_those_of_the_field(file_version: str, tmp_pa
 
 
 @each_version
+def test_few_keys_of_a_large_dictionary(file_version: str, tmp_path: Path) -> None:
+    items = pa.array([f"item {n} " * 200 for n in range(10_000)])
+    keys = pa.array(np.random.default_rng(0).integers(0, 10_000, 9000), pa.int32())
+    keys = pa.concat_arrays([keys, pa.nulls(3, pa.int32())])
+    values = pa.DictionaryArray.from_arrays(keys, items)
+    batches = [batch(values.slice(start, 20)) for start in range(0, 100, 20)]
+    check(tmp_path, batches, file_version)
+    assert (tmp_path / "data/0.lance").stat().st_size < 1_000_000
+    check(
+        tmp_path / "more",
+        [batch(values.slice(0, 5000)), batch(values.slice(5000)), batch(values.slice(0, 0))],
+        file_version,
+    )
+
+
+@each_version
 def test_nulls_where_there_may_be_none_are_refused_with_their_row(file_version: str) -> None:
     schema = pa.schema([pa.field("a", pa.int32(), nullable=False)])
     files, writing = memory_writer(schema, file_version)
     writing.write(pa.record_batch([pa.array([1, 2], pa.int32())], schema=schema))
+    writing.write(pa.record_batch([pa.array([1, None], pa.int32())], schema=schema))
     with pytest.raises(InvalidArgument, match=r"'a' may not be NULL.* in row 3"):
-        writing.write(pa.record_batch([pa.array([1, None], pa.int32())], schema=schema))
         writing.finish()
     writing.abort()
     assert files == {}
@@ -376,8 +393,8 @@ def test_nulls_in_lists_are_refused_with_their_row(file_version: str) -> None:
     x = pa.array([1, 2, 1, None], pa.int8())
     structs = pa.StructArray.from_arrays([x], fields=list(schema.field(0).type.value_type))
     rows = pa.ListArray.from_arrays(pa.array([0, None, 2, 2, 4], pa.int32()), structs, type=schema.field(0).type)
+    writing.write(pa.record_batch([rows], schema=schema))
     with pytest.raises(InvalidArgument, match=r"'l\.item\.x' may not be NULL.* in row 3"):
-        writing.write(pa.record_batch([rows], schema=schema))
         writing.finish()
     writing.abort()
 
@@ -394,8 +411,8 @@ def test_what_a_null_struct_hides_is_not_looked_at(file_version: str, tmp_path: 
 def test_null_structs_are_refused_by_version_2_0() -> None:
     rows = batch(pa.array([{"x": 1}, None], pa.struct([("x", pa.int8())])))
     _, writing = memory_writer(rows.schema, "2.0")
+    writing.write(rows)
     with pytest.raises(InvalidArgument, match=r"'c0' is a struct, which may not be NULL in .* 2\.0.*row 1"):
-        writing.write(rows)
         writing.finish()
     writing.abort()
 
@@ -412,8 +429,8 @@ def test_text_that_is_no_json_is_refused_with_its_row(nested: bool, file_version
         values = pa.array([None, ["1", None], ["2", "{"]], pa.list_(pa.string())).cast(field.type)
     schema = pa.schema([field])
     _, writing = memory_writer(schema, file_version)
+    writing.write(pa.record_batch([values], schema=schema))
     with pytest.raises(InvalidArgument, match="'j' holds text that is no JSON in row 2"):
-        writing.write(pa.record_batch([values], schema=schema))
         writing.finish()
     writing.abort()
 
