@@ -82,7 +82,7 @@ def commit(
         version = manifest_builder.next_version(
             latest, rebased, timestamp=datetime.now(UTC), transaction_file=transaction.file_name
         )
-        file = _put(snapshot.store, version, transaction, _scheme(files[-1]), latest.name)
+        file = put_version(snapshot.store, version, transaction, _scheme(files[-1]), latest.name)
         if file is not None:
             return snapshot.sibling(file)
         _wait(attempt, time.monotonic() - started)
@@ -118,7 +118,7 @@ def create(
         timestamp=datetime.now(UTC),
         transaction_file=transaction.file_name,
     )
-    file = _put(store, version, transaction, naming, name)
+    file = put_version(store, version, transaction, naming, name)
     if file is None:
         raise TableExists(f"there is a table at {uri!r} already: another writer was first")
     return Snapshot(uri, store, store, file, storage_options=storage_options)
@@ -159,7 +159,7 @@ def _transaction(snapshot: Snapshot) -> Transaction | None:
     return transactions.parse(content) if content is not None else None
 
 
-def _put(
+def put_version(
     store: Store, version: NextVersion, transaction: Transaction, scheme: NamingScheme, table: str
 ) -> VersionFile | None:
     """Writes the transaction and the manifest; None when another writer has taken the version.

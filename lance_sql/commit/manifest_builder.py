@@ -112,8 +112,8 @@ class _Draft:
     version: int
 
     def __post_init__(self) -> None:
-        if self.latest is not None and not self.manifest.fragments.trust_rows:
-            self.change(fragments=_recounted(self.latest))
+        if self.latest is not None:
+            self.change(fragments=recounted(self.latest))
 
     def apply(self, operation: Operation) -> None:
         match operation:
@@ -495,8 +495,10 @@ def _check_carried_once(fragments: Sequence[Fragment]) -> None:
             raise InvalidArgument("two rows of new fragments carry the same row id")
 
 
-def _recounted(snapshot: Snapshot) -> Fragments:
-    """The fragments with the row counts of their data files, for the oldest writers recorded wrong ones."""
+def recounted(snapshot: Snapshot) -> Fragments:
+    """The fragments with right row counts: those of the data files where an early writer recorded wrong ones."""
+    if snapshot.manifest.fragments.trust_rows:
+        return snapshot.manifest.fragments
     return Fragments.of(
         [
             dataclasses.replace(fragment, physical_rows=lineage.num_rows(snapshot, fragment))

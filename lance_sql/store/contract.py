@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
 
 import pyarrow as pa
@@ -78,6 +79,9 @@ class Store(Protocol):
 
     def folders(self, prefix: str) -> Iterator[str]:
         """The names of the folders right below a folder ("" is the root)."""
+
+    def modified(self, path: str) -> datetime | None:
+        """When a file was written last, UTC; None when the store does not know."""
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         """Writes a whole file at once, durably; readers see all of it or nothing. Folders are made.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from threading import Lock
 from typing import Any, Final
 
@@ -84,6 +85,15 @@ class FsspecStore:
         for name, info in self._ls(prefix):
             if info["type"] == "directory":
                 yield name
+
+    def modified(self, path: str) -> datetime | None:
+        try:
+            found = self._fs.modified(self._full(path))
+        except NotImplementedError:
+            return None
+        if not isinstance(found, datetime):
+            return None
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         full = self._full(path)

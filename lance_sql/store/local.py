@@ -13,6 +13,7 @@ import stat
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from threading import Lock
 from typing import Final
 
@@ -88,6 +89,10 @@ class LocalStore:
         for entry in self._scan(prefix):
             if entry.is_dir():
                 yield entry.name
+
+    def modified(self, path: str) -> datetime | None:
+        check_path(path)
+        return datetime.fromtimestamp(os.stat(os.path.join(self._root, path)).st_mtime, UTC)
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         full = self._place(path)

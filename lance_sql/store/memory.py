@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping, Sequence
+from datetime import datetime
 from threading import Lock
 from typing import Final
 
@@ -51,6 +52,10 @@ class MemoryStore:
         start = prefix + "/" if prefix else ""
         inner = (path.removeprefix(start) for path in list(self._files) if path.startswith(start))
         yield from sorted({rest.partition("/")[0] for rest in inner if "/" in rest})
+
+    def modified(self, path: str) -> datetime | None:
+        self._content(path)
+        return None
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         check_path(path)

@@ -12,17 +12,20 @@ Source: table format, tags and branches.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
-from urllib.parse import unquote
+from typing import Any, Final
+from urllib.parse import quote, unquote
+from uuid import uuid4
 
-from lance_sql.errors import CorruptFile, at
+from lance_sql.errors import CorruptFile, InvalidArgument, VersionNotFound, at
 from lance_sql.store import Store
 from lance_sql.table.paths import BRANCHES, TAGS
 
-_MAX_BYTES = 1024 * 1024
+_MAX_BYTES: Final = 1024 * 1024
+_WORD: Final = re.compile(r"[A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,136 @@ def branches(store: Store) -> dict[str, Ref]:
                 _time(content.get("createAt")),
             )
     return found
+
+
+def create_tag(store: Store, name: str, version: int, *, branch: str | None, manifest_size: int) -> None:
+    """Gives a version a name that no tag has.
+
+    store: of the main branch
+    version: which must exist
+    raises: InvalidArgument for a name that tags cannot have, and for one that is taken
+    """
+    check_tag_name(name)
+    now = _now()
+    content: dict[str, Any] = {
+        "branch": branch,
+        "version": version,
+        "createdAt": now,
+        "updatedAt": now,
+        "manifestSize": manifest_size,
+        "metadata": {},
+    }
+    try:
+        store.put(f"{TAGS}/{name}.json", _json(content), mode="create")
+    except FileExistsError as error:
+        raise InvalidArgument(f"there is a tag {name!r} already") from error
+
+
+def move_tag(store: Store, name: str, version: int, *, branch: str | None, manifest_size: int) -> None:
+    """Makes a tag name another version.
+
+    raises: VersionNotFound when there is no such tag
+    """
+    before = _existing(store, f"{TAGS}/{name}.json", f"tag {name!r}")
+    content: dict[str, Any] = {
+        "metadata": {},
+        **before,
+        "branch": branch,
+        "version": version,
+        "updatedAt": _now(),
+        "manifestSize": manifest_size,
+    }
+    store.put(f"{TAGS}/{name}.json", _json(content), mode="overwrite")
+
+
+def delete_tag(store: Store, name: str) -> None:
+    """Removes a tag; its version stays.
+
+    raises: VersionNotFound when there is no such tag
+    """
+    path = f"{TAGS}/{name}.json"
+    _existing(store, path, f"tag {name!r}")
+    store.delete(path)
+
+
+def add_branch(store: Store, name: str, version: int, *, parent: str | None, manifest_size: int) -> None:
+    """Records where a branch begins, whose first version exists.
+
+    manifest_size: of the parent's version
+    raises: InvalidArgument for a name that branches cannot have, and for one that is taken
+    """
+    check_branch_name(name)
+    mapping: list[Any] = []
+    if parent is not None:
+        above = _existing(store, _branch_path(parent), f"branch {parent!r}")
+        mapping = list((above.get("identifier") or {}).get("version_mapping") or [])
+    content = {
+        "parentBranch": parent,
+        "identifier": {"version_mapping": [*mapping, [version, uuid4().hex]]},
+        "parentVersion": version,
+        "createAt": int(datetime.now(UTC).timestamp()),
+        "manifestSize": manifest_size,
+        "metadata": {},
+    }
+    try:
+        store.put(_branch_path(name), _json(content), mode="create")
+    except FileExistsError as error:
+        raise InvalidArgument(f"there is a branch {name!r} already") from error
+
+
+def remove_branch(store: Store, name: str) -> None:
+    """Forgets a branch; its files stay. No error when it is not there."""
+    store.delete(_branch_path(name))
+
+
+def check_tag_name(name: str) -> None:
+    """Makes sure that a tag can have this name.
+
+    raises: InvalidArgument
+    """
+    if not _WORD.fullmatch(name) or name.startswith(".") or name.endswith((".", ".lock")) or ".." in name:
+        raise InvalidArgument(
+            f"{name[:100]!r} is no name of a tag: letters, digits, '.', '-' and '_', without '.' at either end, '..',"
+            " and '.lock' at the end"
+        )
+
+
+def check_branch_name(name: str) -> None:
+    """Makes sure that a branch can have this name.
+
+    raises: InvalidArgument
+    """
+    words = name.split("/")
+    if (
+        name == "main"
+        or not all(_WORD.fullmatch(word) and word not in (".", "..") for word in words)
+        or ".." in name
+        or name.endswith(".lock")
+    ):
+        raise InvalidArgument(
+            f"{name[:100]!r} is no name of a branch: letters, digits, '.', '-' and '_', in parts with '/' between them,"
+            " without '..', and '.lock' at the end; 'main' is taken"
+        )
+
+
+def _branch_path(name: str) -> str:
+    return f"{BRANCHES}/{quote(name, safe='')}.json"
+
+
+def _existing(store: Store, path: str, what: str) -> Mapping[str, Any]:
+    with at(file=path):
+        try:
+            return _content(store, path)
+        except FileNotFoundError as error:
+            raise VersionNotFound(f"there is no {what}") from error
+
+
+def _json(content: Mapping[str, Any]) -> bytes:
+    return json.dumps(content, indent=2).encode()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _names(store: Store, folder: str) -> list[tuple[str, str]]:

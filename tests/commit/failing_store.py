@@ -11,6 +11,7 @@ A failure after the effect is an answer that got lost: the file is there althoug
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 import pyarrow as pa
 
@@ -58,6 +59,10 @@ class FailingStore:
     def folders(self, prefix: str) -> Iterator[str]:
         with _Call(self):
             return iter(list(self.store.folders(prefix)))
+
+    def modified(self, path: str) -> datetime | None:
+        with _Call(self):
+            return self.store.modified(path)
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         with _Call(self):

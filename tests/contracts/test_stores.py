@@ -6,6 +6,7 @@ import pickle
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,14 @@ class StoreContract:
         sink.abort()
         sink.abort()
         assert "data/c.lance" not in [info.path for info in store.files("data")]
+
+    def test_files_have_a_time_or_none(self, store: Store) -> None:
+        before = datetime.now(UTC) - timedelta(seconds=5)
+        store.put("_new/x", b"", mode="overwrite")
+        found = store.modified("_new/x")
+        assert found is None or before < found < datetime.now(UTC) + timedelta(seconds=5)
+        with pytest.raises(FileNotFoundError):
+            store.modified("_new/y")
 
     def test_deleting_needs_no_file(self, store: Store) -> None:
         for _ in range(2):

@@ -1,0 +1,147 @@
+"""Clones and branches: a table whose first version has the files of another one, which stay where they are.
+
+    events.lance version 7          a.lance, b.lance
+    copy.lance version 7            base path 0 -> events.lance;  a.lance and b.lance of base path 0
+
+A branch is a clone below the table, at `tree/<name>`, and an entry in `_refs/branches`. Whoever cleans up the source
+takes the files away from its clones; branches are known to it.
+
+Source: table format, base paths and branches; message lance.table.Transaction.Clone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+from uuid import uuid4
+
+from lance_sql.commit.committer import put_version
+from lance_sql.commit.manifest_builder import NextVersion, recounted
+from lance_sql.commit.operations import Clone
+from lance_sql.commit.transactions import Transaction
+from lance_sql.errors import InvalidArgument, TableExists, UnsupportedFeature, VersionNotFound
+from lance_sql.store import Store, open_store
+from lance_sql.store.open import local_path
+from lance_sql.table import features, indices, refs, versions
+from lance_sql.table.fragments import ExternalSequence, Fragment
+from lance_sql.table.location import branch_store, table_name
+from lance_sql.table.paths import DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS, BasePath, NamingScheme
+from lance_sql.table.snapshot import Snapshot
+
+_FOLDERS: Final = (VERSIONS, TRANSACTIONS, DATA, DELETIONS, INDICES)
+
+
+def shallow_clone(snapshot: Snapshot, uri: str, *, storage_options: Mapping[str, Any] | None = None) -> Snapshot:
+    """A new table that begins with this version.
+
+    returns: its first version, which has the number of the one that was cloned
+    raises: TableExists; UnsupportedFeature
+    """
+    store = open_store(uri, storage_options)
+    if versions.list_versions(store):
+        raise TableExists(f"there is a table at {uri!r} already")
+    file = put_version(store, *_clone(snapshot, None), NamingScheme.V2, table_name(uri))
+    if file is None:
+        raise TableExists(f"there is a table at {uri!r} already: another writer was first")
+    return Snapshot(uri, store, store, file, storage_options=storage_options)
+
+
+def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
+    """A new branch that begins with this version.
+
+    returns: its first version, which has the number of the one that it begins with
+    raises: InvalidArgument for a name that branches cannot have, and for one that is taken; UnsupportedFeature
+    """
+    refs.check_branch_name(name)
+    if name in refs.branches(snapshot.main):
+        raise InvalidArgument(f"there is a branch {name!r} already")
+    store = branch_store(snapshot.uri, name, snapshot.storage_options)
+    if versions.list_versions(store):
+        raise InvalidArgument(f"files of a branch {name!r} are there, but no branch; delete it first")
+    size, _ = snapshot.store.tail(snapshot.manifest_path, 0)
+    file = put_version(store, *_clone(snapshot, name), NamingScheme.V2, table_name(snapshot.uri))
+    if file is None:
+        raise InvalidArgument(f"there is a branch {name!r} already: another writer was first")
+    # Last: from here on the branch exists.
+    refs.add_branch(snapshot.main, name, snapshot.version, parent=snapshot.branch, manifest_size=size)
+    return Snapshot(snapshot.uri, snapshot.main, store, file, branch=name, storage_options=snapshot.storage_options)
+
+
+def delete_branch(snapshot: Snapshot, name: str) -> None:
+    """Removes a branch and its files, also what a writer left that did not finish making it.
+
+    snapshot: any version of the table
+    raises: VersionNotFound; InvalidArgument when a tag or another branch refers to it
+    """
+    refs.check_branch_name(name)
+    branches = refs.branches(snapshot.main)
+    needed = [f"branch {other.name!r}" for other in branches.values() if other.branch == name]
+    needed += [f"tag {tag.name!r}" for tag in refs.tags(snapshot.main).values() if tag.branch == name]
+    if needed:
+        raise InvalidArgument(f"branch {name!r} cannot be deleted: {', '.join(needed[:5])} is of it")
+    store = branch_store(snapshot.uri, name, snapshot.storage_options)
+    if name not in branches and not versions.list_versions(store):
+        raise VersionNotFound(f"there is no branch {name!r}")
+    refs.remove_branch(snapshot.main, name)
+    # Only what tables have: other branches lie below when their names begin with this one.
+    for folder in _FOLDERS:
+        _delete_below(store, folder)
+
+
+def root_of(snapshot: Snapshot) -> str:
+    """Where the files of a snapshot's branch are, by itself: an absolute path, or a URI."""
+    path = local_path(snapshot.store.uri)
+    return snapshot.store.uri.rstrip("/") if path is None else os.path.abspath(path)
+
+
+def _clone(snapshot: Snapshot, branch: str | None) -> tuple[NextVersion, Transaction]:
+    manifest = snapshot.manifest
+    features.check_writable(manifest.reader_flags | manifest.writer_flags, snapshot.label)
+    if any(field.dictionary is not None for field in manifest.schema.by_id.values()):
+        raise UnsupportedFeature("cloning tables of file version 0.1 whose dictionaries are in the manifest")
+    root = root_of(snapshot)
+    base = BasePath(max(manifest.base_paths, default=-1) + 1, snapshot.branch, True, root)
+    transaction = Transaction(snapshot.version, str(uuid4()), Clone(snapshot.version, root, snapshot.branch, branch))
+    inherited = recounted(snapshot)
+    fragments = inherited.edited(replaced=[_with_base(fragment, base.id) for fragment in inherited])
+    reader_flags, writer_flags = features.describe(
+        fragments, stable_row_ids=manifest.has_stable_row_ids, has_config=bool(manifest.config), has_base_paths=True
+    )
+    cloned = dataclasses.replace(
+        manifest,
+        timestamp=datetime.now(UTC),
+        fragments=fragments,
+        reader_flags=reader_flags,
+        writer_flags=writer_flags,
+        base_paths={**manifest.base_paths, base.id: base},
+        branch=branch,
+        transaction_file=transaction.file_name,
+    )
+    section = indices.read_bytes(snapshot.store, snapshot.manifest_path, manifest)
+    return NextVersion(cloned, indices.with_base(section, base.id)), transaction
+
+
+def _with_base(fragment: Fragment, base_id: int) -> Fragment:
+    """The fragment as another table has it: files of the table's own folder are at a base path there."""
+    if any(
+        isinstance(source, ExternalSequence)
+        for source in (fragment.row_ids, fragment.created_at, fragment.last_updated_at)
+    ):
+        raise UnsupportedFeature("cloning tables whose row ids or versions are in files of their own")
+    files = tuple(
+        dataclasses.replace(file, base_id=base_id) if file.base_id is None else file for file in fragment.files
+    )
+    deletion_file = fragment.deletion_file
+    if deletion_file is not None and deletion_file.base_id is None:
+        deletion_file = dataclasses.replace(deletion_file, base_id=base_id)
+    return dataclasses.replace(fragment, files=files, deletion_file=deletion_file)
+
+
+def _delete_below(store: Store, folder: str) -> None:
+    for info in list(store.files(folder)):
+        store.delete(info.path)
+    for name in list(store.folders(folder)):
+        _delete_below(store, f"{folder}/{name}")
