@@ -1,0 +1,235 @@
+"""Cleaning up: old versions, and files that no version needs.
+
+    kept       the latest version, the youngest ones, those with a tag, those that a branch begins with
+    removed    all others, and what only they have: data files, deletion files, indices, transactions
+    leftovers  files that no version names: of writers that failed, or that have not committed yet; only when older than
+               a week
+
+A branch needs files of its parents, so the files of all of its versions are kept. Clones elsewhere are not known: they
+lose what is removed here.
+
+Source: table format, transactions, cleanup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from lance_sql.commit.clones import root_of
+from lance_sql.errors import InvalidArgument, RetryableConflict
+from lance_sql.store import Store
+from lance_sql.table import features, versions
+from lance_sql.table.fragments import ExternalSequence, Fragment
+from lance_sql.table.location import branch_store
+from lance_sql.table.paths import DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS
+from lance_sql.table.snapshot import Snapshot
+from lance_sql.table.versions import VersionFile
+
+MIN_LEFTOVER_AGE: Final = timedelta(days=7)
+"""A writer that takes longer than this from its first file to its commit loses the files."""
+
+_DETACHED_BIT: Final = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class CleanupPlan:
+    """What would be removed.
+
+    snapshot: the latest version when the plan was made
+    versions: ascending
+    files: paths in the store of the branch, without the manifests
+    num_bytes: of the files and manifests whose size the store tells without being asked for each
+    """
+
+    snapshot: Snapshot
+    versions: tuple[VersionFile, ...]
+    files: tuple[str, ...]
+    num_bytes: int
+
+
+def plan(
+    snapshot: Snapshot,
+    *,
+    older_than: timedelta | None = None,
+    retain_versions: int | None = None,
+    now: datetime | None = None,
+) -> CleanupPlan:
+    """What a cleanup of the snapshot's branch would remove. Removes nothing.
+
+    older_than: versions younger than this are kept; two weeks when neither this nor `retain_versions` is given
+    retain_versions: so many of the newest versions are kept, at least one
+    raises: InvalidArgument; CorruptFile and UnsupportedFeature when a version cannot be read, for what it needs is not
+        known then
+    """
+    if older_than is None and retain_versions is None:
+        older_than = timedelta(days=14)
+    if retain_versions is not None and retain_versions < 1:
+        raise InvalidArgument(f"retain_versions={retain_versions}: the latest version is always kept")
+    if older_than is not None and older_than < timedelta(0):
+        raise InvalidArgument("older_than is negative")
+    now = now or datetime.now(UTC)
+    files = versions.list_versions(snapshot.store)
+    snapshots = [snapshot.sibling(file) for file in files]
+    latest = snapshots[-1]
+    pinned = _pinned(latest)
+    newest = {each.version for each in snapshots[-(retain_versions or 1) :]}
+    removed = [
+        each
+        for each in snapshots
+        if each.version not in newest
+        and each.version not in pinned
+        and (older_than is None or each.manifest.timestamp < now - older_than)
+    ]
+    gone = {each.version for each in removed}
+    needed: set[str] = set()
+    for each in (*(each for each in snapshots if each.version not in gone), *_detached(latest), *_branches(latest)):
+        needed |= _needed(each, latest)
+    dropped: set[str] = set()
+    for each in removed:
+        dropped |= _needed(each, latest)
+    sizes = dict(_table_files(latest.store))
+    unneeded = [path for path in sorted(sizes) if _owner(path) not in needed]
+    paths = [path for path in unneeded if _owner(path) in dropped or _is_leftover(latest.store, path, now)]
+    num_bytes = sum(sizes[path] or 0 for path in paths) + sum(each.file.size or 0 for each in removed)
+    return CleanupPlan(latest, tuple(each.file for each in removed), tuple(paths), num_bytes)
+
+
+def execute(planned: CleanupPlan) -> None:
+    """Removes what was planned; versions first, so that none is seen that lacks files.
+
+    raises: RetryableConflict when a version got a tag or a branch since the plan was made; nothing was removed then
+    """
+    snapshot = planned.snapshot
+    pinned = _pinned(snapshot) & {file.version for file in planned.versions}
+    if pinned:
+        raise RetryableConflict(f"{snapshot.name}: version {min(pinned)} got a tag or a branch; plan again")
+    for file in planned.versions:
+        snapshot.store.delete(file.path)
+    # Somebody may have restored one of them meanwhile, which can no longer happen now.
+    needed: set[str] = set()
+    for file in versions.list_versions(snapshot.store):
+        if file.version > snapshot.version:
+            needed |= _needed(snapshot.sibling(file), snapshot)
+    for each in _branches(snapshot):
+        needed |= _needed(each, snapshot)
+    for path in planned.files:
+        if _owner(path) not in needed:
+            snapshot.store.delete(path)
+
+
+def _pinned(snapshot: Snapshot) -> set[int]:
+    """The versions of this branch that have a tag, or that a branch begins with."""
+    refs = (*snapshot.tags().values(), *snapshot.branches().values())
+    return {ref.version for ref in refs if ref.branch == snapshot.branch}
+
+
+def _branches(snapshot: Snapshot) -> Iterator[Snapshot]:
+    """All versions of all other branches."""
+    stores: dict[str | None, Store] = {None: snapshot.main}
+    for name in snapshot.branches():
+        stores[name] = branch_store(snapshot.uri, name, snapshot.storage_options)
+    for branch, store in stores.items():
+        if branch != snapshot.branch:
+            for file in versions.list_versions(store):
+                yield Snapshot(
+                    snapshot.uri,
+                    snapshot.main,
+                    store,
+                    file,
+                    branch=branch,
+                    storage_options=snapshot.storage_options,
+                )
+
+
+def _detached(snapshot: Snapshot) -> Iterator[Snapshot]:
+    """Versions outside of the history, which nothing says to be old."""
+    for info in snapshot.store.files(VERSIONS):
+        name = info.path.rpartition("/")[2].removesuffix(".manifest")
+        if name.startswith("d") and name[1:].isdecimal() and int(name[1:]) & _DETACHED_BIT:
+            yield snapshot.sibling(VersionFile(int(name[1:]), info.path, info.size))
+
+
+def _needed(snapshot: Snapshot, of: Snapshot) -> set[str]:
+    """What a version needs of the files in the store of `of`; folders of indices end in `/`.
+
+    raises: CorruptFile, UnsupportedFeature
+    """
+    manifest = snapshot.manifest
+    features.check_writable(manifest.reader_flags | manifest.writer_flags, snapshot.label)
+    places = _places(snapshot, of)
+    needed: set[str] = set()
+    for fragment in manifest.fragments:
+        for file in fragment.files:
+            if file.base_id in places:
+                needed.add(places[file.base_id].get(DATA, "") + file.path)
+        deletion_file = fragment.deletion_file
+        if deletion_file is not None and deletion_file.base_id in places:
+            needed.add(places[deletion_file.base_id].get(DELETIONS, "") + deletion_file.name(fragment.id))
+        if None in places:
+            needed.update(_external(fragment))
+    # A base path does not say which of its indices a clone uses, so none of them goes.
+    for index in snapshot.indices():
+        needed.add(f"{INDICES}/{index.uuid}/")
+    if None in places and manifest.transaction_file:
+        needed.add(f"{TRANSACTIONS}/{manifest.transaction_file}")
+    return needed
+
+
+def _places(snapshot: Snapshot, of: Snapshot) -> Mapping[int | None, Mapping[str, str]]:
+    """The base ids under which a version has files in the store of `of`, and their folders there."""
+    folders = {DATA: f"{DATA}/", DELETIONS: f"{DELETIONS}/"}
+    root = root_of(of)
+    places: dict[int | None, Mapping[str, str]] = {}
+    if root_of(snapshot) == root:
+        places[None] = folders
+    for base in snapshot.manifest.base_paths.values():
+        path = base.path.rstrip("/")
+        if path == root:
+            places[base.id] = folders if base.is_dataset_root else {}
+        elif path.startswith(root + "/"):
+            inside = path.removeprefix(root + "/") + "/"
+            nested = {DATA: f"{inside}{DATA}/", DELETIONS: f"{inside}{DELETIONS}/"}
+            places[base.id] = nested if base.is_dataset_root else {DATA: inside, DELETIONS: inside}
+    return places
+
+
+def _external(fragment: Fragment) -> Iterator[str]:
+    for source in (fragment.row_ids, fragment.created_at, fragment.last_updated_at):
+        if isinstance(source, ExternalSequence):
+            yield source.path
+
+
+def _table_files(store: Store) -> Iterator[tuple[str, int | None]]:
+    """The files that versions may need, with their sizes where known."""
+    for folder in (DATA, DELETIONS, TRANSACTIONS, INDICES):
+        yield from _below(store, folder)
+
+
+def _below(store: Store, folder: str) -> Iterator[tuple[str, int | None]]:
+    for info in store.files(folder):
+        yield info.path, info.size
+    for name in store.folders(folder):
+        yield from _below(store, f"{folder}/{name}")
+
+
+def _owner(path: str) -> str:
+    """What a version that needs this file names: its data file for a blob, the folder for a file of an index."""
+    folder, _, rest = path.partition("/")
+    first, nested, _ = rest.partition("/")
+    if folder == INDICES and nested:
+        return f"{INDICES}/{first}/"
+    if folder == DATA and path.endswith(".blob") and nested:
+        return f"{DATA}/{path.removeprefix(f'{DATA}/').rpartition('/')[0]}.lance"
+    return path
+
+
+def _is_leftover(store: Store, path: str, now: datetime) -> bool:
+    """Whether a file that no version names is old enough to belong to no writer any longer."""
+    try:
+        modified = store.modified(path)
+    except FileNotFoundError:
+        return False
+    return modified is not None and modified < now - MIN_LEFTOVER_AGE
