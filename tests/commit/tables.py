@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 import lance_sql
+from lance_sql.commit import lineage
 from lance_sql.commit.committer import create
 from lance_sql.commit.operations import U32, Delete, Overwrite, Update
 from lance_sql.schema.from_arrow import from_arrow
@@ -89,9 +90,7 @@ def update(snapshot: Snapshot, rows: Mapping[int, Sequence[int]], new: pa.Table)
     carried: list[int] = []
     if snapshot.manifest.has_stable_row_ids:
         for number, fragment in snapshot.manifest.fragments.by_id(set(rows)).items():
-            ids = snapshot.row_ids(fragment, fragment.physical_rows)
-            assert isinstance(ids, row_ids.RowIds)
-            carried += ids.take(affected[number].astype(np.int64)).tolist()
+            carried += lineage.row_ids_of(snapshot, fragment).take(affected[number].astype(np.int64)).tolist()
     (fragment,) = fragments(snapshot.uri, new)
     fragment = dataclasses.replace(fragment, row_ids=row_ids.serialize(np.array(carried, np.uint64)))
     operation = Update(

@@ -156,6 +156,23 @@ def test_carried_ids_are_those_of_rows_that_go(root: str) -> None:
     assert latest(root).version == 1
 
 
+def test_ids_and_versions_in_hidden_columns_are_carried_over(root: str) -> None:
+    created(root)
+    lance.dataset(root).update_config({"lance.row_lineage.spill": "true", "lance.row_lineage.inline_max_bytes": "0"})
+    lance.dataset(root).update({"v": "'x'"}, where="k IN (1, 4)")
+    assert latest(root).manifest.fragments.have_hidden_columns()
+    operation, affected = update(latest(root), {0: [0], 2: [1]}, table([0, 4, 60], "new"))
+    snapshot = commit(latest(root), operation, affected_rows=affected)
+    assert snapshot.manifest.reader_flags & 2048
+    found = history(root)
+    assert [found[key] for key in (0, 1, 4, 60)] == [(0, 1, 4), (1, 1, 3), (4, 1, 4), (6, 4, 4)]
+    operation_, affected = deletion(latest(root), {2: [0]})
+    snapshot = commit(latest(root), operation_, affected_rows=affected)
+    assert not snapshot.manifest.fragments.have_hidden_columns()
+    assert not snapshot.manifest.reader_flags & 2048
+    extend_with_pylance(root)
+
+
 def test_a_table_is_overwritten(root: str, stable: bool) -> None:
     created(root, stable_row_ids=stable)
     lance.dataset(root).update_config({"kept": "1"})
