@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
+from lance_sql.providers import spark_types
 from tests.documents import ROOT
 
 BLOB = {"lance-encoding:blob": "true"}
@@ -83,7 +84,8 @@ def row(field: pa.Field, folder: Path) -> str:
     context = lance_sql.register(datafusion.SessionContext(), "t", dataset)
     assert context.table("t").schema().field("c").type == dataset.schema.field("c").type
     name = duckdb_type.strip('"')
-    return f"| `{stored_as(dataset)}` | `{dataset.schema.field('c').type}` | `{name}` |"
+    in_spark = spark_types.spark_schema(dataset.schema).fields[0].dataType.simpleString()
+    return f"| `{stored_as(dataset)}` | `{dataset.schema.field('c').type}` | `{name}` | `{in_spark}` |"
 
 
 @pytest.mark.parametrize("field", FIELDS, ids=lambda field: f"{field.type}{'-blob' * bool(field.metadata)}")
