@@ -76,6 +76,10 @@ void encode_runs(Bytes values, int64_t value_bits, int64_t num_values, Bytes ite
 void encode_run_blocks(Bytes values, int64_t value_bits, int64_t num_values, Bytes item_starts, Bytes run_counts,
                        MutableBytes out);
 
+// The bits of each chunk from a whole byte on.
+void align_bits(Bytes bits, int64_t bits_per_value, int64_t num_values, Bytes item_starts, Bytes out_starts,
+                MutableBytes out);
+
 void split_bytes(Bytes values, int64_t width, int64_t num_values, Bytes item_starts, MutableBytes out);
 
 // The number of each value among the distinct ones (u32), and where each of those is first (int64); returns how many

@@ -68,6 +68,14 @@ void bind_fixed_width(nb::module_& m) {
         },
         "values"_a, "word_bits"_a, "num_bits"_a, "num_values"_a, "item_starts"_a, "out_starts"_a, "out"_a);
     m.def(
+        "align_bits",
+        [](const InputBuffer& bits, Count bits_per_value, Count num_values, const InputBuffer& item_starts,
+           const InputBuffer& out_starts, const OutputBuffer& out) {
+            Unlocked unlocked;
+            align_bits(bits, bits_per_value, num_values, item_starts, out_starts, out);
+        },
+        "bits"_a, "bits_per_value"_a, "num_values"_a, "item_starts"_a, "out_starts"_a, "out"_a);
+    m.def(
         "split_bytes",
         [](const InputBuffer& values, Count width, Count num_values, const InputBuffer& item_starts,
            const OutputBuffer& out) {

@@ -476,6 +476,11 @@ def pack(
     out_starts: int64[n + 1], where the groups of each chunk begin; says by the sizes which last groups are plain
     """
 
+def align_bits(
+    bits: Buffer, bits_per_value: int, num_values: int, item_starts: Buffer, out_starts: Buffer, out: Buffer
+) -> None:
+    """The bits of the values of each chunk from a whole byte on; out_starts: int64[n + 1], in bytes."""
+
 def split_bytes(values: Buffer, width: int, num_values: int, item_starts: Buffer, out: Buffer) -> None:
     """The bytes of the values of each chunk, transposed; width: 2, 4, 8 or 16 bytes."""
 

@@ -1,19 +1,20 @@
 """Fixed-size lists: the items of all lists side by side, behind a bitmap for each level that has nulls."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.encodings import flat
 from lance_sql.encodings.blocks import Block, FixedWidth, Lists, Nulls
 from lance_sql.encodings.chunk_rows import ChunkRows
-from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, log2_items
+from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues, Starts, log2_items
 from lance_sql.encodings.tree import Constant, Encoding, FixedSizeList, Flat
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-
-CHUNK_ITEMS = 4096
 
 MAX_ITEMS = 1 << 32
 """Items of one value over all levels; more is taken for damage."""
@@ -122,6 +123,21 @@ def shape(lists: Lists) -> tuple[list[Lists], FixedWidth, FixedSizeList]:
     return nested, items, encoding
 
 
+def without_hidden_nulls(lists: Lists, nulls: npt.NDArray[np.bool_] | None) -> Lists:
+    """The lists without the bitmaps in which no item is NULL but those of lists that are NULL themselves."""
+    items = lists.items
+    hidden = np.repeat(nulls, lists.dimension) if nulls is not None else None
+    if lists.validity is not None:
+        present = np.unpackbits(np.frombuffer(lists.validity, np.uint8), count=items.num_values, bitorder="little")
+        missing = present == 0
+        if hidden is not None and not (missing & ~hidden).any():
+            lists = replace(lists, validity=None)
+        hidden = missing if hidden is None else missing | hidden
+    if isinstance(items, Lists):
+        lists = replace(lists, items=without_hidden_nulls(items, hidden))
+    return lists
+
+
 def bits_per_list(lists: Lists) -> int:
     """Bits of the items of one list, over all levels."""
     nested, items, _ = shape(lists)
@@ -138,14 +154,11 @@ def chunks(lists: Lists, most_bytes: int) -> ChunkCodec:
         for level in nested:
             width *= level.dimension
             if level.validity is not None:
-                buffers.append(Parts(level.validity, (starts * width + 7) // 8))
-        buffers.append(Parts(items.data, (starts * bits + 7) // 8))
+                buffers.append(flat.parts(level.validity, width, starts))
+        buffers.append(flat.parts(items.data, bits, starts))
         return ChunkedValues(encoding, tuple(buffers))
 
-    # a byte holds the items of several lists only inside of a chunk
-    fewest = 3 if _has_bits(nested, items) else 1
-    log2 = max(log2_items(bits, most_bytes, CHUNK_ITEMS), fewest)
-    return ChunkCodec(log2, items.data.size, encode)
+    return ChunkCodec(log2_items(bits, most_bytes, flat.CHUNK_ITEMS), items.data.size, encode)
 
 
 def _has_bits(nested: list[Lists], items: FixedWidth) -> bool:

@@ -1,5 +1,6 @@
 """Flat: values side by side, the same bytes in every context."""
 
+import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
@@ -29,10 +30,22 @@ def chunks(values: FixedWidth, most_bytes: int) -> ChunkCodec:
     bits = values.bits_per_value
 
     def encode(starts: Starts) -> ChunkedValues:
-        return ChunkedValues(Flat(bits), (Parts(values.data, (starts * bits + 7) // 8),))
+        return ChunkedValues(Flat(bits), (parts(values.data, bits, starts),))
 
     most_items = CHUNK_BITS if bits == 1 else CHUNK_ITEMS
     return ChunkCodec(log2_items(bits, most_bytes, most_items), values.data.size, encode)
+
+
+def parts(data: pa.Buffer, bits_per_value: int, starts: Starts) -> Parts:
+    """The values of each chunk; a copy only where a chunk does not begin at a whole byte."""
+    bounds = starts * bits_per_value
+    if not (bounds[:-1] % 8).any():
+        return Parts(data, (bounds + 7) // 8)
+    out_starts = np.zeros(len(starts), np.int64)
+    np.cumsum((np.diff(bounds) + 7) // 8, out=out_starts[1:])
+    out = pa.allocate_buffer(int(out_starts[-1]))
+    _kernels.align_bits(data, bits_per_value, int(starts[-1]), starts, out_starts, out)
+    return Parts(out, out_starts)
 
 
 def block(encoding: Flat, data: pa.Buffer, num_values: int) -> FixedWidth:

@@ -39,6 +39,7 @@ def encode(page: ShreddedPage, scalar: Sequence[bytes] | None, dialect: Dialect)
 
     scalar: the Arrow buffers of an array of the value, without its validity; None when no item has a value
     """
+    # levels beside a scalar are never encoded: pylance ends the process when they are
     is_inline = scalar is not None and len(scalar) == 1 and len(scalar[0]) <= MAX_INLINE_BYTES
     buffers: Buffers = ()
     if scalar is not None and not is_inline:
@@ -53,7 +54,8 @@ def encode(page: ShreddedPage, scalar: Sequence[bytes] | None, dialect: Dialect)
             if given is None:
                 buffers += (b"",)
             elif scalar is None and dialect.compressed_constant_levels:
-                encodings[kind], parts = encode_levels(given, np.array([0, len(given)], np.int64), dialect)
+                whole = np.array([0, len(given)], np.int64)
+                encodings[kind], parts = encode_levels(given, whole, dialect, most_bytes=2 * len(given))
                 buffers += (parts.data,)
             else:
                 buffers += (pa.py_buffer(np.ascontiguousarray(given)),)

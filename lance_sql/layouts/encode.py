@@ -29,6 +29,8 @@ from lance_sql.schema import Field
 LARGE_VALUE_BYTES = 256
 """Values of so many bytes are worth a place of their own: one of them is read without its neighbours."""
 
+SCALAR_LEVEL_BYTES = 1 << 12
+
 MAX_PACKED_BYTES = (1 << 31) - 1
 
 
@@ -60,17 +62,23 @@ def _encode(page: ShreddedPage, wishes: Preferences, dialect: Dialect) -> tuple[
     if len(page.values) == 0 or pa.types.is_null(type) or (nulls is not None and nulls.all()):
         return constant.encode(page, None, dialect)
     values = _without_null_indices(from_array(page.values), nulls)
+    if isinstance(values, Lists):
+        values = fixed_size_list.without_hidden_nulls(values, nulls)
     if isinstance(values, Dictionary):
-        return _dictionary_page(page, values, wishes, dialect)
+        _check_indices(values)
+        if encoded := _dictionary_page(page, values, wishes, dialect):
+            return encoded
+        raise UnsupportedFeature("dictionaries with so many empty lists in a row are not supported")
     if isinstance(values, Struct):
         return _packed_structs(page, values, wishes, dialect)
-    if dialect.constant_values and (scalar := scalar_of(values, nulls)):
+    if dialect.constant_values and _suits_scalar(page) and (scalar := scalar_of(values, nulls)):
         return constant.encode(page, scalar, dialect)
     is_small = _is_small(values) if wishes.full_zip is None or not _has_whole_bytes(values) else not wishes.full_zip
     # strings get a codec last of all: making one encodes them
     codec = choose.chunk_codec(values, wishes, dialect) if is_small and not isinstance(values, VariableWidth) else None
-    if found := choose.dictionary_of(values, wishes, dialect, codec):
-        return _dictionary_page(page, found, wishes, dialect)
+    found = choose.dictionary_of(values, wishes, dialect, codec)
+    if found and (encoded := _dictionary_page(page, found, wishes, dialect)):
+        return encoded
     if is_small:
         codec = codec or choose.chunk_codec(values, wishes, dialect)
         if encoded := encode_mini_block.encode(page, codec, None, dialect):
@@ -78,6 +86,12 @@ def _encode(page: ShreddedPage, wishes: Preferences, dialect: Dialect) -> tuple[
     if not _has_whole_bytes(values):
         raise UnsupportedFeature("fixed-size lists of booleans do not fit into chunks")
     return encode_full_zip.encode(page, _full_zip_values(values, wishes))
+
+
+def _suits_scalar(page: ShreddedPage) -> bool:
+    """Whether levels, which take two bytes each beside a scalar, are few or none at all."""
+    kinds = (page.repetition is not None) + (page.definition is not None)
+    return 2 * kinds * page.num_entries <= SCALAR_LEVEL_BYTES
 
 
 def _empty_structs(page: ShreddedPage, dialect: Dialect) -> tuple[PageLayout, Buffers]:
@@ -167,15 +181,15 @@ def _without_null_indices(values: Block, nulls: npt.NDArray[np.bool_] | None) ->
     return replace(values, indices=replace(values.indices, data=pa.py_buffer(indices)))
 
 
+def _check_indices(values: Dictionary) -> None:
+    indices = values.indices
+    highest = int(np.frombuffer(indices.data, f"<u{indices.bits_per_value // 8}").max())
+    if highest >= values.items.num_values:
+        raise InvalidArgument(f"index {highest} of a dictionary of {values.items.num_values} items")
+
+
 def _dictionary_page(
     page: ShreddedPage, values: Dictionary, wishes: Preferences, dialect: Dialect
-) -> tuple[PageLayout, Buffers]:
-    items, indices = values.items, values.indices
-    highest = int(np.frombuffer(indices.data, f"<u{indices.bits_per_value // 8}").max())
-    if highest >= items.num_values:
-        raise InvalidArgument(f"index {highest} of a dictionary of {items.num_values} items")
-    codec = choose.chunk_codec(indices, wishes, dialect)
-    encoded = encode_mini_block.encode(page, codec, choose.dictionary_block(items, wishes, dialect), dialect)
-    if encoded is None:
-        raise UnsupportedFeature("a dictionary page has too many empty lists in a row")
-    return encoded
+) -> tuple[PageLayout, Buffers] | None:
+    codec = choose.chunk_codec(values.indices, wishes, dialect)
+    return encode_mini_block.encode(page, codec, choose.dictionary_block(values.items, wishes, dialect), dialect)

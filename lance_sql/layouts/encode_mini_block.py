@@ -23,7 +23,18 @@ def encode(
     page: ShreddedPage, codec: ChunkCodec, dictionary: DictionaryBlock | None, dialect: Dialect
 ) -> tuple[MiniBlock, Buffers] | None:
     """The page with values encoded by `codec`; None when its levels or values do not fit into chunks."""
-    cut = _cut(page, codec.log2_items, dialect)
+    for log2_items in range(codec.log2_items, 0, -1):
+        if encoded := _encode(page, codec, log2_items, dictionary, dialect):
+            return encoded
+        if dialect.has_large_chunk:
+            break
+    return None
+
+
+def _encode(
+    page: ShreddedPage, codec: ChunkCodec, log2_items: int, dictionary: DictionaryBlock | None, dialect: Dialect
+) -> tuple[MiniBlock, Buffers] | None:
+    cut = _cut(page, log2_items, dialect)
     if cut is None:
         return None
     items, entries = cut
@@ -75,7 +86,7 @@ def _cut(page: ShreddedPage, log2_items: int, dialect: Dialect) -> tuple[Starts,
     if page.repetition is None or page.definition is None or max_visible(page.layers) == max_definition(page.layers):
         return items, items
     owners = np.flatnonzero(page.definition <= max_visible(page.layers))
-    most = MAX_CHUNK_LEVELS if dialect.has_large_chunk else 1 << 12
+    most = _most_levels(page, dialect)
     while True:
         entries = np.concatenate(([0], owners[items[1:-1] - 1] + 1, [page.num_entries]))
         heavy = np.flatnonzero(np.diff(entries) > most)
@@ -86,6 +97,12 @@ def _cut(page: ShreddedPage, log2_items: int, dialect: Dialect) -> tuple[Starts,
             return None
         halves = 1 << np.ceil(np.log2(counts)).astype(np.int64) - 1
         items = np.sort(np.concatenate((items, items[heavy] + halves)))
+
+
+def _most_levels(page: ShreddedPage, dialect: Dialect) -> int:
+    """How many entries a chunk may have: their levels leave most of it to the values."""
+    bits = max_repetition(page.layers).bit_length() + max_definition(page.layers).bit_length()
+    return min(MAX_CHUNK_LEVELS, dialect.max_chunk_bytes * 8 * 3 // 8 // bits)
 
 
 def _chunk_starts(rep: Parts | None, defs: Parts | None, values: tuple[Parts, ...], dialect: Dialect) -> Starts:

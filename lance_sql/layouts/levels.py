@@ -16,6 +16,9 @@ from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.layouts.nest import Levels
 
 LEVEL_BITS = 16
+MAX_LEVEL_BYTES = 0xFFFF
+"""Of the levels of one chunk."""
+
 _RUN_BYTES = 3
 _RUN_BLOCK_BYTES = 16
 """Of a block of runs without the runs: its size, and what it is filled up with."""
@@ -47,10 +50,13 @@ def level_codec(encoding: Encoding) -> LevelCodec:
             raise UnsupportedFeature(f"levels encoded as {encoding} are not supported")
 
 
-def encode_levels(levels: Levels, starts: Starts, dialect: Dialect) -> tuple[Encoding, Parts]:
+def encode_levels(
+    levels: Levels, starts: Starts, dialect: Dialect, most_bytes: int = MAX_LEVEL_BYTES
+) -> tuple[Encoding, Parts]:
     """The levels of each chunk as one block, in the encoding that takes the fewest bytes.
 
     starts: the first entry of each chunk, then the number of entries
+    most_bytes: of one block of runs
     """
     data = pa.py_buffer(np.ascontiguousarray(levels))
     num_bits = max(int(levels.max(initial=0)).bit_length(), 1)
@@ -58,7 +64,10 @@ def encode_levels(levels: Levels, starts: Starts, dialect: Dialect) -> tuple[Enc
     if dialect.run_length_levels:
         fewest_runs = _kernels.count_changes(data, LEVEL_BITS, len(levels)) + len(levels) // rle.MAX_RUN
         if fewest_runs * _RUN_BYTES + (len(starts) - 1) * _RUN_BLOCK_BYTES < packed_bytes // 2:
-            return Rle(Flat(LEVEL_BITS), Flat(8)), rle.encode_blocks(data, LEVEL_BITS, starts)
+            runs = rle.encode_blocks(data, LEVEL_BITS, starts)
+            # few runs in all may still be many in one chunk
+            if int(runs.sizes.max()) <= most_bytes:
+                return Rle(Flat(LEVEL_BITS), Flat(8)), runs
     encoding = OutOfLineBitpacking(LEVEL_BITS, num_bits)
     return encoding, bitpacking.encode_blocks(data, LEVEL_BITS, num_bits, starts)
 

@@ -255,15 +255,16 @@ def test_a_dictionary_of_numbers_needs_a_file_that_can_hold_it() -> None:
 
 
 @pytest.mark.parametrize("value", [7, True, "hello", b"", "x" * 300, b"0" * 40])
-@pytest.mark.parametrize("nulls", [False, True])
-def test_one_value_takes_no_room(value: Any, nulls: bool) -> None:
-    array = pa.array([None if nulls and i % 3 else value for i in range(COUNT)])
-    written = encode(flat_page(array))
-    layout = layout_of(written)
-    assert isinstance(layout, Constant)
-    assert opened(written).read(Chain(array.type)).equals(array)
-    assert written.num_bytes <= (2 * COUNT if nulls else 0) + 400
-    assert not isinstance(layout_of(encode(flat_page(array), 1)), Constant), "2.1 has constants of NULL only"
+@pytest.mark.parametrize("count", [COUNT, 900, 1])
+def test_one_value_takes_no_room(value: Any, count: int) -> None:
+    for array in (pa.array([value] * count), pa.array([None, value] * count)):
+        written = encode(flat_page(array))
+        layout = layout_of(written)
+        # levels beside the value are not packed, so that many of them are better off with values
+        assert isinstance(layout, Constant) == (array.null_count == 0 or count < 1000)
+        assert opened(written).read(Chain(array.type)).equals(array)
+        assert written.num_bytes <= (4 * min(count, 1000) + count // 2 + 100 if array.null_count else 0) + 700
+        assert not isinstance(layout_of(encode(flat_page(array), 1)), Constant), "2.1 has constants of NULL only"
 
 
 def test_large_values_get_a_place_of_their_own() -> None:
@@ -332,6 +333,19 @@ def test_members_that_vary_are_packed_into_entries() -> None:
         encode(page, 1)
 
 
+def test_bitmaps_are_left_out_where_only_items_of_null_lists_are_null() -> None:
+    array = pa.array([None if i % 3 == 0 else [[i, 1], [2, 3]] for i in range(50)], pa.list_(pa.list_(pa.int8(), 2), 2))
+    assert array.flatten().null_count == 0
+    inside = pa.FixedSizeListArray.from_arrays(pa.nulls(100, pa.list_(pa.int8(), 2)), 2)
+    array = pa.concat_arrays(
+        [array, pa.FixedSizeListArray.from_arrays(inside.values, type=array.type, mask=pa.array([True] * 50))]
+    )
+    written = encode(flat_page(array))
+    assert opened(written).read(Chain(array.type)).equals(array)
+    inner = tree.FixedSizeList(2, tree.Flat(8), False)
+    assert values_of(written) == tree.FixedSizeList(2, inner, False)
+
+
 def test_packed_structs_may_be_null_and_their_members_may_not() -> None:
     mask = [i % 3 == 0 for i in range(1000)]
     for fields in ([("a", NUMBERS)], [("a", NUMBERS), ("t", TEXTS)]):
@@ -355,14 +369,38 @@ def test_structs_without_members_are_constant() -> None:
         encode(ShreddedPage(empty, (NULLABLE,), None, np.array([0, 1, 0, 0, 0], np.uint16), 5))
 
 
+MASKS = pa.list_(pa.bool_(), 8)
+
+
 @minors
 @pytest.mark.parametrize("empties", [40_000, 70_000, 200_000])
 def test_any_number_of_empty_lists_in_a_row_is_possible(minor: int, empties: int) -> None:
     layers = (ITEM, Layer.EMPTYABLE_LIST)
     rows: list[Any] = [[1, 2], *([[]] * empties), [3], [4, 5, 6], *([[]] * empties)]
-    written = encode(nested_page(rows, layers, pa.array(range(10))), minor)
-    back = opened(written).read(chain_of(layers, pa.int64()), np.array([[0, 2], [empties, empties + 3]]))
-    assert back.to_pylist() == [[1, 2], [], [], [3], [4, 5, 6]]
+    for pool in (
+        pa.array(range(10)),
+        pa.array([i % 3 == 0 for i in range(10)]),
+        pa.array([[True, None, False, True] * 2] * 10, MASKS),
+    ):
+        written = encode(nested_page(rows, layers, pool), minor)
+        back = opened(written).read(chain_of(layers, pool.type), np.array([[0, 2], [empties, empties + 3]]))
+        values = pool.to_pylist()
+        assert back.to_pylist() == [[values[1], values[2]], [], [], [values[3]], values[4:7]]
+
+
+@minors
+def test_chunks_of_bits_begin_at_whole_bytes(minor: int) -> None:
+    layers = (NULLABLE, Layer.EMPTYABLE_LIST)
+    # chunks of two and three items, between which there are many entries without one
+    rows: list[Any] = [row for i in range(9) for row in [[i % 5, None, 3, 4][: i % 4 + 1], *([[]] * 15_000)]]
+    for pool in (
+        pa.array([True, False, True, False, True]),
+        pa.array([[True, False, i % 2 > 0] for i in range(5)], pa.list_(pa.bool_(), 3)),
+    ):
+        written = encode(nested_page(rows, layers, pool), minor)
+        values = pool.to_pylist()
+        expected = [[None if i is None else values[i] for i in row] for row in rows]
+        assert opened(written).read(chain_of(layers, pool.type)).to_pylist() == expected
 
 
 @minors
@@ -386,7 +424,7 @@ def test_chunks_keep_to_the_limits_of_the_file_version(minor: int) -> None:
     wide = pa.array([RNG.bytes(10_000) for _ in range(50)], pa.binary(10_000))
     written = encode(flat_page(wide), minor, knobs(structural_encoding="miniblock"))
     assert opened(written).read(Chain(wide.type)).equals(wide)
-    bits = pa.array([[True] * 100_001] * 2 + [None], pa.list_(pa.bool_(), 100_001))
+    bits = pa.array([[True] * 200_001] * 2 + [None], pa.list_(pa.bool_(), 200_001))
     if minor == 2:
         assert opened(encode(flat_page(bits))).read(Chain(bits.type)).equals(bits)
     else:
