@@ -114,6 +114,10 @@ class _Draft:
     def __post_init__(self) -> None:
         if self.latest is not None:
             self.change(fragments=recounted(self.latest))
+        ids = self.manifest.fragments.ids
+        if ids:
+            # Manifests may say less than they list.
+            self.change(max_fragment_id=max(*ids, self.manifest.max_fragment_id or 0))
 
     def apply(self, operation: Operation) -> None:
         match operation:
@@ -190,9 +194,7 @@ class _Draft:
 
     def next_fragment_id(self, count: int = 1) -> int:
         """The first of `count` ids that no fragment has had."""
-        highest = max(self.manifest.fragments.ids, default=-1)
-        if self.manifest.max_fragment_id is not None:
-            highest = max(highest, self.manifest.max_fragment_id)
+        highest = -1 if self.manifest.max_fragment_id is None else self.manifest.max_fragment_id
         if not 1 <= count <= _MAX_FRAGMENT_ID - highest:
             raise InvalidArgument(f"no {count} fragment ids above {highest}")
         return highest + 1

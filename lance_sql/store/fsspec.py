@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from threading import Lock
 from typing import Any, Final
@@ -16,9 +16,14 @@ from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check
 from lance_sql.store.options import to_fsspec
 from lance_sql.store.ranges import DEFAULT_GAP, merge
 
-# File systems whose `pipe_file(mode="create")` is one request that fails when the object exists. What fsspec does for
-# others is to look first, or to open the file and fill it while readers see a part.
-_EXCLUSIVE: Final = frozenset({"memory", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl"})
+# How to ask a file system for one request that fails when the object exists. What fsspec does for others is to look
+# first, or to open the file and fill it while readers see a part.
+_CREATE: Final[Mapping[str, Mapping[str, Any]]] = {
+    **{scheme: {"mode": "create"} for scheme in ("memory", "s3", "s3a", "gs", "gcs")},
+    **{scheme: {"overwrite": False} for scheme in ("az", "abfs", "abfss")},
+}
+# What S3 answers to such requests when the object exists, or another one for it is under way.
+_TAKEN: Final = ("PreconditionFailed", "ConditionalRequestConflict")
 
 # fsspec's memory file system looks first as well, but lives in one process.
 _LOCK: Final = Lock()
@@ -102,13 +107,15 @@ class FsspecStore:
             self._make_folder(full)
             self._fs.pipe_file(full, content)
             return
-        self._check_exclusive()
-        with _LOCK:
+        options = self._create_options()
+        with _LOCK if self._scheme == "memory" else nullcontext():
             self._make_folder(full)
             try:
-                self._fs.pipe_file(full, content, mode="create")
-            except FileExistsError as error:
-                raise FileExistsError(path) from error
+                self._fs.pipe_file(full, content, **options)
+            except OSError as error:
+                if isinstance(error, FileExistsError) or _error_code(error) in _TAKEN:
+                    raise FileExistsError(path) from error
+                raise
 
     def create(self, path: str) -> Sink:
         full = self._full(path)
@@ -120,19 +127,21 @@ class FsspecStore:
         with suppress(FileNotFoundError):
             self._fs.rm_file(full)
 
-    def _check_exclusive(self) -> None:
-        """Makes sure that a file can be created by one writer only.
+    def _create_options(self) -> Mapping[str, Any]:
+        """What makes `pipe_file` create a file that only one writer can create.
 
         raises: UnsupportedFeature
         """
+        options = _CREATE.get(self._scheme)
         # Asynchronous file systems implement the one with the underscore.
-        pipe = getattr(self._fs, "_pipe_file", self._fs.pipe_file)
-        if self._scheme not in _EXCLUSIVE or "mode" not in inspect.signature(pipe).parameters:
+        parameters = inspect.signature(getattr(self._fs, "_pipe_file", self._fs.pipe_file)).parameters
+        if options is None or not parameters.keys() >= options.keys():
             raise UnsupportedFeature(
                 f"the file system of {self._scheme}:// cannot create a file only if it does not exist, so two writers"
                 " could overwrite each other's commits; write to a local path, s3, gs or az with a current fsspec"
                 " package"
             )
+        return options
 
     def _make_folder(self, full: str) -> None:
         # Nothing on object stores, whose folders are parts of names.
@@ -171,6 +180,15 @@ class FsspecStore:
     def _full(self, path: str) -> str:
         check_path(path)
         return f"{self._root}/{path}"
+
+
+def _error_code(error: OSError) -> str | None:
+    """The code in S3's answer, or None."""
+    response = getattr(error.__cause__, "response", None)
+    if not isinstance(response, Mapping):
+        return None
+    code = response.get("Error", {}).get("Code")
+    return code if isinstance(code, str) else None
 
 
 class FsspecSink:
