@@ -1,8 +1,6 @@
 """Which encoding the values of a page get: the one that takes the fewest bytes, within what the field asks for."""
 
-from dataclasses import dataclass
-
-import pyarrow as pa
+from collections.abc import Callable
 
 from lance_sql.encodings import (
     bitpacking,
@@ -17,16 +15,21 @@ from lance_sql.encodings import (
     variable,
 )
 from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, Lists, Struct, VariableWidth
-from lance_sql.encodings.chunked import ChunkCodec
+from lance_sql.encodings.chunked import ChunkCodec, uniform_starts
 from lance_sql.encodings.dialect import Dialect
 from lance_sql.encodings.preferences import Preferences
-from lance_sql.encodings.tree import Compression, Encoding, Flat, General, OutOfLineBitpacking, Variable
+from lance_sql.encodings.tree import Compression, Encoding, General, Variable
 from lance_sql.errors import UnsupportedFeature
 
 CHUNK_BYTES = 1 << 15
 """Values of a chunk in bytes, where chunks may be that large."""
 
 _BITPACKED = (8, 16, 32, 64)
+_SPLIT = (32, 64)
+"""Widths of the values that bit-packing, and byte stream split, are for."""
+
+_TRIAL_VALUES = 1 << 14
+_TRIED_RUNS = 0.25
 
 _FEWEST_SYMBOL_BYTES = 1 << 15
 _SHORTEST_SYMBOLS = 5
@@ -40,10 +43,6 @@ _DICTIONARY_DIVISOR = 2
 _DICTIONARY_RATIO = 0.8
 _EXPECTED_SYMBOLS = 0.5
 """The share of the bytes of strings that FSST is expected to leave, where the choice comes before the trial."""
-
-_SMALL_BLOCK_BYTES = 256
-_WORTHWHILE = 0.8
-"""Dictionaries are compressed where that leaves no more than this share."""
 
 
 def chunk_codec(values: Block, preferences: Preferences, dialect: Dialect) -> ChunkCodec:
@@ -92,30 +91,47 @@ def _fixed_width(values: FixedWidth, preferences: Preferences, most_bytes: int) 
     codec = flat.chunks(values, most_bytes)
     if preferences.plain or values.bits_per_value not in _BITPACKED:
         return _compressed(codec, preferences)
-    if _wants_byte_streams(values, preferences):
-        return _compressed(byte_stream_split.chunks(values), preferences)
+    if preferences.compression is not None:
+        return _compressed(_before_compression(values, preferences, most_bytes), preferences)
     packed = bitpacking.chunks(values)
     if packed.num_bytes < codec.num_bytes:
         codec = packed
-    return _compressed(_runs(values, preferences, codec) or codec, preferences)
+    return _runs(values, preferences, codec) or codec
 
 
 def _runs(values: FixedWidth, preferences: Preferences, other: ChunkCodec) -> ChunkCodec | None:
     """Runs, where they take less than `other` and the share of values that begin one is small enough."""
-    most_runs = values.num_values * (preferences.rle_threshold if preferences.rle_threshold is not None else 1)
-    run_bytes = values.bits_per_value // 8 + 1
     fewest = rle.num_changes(values) + 1
-    if fewest >= most_runs or fewest * run_bytes >= other.num_bytes:
+    if fewest >= values.num_values * _most_runs(preferences):
+        return None
+    if fewest * (values.bits_per_value // 8 + 1) >= other.num_bytes:
         return None
     runs = rle.chunks(values)
     return runs if runs.num_bytes < other.num_bytes else None
 
 
-def _wants_byte_streams(values: FixedWidth, preferences: Preferences) -> bool:
-    # alone it saves nothing
-    if preferences.compression is None or values.bits_per_value not in (32, 64):
-        return False
-    return preferences.byte_stream_split is True
+def _most_runs(preferences: Preferences) -> float:
+    return 1.0 if preferences.rle_threshold is None else preferences.rle_threshold
+
+
+def _before_compression(values: FixedWidth, preferences: Preferences, most_bytes: int) -> ChunkCodec:
+    """The encoding that compression makes the most of, found out on the first values."""
+    candidates: list[Callable[[FixedWidth], ChunkCodec]] = []
+    if preferences.byte_stream_split is not False and values.bits_per_value in _SPLIT:
+        candidates.append(byte_stream_split.chunks)
+    if preferences.byte_stream_split is not True or not candidates:
+        candidates += [lambda part: flat.chunks(part, most_bytes), bitpacking.chunks]
+        if rle.num_changes(values) + 1 < values.num_values * min(_most_runs(preferences), _TRIED_RUNS):
+            candidates.append(rle.chunks)
+    count = min(values.num_values, _TRIAL_VALUES)
+    trial = FixedWidth(count, values.bits_per_value, values.data)
+
+    def trial_bytes(candidate: Callable[[FixedWidth], ChunkCodec]) -> int:
+        codec = _compressed(candidate(trial), preferences)
+        encoded = codec.encode(uniform_starts(count, codec.log2_items))
+        return sum(int(part.sizes.sum()) for part in encoded.buffers)
+
+    return min(candidates, key=trial_bytes)(values)
 
 
 def _compressed(codec: ChunkCodec, preferences: Preferences) -> ChunkCodec:
@@ -153,48 +169,3 @@ def value_strings(values: VariableWidth, preferences: Preferences) -> tuple[Enco
     if _suits_symbols(values, preferences) and (encoded := fsst.encode(values)):
         return encoded
     return plain, values
-
-
-@dataclass(frozen=True, slots=True)
-class DictionaryBlock:
-    """The items of a dictionary as one block."""
-
-    encoding: Encoding
-    num_items: int
-    data: pa.Buffer | bytes
-
-
-def dictionary_block(items: Block, preferences: Preferences, dialect: Dialect) -> DictionaryBlock:
-    """The items, bit-packed or compressed where the file version allows it and it helps.
-
-    raises: UnsupportedFeature for items that dictionaries cannot hold
-    """
-    encoding: Encoding
-    match items:
-        case VariableWidth():
-            encoding, data = Variable(items.offset_bits), pa.py_buffer(variable.encode_block(items))
-        case FixedWidth() if items.bits_per_value % 8 == 0:
-            encoding, data = Flat(items.bits_per_value), items.data
-        case _:
-            raise UnsupportedFeature(f"a dictionary of {type(items).__name__} values is not supported")
-    plain = DictionaryBlock(encoding, items.num_values, data)
-    wanted = preferences.dictionary_compression
-    if not dialect.compressed_blocks or wanted is False or (wanted is None and data.size < _SMALL_BLOCK_BYTES):
-        return plain
-    if wanted is None and isinstance(items, FixedWidth) and (packed := _packed_items(items)):
-        return packed
-    compression = wanted if isinstance(wanted, Compression) else Compression.LZ4
-    compressed = general.compress(compression, data, preferences.dictionary_compression_level)
-    if wanted is None and len(compressed) > data.size * _WORTHWHILE:
-        return plain
-    return DictionaryBlock(General(compression, encoding), items.num_values, compressed)
-
-
-def _packed_items(items: FixedWidth) -> DictionaryBlock | None:
-    if items.bits_per_value not in _BITPACKED:
-        return None
-    num_bits = bitpacking.width(items)
-    if num_bits > items.bits_per_value * _WORTHWHILE:
-        return None
-    data = bitpacking.encode_block(items, num_bits)
-    return DictionaryBlock(OutOfLineBitpacking(items.bits_per_value, num_bits), items.num_values, data)

@@ -1,13 +1,18 @@
 """Dictionaries: the distinct values of a page once, and for each value the number of its item."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.encodings import variable
-from lance_sql.encodings.blocks import Dictionary, FixedWidth, VariableWidth
+from lance_sql.encodings import bitpacking, general, variable
+from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, VariableWidth
+from lance_sql.encodings.dialect import Dialect
+from lance_sql.encodings.preferences import Preferences
+from lance_sql.encodings.tree import Compression, Encoding, Flat, General, OutOfLineBitpacking, Variable
+from lance_sql.errors import UnsupportedFeature
 
 INDEX_BITS = 32
 
@@ -18,6 +23,11 @@ MAX_BYTES = 1 << 19
 
 _BLOCKS, _BLOCK_ITEMS = 32, 128
 """The sample: runs of values from all over the page."""
+
+_PACKED_BITS = (8, 16, 32, 64)
+_SMALL_BYTES = 256
+_WORTHWHILE = 0.8
+"""Items are packed or compressed where that leaves no more than this share."""
 
 
 def make(values: FixedWidth | VariableWidth, most_items: int, most_bytes: float) -> Dictionary | None:
@@ -106,3 +116,48 @@ def _gather(
                 positions, 64, count, values.offsets, bits, values.num_values, values.data, data
             )
             return VariableWidth(count, bits, offsets, data)
+
+
+@dataclass(frozen=True, slots=True)
+class DictionaryBlock:
+    """The items of a dictionary as one block."""
+
+    encoding: Encoding
+    num_items: int
+    data: pa.Buffer | bytes
+
+
+def encode_items(items: Block, preferences: Preferences, dialect: Dialect) -> DictionaryBlock:
+    """The items, bit-packed or compressed where the file version allows it and it helps.
+
+    raises: UnsupportedFeature for items that dictionaries cannot hold
+    """
+    encoding: Encoding
+    match items:
+        case VariableWidth():
+            encoding, data = Variable(items.offset_bits), pa.py_buffer(variable.encode_block(items))
+        case FixedWidth() if items.bits_per_value % 8 == 0:
+            encoding, data = Flat(items.bits_per_value), items.data
+        case _:
+            raise UnsupportedFeature(f"a dictionary of {type(items).__name__} values is not supported")
+    plain = DictionaryBlock(encoding, items.num_values, data)
+    wanted = preferences.dictionary_compression
+    if not dialect.compressed_blocks or wanted is False or (wanted is None and data.size < _SMALL_BYTES):
+        return plain
+    if wanted is None and isinstance(items, FixedWidth) and (packed := _packed_items(items)):
+        return packed
+    compression = wanted if isinstance(wanted, Compression) else Compression.LZ4
+    compressed = general.compress(compression, data, preferences.dictionary_compression_level)
+    if wanted is None and len(compressed) > data.size * _WORTHWHILE:
+        return plain
+    return DictionaryBlock(General(compression, encoding), items.num_values, compressed)
+
+
+def _packed_items(items: FixedWidth) -> DictionaryBlock | None:
+    if items.bits_per_value not in _PACKED_BITS:
+        return None
+    num_bits = bitpacking.width(items)
+    if num_bits > items.bits_per_value * _WORTHWHILE:
+        return None
+    data = bitpacking.encode_block(items, num_bits)
+    return DictionaryBlock(OutOfLineBitpacking(items.bits_per_value, num_bits), items.num_values, data)

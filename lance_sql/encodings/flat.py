@@ -33,7 +33,7 @@ def chunks(values: FixedWidth, most_bytes: int) -> ChunkCodec:
         return ChunkedValues(Flat(bits), (parts(values.data, bits, starts),))
 
     most_items = CHUNK_BITS if bits == 1 else CHUNK_ITEMS
-    return ChunkCodec(log2_items(bits, most_bytes, most_items), values.data.size, encode)
+    return ChunkCodec(log2_items(bits, most_bytes, most_items), values.num_values * bits // 8, encode)
 
 
 def parts(data: pa.Buffer, bits_per_value: int, starts: Starts) -> Parts:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql.encodings import choose, fixed_size_list, packed_struct, preferences, variable
+from lance_sql.encodings import choose, dictionary, fixed_size_list, packed_struct, preferences, variable
 from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, Lists, Struct, VariableWidth
 from lance_sql.encodings.dialect import DIALECTS, Dialect
 from lance_sql.encodings.from_arrow import from_array
@@ -28,6 +28,9 @@ from lance_sql.schema import Field
 
 LARGE_VALUE_BYTES = 256
 """Values of so many bytes are worth a place of their own: one of them is read without its neighbours."""
+
+COMPRESSED_VALUE_BYTES = 1 << 12
+"""Values of so many bytes are compressed one by one."""
 
 SCALAR_LEVEL_BYTES = 1 << 12
 
@@ -73,13 +76,13 @@ def _encode(page: ShreddedPage, wishes: Preferences, dialect: Dialect) -> tuple[
         return _packed_structs(page, values, wishes, dialect)
     if dialect.constant_values and _suits_scalar(page) and (scalar := scalar_of(values, nulls)):
         return constant.encode(page, scalar, dialect)
-    is_small = _is_small(values) if wishes.full_zip is None or not _has_whole_bytes(values) else not wishes.full_zip
+    in_chunks = _suits_chunks(values, wishes, dialect)
     # strings get a codec last of all: making one encodes them
-    codec = choose.chunk_codec(values, wishes, dialect) if is_small and not isinstance(values, VariableWidth) else None
+    codec = choose.chunk_codec(values, wishes, dialect) if in_chunks and not isinstance(values, VariableWidth) else None
     found = choose.dictionary_of(values, wishes, dialect, codec)
     if found and (encoded := _dictionary_page(page, found, wishes, dialect)):
         return encoded
-    if is_small:
+    if in_chunks:
         codec = codec or choose.chunk_codec(values, wishes, dialect)
         if encoded := encode_mini_block.encode(page, codec, None, dialect):
             return encoded
@@ -116,14 +119,20 @@ def _has_whole_bytes(values: Block) -> bool:
     return not isinstance(values, Lists) or fixed_size_list.bits_per_list(values) % 8 == 0
 
 
-def _is_small(values: Block) -> bool:
+def _suits_chunks(values: Block, wishes: Preferences, dialect: Dialect) -> bool:
+    if not _has_whole_bytes(values):
+        return True
+    if wishes.full_zip is not None:
+        return not wishes.full_zip
     match values:
         case FixedWidth(bits_per_value=bits):
             return bits < 8 * LARGE_VALUE_BYTES
         case Lists():
-            bits = fixed_size_list.bits_per_list(values)
-            return bits < 8 * LARGE_VALUE_BYTES or bits % 8 != 0
+            return fixed_size_list.bits_per_list(values) < 8 * LARGE_VALUE_BYTES
         case VariableWidth():
+            # together, values become smaller than one by one
+            if wishes.compression is not None and dialect.has_large_chunk:
+                return variable.num_bytes(values) < COMPRESSED_VALUE_BYTES * values.num_values
             return variable.longest(values) < LARGE_VALUE_BYTES
     raise AssertionError(values)
 
@@ -192,4 +201,4 @@ def _dictionary_page(
     page: ShreddedPage, values: Dictionary, wishes: Preferences, dialect: Dialect
 ) -> tuple[PageLayout, Buffers] | None:
     codec = choose.chunk_codec(values.indices, wishes, dialect)
-    return encode_mini_block.encode(page, codec, choose.dictionary_block(values.items, wishes, dialect), dialect)
+    return encode_mini_block.encode(page, codec, dictionary.encode_items(values.items, wishes, dialect), dialect)

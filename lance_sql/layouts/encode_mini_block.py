@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.encodings.choose import DictionaryBlock
 from lance_sql.encodings.chunked import ChunkCodec, Parts, Starts, uniform_starts
 from lance_sql.encodings.dialect import Dialect
+from lance_sql.encodings.dictionary import DictionaryBlock
 from lance_sql.layouts.levels import encode_levels
 from lance_sql.layouts.nest import Levels
 from lance_sql.layouts.shredded import Buffers, ShreddedPage

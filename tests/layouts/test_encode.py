@@ -305,6 +305,20 @@ def test_metadata_chooses_among_encodings() -> None:
     assert isinstance(wide, FullZip)
 
 
+def test_compression_gets_the_encoding_that_it_makes_the_most_of() -> None:
+    smooth = pa.array(np.cumsum(RNG.normal(size=COUNT)).astype("f4"))
+    split = tree.General(Compression.ZSTD, tree.ByteStreamSplit(tree.Flat(32)))
+    assert values_of(encode(flat_page(smooth), 2, knobs(compression="zstd"))) == split
+    assert values_of(encode(flat_page(smooth), 2, knobs(compression="zstd", bss="off"))) != split
+    texts = pa.array([f"{i} lorem ipsum dolor " * 40 for i in range(200)])
+    together = tree.General(Compression.ZSTD, tree.Variable(32))
+    assert isinstance(layout_of(encode(flat_page(texts), 2, knobs(compression="zstd"))), MiniBlock)
+    for minor in MINORS:
+        written = encode(flat_page(texts), minor, knobs(compression="zstd"))
+        assert values_of(written) == together
+        assert opened(written).read(Chain(texts.type)).equals(texts)
+
+
 def packed(*fields: tuple[str, pa.Array], mask: Any = None) -> ShreddedPage:
     array = pa.StructArray.from_arrays([array for _, array in fields], [name for name, _ in fields])
     if mask is None:
