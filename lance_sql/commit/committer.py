@@ -55,9 +55,10 @@ def commit(
         others deleted in the same fragments are a conflict
     properties: kept with the transaction
     returns: the new version
-    raises: RetryableConflict when the operation has to be computed again from the latest version; CommitConflict when
-        it does not go together with another commit, or when all attempts lost against others; UnsupportedFeature for a
-        table that needs more of a writer; InvalidArgument for an operation that makes no sense for the table
+    raises: RetryableConflict when the operation has to be computed again from the latest version, or when all attempts
+        lost against others; CommitConflict when it does not go together with another commit; UnsupportedFeature for a
+        table that needs more of a writer; InvalidArgument for an operation that makes no sense for the table. After
+        these nothing is committed; after what a store raises, OSError or CorruptFile, it may be
     """
     if snapshot.version >= 2**63:
         raise InvalidArgument(f"{snapshot.label} is detached: nothing can be committed after it")
@@ -176,9 +177,12 @@ def put_version(
         # A request that was sent twice finds what it wrote itself.
         if not _is_ours(store, path, transaction, table):
             return None
-    except (OSError, LanceError):
+    except (OSError, LanceError) as error:
         # It may have been carried out although its answer got lost.
-        is_ours = _is_ours(store, path, transaction, table)
+        try:
+            is_ours = _is_ours(store, path, transaction, table)
+        except (OSError, LanceError):
+            raise error from None
         if is_ours is None:
             raise
         if not is_ours:
@@ -190,11 +194,15 @@ def put_version(
 
 
 def _is_ours(store: Store, path: str, transaction: Transaction, table: str) -> bool | None:
-    """Whether the manifest at a path came from this transaction; None when there is none that can be read."""
+    """Whether the manifest at a path came from this transaction; None when there is none.
+
+    raises: what reading it does
+    """
     try:
-        return manifest.read(store, path, table).transaction_file == transaction.file_name
-    except (OSError, LanceError):
+        size, _ = store.tail(path, 0)
+    except FileNotFoundError:
         return None
+    return manifest.read(store, path, table, size=size).transaction_file == transaction.file_name
 
 
 def _wait(attempt: int, elapsed: float) -> None:

@@ -8,12 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 
 import lance
+import pyarrow as pa
 import pytest
 
 from lance_sql.commit.committer import commit
 from lance_sql.commit.operations import Append, Operation, UpdateConfig, UpdateMap
 from lance_sql.errors import LanceError
-from lance_sql.store import LocalStore
+from lance_sql.store import LocalStore, PutMode
 from lance_sql.table.snapshot import Snapshot
 from tests.commit.failing_store import Broken, FailingStore, on
 from tests.commit.tables import created, deletion, fragments, keys, latest, table, update
@@ -90,3 +91,20 @@ def test_an_answer_that_got_lost_is_no_failure(tmp_path: Path) -> None:
     made = commit(on(failing, latest(root)), operation)
     assert made.version == latest(root).version == 3
     assert failing.calls > working.calls
+
+
+class Twice(FailingStore):
+    """Sends each request to create a file twice, as a client does that got no answer."""
+
+    def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
+        super().put(path, data, mode=mode)
+        if mode == "create":
+            super().put(path, data, mode=mode)
+
+
+def test_a_request_that_was_sent_twice_is_no_conflict(tmp_path: Path) -> None:
+    root = str(tmp_path / "t.lance")
+    created(root)
+    made = append(on(Twice(LocalStore(root)), latest(root)))
+    assert made.version == latest(root).version == 2
+    assert keys(root) == AFTER[append]
