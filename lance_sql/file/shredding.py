@@ -37,10 +37,13 @@ class Shape:
     """What is around a leaf: for each depth, the leaf's own last, whether it is a list.
 
     items_per_row: how many entries one row of a fixed-size list of structs takes
+    declared: depths of structs around lists that may be NULL. Every page declares them: other readers do not find the
+        lists when NULL structs come with some pages of a column only
     """
 
     is_list: tuple[bool, ...]
     items_per_row: int = 1
+    declared: tuple[int, ...] = ()
 
     @property
     def num_lists(self) -> int:
@@ -85,11 +88,14 @@ def shapes(field: Field) -> list[Shape]:
     is_list, dimension = field.is_list, 1
     if field.logical_type.startswith("fixed_size_list:"):
         dimension = int(field.logical_type.rpartition(":")[2])
-    return [
-        Shape((is_list, *shape.is_list), shape.items_per_row * dimension)
-        for child in field.children
-        for shape in shapes(child)
-    ]
+    found = []
+    for child in field.children:
+        for shape in shapes(child):
+            declared = tuple(depth + 1 for depth in shape.declared)
+            if field.nullable and not is_list and any(shape.is_list):
+                declared = (0, *declared)
+            found.append(Shape((is_list, *shape.is_list), shape.items_per_row * dimension, declared))
+    return found
 
 
 def shred(field: Field, array: pa.Array, first_row: int) -> list[Shredded]:
@@ -132,6 +138,7 @@ def page_of(leaf: Shredded, shape: Shape) -> ShreddedPage:
     used = np.zeros(256, np.bool_)
     if leaf.marks is not None:
         used[leaf.marks] = True
+    used[[2 * depth + 1 for depth in shape.declared]] = True
     layers: list[Layer] = []
     level_of_mark = np.zeros(256, np.uint16)
     level = 0
@@ -143,7 +150,9 @@ def page_of(leaf: Shredded, shape: Shape) -> ShreddedPage:
                 level += 1
                 level_of_mark[mark] = level
         layers.append(_layer(shape.is_list[depth], *declared))
-    definition = level_of_mark[leaf.marks] if leaf.marks is not None and level else None
+    definition = None
+    if level:
+        definition = np.zeros(leaf.num_entries, np.uint16) if leaf.marks is None else level_of_mark[leaf.marks]
     repetition = None
     if shape.num_lists:
         assert leaf.starts is not None
@@ -151,7 +160,7 @@ def page_of(leaf: Shredded, shape: Shape) -> ShreddedPage:
         num_rows = int(np.count_nonzero(leaf.starts == 0))
     else:
         num_rows = leaf.num_entries
-    values = _under_structs(leaf, shape) if level else leaf.values
+    values = _under_structs(leaf, shape) if leaf.marks is not None else leaf.values
     return ShreddedPage(values, tuple(layers), repetition, definition, num_rows)
 
 

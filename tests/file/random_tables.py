@@ -31,12 +31,11 @@ _FROM_INTEGERS = [
 ]
 _MORE_LEAVES = [
     *_FROM_INTEGERS,
-    pa.null(),
     pa.large_binary(),
     pa.binary(5),
     pa.binary(300),
     pa.dictionary(pa.int16(), pa.string()),
-    pa.dictionary(pa.uint8(), pa.int64()),
+    pa.dictionary(pa.int16(), pa.int64()),
 ]
 
 
@@ -50,8 +49,6 @@ class AnyArrow(RandomArrow):
         return self._pick(_MORE_LEAVES)
 
     def _leaf(self, type: pa.DataType, length: int, mask: npt.NDArray[Any]) -> pa.Array:
-        if pa.types.is_null(type):
-            return pa.nulls(length)
         if pa.types.is_dictionary(type):
             kinds = int(self._pick([1, 5, 120]))
             items = pa.array(np.arange(kinds)).cast(type.value_type)
@@ -78,6 +75,9 @@ def random_batches(seed: int, file_version: str) -> list[pa.RecordBatch]:
     arrow = AnyArrow(seed, file_version=file_version)
     num_rows = int(random.choice([1, 3, 100, 1500, 6000], p=[0.1, 0.2, 0.4, 0.2, 0.1]))
     columns = {f"c{i}": arrow.array(arrow.type(3), num_rows) for i in range(int(random.integers(1, 5)))}
+    if random.random() < 0.1:
+        # not inside of others: Arrow 26 aborts when it flattens slices of structs with such a member
+        columns["n"] = pa.nulls(num_rows)
     batch = pa.record_batch(columns)
     size = max(int(random.integers(1, num_rows + 1)), num_rows // 20)
     return [batch.slice(start, size) for start in range(0, num_rows, size)]

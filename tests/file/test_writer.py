@@ -157,6 +157,34 @@ def test_more_random_tables(seed: int, tmp_path: Path) -> None:
     check(tmp_path, random_batches(seed, file_version), file_version)
 
 
+@pytest.fixture
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "PAGE_BYTES", 2000)
+    monkeypatch.setattr(writer, "_LEAST_PAGE_BYTES", 2000)
+    monkeypatch.setattr(writer, "_LEAST_ROWS", 64)
+    monkeypatch.setattr(writer, "_INLINE_BYTES", 100)
+    monkeypatch.setattr(paging, "MAX_ENTRIES", 500)
+    monkeypatch.setattr(paging, "MAX_GAP", 50)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_pages")
+@pytest.mark.parametrize("seed", range(5000, 5200))
+def test_random_tables_of_small_pages(seed: int, tmp_path: Path) -> None:
+    file_version = VERSIONS[seed % 3]
+    check(tmp_path, random_batches(seed, file_version), file_version)
+
+
+@pytest.mark.usefixtures("small_pages")
+@pytest.mark.parametrize("file_version", ["2.1", "2.2"])
+def test_null_structs_around_lists_in_some_pages_only(file_version: str, tmp_path: Path) -> None:
+    rows = [{"l": [1, 2]}] * 900 + [{"l": []}] * 900 + [None] * 900 + [None, {"l": None}, {"l": [3]}] * 300
+    values = pa.array(rows, pa.struct([("l", pa.list_(pa.int8()))]))
+    lists = pa.ListArray.from_arrays(pa.array(np.arange(0, 3601, 2), pa.int32()), values)
+    check(tmp_path, [batch(values)], file_version)
+    check(tmp_path / "lists", [batch(lists)], file_version)
+
+
 @each_version
 def test_large_columns_take_many_pages(file_version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "PAGE_BYTES", 20_000)
