@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import cached_property
 from operator import index
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql.arrow_dataset import ArrowDataset
+from lance_sql.commit import cleanup as cleaning
+from lance_sql.commit import clones
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan import system_columns
 from lance_sql.scan.compact_types import compact_types
@@ -155,7 +157,7 @@ class Dataset(ArrowDataset):
             other value is a constant; expressions see the rows as they were before
         raises: as `delete`; InvalidArgument for values that a column does not hold
 
-        >>> orders.update({"price": "price * 1.1"}, "status = 'open'").version
+        >>> orders.update({"amount": "amount + 1"}, "status = 'open'").version
         2
         """
         return Dataset(updating.update(self.snapshot, values, where))
@@ -180,10 +182,10 @@ class Dataset(ArrowDataset):
             filter
         raises: InvalidArgument for rows that do not fit, and when two rows of the source match one row; CommitConflict
 
-        >>> orders.merge(changes, on="id").version
+        >>> orders.merge({"id": [1, 2], "status": ["paid", "open"]}, on="id", when_not_matched="ignore").version
         2
         """
-        rows = to_reader(source).read_all()
+        rows = to_reader(source, table=self.schema).read_all()
         keys = [on] if isinstance(on, str) else on
         return Dataset(
             merging.merge(
@@ -263,6 +265,72 @@ class Dataset(ArrowDataset):
         raises: CommitConflict when another writer has set one of the keys
         """
         return Dataset(maintaining.update_config(self.snapshot, values))
+
+    def create_tag(self, name: str, version: int | None = None) -> None:
+        """Gives a version of this branch a name. A tagged version is not cleaned up.
+
+        version: that of this handle without it
+        raises: VersionNotFound; InvalidArgument for a name that is taken, or that no tag can have
+
+        >>> orders.create_tag("audited")
+        >>> lance_sql.open(orders.uri, tag="audited").version
+        1
+        """
+        maintaining.create_tag(self.snapshot, name, self.version if version is None else version)
+
+    def move_tag(self, name: str, version: int | None = None) -> None:
+        """Makes a tag name another version of this branch: that of this handle, unless one is given.
+
+        raises: VersionNotFound, also when there is no such tag
+        """
+        maintaining.move_tag(self.snapshot, name, self.version if version is None else version)
+
+    def delete_tag(self, name: str) -> None:
+        """Removes a tag; its version stays.
+
+        raises: VersionNotFound when there is no such tag
+        """
+        maintaining.delete_tag(self.snapshot, name)
+
+    def create_branch(self, name: str) -> Dataset:
+        """Makes a branch that begins with this version, and returns a handle on it. No file is copied.
+
+        raises: InvalidArgument for a name that is taken, or that no branch can have
+        """
+        return Dataset(clones.create_branch(self.snapshot, name))
+
+    def delete_branch(self, name: str) -> None:
+        """Removes a branch and what was written to it.
+
+        raises: VersionNotFound; InvalidArgument when a tag or another branch begins there
+        """
+        clones.delete_branch(self.snapshot, name)
+
+    def shallow_clone(self, uri: str | os.PathLike[str]) -> Dataset:
+        """Makes a table of its own that begins with this version and goes on elsewhere. No file is copied: the clone
+        needs the files of this table, which a cleanup here does not know.
+
+        raises: TableExists
+        """
+        options = self.snapshot.storage_options
+        return Dataset(clones.shallow_clone(self.snapshot, os.fspath(uri), storage_options=options))
+
+    def cleanup(
+        self, *, older_than: timedelta | None = None, retain_versions: int | None = None, dry_run: bool = False
+    ) -> cleaning.CleanupPlan:
+        """Removes old versions of this branch, and files that no version needs. The latest version stays, and so do
+        versions with a tag, versions that a branch begins with, and every file that one of them needs.
+
+        older_than: versions younger than this are kept; two weeks when neither this nor `retain_versions` is given
+        retain_versions: so many of the newest versions are kept
+        dry_run: nothing is removed
+        returns: what was removed, or would be
+        raises: InvalidArgument; CorruptFile when a version cannot be read, for what it needs is not known then
+        """
+        planned = cleaning.plan(self.snapshot, older_than=older_than, retain_versions=retain_versions)
+        if not dry_run:
+            cleaning.execute(planned)
+        return planned
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.scan().__arrow_c_stream__(requested_schema)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from lance_sql.dataset import Dataset
+from lance_sql.dataset import Dataset, open
 from lance_sql.statements import job as jobs
 from lance_sql.statements.fragments import MAX_BYTES_PER_FILE, MAX_ROWS_PER_FILE, FileLimits
 from lance_sql.statements.job import Job
@@ -30,8 +30,8 @@ class WriteJob:
 
     Data files are written anywhere, then one process commits all of them. Nothing belongs to the table before.
 
-    >>> job = lance_sql.begin_write(path, orders.schema, mode="append")
-    >>> fragments = job.write_fragments(orders)
+    >>> job = lance_sql.begin_write(orders.uri, orders.schema, mode="append")
+    >>> fragments = job.write_fragments(orders.scan(limit=10))
     >>> job.commit(fragments).version
     2
     """
@@ -49,7 +49,7 @@ class WriteJob:
         data: as for `write`
         raises: InvalidArgument for rows that do not fit the table
         """
-        return self.job.write_fragments(to_reader(data, self.job.schema.arrow))
+        return self.job.write_fragments(to_reader(data, table=self.job.schema.arrow))
 
     def commit(self, fragments: Iterable[Fragment]) -> Dataset:
         """Makes one version of the fragments, and removes what else the job has written, such as files of tasks that
@@ -132,7 +132,8 @@ def write(
     >>> lance_sql.write({"id": [1, 2], "name": ["a", "b"]}, path).version
     1
     """
-    reader = to_reader(data, schema)
+    table = open(uri, branch=branch, storage_options=storage_options).schema if mode == "append" else None
+    reader = to_reader(data, schema, table=table)
     job = jobs.begin_write(
         os.fspath(uri),
         reader.schema,

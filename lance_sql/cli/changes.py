@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +19,22 @@ if TYPE_CHECKING:
 dry_run_option = click.option("--dry-run", "-n", is_flag=True, help="Only say what would be done.")
 yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 where_option = click.option("--where", "-w", metavar="SQL", help="Which rows; all of them without it.")
+
+
+class Age(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases only
+    """A number and a unit: days, hours or minutes."""
+
+    name = "age"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> timedelta:
+        units = {"d": "days", "h": "hours", "m": "minutes"}
+        number, unit = str(value)[:-1], str(value)[-1:]
+        if not number.isdecimal() or unit not in units:
+            self.fail(f"{value!r} is no age such as 30d, 12h or 90m.", param, context)
+        return timedelta(**{units[unit]: int(number)})
+
+
+AGE = Age()
 
 
 @click.command()
@@ -152,7 +169,67 @@ def restore(table: str, dry_run: bool, yes: bool) -> None:
         _done(earlier.restore())
 
 
-VERBS = (write, delete, update, compact, restore)
+@click.command()
+@click.argument("table")
+@click.argument("name", required=False)
+@click.option("--move", is_flag=True, help="The tag exists, and is to name this version.")
+@click.option("--delete", "remove", is_flag=True, help="Remove the tag.")
+@reports_errors
+def tag(table: str, name: str | None, move: bool, remove: bool) -> None:
+    """Names a version of TABLE, or lists the names there are.
+
+    \b
+    lance-sql tag events.lance
+    lance-sql tag events.lance@41 audited
+    lance-sql tag events.lance audited --delete
+    """
+    from lance_sql.cli import tables
+
+    if move and remove:
+        raise click.UsageError("Give one of --move and --delete.")
+    dataset = tables.open_table(table)
+    if name is None:
+        if move or remove:
+            raise click.UsageError("Say which tag.")
+        for known, ref in sorted(dataset.tags().items()):
+            click.echo(f"{known}\t{ref.version}" + (f"\t{ref.branch}" if ref.branch else ""))
+    elif remove:
+        dataset.delete_tag(name)
+        click.echo(f"The tag {name!r} is removed.", err=True)
+    else:
+        (dataset.move_tag if move else dataset.create_tag)(name)
+        click.echo(f"{name!r} names version {dataset.version}.", err=True)
+
+
+@click.command()
+@click.argument("table")
+@click.option("--older-than", type=AGE, metavar="AGE", help="Only versions older than this: 30d, 12h, 90m.")
+@click.option("--keep", type=click.IntRange(min=1), help="Keep so many of the newest versions.")
+@dry_run_option
+@yes_option
+@reports_errors
+def cleanup(table: str, older_than: timedelta | None, keep: int | None, dry_run: bool, yes: bool) -> None:
+    """Removes old versions of TABLE, and files that no version needs.
+
+    Versions older than two weeks unless something else is said. What a tag, a branch or a version that stays needs is
+    never removed.
+    """
+    dataset = _latest(table)
+    plan = dataset.cleanup(older_than=older_than, retain_versions=keep, dry_run=True)
+    if not plan.versions and not plan.files:
+        click.echo("Nothing to remove.", err=True)
+        return
+    for file in plan.versions:
+        click.echo(f"version {file.version}")
+    for path in plan.files:
+        click.echo(path)
+    what = f"remove {_count(len(plan.versions), 'version')} and {_count(len(plan.files), 'file')} that no other needs"
+    if _agreed(what, dry_run, yes):
+        done = dataset.cleanup(older_than=older_than, retain_versions=keep)
+        click.echo(f"Removed {_count(len(done.versions), 'version')} and {_count(len(done.files), 'file')}.", err=True)
+
+
+VERBS = (write, delete, update, compact, restore, tag, cleanup)
 
 
 def _latest(table: str) -> Dataset:

@@ -61,7 +61,7 @@ class ArrowExpressions:
         self._expressions = dict(expressions)
         # an expression does not say which columns it reads
         self.columns = tuple(schema.names)
-        empty = self(schema.empty_table().to_batches()[0] if schema.names else _no_rows(schema))
+        empty = self(pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema))
         self.types = {name: array.type for name, array in empty.items()}
 
     def __call__(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
@@ -126,18 +126,17 @@ def cast(name: str, array: pa.Array, field: pa.Field) -> pa.Array:
 
 
 def _cast(array: pa.Array, target: pa.DataType) -> pa.Array:
+    import pyarrow.compute as pc
+
     if array.type == target:
         return array
     if pa.types.is_dictionary(target):
         return _cast(array, target.value_type).dictionary_encode().cast(target)
-    if pa.types.is_decimal(array.type) and pa.types.is_integer(target):
-        return array.cast(target, safe=True)
-    if pa.types.is_floating(target) and not pa.types.is_floating(array.type):
-        # rounded as any engine does, where an integer or a decimal has more digits
-        return array.cast(target, safe=False)
-    if pa.types.is_floating(target):
-        return array.cast(target, safe=False)
-    return array.cast(target)
+    if pa.types.is_decimal(array.type) and pa.types.is_decimal(target) and array.type.scale > target.scale:
+        # as SQL assigns: half a unit goes away from zero
+        array = pc.round(array, ndigits=target.scale, round_mode="half_towards_infinity")
+    # a float is rounded where an integer or a decimal has more digits, too
+    return array.cast(target, safe=not pa.types.is_floating(target))
 
 
 def _sql_expressions(expressions: Mapping[str, str], schema: pa.Schema) -> Expressions:
@@ -150,10 +149,6 @@ def _sql_expressions(expressions: Mapping[str, str], schema: pa.Schema) -> Expre
         ) from error
     made: Expressions = provider.SqlExpressions(expressions, schema)
     return made
-
-
-def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:

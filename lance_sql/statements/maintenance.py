@@ -1,4 +1,4 @@
-"""Changes that touch no row by themselves: going back to a version, and the table's config."""
+"""Changes that touch no row by themselves: going back to a version, tags, and the table's config."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from lance_sql.commit.committer import commit
 from lance_sql.commit.operations import Restore, UpdateConfig, UpdateMap
 from lance_sql.errors import InvalidArgument, VersionNotFound
-from lance_sql.table import versions
+from lance_sql.table import refs, versions
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.table.versions import VersionFile
 
 
 def restore(snapshot: Snapshot, version: int) -> Snapshot:
@@ -17,10 +18,34 @@ def restore(snapshot: Snapshot, version: int) -> Snapshot:
     raises: VersionNotFound, CommitConflict
     """
     latest = snapshot.latest()
-    if versions.find_version(latest.store, version) is None:
-        available = versions.describe(versions.list_versions(latest.store), whole_history=latest.branch is None)
-        raise VersionNotFound(f"Version {version} does not exist in {latest.name}: {available}.")
+    _file(latest, version)
     return commit(latest, Restore(version))
+
+
+def create_tag(snapshot: Snapshot, name: str, version: int) -> None:
+    """Gives a version of the snapshot's branch a name.
+
+    raises: VersionNotFound; InvalidArgument for names that are taken, or that no tag can have
+    """
+    size, _ = snapshot.store.tail(_file(snapshot, version).path, 0)
+    refs.create_tag(snapshot.main, name, version, branch=snapshot.branch, manifest_size=size)
+
+
+def move_tag(snapshot: Snapshot, name: str, version: int) -> None:
+    """Makes a tag name another version of the snapshot's branch.
+
+    raises: VersionNotFound
+    """
+    size, _ = snapshot.store.tail(_file(snapshot, version).path, 0)
+    refs.move_tag(snapshot.main, name, version, branch=snapshot.branch, manifest_size=size)
+
+
+def delete_tag(snapshot: Snapshot, name: str) -> None:
+    """Removes a tag.
+
+    raises: VersionNotFound
+    """
+    refs.delete_tag(snapshot.main, name)
 
 
 def update_config(snapshot: Snapshot, values: Mapping[str, str | None]) -> Snapshot:
@@ -32,3 +57,15 @@ def update_config(snapshot: Snapshot, values: Mapping[str, str | None]) -> Snaps
         if not isinstance(key, str) or not (value is None or isinstance(value, str)):
             raise InvalidArgument(f"Config values are text: {key!r} is {value!r}")
     return commit(snapshot.latest(), UpdateConfig(config=UpdateMap(dict(values))))
+
+
+def _file(snapshot: Snapshot, version: int) -> VersionFile:
+    """The manifest of a version of the snapshot's branch.
+
+    raises: VersionNotFound
+    """
+    file = versions.find_version(snapshot.store, version)
+    if file is None:
+        available = versions.describe(versions.list_versions(snapshot.store), whole_history=snapshot.branch is None)
+        raise VersionNotFound(f"Version {version} does not exist in {snapshot.name}: {available}.")
+    return file

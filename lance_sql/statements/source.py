@@ -10,11 +10,12 @@ import pyarrow as pa
 from lance_sql.errors import InvalidArgument
 
 
-def to_reader(data: object, schema: pa.Schema | None = None) -> pa.RecordBatchReader:
+def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema | None = None) -> pa.RecordBatchReader:
     """A stream of the rows that `data` has.
 
     data: anything with `__arrow_c_stream__` (pyarrow, a DuckDB relation, Polars, a `Dataset`), a pandas DataFrame, a
         dict of columns, or record batches, which need `schema` when there may be none
+    table: whose types Python values of a dict take, where it has the column
     raises: InvalidArgument for anything else
     """
     if isinstance(data, pa.RecordBatchReader):
@@ -26,7 +27,7 @@ def to_reader(data: object, schema: pa.Schema | None = None) -> pa.RecordBatchRe
     if hasattr(data, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(data)
     if isinstance(data, Mapping):
-        return _of_columns(data, schema).to_reader()
+        return _of_columns(data, schema or _types(data, table)).to_reader()
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes)):
         return _of_batches(iter(data), schema)
     raise InvalidArgument(
@@ -38,6 +39,14 @@ def to_reader(data: object, schema: pa.Schema | None = None) -> pa.RecordBatchRe
 def _is_pandas(data: object) -> bool:
     kind = type(data)
     return kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pandas"
+
+
+def _types(columns: Mapping[Any, Any], table: pa.Schema | None) -> pa.Schema | None:
+    """The columns in the types of a table; None when one of them is not the table's, or has a type of its own."""
+    own = (pa.Array, pa.ChunkedArray)
+    if table is None or any(name not in table.names or isinstance(value, own) for name, value in columns.items()):
+        return None
+    return pa.schema([table.field(name) for name in columns])
 
 
 def _of_columns(columns: Mapping[Any, Any], schema: pa.Schema | None) -> pa.Table:

@@ -1,0 +1,360 @@
+"""Statements one by one: what they do, what they refuse, and that pylance sees the same."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import lance
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import lance_sql
+from lance_sql import ColumnNotFound, CommitConflict, Dataset, InvalidArgument, UnsupportedFeature, VersionNotFound
+
+HIDDEN = ["_rowid", "_row_created_at_version", "_row_last_updated_at_version"]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Dataset:
+    """Two fragments of three rows, version 2."""
+    path = tmp_path / "t.lance"
+    lance_sql.write(rows(1, 2, 3), path)
+    return lance_sql.write(rows(4, 5, 6), path, mode="append")
+
+
+def rows(*keys: int) -> pa.Table:
+    return pa.table(
+        {
+            "k": pa.array(keys, pa.int64()),
+            "v": pa.array([key * 10 for key in keys], pa.int32()),
+            "s": pa.array([f"text {key}" if key % 2 else None for key in keys], pa.string()),
+            "price": pa.array([Decimal(key) for key in keys], pa.decimal128(8, 2)),
+        }
+    )
+
+
+def by_key(table: Dataset, *columns: str) -> list[tuple[Any, ...]]:
+    """Rows by `k`, which pylance reads as well."""
+    names = list(columns)
+    ours = table.scan(["k", *names]).to_table().sort_by("k")
+    theirs = lance.dataset(table.uri, version=table.version).scanner(columns=["k", *names]).to_table().sort_by("k")
+    assert theirs.to_pylist() == ours.to_pylist()
+    return list(zip(*(ours.column(name).to_pylist() for name in ["k", *names]), strict=True))
+
+
+def test_values_are_sql_arrow_expressions_or_constants(table: Dataset) -> None:
+    changed = table.update({"v": "v + k", "s": pc.field("s"), "price": Decimal("7.50")}, "k > 4")
+    assert by_key(changed, "v", "price")[3:] == [
+        (4, 40, Decimal("4.00")),
+        (5, 55, Decimal("7.50")),
+        (6, 66, Decimal("7.50")),
+    ]
+
+
+def test_expressions_see_the_rows_as_they_were(table: Dataset) -> None:
+    changed = table.update({"k": "v", "v": "k"})
+    assert by_key(changed, "v")[0] == (10, 1)
+
+
+def test_decimals_are_rounded_as_sql_assigns(table: Dataset) -> None:
+    assert by_key(table.update({"price": "price * 1.005"}), "price")[0] == (1, Decimal("1.01"))
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        ({"v": "v +"}, InvalidArgument, "no SQL expression"),
+        ({"v": "nothing"}, InvalidArgument, "nothing"),
+        ({"v": "'text'"}, InvalidArgument, "'v'"),
+        ({"v": "3000000000"}, InvalidArgument, "'v'"),
+        ({"v": "sum(v)"}, InvalidArgument, "one for each row"),
+        ({"v": 1.5}, InvalidArgument, "'v'"),
+        ({"w": "1"}, ColumnNotFound, "'w'"),
+        ({"v": object()}, InvalidArgument, "type"),
+        ({}, InvalidArgument, "No column"),
+    ],
+)
+def test_values_that_make_no_sense(
+    table: Dataset, values: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        table.update(values, "k = 1")
+    assert table.snapshot.latest().version == 2
+
+
+def test_changes_of_no_row_make_a_version(table: Dataset) -> None:
+    assert table.delete("k = 99").version == 3
+    assert table.update({"v": 1}, "k = 99").version == 4
+    assert by_key(lance_sql.open(table.uri), "v") == by_key(table, "v")
+
+
+def test_changes_apply_to_the_newest_version(table: Dataset) -> None:
+    lance.dataset(table.uri).delete("k = 1")
+    assert len(by_key(table.delete("k = 2"))) == 4
+
+
+def test_deleting_takes_filters_of_every_kind(table: Dataset) -> None:
+    assert len(by_key(table.delete(pc.field("s").is_null()))) == 3
+    assert len(by_key(table.delete("_row_created_at_version = 2"))) == 2
+    assert by_key(table.delete("true")) == []
+
+
+def test_upsert(table: Dataset) -> None:
+    changed = table.merge(rows(2, 7).set_column(1, "v", pa.array([-2, -7], pa.int32())), on="k")
+    assert by_key(changed, "v", *HIDDEN) == [
+        (1, 10, 0, 1, 1),
+        (2, -2, 1, 1, 3),
+        (3, 30, 2, 1, 1),
+        (4, 40, 3, 2, 2),
+        (5, 50, 4, 2, 2),
+        (6, 60, 5, 2, 2),
+        (7, -7, 6, 3, 3),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keys", "updated"),
+    [
+        ({}, [1, 2, 3, 4, 5, 6, 7], [2]),
+        ({"when_not_matched": "ignore"}, [1, 2, 3, 4, 5, 6], [2]),
+        ({"when_matched": "keep"}, [1, 2, 3, 4, 5, 6, 7], []),
+        ({"when_matched": "delete"}, [1, 3, 4, 5, 6, 7], []),
+        ({"delete_unmatched": True}, [2, 7], [2]),
+        ({"delete_unmatched": "k > 4"}, [1, 2, 3, 4, 7], [2]),
+        ({"when_matched": "delete", "when_not_matched": "ignore", "delete_unmatched": "k < 3"}, [3, 4, 5, 6], []),
+    ],
+)
+def test_merges(table: Dataset, arguments: dict[str, Any], keys: list[int], updated: list[int]) -> None:
+    source = rows(2, 7).set_column(1, "v", pa.array([-1, -1], pa.int32()))
+    changed = table.merge(source, on="k", **arguments)
+    assert [row[0] for row in by_key(changed)] == keys
+    assert [row[0] for row in by_key(changed, "v") if row[1] == -1 and row[0] != 7] == updated
+
+
+def test_merge_of_some_columns(table: Dataset) -> None:
+    changed = table.merge({"k": [2, 7], "v": [-2, -7]}, on="k")
+    assert by_key(changed, "v", "s", "price")[1] == (2, -2, None, Decimal("2.00"))
+    assert by_key(changed, "v", "s", "price")[-1] == (7, -7, None, None)
+
+
+def test_null_matches_nothing(table: Dataset) -> None:
+    source = pa.table({"s": [None, "text 1"], "v": pa.array([-1, -2], pa.int32())})
+    changed = table.merge(source, on="s")
+    assert changed.count_rows("v = -2 AND k = 1") == 1
+    assert changed.count_rows("v = -1 AND k IS NULL") == 1
+
+
+def test_merge_by_several_columns(table: Dataset) -> None:
+    source = pa.table({"k": [1, 1], "v": pa.array([10, 11], pa.int32()), "s": ["same", "new"]})
+    assert table.merge(source, on=["k", "v"]).count_rows("s = 'same'") == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "arguments", "message"),
+    [
+        (rows(1, 1), {"on": "k"}, "Two rows of the source"),
+        (rows(1), {"on": "k", "when_matched": "fail"}, "a row of this key already"),
+        (rows(1), {"on": "k", "when_matched": "replace"}, "when_matched"),
+        (rows(1), {}, "no primary key"),
+        (rows(1), {"on": []}, "at least one"),
+        (rows(1), {"on": "x"}, "'x'"),
+        (rows(1).drop_columns("k"), {"on": "k"}, "'k'"),
+        (rows(1).append_column("x", pa.array([1])), {"on": "k"}, "x: no such column"),
+    ],
+)
+def test_merges_that_make_no_sense(table: Dataset, source: pa.Table, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        table.merge(source, **arguments)
+    assert table.snapshot.latest().version == 2
+
+
+def test_floats_are_no_keys(tmp_path: Path) -> None:
+    table = lance_sql.write({"f": [1.5]}, tmp_path / "t")
+    with pytest.raises(UnsupportedFeature, match="'f'"):
+        table.merge({"f": [1.5]}, on="f")
+
+
+def test_merge_of_many_keys(tmp_path: Path) -> None:
+    table = lance_sql.write({"k": range(20_000), "v": [0] * 20_000}, tmp_path / "t", max_rows_per_file=7000)
+    changed = table.merge({"k": range(15_000, 25_000), "v": [1] * 10_000}, on="k")
+    assert (changed.count_rows(), changed.count_rows("v = 1")) == (25_000, 10_000)
+    assert len(set(changed.scan(["_rowid"]).to_table()["_rowid"].to_pylist())) == 25_000
+
+
+def test_added_columns(table: Dataset) -> None:
+    table = table.delete("k = 2")
+    made = table.add_columns({"double_v": "v * 2", "constant": "'c'", "arrow": pc.field("k")})
+    assert by_key(made, "double_v", "constant", "arrow")[0] == (1, 20, "c", 1)
+    made = made.add_columns([pa.field("nested", pa.struct([("x", pa.list_(pa.int64()))]))])
+    assert by_key(made, "nested")[0] == (1, None)
+    assert by_key(made.update({"nested": "{'x': [k]}"}, "k = 1"), "nested")[:2] == [(1, {"x": [1]}), (3, None)]
+
+
+def test_added_columns_make_rows_updated_and_null_columns_do_not(table: Dataset) -> None:
+    assert table.add_columns([pa.field("n", pa.int8())]).count_rows("_row_last_updated_at_version = 3") == 0
+    assert table.add_columns({"one": 1}).count_rows("_row_last_updated_at_version = 4") == 6
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda table: table.add_columns({"V": "1"}), "differ only in case"),
+        (lambda table: table.add_columns({"_rowid": "1"}), "reserved"),
+        (lambda table: table.add_columns([pa.field("n", pa.int8(), nullable=False)]), "nullable"),
+        (lambda table: table.drop_columns("x"), "'x'"),
+        (lambda table: table.drop_columns(["k", "v", "s", "price"]), "no column left"),
+        (lambda table: table.rename_columns({"k": "v"}), "same name"),
+        (lambda table: table.rename_columns({"k": "a.b"}), "dot"),
+        (lambda table: table.alter_column("k"), "what is to change"),
+        (lambda table: table.alter_column("s", type=pa.int64()), "'s'"),
+        (lambda table: table.alter_column("s", nullable=False), "3 rows .* NULL"),
+    ],
+)
+def test_columns_that_cannot_be(table: Dataset, change: Any, message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        change(table)
+    assert table.snapshot.latest().version == 2
+
+
+def test_columns_are_dropped_renamed_and_changed(table: Dataset) -> None:
+    table = table.rename_columns({"v": "amount"}).drop_columns("price").alter_column("amount", type=pa.int64())
+    table = table.alter_column("amount", nullable=False)
+    assert table.schema == pa.schema(
+        [("k", pa.int64()), pa.field("amount", pa.int64(), nullable=False), ("s", pa.string())]
+    )
+    assert by_key(table, "amount", "_row_last_updated_at_version")[0] == (1, 10, 5)
+    with pytest.raises(InvalidArgument, match="NULL"):
+        lance_sql.write({"k": [1], "amount": [None]}, table.uri, mode="append")
+    table = table.alter_column("amount", nullable=True)
+    assert lance_sql.write({"k": [9], "amount": [None]}, table.uri, mode="append").count_rows() == 7
+
+
+def test_members_of_structs(tmp_path: Path) -> None:
+    table = lance_sql.write({"k": [1], "p": [{"x": 1, "y": 2}]}, tmp_path / "t")
+    assert by_key(table.rename_columns({"p.x": "z"}), "p") == [(1, {"z": 1, "y": 2})]
+    assert by_key(table.drop_columns("p.y"), "p") == [(1, {"z": 1})]
+    with pytest.raises(InvalidArgument, match="no member left"):
+        table.drop_columns("p.z")
+
+
+def test_compaction(table: Dataset) -> None:
+    before = by_key(table.delete("k = 2").update({"v": 0}, "k = 5"), "v", *HIDDEN)
+    assert [group.fragment_ids for group in table.plan_compaction()] == [(0, 1, 2)]
+    made = table.compact()
+    assert by_key(made, "v", *HIDDEN) == before
+    assert len(made.snapshot.manifest.fragments) == 1
+    assert made.snapshot.manifest.fragments[0].deletion_file is None
+    assert made.compact().version == made.version
+    assert made.plan_compaction() == []
+
+
+def test_compaction_respects_its_limits(table: Dataset) -> None:
+    assert table.plan_compaction(target_rows=3) == []
+    table = table.delete("k = 2")
+    assert [group.fragment_ids for group in table.plan_compaction(target_rows=3)] == [(0,)]
+    assert table.plan_compaction(target_rows=3, max_deleted_share=0.5) == []
+
+
+def test_compaction_of_indexed_tables(table: Dataset, tmp_path: Path) -> None:
+    lance.dataset(table.uri).create_scalar_index("k", "BTREE")
+    made = lance_sql.open(table.uri).compact()
+    assert lance.dataset(made.uri).to_table(filter="k = 5").num_rows == 1
+    assert lance_sql.write(rows(7), made.uri, mode="append").count_rows("k = 7") == 1
+    assert lance.dataset(made.uri).to_table(filter="k >= 5").num_rows == 3
+    lance.write_dataset(rows(1), tmp_path / "unstable")
+    lance.write_dataset(rows(2), tmp_path / "unstable", mode="append")
+    lance.dataset(tmp_path / "unstable").create_scalar_index("k", "BTREE")
+    with pytest.raises(UnsupportedFeature, match="indices"):
+        lance_sql.open(tmp_path / "unstable").compact()
+
+
+def test_restore(table: Dataset) -> None:
+    before = by_key(lance_sql.open(table.uri, version=1), "v", *HIDDEN)
+    assert by_key(table.delete("true").restore(1), "v", *HIDDEN) == before
+    assert by_key(lance_sql.open(table.uri, version=2).restore(), "v") == by_key(table, "v")
+    appended = lance_sql.write(rows(9), table.uri, mode="append")
+    assert by_key(appended, "_rowid")[-1] == (9, 6)
+    with pytest.raises(VersionNotFound, match="Version 99"):
+        table.restore(99)
+
+
+def test_tags(table: Dataset) -> None:
+    table.create_tag("first", 1)
+    table.create_tag("now")
+    assert lance.dataset(table.uri, version="first").version == 1
+    assert {name: tag.version for name, tag in table.tags().items()} == {"first": 1, "now": 2}
+    table.move_tag("now", 1)
+    assert lance.dataset(table.uri).tags.get_version("now") == 1
+    table.delete_tag("now")
+    with pytest.raises(VersionNotFound):
+        table.move_tag("now")
+    with pytest.raises(VersionNotFound):
+        table.delete_tag("now")
+    with pytest.raises(VersionNotFound):
+        table.create_tag("other", 9)
+    with pytest.raises(InvalidArgument, match="already"):
+        table.create_tag("first")
+
+
+def test_branches(table: Dataset) -> None:
+    branch = table.create_branch("dev")
+    lance_sql.write(rows(100), table.uri, mode="append", branch="dev")
+    assert lance_sql.open(table.uri, branch="dev").delete("k = 1").count_rows() == 6
+    assert lance_sql.open(table.uri).count_rows() == 6
+    assert lance.dataset(table.uri).checkout_version(("dev", None)).count_rows() == 6
+    assert branch.branch == "dev"
+    table.delete_branch("dev")
+    assert table.branches() == {}
+
+
+def test_shallow_clones(table: Dataset, tmp_path: Path) -> None:
+    clone = table.shallow_clone(tmp_path / "clone")
+    assert by_key(clone, "v") == by_key(table, "v")
+    assert len(by_key(clone.delete("k = 1"))) == 5
+    assert len(by_key(lance_sql.open(table.uri))) == 6
+
+
+def test_cleanup(table: Dataset) -> None:
+    table.create_tag("first", 1)
+    table = table.update({"v": 0}, "k = 1").compact()
+    planned = table.cleanup(retain_versions=1, dry_run=True)
+    assert [file.version for file in planned.versions] == [2, 3, 4]
+    assert [info.version for info in table.versions()] == [1, 2, 3, 4, 5]
+    table.cleanup(retain_versions=1)
+    assert [info.version for info in table.versions()] == [1, 5]
+    assert len(by_key(lance_sql.open(table.uri, version=1))) == 3
+    assert len(by_key(table)) == 6
+    assert lance_sql.verify(table.uri, deep=True).is_healthy
+    assert table.cleanup(older_than=timedelta(hours=1)).versions == ()
+
+
+def test_config(table: Dataset) -> None:
+    table.update_config({"a": "1", "b": "2"}).update_config({"a": None})
+    assert lance.dataset(table.uri).config() == {"b": "2"}
+    with pytest.raises(InvalidArgument, match="text"):
+        table.update_config({"a": 1})  # type: ignore[dict-item]
+
+
+def test_statements_on_the_same_rows_are_computed_again(table: Dataset) -> None:
+    """Each of the updates is applied to what the others have made."""
+    threads = [
+        threading.Thread(target=lambda: lance_sql.open(table.uri).update({"v": "v + 1"}, "k = 1")) for _ in "abc"
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert by_key(lance_sql.open(table.uri), "v")[0] == (1, 13)
+
+
+def test_appending_to_a_table_that_was_overwritten(table: Dataset) -> None:
+    job = lance_sql.begin_write(table.uri, rows().schema, mode="append")
+    fragments = job.write_fragments(rows(7))
+    lance_sql.write({"x": [1]}, table.uri, mode="overwrite")
+    with pytest.raises(CommitConflict, match="Overwrite"):
+        job.commit(fragments)
