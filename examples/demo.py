@@ -1,21 +1,30 @@
-"""What changed in a Lance table, asked in SQL: `make demo` runs this.
+"""The life of a Lance table, and what SQL says about it: `make demo` runs this.
 
-    python examples/demo.py [TABLE [SINCE]]
+    python examples/demo.py               writes a table step by step, and asks what each step has changed
+    python examples/demo.py TABLE [SINCE]    asks what has changed in a table of yours after version SINCE
 
-SINCE is the version after which changes are shown; the default is version 5, or the one before the latest.
+SINCE is the version before the latest unless it is given.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
+from datetime import datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 import lance_sql
 
-ORDERS = Path(__file__).with_name("orders.lance")
+HERE = Path(__file__).parent
 NUM_ROWS = 5
 NUM_COLUMNS = 4
+
+HISTORY = """\
+SELECT version, operation, num_rows, inserted, updated FROM history"""
 
 COUNTS = """\
 SELECT CASE WHEN _row_created_at_version > {since} THEN 'inserted' ELSE 'updated' END AS change,
@@ -28,32 +37,103 @@ INSERTED = """\
 SELECT {columns}, _row_created_at_version
 FROM lance_scan({table})
 WHERE _row_created_at_version > {since}
-LIMIT {limit}"""
+ORDER BY _rowid LIMIT {limit}"""
 
 UPDATED = """\
 SELECT {columns}, _row_created_at_version, _row_last_updated_at_version
 FROM lance_scan({table})
 WHERE _row_last_updated_at_version > {since} AND _row_created_at_version <= {since}
-LIMIT {limit}"""
+ORDER BY _rowid LIMIT {limit}"""
+
+DELETED = """\
+SELECT {columns}
+FROM lance_scan({table}, version := {since})
+WHERE _rowid NOT IN (SELECT _rowid FROM lance_scan({table}))
+ORDER BY _rowid LIMIT {limit}"""
 
 NEXT = """\
 What to do next:
 
   your own table    .venv/bin/python examples/demo.py path/to/your.lance
   from Python       lance_sql.connect().sql("SELECT * FROM lance_scan('path/to/your.lance')")
+  on a terminal     .venv/bin/lance-sql versions {table}
   more examples     README.md
   the tests         make test
 """
 
 
-def main(table: str, since: int | None) -> None:
+def main(table: str | None, since: int | None) -> None:
+    connection = lance_sql.connect()
+    if table is None:
+        table = _as_typed(HERE / "demo.lance")
+        _write_history(table, connection)
+        since = 2
+    _show_changes(table, since, connection)
+    print(NEXT.format(table=table))
+
+
+def orders(first: int, last: int) -> pa.Table:
+    """The orders with the ids first to last, as they come in."""
+    ids = range(first, last + 1)
+    start = datetime(2026, 1, 1, 8)
+    return pa.table(
+        {
+            "id": pa.array(ids, pa.int64()),
+            "customer": [("Ada Ltd", "Borgo SpA", "Cerva SA", "Dorn GmbH")[i * 7 % 4] for i in ids],
+            "status": [("open", "paid", "shipped", "cancelled", "paid")[i % 5] for i in ids],
+            "amount": pa.array([Decimal(i * 7919 % 99_991) / 100 for i in ids], pa.decimal128(10, 2)),
+            "created": pa.array([start + timedelta(minutes=97 * i) for i in ids], pa.timestamp("us")),
+        }
+    )
+
+
+def _write_history(path: str, connection: Any) -> None:
+    """Writes the table, and says of each version what it did and what its rows say about it."""
+    shutil.rmtree(path, ignore_errors=True)
+    print(f"Writing {path}:\n")
+    steps: list[tuple[str, lance_sql.Dataset]] = []
+
+    def step(what: str, made: lance_sql.Dataset) -> lance_sql.Dataset:
+        print(f"  version {made.version}  {what}")
+        steps.append((what, made))
+        return made
+
+    table = step("300 orders are written", lance_sql.write(orders(1, 300), path))
+    table = step("100 orders are appended", lance_sql.write(orders(301, 400), path, mode="append"))
+    table = step("cancelled orders are deleted", table.delete("status = 'cancelled'"))
+    table = step("open orders become cheaper", table.update({"amount": "amount * 0.9"}, "status = 'open'"))
+    changes = orders(391, 410).set_column(2, "status", pa.array(["shipped"] * 20))
+    table = step("20 orders are merged by id: known ones are updated, others inserted", table.merge(changes, on="id"))
+    table.create_tag("audited", table.version)
+    print("             ... and is tagged as 'audited'")
+    table = step("a column is added", table.add_columns([pa.field("country", pa.string())]))
+    table = step("short fragments are rewritten (one more version reserves their ids)", table.compact())
+    table = step("5 orders are deleted by mistake", table.delete("id <= 5"))
+    table = step("the version before is restored", table.restore(table.version - 1))
+
+    history = [
+        {
+            "version": made.version,
+            "operation": what,
+            "num_rows": made.count_rows(),
+            "inserted": made.count_rows(f"_row_created_at_version = {made.version}"),
+            "updated": made.count_rows(
+                f"_row_last_updated_at_version = {made.version} AND _row_created_at_version < {made.version}"
+            ),
+        }
+        for what, made in steps
+    ]
+    connection.register("history", pa.Table.from_pylist(history))
+    print()
+    _show(connection, "What the rows of each version say about it", HISTORY)
+
+
+def _show_changes(table: str, since: int | None, connection: Any) -> None:
     dataset = lance_sql.open(table)
     if since is None:
-        since = max(0, min(5, dataset.version - 1))
+        since = max(0, dataset.version - 1)
     plan = dataset.scan(filter=f"_row_created_at_version > {since}").explain()
     print(f"{table} is at version {dataset.version} and has {dataset.count_rows()} rows.\n")
-
-    connection = lance_sql.connect()
     values = {
         "table": _quoted(table, "'"),
         "since": since,
@@ -63,8 +143,9 @@ def main(table: str, since: int | None) -> None:
     _show(connection, f"What has changed since version {since}", COUNTS.format_map(values))
     _show(connection, f"Rows inserted since version {since}, the first {NUM_ROWS}", INSERTED.format_map(values))
     _show(connection, f"Rows updated since version {since}, the first {NUM_ROWS}", UPDATED.format_map(values))
+    if since > 0:
+        _show(connection, f"Rows deleted since version {since}, the first {NUM_ROWS}", DELETED.format_map(values))
     print(f"What the question for inserted rows reads of the table:\n\n{_indented(plan)}\n")
-    print(NEXT)
 
 
 def _show(connection: Any, title: str, query: str) -> None:
@@ -97,6 +178,6 @@ def _as_typed(path: Path) -> str:
 if __name__ == "__main__":
     arguments = sys.argv[1:]
     try:
-        main(arguments[0] if arguments else _as_typed(ORDERS), int(arguments[1]) if len(arguments) > 1 else None)
+        main(arguments[0] if arguments else None, int(arguments[1]) if len(arguments) > 1 else None)
     except lance_sql.LanceError as error:
         sys.exit(f"Error: {error}")
