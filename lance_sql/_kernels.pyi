@@ -219,9 +219,7 @@ def lz4_size(block: Buffer) -> int:
     raises: ValueError for a block that ends inside of a sequence; distances are not looked at
     """
 
-def jsonb_from_text(
-    offsets: Buffer, data: Buffer, valid: Buffer, out_offsets: Buffer, out: Buffer
-) -> tuple[int, str]:
+def jsonb_from_text(offsets: Buffer, data: Buffer, valid: Buffer, out_offsets: Buffer, out: Buffer) -> tuple[int, str]:
     """Stored JSON of texts, and where the first one is that is no JSON, with the reason; -1 when there is none.
 
     offsets: int64, one more than there are texts; valid: a byte for each text, 0 for one that is skipped
@@ -503,9 +501,7 @@ def encode_run_blocks(
     run_counts: what `count_runs` gives
     """
 
-def number_fixed(
-    values: Buffer, width: int, num_values: int, out_indices: Buffer, out_firsts: Buffer
-) -> int:
+def number_fixed(values: Buffer, width: int, num_values: int, out_indices: Buffer, out_firsts: Buffer) -> int:
     """Numbers distinct values as they appear; returns how many they are, or -1 when they are too many.
 
     values: of `width` 8 or 16 bytes

@@ -21,7 +21,7 @@ from lance_sql.encodings.preferences import Preferences
 from lance_sql.encodings.tree import Compression, Encoding, General, Variable
 from lance_sql.errors import UnsupportedFeature
 
-CHUNK_BYTES = 1 << 15
+CHUNK_BYTES = 1 << 14
 """Values of a chunk in bytes, where chunks may be that large."""
 
 _BITPACKED = (8, 16, 32, 64)

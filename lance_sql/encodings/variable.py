@@ -14,7 +14,7 @@ from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts
 from lance_sql.encodings.tree import Variable
 from lance_sql.errors import CorruptFile
 
-CHUNK_BYTES = 1 << 14
+CHUNK_BYTES = 1 << 13
 """Bytes of a chunk with its offsets: enough to make up for its header, few enough to be read for one string."""
 
 CHUNK_ITEMS = 4096

@@ -1,7 +1,7 @@
 """From the rows of a leaf column to one page of it: the choice of the layout.
 
 no item, or NULLs only, or one value everywhere     constant
-values of less than 256 bytes                       mini-block
+values of less than 256 bytes on average            mini-block
 larger ones                                         full-zip
 """
 
@@ -22,12 +22,15 @@ from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.layouts import constant, encode_full_zip, encode_mini_block
 from lance_sql.layouts.encode_full_zip import FixedValues, VariableValues
 from lance_sql.layouts.shredded import Buffers, EncodedPage, ShreddedPage
-from lance_sql.layouts.tree import Layer, PageLayout, max_definition, max_visible
+from lance_sql.layouts.tree import Layer, PageLayout, max_definition, max_repetition, max_visible
 from lance_sql.layouts.wire_v2_1 import layout_to_wire
 from lance_sql.schema import Field
 
 LARGE_VALUE_BYTES = 256
-"""Values of so many bytes are worth a place of their own: one of them is read without its neighbours."""
+"""Values of so many bytes on average are worth a place of their own: one of them is read without its neighbours."""
+
+LONGEST_CHUNK_VALUE = 1 << 12
+"""No string of a chunk is longer, so that chunks stay small."""
 
 COMPRESSED_VALUE_BYTES = 1 << 12
 """Values of so many bytes are compressed one by one."""
@@ -54,6 +57,7 @@ def encode_layout(page: ShreddedPage, field: Field, *, minor: int) -> tuple[Page
         raise UnsupportedFeature(f"writing file version 2.{minor} with levels is not supported")
     if page.num_rows == 0:
         raise InvalidArgument("a page without rows")
+    _check_levels(page)
     return _encode(page, preferences.from_metadata(field.metadata), dialect)
 
 
@@ -68,7 +72,7 @@ def _encode(page: ShreddedPage, wishes: Preferences, dialect: Dialect) -> tuple[
     if isinstance(values, Lists):
         values = fixed_size_list.without_hidden_nulls(values, nulls)
     if isinstance(values, Dictionary):
-        _check_indices(values)
+        values = _used_items(values, page.values.dictionary)
         if encoded := _dictionary_page(page, values, wishes, dialect):
             return encoded
         raise UnsupportedFeature("dictionaries with so many empty lists in a row are not supported")
@@ -89,6 +93,17 @@ def _encode(page: ShreddedPage, wishes: Preferences, dialect: Dialect) -> tuple[
     if not _has_whole_bytes(values):
         raise UnsupportedFeature("fixed-size lists of booleans do not fit into chunks")
     return encode_full_zip.encode(page, _full_zip_values(values, wishes))
+
+
+def _check_levels(page: ShreddedPage) -> None:
+    """What does not fit together here would be a file that nobody can read."""
+    rep, defs, layers = page.repetition, page.definition, page.layers
+    assert (rep is not None) == (max_repetition(layers) > 0), f"repetition levels for {layers}"
+    assert defs is None or (len(defs) == page.num_entries and int(defs.max(initial=0)) <= max_definition(layers))
+    num_rows = page.num_entries if rep is None else int(np.count_nonzero(rep == max_repetition(layers)))
+    num_items = page.num_entries if defs is None else int(np.count_nonzero(defs <= max_visible(layers)))
+    assert num_rows == page.num_rows, f"levels of {num_rows} rows in a page of {page.num_rows}"
+    assert num_items == len(page.values), f"levels of {num_items} items for {len(page.values)} values"
 
 
 def _suits_scalar(page: ShreddedPage) -> bool:
@@ -133,7 +148,10 @@ def _suits_chunks(values: Block, wishes: Preferences, dialect: Dialect) -> bool:
             # together, values become smaller than one by one
             if wishes.compression is not None and dialect.has_large_chunk:
                 return variable.num_bytes(values) < COMPRESSED_VALUE_BYTES * values.num_values
-            return variable.longest(values) < LARGE_VALUE_BYTES
+            longest = variable.longest(values)
+            return longest < LARGE_VALUE_BYTES or (
+                longest <= LONGEST_CHUNK_VALUE and variable.num_bytes(values) < LARGE_VALUE_BYTES * values.num_values
+            )
     raise AssertionError(values)
 
 
@@ -190,11 +208,22 @@ def _without_null_indices(values: Block, nulls: npt.NDArray[np.bool_] | None) ->
     return replace(values, indices=replace(values.indices, data=pa.py_buffer(indices)))
 
 
-def _check_indices(values: Dictionary) -> None:
-    indices = values.indices
-    highest = int(np.frombuffer(indices.data, f"<u{indices.bits_per_value // 8}").max())
-    if highest >= values.items.num_values:
-        raise InvalidArgument(f"index {highest} of a dictionary of {values.items.num_values} items")
+def _used_items(values: Dictionary, dictionary_array: pa.Array) -> Dictionary:
+    """The same without items that no value has: a part of an array still has the dictionary of all of it.
+
+    raises: InvalidArgument for indices that no item has
+    """
+    bits, num_items = values.indices.bits_per_value, values.items.num_values
+    indices = np.frombuffer(values.indices.data, f"<u{bits // 8}")
+    if int(indices.max()) >= num_items:
+        raise InvalidArgument(f"index {int(indices.max())} of a dictionary of {num_items} items")
+    used = np.zeros(num_items, np.bool_)
+    used[indices] = True
+    if used.all():
+        return values
+    numbers = (np.cumsum(used) - 1).astype(indices.dtype)
+    items = from_array(dictionary_array.filter(pa.array(used)))
+    return replace(values, indices=replace(values.indices, data=pa.py_buffer(numbers[indices])), items=items)
 
 
 def _dictionary_page(

@@ -276,6 +276,17 @@ def test_large_values_get_a_place_of_their_own() -> None:
     layout = layout_of(encode(flat_page(texts)))
     assert isinstance(layout, FullZip)
     assert layout.bits_per_offset == 32
+    few = pa.array(["short"] * 1000 + [RNG.bytes(200).hex()])
+    assert isinstance(layout_of(encode(flat_page(few), 2, knobs(dict_divisor="1000000"))), MiniBlock)
+
+
+def test_items_of_dictionaries_that_no_row_has_are_left_out() -> None:
+    array = pa.array([f"item {i}" for i in range(5000)]).dictionary_encode().slice(100, 7)
+    written = encode(flat_page(array))
+    layout = layout_of(written)
+    assert isinstance(layout, MiniBlock)
+    assert layout.num_dictionary_items == 7
+    assert same(opened(written).read(Chain(array.type)), array)
 
 
 def test_very_large_values_are_compressed_one_by_one_where_that_helps() -> None:
@@ -444,6 +455,20 @@ def test_chunks_keep_to_the_limits_of_the_file_version(minor: int) -> None:
     else:
         with pytest.raises(UnsupportedFeature, match="lists of booleans"):
             encode(flat_page(bits), 1)
+
+
+def test_levels_that_do_not_fit_the_values_are_never_written() -> None:
+    values, level = pa.array([1, 2]), np.array([0, 1], np.uint16)
+    for page in (
+        ShreddedPage(values, (ITEM,), None, None, 3),
+        ShreddedPage(values, (NULLABLE,), None, level[:1], 1),
+        ShreddedPage(values, (NULLABLE,), None, level + np.uint16(1), 2),
+        ShreddedPage(values, (ITEM, Layer.ALL_VALID_LIST), None, None, 2),
+        ShreddedPage(values, (ITEM, Layer.ALL_VALID_LIST), level, None, 2),
+        ShreddedPage(values, (ITEM, Layer.EMPTYABLE_LIST), level + np.uint16(1), level, 2),
+    ):
+        with pytest.raises(AssertionError):
+            encode(page)
 
 
 def test_what_cannot_be_written_is_refused() -> None:
