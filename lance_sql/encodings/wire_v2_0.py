@@ -99,8 +99,9 @@ def encoding_from_wire(message: pb.ArrayEncoding, depth: int = 0) -> Encoding:
 
 def page_to_wire(encoding: Encoding) -> bytes:
     """The encoding of a page as the metadata of its column holds it."""
-    message = encoding_to_wire(encoding)
-    return Any(type_url="/lance.encodings.ArrayEncoding", value=message.SerializeToString()).SerializeToString()
+    message = Any(type_url="/lance.encodings.ArrayEncoding", value=encoding_to_wire(encoding).SerializeToString())
+    serialized: bytes = message.SerializeToString()
+    return serialized
 
 
 def encoding_to_wire(encoding: Encoding) -> pb.ArrayEncoding:

@@ -183,7 +183,8 @@ def parse_column(data: bytes, file_size: int) -> ColumnMetadata:
 def serialize_descriptor(schema: Schema, num_rows: int) -> bytes:
     """The FileDescriptor of a file."""
     described = file_pb2.Schema(fields=to_messages(schema), metadata=schema.metadata)
-    return file_pb2.FileDescriptor(schema=described, length=num_rows).SerializeToString()
+    serialized: bytes = file_pb2.FileDescriptor(schema=described, length=num_rows).SerializeToString()
+    return serialized
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +220,8 @@ def serialize_column(pages: Sequence[WrittenPage], *, is_blob: bool = False) -> 
             encoding=_direct(page.encoding),
             priority=page.priority,
         )
-    return message.SerializeToString()
+    serialized: bytes = message.SerializeToString()
+    return serialized
 
 
 def _direct(encoding: bytes) -> file2_pb2.Encoding:

@@ -98,8 +98,12 @@ class PathWriter:
             yield self._job(number, page)
 
     def _job(self, number: int, page: Shredded) -> PageJob:
-        encode = encode_lists if self._fields[number].is_list else encode_values
-        return PageJob(self._first_column + number, 0, page.num_bytes, partial(encode, page.values))
+        field = self._fields[number]
+        if field.is_list:
+            encode = partial(encode_lists, page.values)
+        else:
+            encode = partial(encode_values, page.values, field.metadata)
+        return PageJob(self._first_column + number, 0, page.num_bytes, encode)
 
 
 def _columns(field: Field) -> Iterator[Field]:

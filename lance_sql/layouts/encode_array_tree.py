@@ -9,6 +9,7 @@
 Source: message ArrayEncoding.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,8 +17,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_sql.encodings import fsst, general, preferences
 from lance_sql.encodings.blocks import FixedWidth, Lists, Struct, VariableWidth
 from lance_sql.encodings.from_arrow import bitmap, from_array
+from lance_sql.encodings.preferences import Preferences
 from lance_sql.encodings.tree import (
     Binary,
     Constant,
@@ -25,6 +28,8 @@ from lance_sql.encodings.tree import (
     Encoding,
     FixedSizeList,
     Flat,
+    Fsst,
+    General,
     List,
     Nullable,
     PackedStruct,
@@ -54,14 +59,15 @@ class _Buffers:
         return EncodedPage(page_to_wire(encoding), tuple(self.buffers), num_rows)
 
 
-def encode_values(values: pa.Array) -> EncodedPage:
+def encode_values(values: pa.Array, metadata: Mapping[str, bytes]) -> EncodedPage:
     """The values of a leaf, of its storage type, as one page.
 
-    raises: InvalidArgument for NULL members of packed structs, and for dictionaries without a key for NULL;
-        UnsupportedFeature for types that pages of this kind do not hold
+    metadata: of the field, which may ask for the compression of strings
+    raises: InvalidArgument for NULL members of packed structs, for dictionaries without a key for NULL, and for
+        metadata that means nothing; UnsupportedFeature for types that pages of this kind do not hold
     """
     buffers = _Buffers()
-    return buffers.page(_values(values, buffers), len(values))
+    return buffers.page(_values(values, preferences.from_metadata(metadata), buffers), len(values))
 
 
 def encode_lists(lengths: pa.Array) -> EncodedPage:
@@ -83,14 +89,14 @@ def encode_struct_header(num_values: int) -> EncodedPage:
     return EncodedPage(page_to_wire(StructHeader()), (), num_values)
 
 
-def _values(values: pa.Array, buffers: _Buffers) -> Encoding:
+def _values(values: pa.Array, wishes: Preferences, buffers: _Buffers) -> Encoding:
     type = values.type
     if pa.types.is_dictionary(type):
         return _dictionary(values, buffers)
     if pa.types.is_string(type):
-        return _few_strings(values, buffers) or _strings(values, buffers)
-    if pa.types.is_binary(type) or pa.types.is_large_binary(type) or pa.types.is_large_string(type):
-        return _strings(values, buffers)
+        return _few_strings(values, buffers) or _compressed_strings(values, wishes, buffers)
+    if _is_bytes(type):
+        return _compressed_strings(values, wishes, buffers)
     if pa.types.is_struct(type):
         return _packed(values, buffers)
     if values.null_count == len(values):
@@ -114,9 +120,33 @@ def _nullable(values: pa.Array, buffers: _Buffers) -> Encoding:
     return inner if stored_bitmap is None else Nullable(stored_bitmap, inner)
 
 
+def _is_bytes(type: pa.DataType) -> bool:
+    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    return any(test(type) for test in tests)
+
+
+def _compressed_strings(values: pa.Array, wishes: Preferences, buffers: _Buffers) -> Encoding:
+    """Strings, compressed as the field asks for; symbols are for those with 32-bit offsets only."""
+    block = _variable_width(values)
+    if wishes.symbols and block.offset_bits == 32 and (encoded := fsst.encode(block)):
+        return Fsst(encoded[0].symbol_table, _binary(encoded[1], values, None, buffers))
+    return _binary(block, values, wishes, buffers)
+
+
 def _strings(values: pa.Array, buffers: _Buffers) -> Binary:
+    return _binary(_variable_width(values), values, None, buffers)
+
+
+def _variable_width(values: pa.Array) -> VariableWidth:
     block = from_array(values)
     assert isinstance(block, VariableWidth)
+    return block
+
+
+def _binary(block: VariableWidth, values: pa.Array, wishes: Preferences | None, buffers: _Buffers) -> Binary:
+    """
+    values: which of the strings are NULL
+    """
     offsets = np.frombuffer(block.offsets, f"<i{block.offset_bits // 8}", block.num_values + 1)
     first, last = int(offsets[0]), int(offsets[-1])
     ends = offsets[1:].astype(np.uint64)
@@ -126,7 +156,11 @@ def _strings(values: pa.Array, buffers: _Buffers) -> Binary:
     if values.null_count:
         ends[_nulls(values)] += np.uint64(adjustment)
     stored_ends = buffers.store(pa.py_buffer(ends), Flat(64))
-    return Binary(stored_ends, buffers.store(block.data.slice(first, last - first), Flat(8)), adjustment)
+    data = block.data.slice(first, last - first)
+    if wishes is None or wishes.compression is None:
+        return Binary(stored_ends, buffers.store(data, Flat(8)), adjustment)
+    compressed = general.compress(wishes.compression, data, wishes.compression_level)
+    return Binary(stored_ends, buffers.store(compressed, General(wishes.compression, Flat(8))), adjustment)
 
 
 def _few_strings(values: pa.Array, buffers: _Buffers) -> Dictionary | None:
@@ -155,9 +189,9 @@ def _dictionary(values: pa.DictionaryArray, buffers: _Buffers) -> Dictionary:
     block = from_array(indices)
     assert isinstance(block, FixedWidth)
     stored = buffers.store(block.data, Flat(block.bits_per_value))
-    if pa.types.is_string(items.type):
+    if _is_bytes(items.type):
         return Dictionary(stored, _strings(items, buffers), len(items))
-    return Dictionary(stored, _values(items, buffers), len(items))
+    return Dictionary(stored, _nullable(items, buffers), len(items))
 
 
 def _packed(values: pa.StructArray, buffers: _Buffers) -> PackedStruct:

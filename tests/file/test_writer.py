@@ -64,6 +64,7 @@ EXAMPLES: dict[str, pa.Array] = {
     "lists": pa.array([[1, None], None, [], [4]], pa.list_(pa.int32())),
     "large lists": pa.array([["a", None], None, [], ["b"]], pa.large_list(pa.string())),
     "lists of nothing": pa.array([[], None, []], pa.list_(pa.int32())),
+    "lists of NULLs": pa.array([[None, None], None, [], [None]], pa.list_(pa.null())),
     "lists of structs": pa.array([[{"x": 1}, {"x": None}], None, []], pa.list_(pa.struct([("x", pa.int8())]))),
     "structs": pa.array([{"x": 1, "y": "a"}, {"x": None}], pa.struct([("x", pa.int8()), ("y", pa.string())])),
     "all NULL": pa.nulls(300, pa.int32()),
@@ -331,6 +332,30 @@ def test_packed_structs_with_strings(tmp_path: Path) -> None:
     check(tmp_path, [rows], "2.2")
     with pytest.raises(UnsupportedFeature, match=r"'c0'.*packed structs with a member of type string; 2\.2 can"):
         write_file(tmp_path / "older", [rows], "2.1")
+
+
+@each_version
+@pytest.mark.parametrize("scheme", ["zstd", "lz4", "fsst", "none"])
+def test_compression_that_a_field_asks_for(scheme: str, file_version: str, tmp_path: Path) -> None:
+    metadata = {"lance-encoding:compression": scheme}
+    words = pa.array([None, "", *(f"some words, {n} of them" * (n % 5) for n in range(5000))])
+    columns = [words, words.cast(pa.large_binary()), pa.array(range(len(words)))]
+    columns.append(pa.nulls(len(words), pa.string()))
+    schema = pa.schema([pa.field(f"c{i}", column.type, metadata=metadata) for i, column in enumerate(columns)])
+    rows = pa.record_batch(columns, schema=schema)
+    check(tmp_path, [rows, rows.slice(7, 3000)], file_version)
+    plain = pa.schema([field.with_metadata({"lance-encoding:compression": "none"}) for field in schema])
+    without = write_file(tmp_path / "plain", [rows.cast(plain), rows.cast(plain).slice(7, 3000)], file_version)
+    size = (tmp_path / "data/0.lance").stat().st_size
+    if scheme != "none" and file_version == "2.0":
+        assert size < 0.9 * without.size_bytes
+
+
+@pytest.mark.parametrize("file_version", ["2.1", "2.2"])
+def test_packed_structs_in_lists(file_version: str, tmp_path: Path) -> None:
+    type = pa.list_(pa.field("item", pa.struct([("a", pa.int32()), ("b", pa.float64())]), metadata=PACKED))
+    rows: list[Any] = [[{"a": 1, "b": 2.0}, {"a": 3, "b": 4.0}], None, [], [{"a": 5, "b": 6.0}]]
+    check(tmp_path, [batch(pa.array(rows * 100, type))], file_version)
 
 
 @each_version
