@@ -12,6 +12,7 @@ import errno
 import os
 import uuid
 from contextlib import suppress
+from threading import Thread
 from typing import Final
 
 import pyarrow as pa
@@ -21,6 +22,8 @@ from lance_sql.errors import UnsupportedFeature
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_LINKS: Final = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _BUFFER_BYTES: Final = 256 * 1024
+# The disk is kept busy while the rest of a file is made.
+_BYTES_PER_FLUSH: Final = 32 * 1024 * 1024
 
 
 def create(path: str, data: bytes | pa.Buffer) -> None:
@@ -68,7 +71,7 @@ def make_folder(path: str) -> None:
 
 
 class FileSink:
-    """A new file under its own name.
+    """A new file under its own name. Long ones are flushed to the disk while they are written.
 
     raises: FileExistsError
     """
@@ -76,12 +79,20 @@ class FileSink:
     def __init__(self, path: str) -> None:
         self._path = path
         self._file = os.fdopen(os.open(path, _NEW_FILE, 0o666), "wb", buffering=_BUFFER_BYTES)
+        self._position = 0
+        self._next_flush = _BYTES_PER_FLUSH
+        self._flushing: Thread | None = None
+        self._flush_error: OSError | None = None
 
     def write(self, data: bytes | pa.Buffer | memoryview) -> None:
-        self._file.write(data)
+        self._position += self._file.write(data)
+        if self._position >= self._next_flush and (self._flushing is None or not self._flushing.is_alive()):
+            self._next_flush = self._position + _BYTES_PER_FLUSH
+            self._flushing = Thread(target=self._flush_content, name="lance-sql-flush")
+            self._flushing.start()
 
     def tell(self) -> int:
-        return self._file.tell()
+        return self._position
 
     def close(self) -> None:
         self.close_content()
@@ -89,18 +100,33 @@ class FileSink:
 
     def close_content(self) -> None:
         """Makes the bytes durable, but not yet the file's name."""
+        self._join()
         self._file.flush()
         os.fsync(self._file.fileno())
+        # The system reports a failed flush only once, and it may have been to the thread.
+        if self._flush_error is not None:
+            raise self._flush_error
         self._file.close()
 
     def abort(self) -> None:
         if self._file.closed:
             return
+        self._join()
         # Closing writes what is buffered, which a full disk refuses.
         with suppress(OSError):
             self._file.close()
         with suppress(OSError):
             os.unlink(self._path)
+
+    def _flush_content(self) -> None:
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            self._flush_error = error
+
+    def _join(self) -> None:
+        if self._flushing is not None:
+            self._flushing.join()
 
 
 def _write_temporary(path: str, data: bytes | pa.Buffer) -> str:
