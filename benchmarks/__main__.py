@@ -3,6 +3,6 @@
 import subprocess
 import sys
 
-for name in ("columns", "engines", "changes", "memory"):
+for name in ("columns", "engines", "changes", "memory", "writing"):
     print(f"\n{name}", flush=True)
     subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *sys.argv[1:]], check=True)
