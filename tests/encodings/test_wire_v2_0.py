@@ -25,7 +25,7 @@ from lance_sql.encodings.tree import (
     Stored,
     StructHeader,
 )
-from lance_sql.encodings.wire_v2_0 import MAX_DEPTH, encoding_from_wire
+from lance_sql.encodings.wire_v2_0 import MAX_DEPTH, encoding_from_wire, encoding_to_wire
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.proto import encodings_v2_0_pb2 as pb
 
@@ -156,3 +156,36 @@ def test_trees_that_are_too_deep_are_refused() -> None:
         content = without_nulls(content)
     with pytest.raises(CorruptFile, match="nested"):
         encoding_from_wire(pb.ArrayEncoding(**content))
+
+
+ENDS_TREE, BYTES_TREE = Stored(0, Flat(64)), Stored(1, Flat(8))
+BINARY_TREE = Binary(ENDS_TREE, BYTES_TREE, 9)
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        Stored(2, Flat(32)),
+        Nullable(Stored(0, Flat(1)), Stored(1, Flat(16))),
+        Constant(None),
+        FixedSizeList(3, Stored(0, Flat(32)), False),
+        Nullable(Stored(0, Flat(1)), FixedSizeList(3, Nullable(Stored(1, Flat(1)), Stored(2, Flat(32))), False)),
+        FixedSizeList(2, FixedSizeList(3, Stored(0, Flat(1)), False), False),
+        BINARY_TREE,
+        Binary(ENDS_TREE, Stored(1, General(Compression.ZSTD, Flat(8))), 9),
+        Binary(ENDS_TREE, Stored(1, General(Compression.LZ4, Flat(8))), 9),
+        Fsst(b"table", BINARY_TREE),
+        Dictionary(Stored(2, Flat(8)), BINARY_TREE, 3),
+        List(ENDS_TREE, 8, 7),
+        PackedStruct((32, 64), Stored(0, Flat(96))),
+        StructHeader(),
+    ],
+    ids=str,
+)
+def test_what_is_written_is_read(encoding: Encoding) -> None:
+    assert encoding_from_wire(pb.ArrayEncoding.FromString(encoding_to_wire(encoding).SerializeToString())) == encoding
+
+
+def test_what_is_not_written_is_refused() -> None:
+    with pytest.raises(UnsupportedFeature, match="OutOfLineBitpacking"):
+        encoding_to_wire(OutOfLineBitpacking(32, 7))
