@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -27,6 +27,7 @@ from lance_sql.commit.manifest_builder import NextVersion
 from lance_sql.commit.operations import U32, Delete, Operation, Overwrite, Update
 from lance_sql.commit.transactions import Transaction
 from lance_sql.errors import CommitConflict, InvalidArgument, LanceError, RetryableConflict, TableExists, TableNotFound
+from lance_sql.schema import Schema
 from lance_sql.store import Store, open_store
 from lance_sql.table import features, manifest, versions
 from lance_sql.table.location import table_name
@@ -64,6 +65,7 @@ def commit(
         raise InvalidArgument(f"{snapshot.label} is detached: nothing can be committed after it")
     uuid = str(uuid4())
     judged = base = snapshot
+    schemas: list[Schema] = []
     read_version = snapshot.version
     started = time.monotonic()
     for attempt in range(max_attempts):
@@ -72,11 +74,13 @@ def commit(
             raise TableNotFound(f"{snapshot.name} is gone")
         latest = judged if files[-1].version == judged.version else judged.sibling(files[-1])
         features.check_writable(latest.manifest.reader_flags | latest.manifest.writer_flags, latest.label)
-        _judge(operation, judged, files)
+        for other in _newer(judged, files):
+            _judge(operation, other)
+            schemas.append(other.manifest.schema)
         judged = latest
         rebased = operation
         if latest.version != base.version:
-            rebased = rebase.rebase(operation, base, latest, affected_rows)
+            rebased = rebase.rebase(operation, base, latest, schemas, affected_rows)
             if isinstance(operation, Delete | Update):
                 read_version = latest.version
         transaction = Transaction(read_version, uuid, rebased, dict(properties or {}))
@@ -132,26 +136,33 @@ def _scheme(file: VersionFile) -> NamingScheme:
     return parsed[1]
 
 
-def _judge(operation: Operation, judged: Snapshot, files: Sequence[VersionFile]) -> None:
-    """Makes sure that the operation goes together with every version after `judged`.
+def _newer(snapshot: Snapshot, files: Sequence[VersionFile]) -> Iterator[Snapshot]:
+    """Every version after a snapshot.
 
     files: of all versions
-    raises: CommitConflict, RetryableConflict
+    raises: RetryableConflict when one was removed
     """
     by_version = {file.version: file for file in files}
-    for version in range(judged.version + 1, files[-1].version + 1):
+    for version in range(snapshot.version + 1, files[-1].version + 1):
         if version not in by_version:
             raise RetryableConflict(
-                f"{judged.name}: version {judged.version} is too old to commit from: what version {version} did is no"
-                " longer recorded"
+                f"{snapshot.name}: version {snapshot.version} is too old to commit from: what version {version} did is"
+                " no longer recorded"
             )
-        other = judged.sibling(by_version[version])
-        theirs = _transaction(other)
-        outcome = conflicts.judge(operation, theirs.operation) if theirs is not None else Outcome.INCOMPATIBLE
-        if outcome is not Outcome.COMPATIBLE:
-            what = type(theirs.operation).__name__ if theirs is not None else "an operation that is not recorded"
-            message = f"{type(operation).__name__} conflicts with {what} of {other.label}"
-            raise (RetryableConflict if outcome is Outcome.RETRYABLE else CommitConflict)(message)
+        yield snapshot.sibling(by_version[version])
+
+
+def _judge(operation: Operation, other: Snapshot) -> None:
+    """Makes sure that the operation goes together with what made another version.
+
+    raises: CommitConflict, RetryableConflict
+    """
+    theirs = _transaction(other)
+    outcome = conflicts.judge(operation, theirs.operation) if theirs is not None else Outcome.INCOMPATIBLE
+    if outcome is not Outcome.COMPATIBLE:
+        what = type(theirs.operation).__name__ if theirs is not None else "an operation that is not recorded"
+        message = f"{type(operation).__name__} conflicts with {what} of {other.label}"
+        raise (RetryableConflict if outcome is Outcome.RETRYABLE else CommitConflict)(message)
 
 
 def _transaction(snapshot: Snapshot) -> Transaction | None:

@@ -9,18 +9,11 @@ from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.errors import CorruptFile, InvalidArgument, at
-from lance_sql.file.columns import read_columns
+from lance_sql.errors import InvalidArgument
 from lance_sql.file.heads import HeadCache
-from lance_sql.file.leaves import Leaf
-from lance_sql.file.opening import Listed, open_column
 from lance_sql.file.reader import DataFile
-from lance_sql.layouts.nest import Chain
-from lance_sql.schema import Field
-from lance_sql.table import row_ids, row_versions
+from lance_sql.table import hidden_columns, row_ids, row_versions
 from lance_sql.table.fragments import DataFile as ListedFile
 from lance_sql.table.fragments import Fragment, HiddenColumn
 from lance_sql.table.row_ids import RowIds
@@ -91,20 +84,7 @@ def _versions(snapshot: Snapshot, fragment: Fragment, found: RowVersions | Hidde
 
 
 def _read(snapshot: Snapshot, fragment: Fragment, source: HiddenColumn) -> U64:
-    file = _open(snapshot, source.file)
-    rows = num_rows(snapshot, fragment)
-    with at(file=file.path):
-        if file.num_rows != rows:
-            raise CorruptFile(f"the file has {file.num_rows} rows, its fragment {rows}")
-        leaf = Leaf(Field("row lineage", 0, -1, "uint64"), pa.uint64())
-        listed = Listed(frozenset([0]), {0: source.column_index})
-        column = open_column(file, listed, leaf, Chain(pa.uint64()), "row lineage")
-        assert column is not None
-        (array,) = read_columns([column], row_ranges.single(0, rows))
-        if array.null_count:
-            raise CorruptFile("a hidden column of row ids or versions has NULLs")
-    values: U64 = array.to_numpy()
-    return values
+    return hidden_columns.read(_open(snapshot, source.file), source.column_index, num_rows(snapshot, fragment))
 
 
 def _open(snapshot: Snapshot, file: ListedFile) -> DataFile:

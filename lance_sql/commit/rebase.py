@@ -14,28 +14,34 @@ Source: table format, transactions, rebase rules.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from lance_sql.commit import lineage
 from lance_sql.commit.operations import U32, Append, DataReplacement, Delete, Operation, Update, UpdateMode
 from lance_sql.errors import RetryableConflict
+from lance_sql.schema import Schema
 from lance_sql.table import deletions
 from lance_sql.table.fragments import DataFile, DeletionFileType, Fragment
 from lance_sql.table.snapshot import Snapshot
 
 
 def rebase(
-    operation: Operation, read: Snapshot, latest: Snapshot, affected_rows: Mapping[int, U32] | None
+    operation: Operation,
+    read: Snapshot,
+    latest: Snapshot,
+    schemas: Sequence[Schema],
+    affected_rows: Mapping[int, U32] | None,
 ) -> Operation:
     """The operation to commit after `latest`. Writes deletion files where rows were deleted on both sides.
 
-    read: the version that the operation was computed from, or was rebased on before
+    read: the version that the operation was computed from
+    schemas: of all versions after it
     affected_rows: by fragment id, the physical offsets that the operation deletes and `read` did not
     raises: RetryableConflict when the same row was changed, or when columns changed their meaning
     """
-    _check_columns(operation, read, latest)
+    _check_columns(operation, [read.manifest.schema, *schemas])
     match operation:
         case Delete(updated, gone):
             kept, emptied = _rebased(updated, read, latest, affected_rows)
@@ -90,20 +96,22 @@ def _rebased(
     return kept, emptied
 
 
-def _check_columns(operation: Operation, read: Snapshot, latest: Snapshot) -> None:
+def _check_columns(operation: Operation, schemas: Sequence[Schema]) -> None:
     """Makes sure that the ids of fields in new data files still mean the columns that were written.
 
     An id that was dropped may be given to another column once no data file has it.
 
+    schemas: from the version that was read up to the latest one
     raises: RetryableConflict
     """
-    before, now = read.manifest.schema, latest.manifest.schema
-    if before is now:
-        return
     for field_id in {field_id for file in _new_files(operation) for field_id in file.fields}:
-        old, new = before.by_id.get(field_id), now.by_id.get(field_id)
-        if new is not None and (old is None or (old.name, old.logical_type) != (new.name, new.logical_type)):
-            raise RetryableConflict(f"column {new.name!r} was changed by another commit")
+        last = schemas[-1].by_id.get(field_id)
+        if last is None:
+            continue
+        for schema in schemas:
+            field = schema.by_id.get(field_id)
+            if field is None or (field.logical_type, field.parent_id) != (last.logical_type, last.parent_id):
+                raise RetryableConflict(f"another commit made column {last.name!r} of what was another column")
 
 
 def _new_files(operation: Operation) -> Iterable[DataFile]:

@@ -16,6 +16,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from pyroaring import BitMap
 
 from lance_sql.commit.operations import (
+    U32,
     Append,
     Clone,
     CreateIndex,
@@ -37,7 +38,7 @@ from lance_sql.commit.operations import (
     UpdateMap,
     UpdateMode,
 )
-from lance_sql.errors import LanceError, at
+from lance_sql.errors import CorruptFile, LanceError, at
 from lance_sql.proto import transaction_pb2
 from lance_sql.schema.wire import from_messages, to_messages
 from lance_sql.table import fragments, indices
@@ -45,6 +46,8 @@ from lance_sql.table.fragments import Fragment
 from lance_sql.table.paths import BasePath
 
 _Message = transaction_pb2.Transaction
+
+_MAX_OFFSETS: Final = 2**26
 
 # Of an Update: which keys were inserted, against commits that have such a list as well; and a form of
 # `updated_fragment_offset_bitmaps` that is no longer written.
@@ -102,7 +105,7 @@ def serialize(transaction: Transaction) -> bytes:
     )
     name, part = _operation(transaction.operation)
     getattr(message, name).CopyFrom(part)
-    return message.SerializeToString(deterministic=True)
+    return bytes(message.SerializeToString(deterministic=True))
 
 
 def _operation(operation: Operation) -> tuple[str, Any]:
@@ -213,10 +216,17 @@ def _read_update(message: Any) -> Update:
         fields_for_preserving_frag_bitmap=tuple(message.fields_for_preserving_frag_bitmap),
         mode=UpdateMode(message.update_mode),
         updated_offsets={
-            number: np.array(BitMap.deserialize(content).to_array(), np.uint32)
-            for number, content in message.updated_fragment_offset_bitmaps.items()
+            number: _offsets(content) for number, content in message.updated_fragment_offset_bitmaps.items()
         },
     )
+
+
+def _offsets(content: bytes) -> U32:
+    bitmap = BitMap.deserialize(content)
+    # A few bytes of runs can stand for 2^32 rows.
+    if len(bitmap) > _MAX_OFFSETS:
+        raise CorruptFile(f"an update of {len(bitmap)} rows in place")
+    return np.array(bitmap.to_array(), np.uint32)
 
 
 def _read_rewrite(message: Any) -> Rewrite:

@@ -11,14 +11,12 @@ import pyarrow as pa
 from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile, at
 from lance_sql.file.columns import Column, read_columns
-from lance_sql.file.leaves import Leaf, as_stored, is_leaf, join, leaves
-from lance_sql.file.opening import Listed, open_column
+from lance_sql.file.leaves import as_stored, is_leaf, join, leaves
 from lance_sql.file.reader import DataFile
-from lance_sql.layouts.nest import Chain
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.open_files import OpenFiles
 from lance_sql.schema import Field
-from lance_sql.table import row_ids, row_versions
+from lance_sql.table import hidden_columns, row_ids, row_versions
 from lance_sql.table.fragments import DataFile as ManifestFile
 from lance_sql.table.fragments import Fragment, HiddenColumn
 from lance_sql.table.row_ids import RowIds
@@ -151,19 +149,7 @@ class FragmentRows:
         return row_versions.from_values(self._hidden_column(found)) if isinstance(found, HiddenColumn) else found
 
     def _hidden_column(self, source: HiddenColumn) -> npt.NDArray[np.uint64]:
-        if self.num_rows == 0:
-            return np.empty(0, np.uint64)
-        file = self._open(source.file)
-        leaf = Leaf(Field("row lineage", 0, -1, "uint64"), pa.uint64())
-        listed = Listed(frozenset([0]), {0: source.column_index})
-        column = open_column(file, listed, leaf, Chain(pa.uint64()), "row lineage")
-        assert column is not None
-        (array,) = read_columns([column], row_ranges.single(0, self.num_rows))
-        if array.null_count:
-            with at(file=file.path):
-                raise CorruptFile("a hidden column of row ids or versions has NULLs")
-        values: npt.NDArray[np.uint64] = array.to_numpy()
-        return values
+        return hidden_columns.read(self._files.open(source.file), source.column_index, self.num_rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,9 @@ _OF_ROW_IDS: Final[Mapping[str, int]] = {
 }
 
 
+_MAX_FRAGMENTS: Final = 2**24
+
+
 @dataclass(frozen=True, slots=True)
 class IndexSegment:
     """One segment of an index; segments of one name are one index.
@@ -167,10 +170,10 @@ def _edited(
     message = table_pb2.IndexSection.FromString(section)
     kept = [edited for index in message.indices if (edited := edit(index)) is not None]
     if len(kept) == len(message.indices):
-        return message.SerializeToString()
+        return bytes(message.SerializeToString())
     del message.indices[:]
     message.indices.extend(kept)
-    return message.SerializeToString() if kept else None
+    return bytes(message.SerializeToString()) if kept else None
 
 
 def _holds_row_ids(index: table_pb2.IndexMetadata) -> bool:
@@ -204,7 +207,11 @@ def _covered(index: table_pb2.IndexMetadata) -> frozenset[int] | None:
     if not index.fragment_bitmap:
         return None
     with at():
-        return frozenset(BitMap.deserialize(index.fragment_bitmap))
+        bitmap = BitMap.deserialize(index.fragment_bitmap)
+        # A few bytes of runs can stand for 2^32 ids.
+        if len(bitmap) > _MAX_FRAGMENTS:
+            raise CorruptFile(f"the index {index.name!r} covers {len(bitmap)} fragments")
+        return frozenset(bitmap)
 
 
 def _bitmap(fragment_ids: Collection[int]) -> bytes:

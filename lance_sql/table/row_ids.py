@@ -113,7 +113,8 @@ def parse_prefix(data: bytes, max_rows: int) -> RowIds:
 def serialize(ids: RowIds | U64) -> bytes:
     """The serialized sequence; segments keep their forms, and values get the smallest one."""
     parts = ids.segments if isinstance(ids, RowIds) else (segments.smallest(ids),)
-    return row_ids_pb2.RowIdSequence(segments=[segments.serialize(part) for part in parts]).SerializeToString()
+    message = row_ids_pb2.RowIdSequence(segments=[segments.serialize(part) for part in parts])
+    return bytes(message.SerializeToString())
 
 
 def from_values(ids: U64) -> RowIds:

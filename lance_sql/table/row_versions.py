@@ -101,7 +101,7 @@ def serialize(versions: RowVersions) -> bytes:
         run = message.runs.add(version=version)
         run.span.range.start = start
         run.span.range.end = end
-    return message.SerializeToString()
+    return bytes(message.SerializeToString())
 
 
 def stored_rows(data: bytes) -> int:

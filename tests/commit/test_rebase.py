@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import lance
 import pytest
@@ -136,13 +137,25 @@ def test_an_append_beside_a_new_column_has_none_of_it(snapshot: Snapshot, root: 
     assert {row["k"]: row["c"] for row in rows(root)}[6] is None
 
 
-def test_an_append_does_not_survive_a_column_that_changes_its_meaning(snapshot: Snapshot, root: str) -> None:
-    schema = snapshot.manifest.schema
+def test_an_append_goes_to_columns_that_were_renamed(snapshot: Snapshot, root: str) -> None:
     ours = Append(fragments(root, table([6])))
-    other = dataclasses.replace(schema, fields=(schema.fields[0], dataclasses.replace(schema.fields[1], name="w")))
-    commit(snapshot, Project(other, preserves_nullability=True))
-    with pytest.raises(RetryableConflict, match="column 'w' was changed"):
-        commit(snapshot, ours)
+    rename: Any = {"path": "v", "name": "w"}
+    lance.dataset(root).alter_columns(rename)
+    commit(snapshot, ours)
+    assert {row["k"]: row["w"] for row in rows(root)}[6] == "v6"
+
+
+def test_an_append_does_not_go_to_a_column_that_got_an_id_again(snapshot: Snapshot, root: str) -> None:
+    key, value = snapshot.manifest.schema.fields
+    ours = Append(fragments(root, table([6])))
+    made = commit(snapshot, Project(Schema((key,)), preserves_nullability=True))
+    kept = commit(snapshot, ours)
+    assert [row["k"] for row in rows(root)] == list(range(7))
+    again = Schema((key, dataclasses.replace(value, name="w")))
+    commit(kept, Merge(tuple(kept.manifest.fragments), again, preserves_nullability=True))
+    for start in (snapshot, made):
+        with pytest.raises(RetryableConflict, match="another commit made column 'w' of what was another column"):
+            commit(start, ours)
 
 
 def test_commits_over_an_overwrite_fail(snapshot: Snapshot, root: str) -> None:

@@ -1,0 +1,43 @@
+"""Hidden columns: row ids and row versions of a fragment that are stored in a data file of it, not in the manifest.
+
+Source: DataFragment.column_row_ids and its siblings; row lineage, spilled lineage.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.errors import CorruptFile, at
+from lance_sql.file.columns import read_columns
+from lance_sql.file.leaves import Leaf
+from lance_sql.file.opening import Listed, open_column
+from lance_sql.file.reader import DataFile
+from lance_sql.layouts.nest import Chain
+from lance_sql.schema import Field
+from lance_sql.table.segments import U64
+
+
+def read(file: DataFile, column_index: int, num_rows: int) -> U64:
+    """The values of a hidden column, one per physical row.
+
+    file: the open data file
+    num_rows: physical rows of the fragment
+    raises: CorruptFile
+    """
+    if file.num_rows != num_rows:
+        with at(file=file.path):
+            raise CorruptFile(f"the file has {file.num_rows} rows, its fragment {num_rows}")
+    if num_rows == 0:
+        return np.empty(0, np.uint64)
+    leaf = Leaf(Field("row lineage", 0, -1, "uint64"), pa.uint64())
+    listed = Listed(frozenset([0]), {0: column_index})
+    column = open_column(file, listed, leaf, Chain(pa.uint64()), "row lineage")
+    assert column is not None
+    (array,) = read_columns([column], row_ranges.single(0, num_rows))
+    if array.null_count:
+        with at(file=file.path):
+            raise CorruptFile("a hidden column of row ids or versions has NULLs")
+    values: U64 = array.to_numpy()
+    return values
