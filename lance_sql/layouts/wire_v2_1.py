@@ -32,7 +32,8 @@ def layout_from_wire(data: bytes) -> PageLayout:
 
 def layout_to_wire(layout: PageLayout) -> bytes:
     """The layout as the metadata of a page holds it: the serialized message, wrapped with its name."""
-    return Any(type_url=TYPE_URL, value=_to_message(layout).SerializeToString()).SerializeToString()
+    wrapped: bytes = Any(type_url=TYPE_URL, value=_to_message(layout).SerializeToString()).SerializeToString()
+    return wrapped
 
 
 def _to_message(layout: PageLayout) -> pb.PageLayout:
