@@ -85,7 +85,7 @@ def _row_of(leaf: Shredded, shape: Shape, first_row: int, item: int) -> int:
     """The row of an item of the leaf."""
     entry = item
     if leaf.marks is not None and shape.hidden_to:
-        entry = int(np.flatnonzero((leaf.marks == 0) | (leaf.marks > shape.hidden_to))[item])
+        entry = int(np.flatnonzero(shredding.owns_item(leaf.marks, shape.hidden_to))[item])
     if leaf.starts is None:
         return first_row + entry // shape.items_per_row
     return first_row + int(np.count_nonzero(leaf.starts[: entry + 1] == 0)) - 1

@@ -63,12 +63,16 @@ class LeafPages:
         if page.marks is None or page.starts is None or page.num_entries - len(page.values) <= MAX_GAP:
             yield page
             return
-        owners = np.flatnonzero((page.marks == 0) | (page.marks > self._shape.hidden_to))
-        bounds = np.concatenate(([-1], owners, [page.num_entries]))
-        gaps = np.flatnonzero(np.diff(bounds) > MAX_GAP)
+        absent = np.flatnonzero(~shredding.owns_item(page.marks, self._shape.hidden_to))
+        breaks = np.flatnonzero(np.diff(absent) > 1)
+        run_firsts, run_ends = absent[np.append(0, breaks + 1)], absent[np.append(breaks, len(absent) - 1)] + 1
+        is_long = run_ends - run_firsts > MAX_GAP
+        if not is_long.any():
+            yield page
+            return
         rows = np.append(np.flatnonzero(page.starts == 0), page.num_entries)
-        firsts = rows[np.searchsorted(rows, bounds[gaps] + 1)]
-        ends = rows[np.searchsorted(rows, bounds[gaps + 1], side="right") - 1]
+        firsts = rows[np.searchsorted(rows, run_firsts[is_long])]
+        ends = rows[np.searchsorted(rows, run_ends[is_long], side="right") - 1]
         cuts = np.unique(np.concatenate(([0], firsts, ends, [page.num_entries]))).tolist()
         for first, end in pairwise(cuts):
             yield shredding.slice_rows(page, self._shape, first, end)

@@ -192,8 +192,15 @@ def _under_structs(leaf: Shredded, shape: Shape) -> pa.Array:
     by_structs = (leaf.marks > hidden_to) & (leaf.marks < own)
     if not by_structs.any():
         return leaf.values
-    visible = by_structs if not hidden_to else by_structs[(leaf.marks == 0) | (leaf.marks > hidden_to)]
+    visible = by_structs if not hidden_to else by_structs[owns_item(leaf.marks, hidden_to)]
     return pc.if_else(pa.array(~visible), leaf.values, pa.scalar(None, leaf.values.type))
+
+
+def owns_item(marks: Marks, hidden_to: int) -> npt.NDArray[np.bool_]:
+    """Of each entry, whether it owns an item: marks from 1 to `hidden_to` stand for what is around the items."""
+    # 0 becomes the largest number
+    owns: npt.NDArray[np.bool_] = marks - np.uint8(1) >= hidden_to
+    return owns
 
 
 def _num_items(marks: Marks | None, shape: Shape, first: int, end: int) -> int:
@@ -201,23 +208,28 @@ def _num_items(marks: Marks | None, shape: Shape, first: int, end: int) -> int:
     hidden_to = shape.hidden_to
     if marks is None or not hidden_to:
         return end - first
-    part = marks[first:end]
-    return int(np.count_nonzero((part == 0) | (part > hidden_to)))
+    return int(np.count_nonzero(owns_item(marks[first:end], hidden_to)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Entries:
     """What is known of the entries at some depth.
 
-    slots: the entries that own a value of the array at this depth; None when all do
+    hidden_to: the entries with marks from 1 to this one own no value of the array at this depth
     """
 
     num: int
     marks: Marks | None = None
     starts: Marks | None = None
-    slots: npt.NDArray[np.intp] | None = None
+    hidden_to: int = 0
     num_lists: int = 0
     items_per_row: int = 1
+
+    def owners(self, num_values: int) -> npt.NDArray[np.intp] | None:
+        """The entries that own the values of the array at this depth, by position; None when all own one."""
+        if self.marks is None or num_values == self.num:
+            return None
+        return np.flatnonzero(owns_item(self.marks, self.hidden_to))
 
     def row(self, entry: int) -> int:
         """The row that an entry belongs to."""
@@ -254,7 +266,10 @@ def _with_nulls(field: Field, array: pa.Array, entries: _Entries, path: tuple[st
     """The entries with marks for the NULLs of an array."""
     if array.null_count == 0:
         return entries
-    nulls = _entries_of(np.flatnonzero(_is_null(array)), entries)
+    nulls = np.flatnonzero(_is_null(array))
+    owners = entries.owners(len(array))
+    if owners is not None:
+        nulls = owners[nulls]
     marks = np.zeros(entries.num, np.uint8) if entries.marks is None else entries.marks
     if entries.marks is not None:
         nulls = nulls[marks[nulls] == 0]
@@ -279,13 +294,13 @@ def _lists(
     if array.null_count:
         marks_of_slots[_is_null(array)] = 2 * depth + 1
     marks = marks_of_slots
+    owners = entries.owners(len(array))
     if entries.marks is not None:
-        outer = entries.marks if entries.slots is None else entries.marks[entries.slots]
+        outer = entries.marks if owners is None else entries.marks[owners]
         np.copyto(marks_of_slots, outer, where=outer != 0)
-        marks = marks_of_slots
-        if entries.slots is not None:
+        if owners is not None:
             marks = entries.marks.copy()
-            marks[entries.slots] = marks_of_slots
+            marks[owners] = marks_of_slots
     if not field.nullable:
         nulls = np.flatnonzero(marks == 2 * depth + 1)
         if len(nulls):
@@ -300,23 +315,21 @@ def _lists(
     else:
         live = lengths
         items = array.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
-    if entries.slots is None:
-        counts = live
-    else:
+    counts = live
+    if owners is not None:
         counts = np.ones(entries.num, live.dtype)
-        counts[entries.slots] = live
+        counts[owners] = live
 
     ends = np.cumsum(counts, dtype=np.int64)
     num = int(ends[-1]) if len(ends) else 0
     firsts = ends - counts
     starts = np.full(num, num_lists, np.uint8)
     starts[firsts] = 0 if entries.starts is None else entries.starts
-    if not any_absent and entries.slots is None:
-        return _Entries(num, None, starts, None, num_lists), items
-    absent = np.flatnonzero(marks)
+    if not any_absent and owners is None:
+        return _Entries(num, None, starts, 0, num_lists), items
     inner = np.zeros(num, np.uint8)
-    inner[firsts[absent]] = marks[absent]
-    return _Entries(num, inner, starts, np.flatnonzero(inner == 0), num_lists), items
+    inner[firsts] = marks
+    return _Entries(num, inner, starts, 2 * depth + 2, num_lists), items
 
 
 def plain(array: pa.Array) -> pa.Array:
@@ -336,7 +349,7 @@ def items_of_lists(
     array: pa.Array, offsets: npt.NDArray[Any], lengths: npt.NDArray[Any], absent: npt.NDArray[np.bool_]
 ) -> pa.Array:
     """The items of the lists that are present."""
-    if not lengths[absent].any():
+    if not (absent & (lengths != 0)).any():
         return array.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
     first, end = int(offsets[0]), int(offsets[-1])
     items = array.values.slice(first, end - first)
@@ -347,10 +360,6 @@ def items_of_lists(
         starts = offsets[:-1] - offsets[0]
         kept = np.flatnonzero(~absent).tolist()
         return pa.concat_arrays([items.slice(0, 0), *(items.slice(int(starts[i]), int(lengths[i])) for i in kept)])
-
-
-def _entries_of(slots: npt.NDArray[np.intp], entries: _Entries) -> npt.NDArray[np.intp]:
-    return slots if entries.slots is None else entries.slots[slots]
 
 
 def _is_null(array: pa.Array) -> npt.NDArray[np.bool_]:
