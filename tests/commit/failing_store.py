@@ -39,6 +39,11 @@ class FailingStore:
         self.after = after
         self.once = once
         self.calls = 0
+        self.counter = self
+
+    def count_with(self, other: FailingStore) -> None:
+        """Makes calls of both stores count, and fail, as those of one."""
+        self.counter = other
 
     @property
     def gap(self) -> int:
@@ -103,7 +108,7 @@ class _Call:
     """One call of a store, which may fail on its way in or out."""
 
     def __init__(self, store: FailingStore) -> None:
-        self._store = store
+        self._store = store.counter
 
     def __enter__(self) -> None:
         store = self._store

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import suppress
 from uuid import UUID
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lance_sql.commit import transactions
 from lance_sql.commit.conflicts import Outcome, judge
@@ -33,6 +36,7 @@ from lance_sql.commit.operations import (
     UpdateMode,
 )
 from lance_sql.commit.transactions import Transaction
+from lance_sql.errors import CorruptFile
 from lance_sql.proto import transaction_pb2
 from lance_sql.schema import Field, Schema
 from lance_sql.table.fragments import DataFile, DeletionFile, DeletionFileType, Fragment
@@ -224,3 +228,17 @@ def test_damaged_operations_are_not_judged() -> None:
     message = transaction_pb2.Transaction()
     message.merge.schema.add(id=-5)
     assert transactions.parse(message.SerializeToString()).operation == Other("merge")
+
+
+@given(
+    st.sampled_from([name for name in COLUMNS if name not in ("create_index", "bases", "mem_wal", "overlay")]),
+    st.data(),
+)
+def test_damaged_transactions_are_errors_or_other_transactions(name: str, data: st.DataObject) -> None:
+    content = bytearray(transactions.serialize(Transaction(41, "0123", operations(3)[name])))
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    with suppress(CorruptFile):
+        found = transactions.parse(bytes(content)).operation
+        for ours in MEASURED:
+            assert isinstance(judge(operations(1)[ours], found), Outcome)

@@ -11,13 +11,17 @@ import lance
 import pyarrow as pa
 import pytest
 
-from lance_sql.commit.committer import commit
-from lance_sql.commit.operations import Append, Operation, UpdateConfig, UpdateMap
-from lance_sql.errors import LanceError
+import lance_sql
+from lance_sql.commit import cleanup, clones, committer
+from lance_sql.commit.committer import commit, create
+from lance_sql.commit.operations import Append, Operation, Overwrite, UpdateConfig, UpdateMap
+from lance_sql.errors import LanceError, VersionNotFound
+from lance_sql.schema.from_arrow import from_arrow
 from lance_sql.store import LocalStore, PutMode
+from lance_sql.table import refs
 from lance_sql.table.snapshot import Snapshot
 from tests.commit.failing_store import Broken, FailingStore, on
-from tests.commit.tables import created, deletion, fragments, keys, latest, table, update
+from tests.commit.tables import created, deletion, fragments, keys, latest, rows, table, update
 
 Change = Callable[[Snapshot], Snapshot]
 
@@ -78,6 +82,77 @@ def test_a_table_is_as_before_or_as_after(tmp_path: Path, change: Change, after:
             return
         shutil.rmtree(root)
     raise AssertionError("the change never ends")
+
+
+@pytest.mark.parametrize("once", [True, False], ids=["once", "for good"])
+@pytest.mark.parametrize("after", [True, False], ids=["after", "before"])
+def test_a_table_is_there_or_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: bool, once: bool) -> None:
+    for at in range(100):
+        root = str(tmp_path / f"{at}")
+        new = fragments(root, table([1, 2]))
+        store = FailingStore(LocalStore(root), at, after=after, once=once)
+        with monkeypatch.context() as patch:
+            patch.setattr(committer, "open_store", lambda *_, store=store: store)
+            with suppress(Broken, LanceError):
+                create(root, Overwrite(new, from_arrow(table([]).schema)))
+        if not list((Path(root) / "_versions").glob("*.manifest")):
+            create(root, Overwrite(new, from_arrow(table([]).schema)))
+        assert keys(root) == [1, 2]
+        if store.calls <= at:
+            return
+    raise AssertionError("creating never ends")
+
+
+@pytest.mark.parametrize("after", [True, False], ids=["after", "before"])
+def test_a_branch_is_there_or_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: bool) -> None:
+    created(tmp_path / "made")
+    for at in range(100):
+        root = str(tmp_path / f"{at}")
+        shutil.copytree(tmp_path / "made", root)
+        counted = FailingStore(LocalStore(root), at, after=after)
+
+        def below(uri: str, branch: str, _: object, counted: FailingStore = counted) -> FailingStore:
+            store = FailingStore(LocalStore(f"{uri}/tree/{branch}"))
+            store.count_with(counted)
+            return store
+
+        with monkeypatch.context() as patch:
+            patch.setattr(clones, "branch_store", below)
+            with suppress(Broken, LanceError):
+                clones.create_branch(on(counted, latest(root)), "dev")
+        assert keys(root) == [0, 1, 2, 3, 4, 5]
+        if "dev" not in lance_sql.open(root).branches():
+            with suppress(VersionNotFound):
+                clones.delete_branch(latest(root), "dev")
+            clones.create_branch(latest(root), "dev")
+        assert lance_sql.open(root, branch="dev").count_rows() == 6
+        assert lance.dataset(root).checkout_version(("dev", None)).count_rows() == 6
+        if counted.calls <= at:
+            return
+    raise AssertionError("the branch never ends")
+
+
+@pytest.mark.parametrize("after", [True, False], ids=["after", "before"])
+def test_cleaning_up_may_stop_anywhere(tmp_path: Path, after: bool) -> None:
+    made = str(tmp_path / "made")
+    operation, affected = deletion(rewrite(created(made)), {0: [2]})
+    commit(latest(made), operation, affected_rows=affected)
+    refs.create_tag(latest(made).main, "t", 2, branch=None, manifest_size=1)
+    for at in range(100):
+        root = str(tmp_path / f"{at}")
+        shutil.copytree(made, root)
+        store = FailingStore(LocalStore(root), at, after=after)
+        with suppress(Broken, LanceError):
+            cleanup.execute(cleanup.plan(on(store, latest(root)), retain_versions=1))
+        for info in lance_sql.open(root).versions():
+            rows(root, info.version)
+        assert [info.version for info in lance_sql.open(root).versions()][-2:] == [2, 3]
+        commit(latest(root), Append(fragments(root, table([77]))))
+        cleanup.execute(cleanup.plan(latest(root), retain_versions=1))
+        assert [info.version for info in lance_sql.open(root).versions()] == [2, 4]
+        if store.calls <= at:
+            return
+    raise AssertionError("cleaning up never ends")
 
 
 def test_an_answer_that_got_lost_is_no_failure(tmp_path: Path) -> None:
