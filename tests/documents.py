@@ -43,9 +43,9 @@ def examples(document: Path) -> list[Example]:
     ]
 
 
-def run_python(blocks: list[Example]) -> None:
-    """Runs the blocks of one document as one session."""
-    session: dict[str, object] = {}
+def run_python(blocks: list[Example], **names: object) -> None:
+    """Runs the blocks of one document as one session, in which some names are known."""
+    session = dict(names)
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(verbose=False)
     for block in blocks:
         test = parser.get_doctest(block.text, session, block.document, block.document, block.line - 1)

@@ -31,7 +31,16 @@ FLOORS = (
 FLOOR_OF = {unit: floor for floor, units in enumerate(FLOORS) for unit in units}
 
 # What providers and the command line may use beside each other: what users get, and the types they ask for.
-PUBLIC = ("arrow_dataset", "dataset", "errors", "providers", "scan.scan", "scan.system_columns", "verification", "writing")
+PUBLIC = (
+    "arrow_dataset",
+    "dataset",
+    "errors",
+    "providers",
+    "scan.scan",
+    "scan.system_columns",
+    "verification",
+    "writing",
+)
 ENGINES = ("duckdb", "_duckdb", "datafusion", "pyspark", "lance")
 
 

@@ -14,7 +14,13 @@ import pytest
 import lance_sql
 from tests.documents import ROOT, Example, check_targets, examples, run_console, run_python, run_sql
 
-DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# Whose examples need Spark: tests/providers/test_spark.py runs them.
+ELSEWHERE = ("pyspark.md",)
+DOCUMENTS = [
+    document
+    for document in (ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if document.name not in ELSEWHERE
+]
 BLOCKS = [block for document in DOCUMENTS for block in examples(document)]
 RUNNERS = {"sql": run_sql, "console": run_console, "sh": check_targets}
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
+from tests.documents import ROOT, examples, run_python
 
 pytest.importorskip("pyspark", reason='PySpark is not installed: pip install "lance-sql[spark]"')
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
@@ -287,3 +288,8 @@ def test_empty_tables(spark: SparkSession, tmp_path: Path) -> None:
     save(rows(spark, 0), path)
     assert load(spark, path).collect() == []
     assert load(spark, path).where("id > 0").count() == 0
+
+
+def test_the_examples_of_the_document(spark: SparkSession, tmp_path: Path) -> None:
+    blocks = [block for block in examples(ROOT / "docs" / "pyspark.md") if block.kind == "python"]
+    run_python(blocks, spark=spark, path=str(tmp_path / "t.lance"))
