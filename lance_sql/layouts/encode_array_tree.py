@@ -78,7 +78,7 @@ def encode_lists(lengths: pa.Array) -> EncodedPage:
     ends = np.cumsum((lengths.fill_null(0) if lengths.null_count else lengths).to_numpy()).astype(np.uint64, copy=False)
     num_items = int(ends[-1]) if len(ends) else 0
     if lengths.null_count:
-        ends[_nulls(lengths)] += np.uint64(num_items + 1)
+        np.add(ends, np.uint64(num_items + 1), out=ends, where=_nulls(lengths))
     buffers = _Buffers()
     stored = buffers.store(pa.py_buffer(ends), Flat(64))
     return buffers.page(List(stored, num_items + 1, num_items), len(lengths))
@@ -154,7 +154,7 @@ def _binary(block: VariableWidth, values: pa.Array, wishes: Preferences | None, 
         ends -= np.uint64(first)
     adjustment = last - first + 1
     if values.null_count:
-        ends[_nulls(values)] += np.uint64(adjustment)
+        np.add(ends, np.uint64(adjustment), out=ends, where=_nulls(values))
     stored_ends = buffers.store(pa.py_buffer(ends), Flat(64))
     data = block.data.slice(first, last - first)
     if wishes is None or wishes.compression is None:
