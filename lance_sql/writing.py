@@ -134,15 +134,16 @@ def write(
     """
     table = open(uri, branch=branch, storage_options=storage_options).schema if mode == "append" else None
     reader = to_reader(data, schema, table=table)
-    job = jobs.begin_write(
-        os.fspath(uri),
+    begun = begin_write(
+        uri,
         reader.schema,
         mode=mode,
         branch=branch,
         file_version=file_version,
         stable_row_ids=stable_row_ids,
-        limits=FileLimits(max_rows_per_file, max_bytes_per_file),
+        max_rows_per_file=max_rows_per_file,
+        max_bytes_per_file=max_bytes_per_file,
         properties=properties,
         storage_options=storage_options,
     )
-    return Dataset(jobs.write(job, reader))
+    return Dataset(jobs.write(begun.job, reader))
