@@ -26,7 +26,15 @@ from lance_sql.commit.conflicts import Outcome
 from lance_sql.commit.manifest_builder import NextVersion
 from lance_sql.commit.operations import U32, Delete, Operation, Overwrite, Update
 from lance_sql.commit.transactions import Transaction
-from lance_sql.errors import CommitConflict, InvalidArgument, LanceError, RetryableConflict, TableExists, TableNotFound
+from lance_sql.errors import (
+    CommitConflict,
+    InvalidArgument,
+    LanceError,
+    RetryableConflict,
+    TableExists,
+    TableNotFound,
+    UnsupportedFeature,
+)
 from lance_sql.schema import Schema
 from lance_sql.store import Store, open_store
 from lance_sql.table import features, manifest, versions
@@ -46,6 +54,7 @@ def commit(
     operation: Operation,
     *,
     affected_rows: Mapping[int, U32] | None = None,
+    inserts_by_key: bool = False,
     properties: Mapping[str, str] | None = None,
     max_attempts: int = 20,
 ) -> Snapshot:
@@ -54,6 +63,8 @@ def commit(
     snapshot: the version that the operation was computed from
     affected_rows: by fragment id, the physical offsets that a Delete or an Update deletes; without them, rows that
         others deleted in the same fragments are a conflict
+    inserts_by_key: rows are inserted because no row had their keys, so that rows which others added are a retryable
+        conflict
     properties: kept with the transaction
     returns: the new version
     raises: RetryableConflict when the operation has to be computed again from the latest version, or when all attempts
@@ -63,6 +74,8 @@ def commit(
     """
     if snapshot.version >= 2**63:
         raise InvalidArgument(f"{snapshot.label} is detached: nothing can be committed after it")
+    if not conflicts.can_be_committed(operation):
+        raise UnsupportedFeature(f"commits of {type(operation).__name__}")
     uuid = str(uuid4())
     judged = base = snapshot
     schemas: list[Schema] = []
@@ -75,7 +88,7 @@ def commit(
         latest = judged if files[-1].version == judged.version else judged.sibling(files[-1])
         features.check_writable(latest.manifest.reader_flags | latest.manifest.writer_flags, latest.label)
         for other in _newer(judged, files):
-            _judge(operation, other)
+            _judge(operation, other, inserts_by_key=inserts_by_key)
             schemas.append(other.manifest.schema)
         judged = latest
         rebased = operation
@@ -152,16 +165,20 @@ def _newer(snapshot: Snapshot, files: Sequence[VersionFile]) -> Iterator[Snapsho
         yield snapshot.sibling(by_version[version])
 
 
-def _judge(operation: Operation, other: Snapshot) -> None:
+def _judge(operation: Operation, other: Snapshot, *, inserts_by_key: bool) -> None:
     """Makes sure that the operation goes together with what made another version.
 
     raises: CommitConflict, RetryableConflict
     """
     theirs = _transaction(other)
-    outcome = conflicts.judge(operation, theirs.operation) if theirs is not None else Outcome.INCOMPATIBLE
+    if theirs is None:
+        raise CommitConflict(f"{other.label}: what it did is not recorded, so nothing can be committed from before it")
+    outcome = conflicts.judge(operation, theirs.operation)
+    if outcome is Outcome.COMPATIBLE and inserts_by_key and conflicts.adds_rows(theirs.operation):
+        outcome = Outcome.RETRYABLE
     if outcome is not Outcome.COMPATIBLE:
-        what = type(theirs.operation).__name__ if theirs is not None else "an operation that is not recorded"
-        message = f"{type(operation).__name__} conflicts with {what} of {other.label}"
+        theirs_name = type(theirs.operation).__name__
+        message = f"{type(operation).__name__} conflicts with {theirs_name} of {other.label}"
         raise (RetryableConflict if outcome is Outcome.RETRYABLE else CommitConflict)(message)
 
 

@@ -84,6 +84,22 @@ def judge(ours: Operation, theirs: Operation) -> Outcome:
     return rule(ours, theirs) if rule is not None else Outcome(entry)
 
 
+def can_be_committed(operation: Operation) -> bool:
+    """Whether the matrix has a row for the operation; others are only judged when somebody else committed them."""
+    return _kind(operation) in _MATRIX
+
+
+def adds_rows(operation: Operation) -> bool:
+    """Whether there may be rows, or keys, afterwards that there were not before."""
+    match operation:
+        case Append():
+            return True
+        case Update():
+            return bool(operation.new_fragments or operation.fields_modified)
+        case _:
+            return isinstance(operation, DataReplacement)
+
+
 def touched(operation: Operation) -> set[int]:
     """The ids of the existing fragments that an operation changes or removes."""
     match operation:

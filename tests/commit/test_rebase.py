@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,20 @@ import lance
 import pytest
 
 from lance_sql.commit.committer import commit
-from lance_sql.commit.operations import Append, Delete, Merge, Overwrite, Project, UpdateConfig, UpdateMap
-from lance_sql.errors import CommitConflict, RetryableConflict
+from lance_sql.commit.operations import (
+    Append,
+    Clone,
+    CreateIndex,
+    Delete,
+    Merge,
+    Other,
+    Overwrite,
+    Project,
+    UpdateBases,
+    UpdateConfig,
+    UpdateMap,
+)
+from lance_sql.errors import CommitConflict, RetryableConflict, UnsupportedFeature
 from lance_sql.schema import Field, Schema
 from lance_sql.schema.from_arrow import from_arrow
 from lance_sql.table.fragments import DeletionFileType
@@ -207,6 +220,24 @@ def test_what_is_not_recorded_cannot_be_passed_over(snapshot: Snapshot, root: st
     assert commit(latest(root), Delete()).version == 4
 
 
+def test_a_version_without_a_transaction_cannot_be_passed_over(snapshot: Snapshot, root: str) -> None:
+    made = commit(snapshot, Delete())
+    path = Path(root) / made.manifest_path
+    content = path.read_bytes()
+    origin = made.manifest.origin
+    assert origin is not None
+    message = type(origin.message)()
+    message.CopyFrom(origin.message)
+    message.ClearField("transaction_section")
+    body = message.SerializeToString()
+    path.write_bytes(struct.pack("<I", len(body)) + body + struct.pack("<qHH", 0, 0, 2) + content[-4:])
+    assert commit(snapshot, Delete()).version == 3
+    (Path(root) / "_transactions" / made.manifest.transaction_file).unlink()
+    with pytest.raises(CommitConflict, match="version 2: what it did is not recorded"):
+        commit(snapshot, Delete())
+    assert commit(latest(root), Delete()).version == 4
+
+
 def test_config_of_two_writers_is_joined(snapshot: Snapshot, root: str) -> None:
     commit(snapshot, UpdateConfig(UpdateMap({"a": "1"})))
     stale = lance.dataset(root)
@@ -216,3 +247,25 @@ def test_config_of_two_writers_is_joined(snapshot: Snapshot, root: str) -> None:
     assert latest(root).manifest.config == {"a": "1", "b": "2", "c": "3"}
     with pytest.raises(CommitConflict):
         commit(snapshot, UpdateConfig(UpdateMap({"a": "2"})))
+
+
+def test_rows_inserted_by_key_do_not_go_beside_others(snapshot: Snapshot, root: str) -> None:
+    ours, affected = update(snapshot, {0: [1]}, table([1, 50]))
+    lance.dataset(root).delete("k = 5")
+    commit(snapshot, ours, affected_rows=affected, inserts_by_key=True)
+    base = latest(root)
+    for change in ("append", "update"):
+        ours, affected = update(base, {0: [2]}, table([2, 60]))
+        if change == "append":
+            lance.write_dataset(table([60]), root, mode="append")
+        else:
+            lance.dataset(root).update({"k": "61"}, where="k = 50")
+        with pytest.raises(RetryableConflict, match=r"Update conflicts with (Append|Update)"):
+            commit(base, ours, affected_rows=affected, inserts_by_key=True)
+        base = latest(root)
+
+
+def test_operations_that_are_only_judged_are_refused(snapshot: Snapshot) -> None:
+    for operation in (Clone(1, "/x"), CreateIndex((), ()), UpdateBases(()), Other(None)):
+        with pytest.raises(UnsupportedFeature, match=f"commits of {type(operation).__name__}"):
+            commit(snapshot, operation)
