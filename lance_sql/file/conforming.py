@@ -88,7 +88,7 @@ def stored_values(field: Field, values: pa.Array, row: Callable[[int], int]) -> 
 
     values: of a type that the field takes
     row: of a value by its position, for messages
-    raises: InvalidArgument for text that is no JSON, with its row
+    raises: InvalidArgument for text that is no JSON, with its row, and for strings beyond what their offsets reach
     """
     if field.is_blob_v1 or field.is_blob_v2:
         return values.cast(pa.large_binary())
@@ -103,7 +103,10 @@ def stored_values(field: Field, values: pa.Array, row: Callable[[int], int]) -> 
         return values
     if pa.types.is_fixed_size_list(expected) or pa.types.is_struct(expected):
         return _without_extensions(values, expected)
-    return values.cast(expected)
+    try:
+        return values.cast(expected)
+    except pa.ArrowInvalid as error:
+        raise InvalidArgument(f"Column {field.name!r}: a batch cannot become {expected}: {error}") from None
 
 
 def _json(field: Field, values: pa.Array, row: Callable[[int], int]) -> pa.Array:

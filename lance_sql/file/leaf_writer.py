@@ -71,7 +71,8 @@ class LeafWriter:
         leaf, shape = self._leaves[number], self._shapes[number]
         num_rows = page.num_entries if page.starts is None else int(np.count_nonzero(page.starts == 0))
         encode = partial(_encode, leaf, shape, page, self._minor)
-        return PageJob(self._first_column + number, num_rows // shape.items_per_row, page.num_bytes, encode)
+        num_rows //= shape.items_per_row
+        return PageJob(self._first_column + number, leaf.name, num_rows, page.num_bytes, encode)
 
 
 def _encode(leaf: Field, shape: Shape, shredded: Shredded, minor: int) -> EncodedPage:

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from lance_sql.errors import LanceError
 from lance_sql.layouts.shredded import EncodedPage
 from lance_sql.schema import Field
 
@@ -16,14 +17,25 @@ from lance_sql.schema import Field
 class PageJob:
     """One page that waits for being encoded.
 
+    name: of the field, for messages
     num_rows: of the table
     num_bytes: of the input
+    make: encodes it
     """
 
     column: int
+    name: str
     num_rows: int
     num_bytes: int
-    encode: Callable[[], EncodedPage]
+    make: Callable[[], EncodedPage]
+
+    def encode(self) -> EncodedPage:
+        """The page; errors say which column it is of."""
+        try:
+            return self.make()
+        except LanceError as error:
+            error.column = error.column or self.name
+            raise
 
 
 class ColumnsWriter(Protocol):

@@ -60,7 +60,7 @@ class PathWriter:
             # exactly one, also where all lists of structs are empty: other readers count on it
             if _is_header(field) and self._has_rows:
                 encode = partial(encode_struct_header, self._num_structs[number])
-                yield PageJob(self._first_column + number, 0, 0, encode)
+                yield PageJob(self._first_column + number, field.name, 0, 0, encode)
 
     def _add(
         self, numbers: Iterator[int], field: Field, array: pa.Array, path: tuple[str, ...], row: Callable[[int], int]
@@ -103,7 +103,7 @@ class PathWriter:
             encode = partial(encode_lists, page.values)
         else:
             encode = partial(encode_values, page.values, field.metadata)
-        return PageJob(self._first_column + number, 0, page.num_bytes, encode)
+        return PageJob(self._first_column + number, field.name, 0, page.num_bytes, encode)
 
 
 def _columns(field: Field) -> Iterator[Field]:

@@ -351,6 +351,17 @@ def test_compression_that_a_field_asks_for(scheme: str, file_version: str, tmp_p
         assert size < 0.9 * without.size_bytes
 
 
+@each_version
+def test_packed_structs_keep_no_nulls(file_version: str) -> None:
+    type = pa.struct([("a", pa.int32()), ("b", pa.int32())])
+    schema = pa.schema([pa.field("p", type, metadata=PACKED)])
+    _, writing = memory_writer(schema, file_version)
+    writing.write(pa.record_batch([pa.array([{"a": 1, "b": None}], type)], schema=schema))
+    with pytest.raises(InvalidArgument, match=r"'p'.*NULL"):
+        writing.finish()
+    writing.abort()
+
+
 @pytest.mark.parametrize("file_version", ["2.1", "2.2"])
 def test_packed_structs_in_lists(file_version: str, tmp_path: Path) -> None:
     type = pa.list_(pa.field("item", pa.struct([("a", pa.int32()), ("b", pa.float64())]), metadata=PACKED))
