@@ -1,0 +1,45 @@
+"""The demo, run as `make demo` runs it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import lance
+
+import lance_sql
+from tests.documents import ROOT
+
+
+def run(*arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "examples/demo.py", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def test_the_demo_writes_a_table_and_shows_its_history() -> None:
+    shown = run()
+    table = lance_sql.open(ROOT / "examples" / "demo.lance")
+    assert table.version == 10
+    assert [info.operation for info in table.versions()] == [
+        "overwrite",
+        "append",
+        "delete",
+        "update",
+        "update",
+        "merge",
+        "reserve_fragments",
+        "rewrite",
+        "delete",
+        "restore",
+    ]
+    for line in ("version 10  the version before is restored", "inserted  5           12", "updated   4           78"):
+        assert line in shown
+    assert lance.dataset(str(ROOT / "examples" / "demo.lance")).count_rows() == table.count_rows() == 332
+
+
+def test_the_demo_takes_another_table() -> None:
+    shown = run("examples/orders.lance", "5")
+    assert "examples/orders.lance is at version 9 and has 370 rows." in shown
+    assert "inserted  6           12" in shown
