@@ -10,8 +10,10 @@ from google.protobuf.message import Message
 
 from fuzz.inputs import Values
 from fuzz.mutations import damage
+from lance_sql.commit import conflicts, transactions
+from lance_sql.commit.operations import Append, Delete, UpdateConfig, UpdateMap
 from lance_sql.errors import at
-from lance_sql.proto import row_ids_pb2, table_pb2
+from lance_sql.proto import row_ids_pb2, table_pb2, transaction_pb2
 from lance_sql.schema import Field, build, jsonb, types
 from lance_sql.store import MemoryStore
 from lance_sql.table import deletions, row_ids, row_versions
@@ -38,6 +40,10 @@ def damage_row_versions(rng: np.random.Generator, values: Values) -> Values:
     return _damage_message(rng, values, row_ids_pb2.RowDatasetVersionSequence)
 
 
+def damage_transaction(rng: np.random.Generator, values: Values) -> Values:
+    return _damage_message(rng, values, transaction_pb2.Transaction)
+
+
 def damage_schema(rng: np.random.Generator, values: Values) -> Values:
     return _damage_message(rng, values, table_pb2.Manifest)
 
@@ -60,6 +66,13 @@ def read_deletions(values: Values) -> None:
     assert found.dtype == np.uint32
     assert np.all(found[1:] > found[:-1])
     assert np.all(found < num_rows)
+
+
+def read_transaction(values: Values) -> None:
+    """Reads a transaction, and judges a commit that comes after it."""
+    theirs = transactions.parse(data_of(values)).operation
+    for ours in (Append(()), Delete((), (0, 1)), UpdateConfig(UpdateMap({"a": "b"}))):
+        assert isinstance(conflicts.judge(ours, theirs), conflicts.Outcome)
 
 
 def read_row_ids(values: Values) -> None:

@@ -44,6 +44,7 @@ def write_seeds(folder: Path) -> dict[str, list[Values]]:
         "manifests": [*versions, *tables[::5]],
         "sections": versions,
         "deletions": [*_deletions(), *_stored_deletions(versions)],
+        "transactions": list(_stored_transactions(versions)),
         "row ids": list(_sequences(versions, "inline_row_ids")),
         "row versions": list(_sequences(versions, "inline_created_at_versions")),
         "schemas": [{"data": _schema_of(content)} for content in manifests],
@@ -121,6 +122,13 @@ def _stored_deletions(versions: list[Values]) -> Iterator[Values]:
         for path, content in values.items():
             if path.startswith("_deletions/"):
                 yield {"data": content, "file_type": path.rpartition(".")[2], "num_rows": _NUM_ROWS}
+
+
+def _stored_transactions(versions: list[Values]) -> Iterator[Values]:
+    for values in versions:
+        for path, content in values.items():
+            if path.startswith("_transactions/"):
+                yield {"data": content}
 
 
 def _sequences(versions: list[Values], name: str) -> Iterator[Values]:

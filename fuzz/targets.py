@@ -41,6 +41,7 @@ TARGETS: dict[str, Target] = {
     "manifests": Target(tables.read_rows, tables.damage_manifest, tables.manifest_cuts, 3),
     "sections": Target(tables.read_sections, tables.damage_section, tables.section_cuts, 2),
     "deletions": Target(parts.read_deletions, parts.damage_data, _data_cuts, 2),
+    "transactions": Target(parts.read_transaction, parts.damage_transaction, _data_cuts, 2),
     "row ids": Target(parts.read_row_ids, parts.damage_row_ids, _data_cuts, 2),
     "row versions": Target(parts.read_row_versions, parts.damage_row_versions, _data_cuts, 2),
     "schemas": Target(parts.read_schema, parts.damage_schema, _data_cuts, 2),

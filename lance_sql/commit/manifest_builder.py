@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 import numpy as np
 
@@ -41,7 +42,8 @@ from lance_sql.table.row_ids import RowIds
 from lance_sql.table.segments import Range
 from lance_sql.table.snapshot import Snapshot
 
-_MAX_FRAGMENT_ID = 2**32 - 1
+_MAX_FRAGMENT_ID: Final = 2**32 - 1
+_PRIMARY_KEY: Final = "lance-schema:unenforced-primary-key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,11 +399,21 @@ def _update_config(draft: _Draft, operation: UpdateConfig) -> None:
     if operation.field_metadata or operation.schema_metadata is not None:
         fields = tuple(_with_metadata(field, operation.field_metadata) for field in schema.fields)
         schema = Schema(fields, _changed_bytes(schema.metadata, operation.schema_metadata))
+        if _primary_key(schema) != _primary_key(manifest.schema):
+            raise InvalidArgument("the primary key of a table is given when it is created, and stays")
     draft.change(
         schema=schema,
         config=_changed(manifest.config, operation.config),
         table_metadata=_changed(manifest.table_metadata, operation.table_metadata),
     )
+
+
+def _primary_key(schema: Schema) -> dict[int, dict[str, bytes]]:
+    """What the metadata of the fields says about the key, by field id."""
+    return {
+        field.id: {key: value for key, value in field.metadata.items() if key.startswith(_PRIMARY_KEY)}
+        for field in schema.by_id.values()
+    }
 
 
 def _with_metadata(field: Field, changes: Mapping[int, UpdateMap]) -> Field:

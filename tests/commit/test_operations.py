@@ -384,6 +384,19 @@ def test_config_and_metadata_are_changed(root: str) -> None:
     extend_with_pylance(root)
 
 
+def test_the_primary_key_stays(root: str) -> None:
+    key = {b"lance-schema:unenforced-primary-key": b"true"}
+    schema = pa.schema([pa.field("k", pa.int64(), nullable=False, metadata=key), pa.field("v", pa.string())])
+    lance.write_dataset(table([1]).cast(schema), root)
+    for change in (UpdateMap({}, replace=True), UpdateMap({key_.decode(): None for key_ in key})):
+        with pytest.raises(InvalidArgument, match="primary key"):
+            commit(latest(root), UpdateConfig(field_metadata={0: change}))
+    snapshot = commit(latest(root), UpdateConfig(field_metadata={0: UpdateMap({"a": "b"})}))
+    assert snapshot.manifest.origin is not None
+    assert snapshot.manifest.origin.message.fields[0].unenforced_primary_key
+    assert lance.dataset(root).schema.field("k").metadata == {**key, b"a": b"b"}
+
+
 def replacing_file(snapshot: Snapshot, content: pa.Table) -> Any:
     (new,) = fragments(snapshot.uri + "_elsewhere", content)
     file = dataclasses.replace(new.files[0], fields=(1,))
