@@ -21,6 +21,7 @@ from typing import Final
 from lance_sql.commit.clones import root_of
 from lance_sql.errors import InvalidArgument, RetryableConflict
 from lance_sql.store import Store
+from lance_sql.store.durable import TEMPORARY
 from lance_sql.table import features, versions
 from lance_sql.table.fragments import ExternalSequence, Fragment
 from lance_sql.table.location import branch_store
@@ -203,9 +204,12 @@ def _external(fragment: Fragment) -> Iterator[str]:
 
 
 def _table_files(store: Store) -> Iterator[tuple[str, int | None]]:
-    """The files that versions may need, with their sizes where known."""
+    """The files that versions may need, and what writers left between them, with their sizes where known."""
     for folder in (DATA, DELETIONS, TRANSACTIONS, INDICES):
         yield from _below(store, folder)
+    for info in store.files(VERSIONS):
+        if info.path.startswith(f"{VERSIONS}/{TEMPORARY}"):
+            yield info.path, info.size
 
 
 def _below(store: Store, folder: str) -> Iterator[tuple[str, int | None]]:

@@ -19,6 +19,9 @@ import pyarrow as pa
 
 from lance_sql.errors import UnsupportedFeature
 
+TEMPORARY: Final = ".tmp_"
+"""What names of files begin with that are not complete; one stays after a crash."""
+
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_LINKS: Final = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _BUFFER_BYTES: Final = 256 * 1024
@@ -131,7 +134,7 @@ class FileSink:
 
 def _write_temporary(path: str, data: bytes | pa.Buffer) -> str:
     folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f".tmp_{name}_{uuid.uuid4().hex}")
+    temporary = os.path.join(folder, f"{TEMPORARY}{name}_{uuid.uuid4().hex}")
     sink = FileSink(temporary)
     try:
         sink.write(data)

@@ -110,6 +110,8 @@ def test_files_of_later_versions_of_a_branch_stay(root: str) -> None:
 def test_leftovers_go_after_a_week(root: str) -> None:
     young = ["data/young.lance", "_deletions/0-9-1.bin", "_transactions/9-x.txn", "_indices/young/x.lance"]
     old = ["data/old.lance", "data/old/1.blob", "_deletions/0-9-2.bin", "_transactions/9-y.txn", "_indices/old/x.lance"]
+    young.append("_versions/.tmp_9.manifest_young")
+    old.append("_versions/.tmp_9.manifest_old")
     other = ["notes.txt", "_blobs/x.blob"]
     for path in (*young, *old, *other):
         (Path(root) / path).parent.mkdir(exist_ok=True)
