@@ -37,33 +37,32 @@ inline uint64_t word_at(const uint8_t* at, const uint8_t* end) {
 // for the others. Of longer symbols with one hash only those that fit into a bucket are kept.
 class Matcher {
   public:
-    Matcher() : shorts_(1 << 16, {kEscape, 1}) {
-        singles_.fill({kEscape, 1});
+    Matcher() : shorts_(1 << 16, Match(kEscape, 1)), singles_(256, Match(kEscape, 1)) {
         for (Entry& entry : buckets_[slot(kNothing)]) entry.bytes = 0;
     }
 
     // False: no room for the symbol.
     bool add(const Symbol& symbol) {
-        const uint8_t code = static_cast<uint8_t>(symbols_.size());
-        const uint8_t length = static_cast<uint8_t>(symbol.length);
+        const int code = static_cast<int>(symbols_.size());
+        const int length = symbol.length;
         if (length >= 3) {
             Bucket& bucket = buckets_[slot(symbol.bytes)];
             int at = 0;
-            while (at < kWays && bucket[at].length > 0) ++at;
+            while (at < kWays && bucket[at].match.length() > 0) ++at;
             if (at == kWays) return false;
             // the longest first
-            while (at > 0 && bucket[at - 1].length < length) {
+            while (at > 0 && bucket[at - 1].match.length() < length) {
                 bucket[at] = bucket[at - 1];
                 --at;
             }
-            bucket[at] = {symbol.bytes, symbol.mask(), code, length};
+            bucket[at] = {symbol.bytes, symbol.mask(), {code, length}};
         } else if (length == 2) {
             shorts_[symbol.bytes & 0xFFFF] = {code, 2};
         } else {
             singles_[symbol.bytes & 0xFF] = {code, 1};
             for (int second = 0; second < 256; ++second) {
                 Match& match = shorts_[(symbol.bytes & 0xFF) | second << 8];
-                if (match.length == 1) match = {code, 1};
+                if (match.length() == 1) match = {code, 1};
             }
         }
         symbols_.push_back(symbol);
@@ -72,9 +71,13 @@ class Matcher {
 
     const std::vector<Symbol>& symbols() const { return symbols_; }
 
+    // One word, so that one instruction chooses it.
     struct Match {
-        uint8_t code;  // kEscape: none
-        uint8_t length;
+        uint32_t code_and_length;
+
+        Match(int code, int length) : code_and_length(static_cast<uint32_t>(code | length << 8)) {}
+        uint8_t code() const { return static_cast<uint8_t>(code_and_length); }  // kEscape: none
+        int64_t length() const { return code_and_length >> 8; }
     };
 
     // For a word of 8 bytes that all count. Chosen without branches: which symbol comes next cannot be predicted.
@@ -83,9 +86,8 @@ class Matcher {
         const Bucket& bucket = buckets_[slot(word)];
         for (int way = kWays - 1; way >= 0; --way) {
             const Entry& entry = bucket[way];
-            const bool fits = ((word ^ entry.bytes) & entry.mask) == 0;
-            found.code = fits ? entry.code : found.code;
-            found.length = fits ? entry.length : found.length;
+            const uint32_t misses = static_cast<uint32_t>(((word ^ entry.bytes) & entry.mask) == 0) - 1;
+            found.code_and_length = (found.code_and_length & misses) | (entry.match.code_and_length & ~misses);
         }
         return found;
     }
@@ -93,7 +95,7 @@ class Matcher {
     // For a word of which the first `room` bytes count.
     Match next(uint64_t word, int64_t room) const {
         for (const Entry& entry : buckets_[slot(word)]) {
-            if (((word ^ entry.bytes) & entry.mask) == 0 && entry.length <= room) return {entry.code, entry.length};
+            if (((word ^ entry.bytes) & entry.mask) == 0 && entry.match.length() <= room) return entry.match;
         }
         return room < 2 ? singles_[word & 0xFF] : shorts_[word & 0xFFFF];
     }
@@ -106,8 +108,7 @@ class Matcher {
     struct Entry {
         uint64_t bytes = kNothing;
         uint64_t mask = kNothing;
-        uint8_t code = kEscape;
-        uint8_t length = 0;
+        Match match{kEscape, 0};
     };
     using Bucket = std::array<Entry, kWays>;
     static constexpr uint64_t kNothing = ~uint64_t{0};
@@ -116,7 +117,7 @@ class Matcher {
 
     std::array<Bucket, 1 << kLog2Buckets> buckets_;
     std::vector<Match> shorts_;
-    std::array<Match, 256> singles_;
+    std::vector<Match> singles_;
     std::vector<Symbol> symbols_;
 };
 
@@ -151,16 +152,16 @@ void count(const Matcher& matcher, const Sample& sample, bool with_pairs, Counts
         int previous = -1;
         while (at < end) {
             const Matcher::Match match = matcher.next(word_at(at, end), end - at);
-            const int unit = match.code == kEscape ? Counts::kBytes + *at : match.code;
+            const int unit = match.code() == kEscape ? Counts::kBytes + *at : match.code();
             counts.one(unit);
             // not to make the symbol longer, but to start over at its first byte, is the other choice
-            if (match.length > 1) counts.one(Counts::kBytes + *at);
+            if (match.length() > 1) counts.one(Counts::kBytes + *at);
             if (with_pairs && previous >= 0) {
                 counts.pair(previous, unit);
-                if (match.length > 1) counts.pair(previous, Counts::kBytes + *at);
+                if (match.length() > 1) counts.pair(previous, Counts::kBytes + *at);
             }
             previous = unit;
-            at += match.length;
+            at += match.length();
         }
     }
 }
@@ -244,23 +245,78 @@ Matcher read_table(Bytes table) {
     return matcher;
 }
 
-// Encodes data[at, end) behind `out`, which has room for twice as many bytes; returns the end.
-uint8_t* encode_value(const Matcher& matcher, const uint8_t* at, const uint8_t* end, uint8_t* out) {
-    while (end - at >= 8) {
-        const Matcher::Match match = matcher.next(load<uint64_t>(at));
-        out[0] = match.code;
-        out[1] = *at;
-        out += 1 + (match.code == kEscape);
-        at += match.length;
+// Encodes values a symbol at a time. Several runs of them take turns: which symbol comes next is known only when the one
+// before is found, and the processor finds those of other runs meanwhile.
+template <class Offset>
+class Encoder {
+  public:
+    static constexpr int64_t kWidth = sizeof(Offset);
+
+    // Where one run stands. Handed on by value: bytes written through a pointer might change anything that has an address.
+    struct Run {
+        const uint8_t* at;
+        const uint8_t* end;  // of the value
+        uint8_t* out;
+        uint8_t* start;
+        int64_t value;
+        int64_t last;
+
+        bool done() const { return value == last; }
+        int64_t num_bytes() const { return out - start; }
+    };
+
+    Encoder(const Matcher& matcher, Bytes offsets, Bytes data, uint8_t* out_offsets)
+        : matcher_(matcher), offsets_(offsets.data()), data_(data.data()), out_offsets_(out_offsets),
+          last_word_(data.size() < 8 ? nullptr : data.data() + data.size() - 8) {}
+
+    // out: room for twice the bytes of the values
+    Run run(int64_t first, int64_t last, uint8_t* out) const {
+        return begin_value({nullptr, nullptr, out, out, first, last});
     }
-    while (at < end) {
-        const Matcher::Match match = matcher.next(word_at(at, end), end - at);
-        *out++ = match.code;
-        if (match.code == kEscape) *out++ = *at;
-        at += match.length;
+
+    // Not for a run that is done.
+    [[gnu::always_inline]] Run step(Run run) const {
+        const int64_t room = run.end - run.at;
+        if (room == 0 || run.at > last_word_) [[unlikely]] return finish_value(run);
+        // the bytes of the next value do not count
+        const int64_t unused = 64 - 8 * std::min<int64_t>(room, 8);
+        const Matcher::Match match = matcher_.next(load<uint64_t>(run.at) << unused >> unused);
+        if (match.length() > room) [[unlikely]] return finish_value(run);
+        return put(run, match);
     }
-    return out;
-}
+
+  private:
+    // Both bytes are written, of which the second counts behind an escape only.
+    static Run put(Run run, Matcher::Match match) {
+        run.out[0] = match.code();
+        run.out[1] = *run.at;
+        run.out += 1 + (match.code() == kEscape);
+        run.at += match.length();
+        return run;
+    }
+
+    Run begin_value(Run run) const {
+        if (run.done()) return run;
+        const uint8_t* at = offsets_ + run.value * kWidth;
+        run.at = data_ + load<Offset>(at);
+        run.end = data_ + load<Offset>(at + kWidth);
+        return run;
+    }
+
+    [[gnu::noinline]] Run finish_value(Run run) const {
+        while (run.at < run.end) run = put(run, matcher_.next(word_at(run.at, run.end), run.end - run.at));
+        if (run.num_bytes() > max_offset<Offset>) fail("codes of more than ", max_offset<Offset>, " bytes");
+        ++run.value;
+        store(out_offsets_ + run.value * kWidth, static_cast<Offset>(run.num_bytes()));
+        return begin_value(run);
+    }
+
+    const Matcher& matcher_;
+    const uint8_t* offsets_;
+    const uint8_t* data_;
+    uint8_t* out_offsets_;
+    const uint8_t* last_word_;
+};
 
 template <class Offset>
 int64_t encode(Bytes offsets, int64_t num_values, Bytes data, const Matcher& matcher, MutableBytes out_offsets,
@@ -272,14 +328,34 @@ int64_t encode(Bytes offsets, int64_t num_values, Bytes data, const Matcher& mat
     const auto offset = [&](int64_t i) { return static_cast<int64_t>(load<Offset>(offsets.data() + i * width)); };
     if (offset(num_values) > size_of(data)) fail("offsets behind the end of the values");
     require_output(out, 2 * (offset(num_values) - offset(0)));
-    uint8_t* to = out.data();
-    store(out_offsets.data(), Offset{0});
-    for (int64_t i = 0; i < num_values; ++i) {
-        to = encode_value(matcher, data.data() + offset(i), data.data() + offset(i + 1), to);
-        if (to - out.data() > max_offset<Offset>) fail("codes of more than ", max_offset<Offset>, " bytes");
-        store(out_offsets.data() + (i + 1) * width, static_cast<Offset>(to - out.data()));
+
+    const Encoder<Offset> encoder(matcher, offsets, data, out_offsets.data());
+    const auto first = [&](int part) { return num_values * part / 4; };
+    const auto run = [&](int part) {
+        return encoder.run(first(part), first(part + 1), out.data() + 2 * (offset(first(part)) - offset(0)));
+    };
+    auto a = run(0), b = run(1), c = run(2), d = run(3);
+    while (!a.done() && !b.done() && !c.done() && !d.done()) {
+        a = encoder.step(a);
+        b = encoder.step(b);
+        c = encoder.step(c);
+        d = encoder.step(d);
     }
-    return to - out.data();
+    store(out_offsets.data(), Offset{0});
+    int64_t total = 0;
+    int part = 0;
+    for (auto rest : {a, b, c, d}) {
+        while (!rest.done()) rest = encoder.step(rest);
+        if (rest.num_bytes() > 0) std::memmove(out.data() + total, rest.start, static_cast<size_t>(rest.num_bytes()));
+        if (total + rest.num_bytes() > max_offset<Offset>) fail("codes of more than ", max_offset<Offset>, " bytes");
+        for (int64_t i = first(part) + 1; i <= first(part + 1); ++i) {
+            uint8_t* at = out_offsets.data() + i * width;
+            store(at, static_cast<Offset>(load<Offset>(at) + static_cast<Offset>(total)));
+        }
+        total += rest.num_bytes();
+        ++part;
+    }
+    return total;
 }
 
 // Values from the whole range, up to about sample_bytes.
