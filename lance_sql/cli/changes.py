@@ -44,6 +44,7 @@ AGE = Age()
 @click.option("--file-version", type=click.Choice(("2.0", "2.1", "2.2")), help="Of the data files of a new table.")
 @click.option("--no-stable-row-ids", is_flag=True, help="Record no row history. Fixed when a table is created.")
 @click.option("--max-rows-per-file", type=click.IntRange(min=1), help="Where the next data file begins.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress.")
 @reports_errors
 def write(
     table: str,
@@ -52,6 +53,7 @@ def write(
     file_version: str | None,
     no_stable_row_ids: bool,
     max_rows_per_file: int | None,
+    quiet: bool,
 ) -> None:
     """Writes the rows of SOURCE to TABLE.
 
@@ -61,21 +63,26 @@ def write(
     lance-sql write events.lance events.parquet
     lance-sql write events.lance "SELECT * FROM 'new.csv' WHERE id > 7" --mode append
     """
+    import pyarrow as pa
+
     import lance_sql
+    from lance_sql.cli import progress
     from lance_sql.writing import MAX_ROWS_PER_FILE
 
     query = "FROM '" + source.replace("'", "''") + "'" if os.path.exists(source) else source
     rows = lance_sql.connect().sql(query)
     if rows is None:
         raise click.UsageError("The SQL has no result: give a query, or a file.")
-    made = lance_sql.write(
-        rows.to_arrow_reader(),
-        _unversioned(table),
-        mode=mode,  # type: ignore[arg-type]  # click has checked it
-        file_version=file_version,
-        stable_row_ids=False if no_stable_row_ids else None,
-        max_rows_per_file=max_rows_per_file or MAX_ROWS_PER_FILE,
-    )
+    reader = rows.to_arrow_reader()
+    with progress.counted(reader, "rows read", hidden=quiet) as batches:
+        made = lance_sql.write(
+            pa.RecordBatchReader.from_batches(reader.schema, batches),
+            _unversioned(table),
+            mode=mode,  # type: ignore[arg-type]  # click has checked it
+            file_version=file_version,
+            stable_row_ids=False if no_stable_row_ids else None,
+            max_rows_per_file=max_rows_per_file or MAX_ROWS_PER_FILE,
+        )
     _done(made, f"{_count(made.count_rows(), 'row')}")
 
 
@@ -258,10 +265,14 @@ def _agreed(what: str, dry_run: bool, yes: bool) -> bool:
     if dry_run:
         click.echo(f"Would {what}.", err=True)
         return False
-    if yes or not sys.stdin.isatty():
+    if not _is_asked(yes):
         click.echo(f"{what[0].upper()}{what[1:]}.", err=True)
         return True
     return click.confirm(f"{what[0].upper()}{what[1:]}?", err=True)
+
+
+def _is_asked(yes: bool) -> bool:
+    return not yes and sys.stdin.isatty()
 
 
 def _done(made: Dataset, details: str = "") -> None:

@@ -4,43 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import sys
-import time
-from typing import Any, Final
+from typing import Final
 
-import click
-
+from lance_sql.cli.progress import Bar
 from lance_sql.verification import Report, verify
 
 DAMAGE_FOUND: Final = 1
 
-_SECONDS_WITHOUT_BAR: Final = 2.0
-
-
-class _Bar:
-    """A progress bar on a terminal's stderr, which appears when the work takes longer."""
-
-    def __init__(self, *, hidden: bool) -> None:
-        self._hidden = hidden
-        self._started = time.monotonic()
-        self._bar: Any = None
-
-    def update(self, done: int, total: int) -> None:
-        if self._hidden or (self._bar is None and time.monotonic() - self._started < _SECONDS_WITHOUT_BAR):
-            return
-        if self._bar is None:
-            self._bar = click.progressbar(length=total, label="fragments checked", file=sys.stderr)
-            self._bar.__enter__()
-        self._bar.update(done - self._bar.pos)
-
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.__exit__(None, None, None)
-
 
 def run(path: str, *, version: int | None, tag: str | None, branch: str | None, deep: bool, quiet: bool) -> Report:
     """As `lance_sql.verify`."""
-    bar = _Bar(hidden=quiet or not sys.stderr.isatty())
+    bar = Bar("fragments checked", hidden=quiet)
     try:
         return verify(path, version=version, tag=tag, branch=branch, deep=deep, progress=bar.update)
     finally:
