@@ -19,7 +19,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from lance_sql.commit.committer import put_version
-from lance_sql.commit.manifest_builder import NextVersion, recounted
+from lance_sql.commit.draft import NextVersion, recounted
 from lance_sql.commit.operations import Clone
 from lance_sql.commit.transactions import Transaction
 from lance_sql.errors import InvalidArgument, TableExists, UnsupportedFeature, VersionNotFound

@@ -23,7 +23,7 @@ from uuid import uuid4
 
 from lance_sql.commit import conflicts, manifest_builder, rebase, transactions
 from lance_sql.commit.conflicts import Outcome
-from lance_sql.commit.manifest_builder import NextVersion
+from lance_sql.commit.draft import NextVersion
 from lance_sql.commit.operations import U32, Delete, Operation, Overwrite, Update
 from lance_sql.commit.transactions import Transaction
 from lance_sql.errors import (

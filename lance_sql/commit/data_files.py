@@ -1,0 +1,70 @@
+"""The data files of fragments: which ones are in use, which ones are new, and whether they fit the table."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from lance_sql.errors import InvalidArgument
+from lance_sql.schema import Schema
+from lance_sql.table.fragments import TOMBSTONE, DataFile, Fragment
+
+_MAX_ROWS: Final = 2**32
+
+
+def tombstoned(file: DataFile, field_ids: Collection[int]) -> DataFile:
+    """The file without these fields, whose columns stay in it unread."""
+    fields = tuple(TOMBSTONE if field in field_ids else field for field in file.fields)
+    return dataclasses.replace(file, fields=fields)
+
+
+def in_use(files: Iterable[DataFile]) -> tuple[DataFile, ...]:
+    """The files of which some column is still in use."""
+    return tuple(file for file in files if any(field != TOMBSTONE for field in file.fields))
+
+
+def added(before: Fragment, after: Fragment) -> list[DataFile]:
+    """The files that a fragment has and did not have before."""
+    known = {(file.path, file.base_id) for file in before.files}
+    return [file for file in after.files if (file.path, file.base_id) not in known]
+
+
+def file_version(file: DataFile) -> str:
+    """The version of a file as tables spell it, such as "2.2"."""
+    if file.is_legacy:
+        return "0.1"
+    major, minor = file.file_version
+    return f"{major}.{minor}" if major else "2.0"
+
+
+def check_new(fragment: Fragment, data_format: str) -> None:
+    """Makes sure that a fragment can be a new one of a table.
+
+    data_format: version of the table's data files
+    raises: InvalidArgument
+    """
+    if not 1 <= fragment.physical_rows <= _MAX_ROWS:
+        raise InvalidArgument(f"a new fragment of {fragment.physical_rows} rows")
+    if fragment.deletion_file is not None:
+        raise InvalidArgument("a new fragment has deleted rows already")
+    if not fragment.files:
+        raise InvalidArgument("a new fragment has no data files")
+    check(fragment.files, data_format)
+
+
+def check(files: Iterable[DataFile], data_format: str) -> None:
+    """Makes sure that files have the version of the table's: a mixture needs a feature that is not written.
+
+    raises: InvalidArgument
+    """
+    for file in files:
+        if file_version(file) != data_format:
+            raise InvalidArgument(
+                f"the data file {file.path!r} has version {file_version(file)}, those of the table have {data_format}"
+            )
+
+
+def is_needed(file: DataFile, schema: Schema) -> bool:
+    """Whether a file has a column of the schema, or a hidden one."""
+    return any(field in schema.by_id or field < TOMBSTONE for field in file.fields)

@@ -1,0 +1,185 @@
+"""A version in the making: what it gives to new fragments, and to old ones that change.
+
+    new fragment      id max + 1    row ids: those that it carries, then next_row_id ..    versions: see `lineage`
+    changed fragment  the current one with other files or another deletion file
+
+Source: table format, transactions, building the manifest; row lineage, what each operation does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import numpy as np
+
+from lance_sql.commit import data_files, lineage
+from lance_sql.errors import CommitConflict, InvalidArgument, UnsupportedFeature
+from lance_sql.table import features, row_ids, row_versions
+from lance_sql.table.fragments import Fragment, Fragments
+from lance_sql.table.manifest import Manifest
+from lance_sql.table.row_ids import RowIds
+from lance_sql.table.segments import Range
+from lance_sql.table.snapshot import Snapshot
+
+_MAX_FRAGMENT_ID: Final = 2**32 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class NextVersion:
+    """A version to be: `manifest.serialize` makes its file."""
+
+    manifest: Manifest
+    index_section: bytes | None
+
+
+@dataclass(slots=True)
+class Draft:
+    """A version in the making.
+
+    latest: the one before; None for the first
+    manifest: so far
+    version: of the draft
+    """
+
+    latest: Snapshot | None
+    manifest: Manifest
+    index_section: bytes | None
+    version: int
+
+    def __post_init__(self) -> None:
+        if self.latest is not None:
+            self.change(fragments=recounted(self.latest))
+        ids = self.manifest.fragments.ids
+        if ids:
+            # Manifests may say less than they list.
+            self.change(max_fragment_id=max(*ids, self.manifest.max_fragment_id or 0))
+
+    def finish(self, timestamp: datetime, transaction_file: str) -> NextVersion:
+        """The version as it is to be written.
+
+        raises: UnsupportedFeature
+        """
+        manifest = self.manifest
+        if any(field.dictionary is not None for field in manifest.schema.by_id.values()):
+            raise UnsupportedFeature("writing to tables of file version 0.1 whose dictionaries are in the manifest")
+        reader_flags, writer_flags = features.describe(
+            manifest.fragments,
+            stable_row_ids=manifest.has_stable_row_ids,
+            has_config=bool(manifest.config),
+            has_base_paths=bool(manifest.base_paths),
+        )
+        self.change(
+            version=self.version,
+            timestamp=timestamp,
+            transaction_file=transaction_file,
+            reader_flags=reader_flags,
+            writer_flags=writer_flags,
+        )
+        return NextVersion(self.manifest, self.index_section)
+
+    def change(self, **values: object) -> None:
+        """Sets fields of the manifest."""
+        self.manifest = dataclasses.replace(self.manifest, **values)  # type: ignore[arg-type]
+
+    def edit(
+        self, *, removed: Collection[int] = (), replaced: Iterable[Fragment] = (), added: Iterable[Fragment] = ()
+    ) -> None:
+        """Sets fragments; see `Fragments.edited`."""
+        removed = frozenset(removed)
+        self.change(fragments=self.manifest.fragments.edited(removed=removed, replaced=replaced, added=added))
+
+    def check_present(self, ids: Iterable[int]) -> None:
+        """Makes sure that the latest version has these fragments.
+
+        raises: CommitConflict
+        """
+        missing = set(ids) - set(self.manifest.fragments.ids)
+        if missing:
+            raise CommitConflict(f"fragment {min(missing)} is not part of the latest version any longer")
+
+    def current(self, fragments: Iterable[Fragment]) -> dict[int, Fragment]:
+        """The fragments of the latest version with the ids of these."""
+        return self.manifest.fragments.by_id({fragment.id for fragment in fragments})
+
+    def with_deletions(self, fragments: Sequence[Fragment]) -> list[Fragment]:
+        """The current fragments with the deletion files of these."""
+        current = self.current(fragments)
+        return [
+            dataclasses.replace(current[fragment.id], deletion_file=fragment.deletion_file) for fragment in fragments
+        ]
+
+    def next_fragment_id(self, count: int = 1) -> int:
+        """The first of `count` ids that no fragment has had."""
+        highest = -1 if self.manifest.max_fragment_id is None else self.manifest.max_fragment_id
+        if not 1 <= count <= _MAX_FRAGMENT_ID - highest:
+            raise InvalidArgument(f"no {count} fragment ids above {highest}")
+        return highest + 1
+
+    def inserted(self, fragment: Fragment, replaces: Iterable[Fragment] = ()) -> Fragment:
+        """A new fragment with its id, the ids of its rows and their versions.
+
+        replaces: current fragments of which rows go, whose ids the first new rows may carry
+        """
+        data_files.check_new(fragment, self.manifest.data_format)
+        fragment_id = self.next_fragment_id()
+        self.change(max_fragment_id=fragment_id)
+        if not self.manifest.has_stable_row_ids:
+            return dataclasses.replace(fragment, id=fragment_id, row_ids=None, created_at=None, last_updated_at=None)
+        carried = RowIds(())
+        if isinstance(fragment.row_ids, bytes):
+            carried = row_ids.parse_prefix(fragment.row_ids, fragment.physical_rows)
+        elif fragment.row_ids is not None:
+            raise UnsupportedFeature("new fragments whose row ids are not inline")
+        num_carried = carried.num_rows
+        num_fresh = fragment.physical_rows - num_carried
+        created_at = row_versions.constant(fragment.physical_rows, self.version)
+        parts = carried.segments
+        if num_carried:
+            assert self.latest is not None
+            known = lineage.created_at_of(self.latest, replaces, carried.expand())
+            created_at = row_versions.from_values(np.concatenate((known, np.full(num_fresh, self.version, np.uint64))))
+        if num_fresh:
+            start = self.manifest.next_row_id
+            parts = (*parts, Range(start, start + num_fresh))
+            self.change(next_row_id=start + num_fresh)
+        return dataclasses.replace(
+            fragment,
+            id=fragment_id,
+            row_ids=row_ids.serialize(RowIds(parts)),
+            created_at=row_versions.serialize(created_at),
+            last_updated_at=self.updated_now(fragment),
+        )
+
+    def updated_now(self, fragment: Fragment) -> bytes | None:
+        """The versions of a fragment all of whose rows change with this commit."""
+        if not self.manifest.has_stable_row_ids:
+            return None
+        return row_versions.serialize(row_versions.constant(fragment.physical_rows, self.version))
+
+    def updated_at(self, fragment: Fragment, offsets: np.ndarray) -> bytes | None:
+        """The same when only the rows at these offsets change."""
+        if not self.manifest.has_stable_row_ids:
+            return None
+        assert self.latest is not None
+        if len(offsets) and int(offsets.max()) >= fragment.physical_rows:
+            raise InvalidArgument(f"fragment {fragment.id} has no row {offsets.max()}")
+        values = lineage.last_updated_at(self.latest, fragment).expand()
+        values[offsets] = self.version
+        return row_versions.serialize(row_versions.from_values(values))
+
+
+def recounted(snapshot: Snapshot) -> Fragments:
+    """The fragments with right row counts: those of the data files where an early writer recorded wrong ones."""
+    if snapshot.manifest.fragments.trust_rows:
+        return snapshot.manifest.fragments
+    return Fragments.of(
+        [
+            dataclasses.replace(fragment, physical_rows=lineage.num_rows(snapshot, fragment))
+            for fragment in snapshot.manifest.fragments
+        ],
+        file=snapshot.manifest_path,
+    )

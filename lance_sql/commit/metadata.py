@@ -1,0 +1,66 @@
+"""Config and metadata of a table: what an `UpdateConfig` makes of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Final
+
+from lance_sql.commit.operations import UpdateConfig, UpdateMap
+from lance_sql.errors import CommitConflict, InvalidArgument
+from lance_sql.schema import Field, Schema
+from lance_sql.table.manifest import Manifest
+
+_PRIMARY_KEY: Final = "lance-schema:unenforced-primary-key"
+
+
+def changed(manifest: Manifest, operation: UpdateConfig) -> Manifest:
+    """The manifest with other config and metadata.
+
+    raises: CommitConflict when a field is not there any longer; InvalidArgument when the primary key would change
+    """
+    schema = manifest.schema
+    unknown = set(operation.field_metadata) - set(schema.by_id)
+    if unknown:
+        raise CommitConflict(f"the schema has no field of the id {min(unknown)} any longer")
+    if operation.field_metadata or operation.schema_metadata is not None:
+        fields = tuple(_with_metadata(field, operation.field_metadata) for field in schema.fields)
+        schema = Schema(fields, _changed_bytes(schema.metadata, operation.schema_metadata))
+        if _primary_key(schema) != _primary_key(manifest.schema):
+            raise InvalidArgument("the primary key of a table is given when it is created, and stays")
+    return dataclasses.replace(
+        manifest,
+        schema=schema,
+        config=_changed(manifest.config, operation.config),
+        table_metadata=_changed(manifest.table_metadata, operation.table_metadata),
+    )
+
+
+def _primary_key(schema: Schema) -> dict[int, dict[str, bytes]]:
+    """What the metadata of the fields says about the key, by field id."""
+    return {
+        field.id: {key: value for key, value in field.metadata.items() if key.startswith(_PRIMARY_KEY)}
+        for field in schema.by_id.values()
+    }
+
+
+def _with_metadata(field: Field, changes: Mapping[int, UpdateMap]) -> Field:
+    return dataclasses.replace(
+        field,
+        children=tuple(_with_metadata(child, changes) for child in field.children),
+        metadata=_changed_bytes(field.metadata, changes.get(field.id)),
+    )
+
+
+def _changed(values: Mapping[str, str], change: UpdateMap | None) -> dict[str, str]:
+    if change is None:
+        return dict(values)
+    kept = {} if change.replace else {key: value for key, value in values.items() if key not in change.entries}
+    return {**kept, **{key: value for key, value in change.entries.items() if value is not None}}
+
+
+def _changed_bytes(values: Mapping[str, bytes], change: UpdateMap | None) -> dict[str, bytes]:
+    if change is None:
+        return dict(values)
+    kept = {} if change.replace else {key: value for key, value in values.items() if key not in change.entries}
+    return {**kept, **{key: value.encode() for key, value in change.entries.items() if value is not None}}
