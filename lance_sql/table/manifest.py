@@ -15,6 +15,8 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
 from typing import Final, NamedTuple
 
@@ -186,7 +188,7 @@ def serialize(manifest: Manifest, *, index_section: bytes | None, transaction: b
         message.branch = manifest.branch
     message.ClearField("writer_version")
     message.writer_version.library = _LIBRARY
-    message.writer_version.version = ".".join(installed_version("lance-sql").split(".")[:3])
+    message.writer_version.version = _library_version()
     message.transaction_file = manifest.transaction_file
 
     content = message.SerializeToString()
@@ -254,6 +256,15 @@ def _transaction_section(message: table_pb2.Manifest) -> int | None:
     if message.HasField("transaction_section"):
         return int(message.transaction_section)
     return int(message.transaction_section_old) if message.HasField("transaction_section_old") else None
+
+
+@cache
+def _library_version() -> str:
+    """Major, minor and patch number of this release; 0.0.0 when it is not installed as a package."""
+    try:
+        return ".".join(installed_version(_LIBRARY).split(".")[:3])
+    except PackageNotFoundError:
+        return "0.0.0"
 
 
 def _set_schema(message: table_pb2.Manifest, manifest: Manifest) -> None:
