@@ -73,15 +73,16 @@ class Seen {
   public:
     Seen(const Values& values, int64_t max_items) : values_(values), max_items_(max_items), slots_(1 << 10) {}
 
-    // The number of value i; -1 when it would be one too many.
+    // The number of value i; -1 when it would be one too many, or when too many values share its hash.
     int64_t number(int64_t i) {
         const uint64_t h = values_.hash_of(i);
         const uint32_t tag = static_cast<uint32_t>(h >> 32);
         size_t at = h & (slots_.size() - 1);
-        for (;; at = (at + 1) & (slots_.size() - 1)) {
-            Slot& slot = slots_[at];
+        for (int probe = 0;; ++probe, at = (at + 1) & (slots_.size() - 1)) {
+            const Slot& slot = slots_[at];
             if (slot.item == kNone) break;
             if (slot.tag == tag && values_.equal(firsts_[slot.item], i)) return slot.item;
+            if (probe == kMaxProbes) return -1;
         }
         if (static_cast<int64_t>(firsts_.size()) == max_items_) return -1;
         slots_[at] = {tag, static_cast<uint32_t>(firsts_.size())};
@@ -94,6 +95,8 @@ class Seen {
 
   private:
     static constexpr uint32_t kNone = UINT32_MAX;
+    // Values can be chosen so that all have one hash; others need a few probes in a table that is half empty.
+    static constexpr int kMaxProbes = 1024;
     struct Slot {
         uint32_t tag = 0;
         uint32_t item = kNone;
@@ -132,8 +135,9 @@ int64_t number_all(const Values& values, int64_t num_values, MutableBytes out_in
 
 template <class Values>
 int64_t count_sampled(const Values& values, int64_t num_values, int64_t num_blocks, int64_t block_items) {
-    Seen<Values> seen(values, kMaxCount);
-    if (num_blocks * block_items > num_values) fail("a sample of more than ", num_values, " values");
+    if (block_items == 0) return 0;
+    if (num_blocks > num_values / block_items) fail("a sample of more than ", num_values, " values");
+    Seen<Values> seen(values, UINT32_MAX - 1);
     for (int64_t block = 0; block < num_blocks; ++block) {
         const int64_t first = num_values / num_blocks * block;
         for (int64_t i = 0; i < block_items; ++i) seen.number(first + i);

@@ -99,6 +99,7 @@ void fsst_train(Bytes offsets, int64_t offset_bits, int64_t num_values, Bytes da
 int64_t fsst_encode(Bytes offsets, int64_t offset_bits, int64_t num_values, Bytes data, Bytes symbol_table,
                     MutableBytes out_offsets, MutableBytes out);
 
+void check_offsets(Bytes offsets, int64_t offset_bits, int64_t num_values, int64_t num_items);
 int64_t longest_string(Bytes offsets, int64_t offset_bits, int64_t num_values);
 
 struct ZipInput {

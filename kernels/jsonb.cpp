@@ -19,6 +19,7 @@ constexpr uint32_t kScalar = 1, kObject = 2, kArray = 4;
 constexpr uint32_t kNull = 0, kString = 1, kNumber = 2, kFalse = 3, kTrue = 4, kNested = 5;
 constexpr int kMaxDepth = 200;
 constexpr size_t kMaxPayload = (size_t{1} << 28) - 1;
+constexpr size_t kMaxMembers = (size_t{1} << 29) - 1;
 
 struct Invalid {
     const char* reason;
@@ -137,6 +138,7 @@ class Parser {
 
     // Replaces what lies behind `base` by a value with these entries.
     Entry pack(uint32_t kind, size_t count, const std::vector<Entry>& entries, size_t base) {
+        if (count > kMaxMembers) throw Invalid{"a list or object of 2^29 values or more"};
         packed_.clear();
         append_big_endian(packed_, kind << 29 | static_cast<uint32_t>(count));
         for (const Entry& entry : entries) {

@@ -155,6 +155,13 @@ void bind_dictionaries(nb::module_& m) {
 
 void bind_symbols(nb::module_& m) {
     m.def(
+        "check_offsets",
+        [](const InputBuffer& offsets, Count offset_bits, Count num_values, Count num_items) {
+            Unlocked unlocked;
+            check_offsets(offsets, offset_bits, num_values, num_items);
+        },
+        "offsets"_a, "offset_bits"_a, "num_values"_a, "num_items"_a);
+    m.def(
         "longest_string",
         [](const InputBuffer& offsets, Count offset_bits, Count num_values) {
             Unlocked unlocked;

@@ -56,6 +56,10 @@ int64_t variable_chunks(Bytes offsets, int64_t offset_bits, int64_t num_values, 
     });
 }
 
+void check_offsets(Bytes offsets, int64_t offset_bits, int64_t num_values, int64_t num_items) {
+    with_offset(offset_bits, [&](auto offset) { check_offsets<decltype(offset)>(offsets, num_values, num_items); });
+}
+
 int64_t longest_string(Bytes offsets, int64_t offset_bits, int64_t num_values) {
     return with_offset(offset_bits, [&](auto offset) {
         using Offset = decltype(offset);

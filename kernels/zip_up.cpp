@@ -88,6 +88,7 @@ int64_t zip(const ZipInput& in, int64_t num_entries, const ZipShape& shape, int6
     if (in.rep) require_input(*in.rep, 2 * num_entries, "rep");
     if (in.def) require_input(*in.def, 2 * num_entries, "def");
     if (in.offset_bits != 32 && in.offset_bits != 64) fail("offsets of ", in.offset_bits, " bits, not 32 or 64");
+    if (shape.control_bytes == 0 && !shape.is_variable() && shape.value_bytes == 0) fail("entries of no bytes");
     const Values values(in, shape);
     EntryWriter writer(out, shape);
     int64_t row = 0;

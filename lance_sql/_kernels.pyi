@@ -522,6 +522,9 @@ def sample_strings(
 ) -> int:
     """The same for strings."""
 
+def check_offsets(offsets: Buffer, offset_bits: int, num_values: int, num_items: int) -> None:
+    """Refuses num_values + 1 offsets that do not rise, or end behind `num_items`."""
+
 def longest_string(offsets: Buffer, offset_bits: int, num_values: int) -> int:
     """Bytes of the longest string; refuses offsets that do not rise."""
 

@@ -21,7 +21,7 @@ MAX_ITEMS = 100_000
 MAX_BYTES = 1 << 19
 """Of the items: reading one value of the page means reading all of them, and looking up means staying in a cache."""
 
-_BLOCKS, _BLOCK_ITEMS = 32, 128
+_BLOCKS, _BLOCK_ITEMS, _FEWEST_BLOCK_ITEMS = 32, 128, 8
 """The sample: runs of values from all over the page."""
 
 _PACKED_BITS = (8, 16, 32, 64)
@@ -77,7 +77,9 @@ def _index_bytes(count: int, num_items: float) -> float:
 def _estimate(values: FixedWidth | VariableWidth) -> float:
     """How many distinct values there are, if the ones in the sample were drawn from equally frequent ones."""
     count = values.num_values
-    blocks, items = (_BLOCKS, _BLOCK_ITEMS) if count >= _BLOCKS * _BLOCK_ITEMS else (1, count)
+    # of large values fewer tell as much: a dictionary may have only so many bytes
+    block_items = min(_BLOCK_ITEMS, max(int(2 * MAX_BYTES / _item_bytes(values)) // _BLOCKS, _FEWEST_BLOCK_ITEMS))
+    blocks, items = (_BLOCKS, block_items) if count >= _BLOCKS * block_items else (1, count)
     match values:
         case FixedWidth(bits_per_value=bits):
             found = _kernels.sample_fixed(values.data, bits // 8, count, blocks, items)

@@ -32,6 +32,9 @@ _known_expansion: dict[bytes, float] = {}
 
 _SAMPLE_BYTES = 1 << 15
 _TRIAL_BYTES = 1 << 16
+_NOISE_BYTES = 1 << 14
+_NOISE_ENTROPY = 7.8
+"""Bits of information in a byte, above which bytes are taken for noise."""
 _WORTHWHILE = 0.95
 """Codes of more than this share of the bytes are not worth decoding."""
 
@@ -51,12 +54,25 @@ def mini_block(encoding: Fsst, rows: ChunkRows) -> VariableWidth:
 
 def encode(values: VariableWidth) -> tuple[Fsst, VariableWidth] | None:
     """The strings as codes of a table that is made for them; None when that saves next to nothing."""
+    if _is_noise(values):
+        return None
     table = np.empty(SYMBOL_TABLE_BYTES, np.uint8)
     _kernels.fsst_train(values.offsets, values.offset_bits, values.num_values, values.data, _SAMPLE_BYTES, table)
     first = variable.head(values, _TRIAL_BYTES)
     if _encode(first, table).data.size > variable.num_bytes(first) * _WORTHWHILE:
         return None
     return Fsst(table.tobytes(), Variable(values.offset_bits)), _encode(values, table)
+
+
+def _is_noise(values: VariableWidth) -> bool:
+    """Whether the bytes are spread so evenly that there can hardly be symbols, as in compressed data."""
+    bounds = variable.bounds_of(values)
+    middle = (int(bounds[0]) + int(bounds[-1]) - _NOISE_BYTES) // 2
+    start = max(middle, int(bounds[0]))
+    sample = np.frombuffer(values.data, np.uint8)[start : min(start + _NOISE_BYTES, int(bounds[-1]))]
+    counts = np.bincount(sample)
+    shares = counts[counts > 0] / len(sample)
+    return bool(-(shares * np.log2(shares)).sum() > _NOISE_ENTROPY)
 
 
 def _encode(values: VariableWidth, table: npt.NDArray[np.uint8]) -> VariableWidth:
