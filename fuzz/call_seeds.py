@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from fuzz import encode_seeds
 from fuzz.inputs import Value, Values
 from tests.kernels import oracles
 from tests.kernels.pages import Chunk, build
@@ -25,6 +26,7 @@ def calls() -> Iterator[Values]:
     yield from _gathers()
     yield from _lists()
     yield from _zips()
+    yield from encode_seeds.calls()
 
 
 def _call(kernel: str, **arguments: Value) -> Values:

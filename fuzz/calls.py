@@ -1,7 +1,8 @@
 """Kernels called directly: with counts and buffers that do not fit together, and outputs of any size.
 
 A call is its arguments by name, in order. Outputs are the numbers of their bytes: each is made exactly so long, and
-what lies behind it is looked at afterwards. `chunks.*` are the arguments of the page that comes first.
+what lies behind it is looked at afterwards. `chunks.*` are the arguments of the page that comes first; names with
+`.data` and `.offsets` are the two halves of one argument.
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ def run(values: Values) -> None:
     ]
     name = str(values["kernel"])
     try:
-        if _PAGE + "data" not in values:
+        if name == "assemble_chunks":
+            _assemble(arguments)
+        elif _PAGE + "data" not in values:
             getattr(kernels, name)(*arguments)
         else:
             _run_on_page(name, values, arguments)
@@ -88,6 +91,14 @@ def _run_on_page(name: str, values: Values, arguments: list[Any]) -> None:
             table.chunk_of(*arguments)
         case _:
             getattr(kernels, name)(chunks, *arguments)
+
+
+def _assemble(arguments: list[Any]) -> None:
+    """Puts the halves of the parts together."""
+    chunk_starts, num_levels, *parts, large, out = arguments
+    halves = zip(parts[::2], parts[1::2], strict=True)
+    rep, def_, *buffers = [None if data is None else (data, offsets) for data, offsets in halves]
+    kernels.assemble_chunks(chunk_starts, num_levels, rep, def_, buffers, large, out)  # type: ignore[arg-type]
 
 
 def _argument(name: str, value: Value, outputs: list[npt.NDArray[np.uint8]]) -> object:

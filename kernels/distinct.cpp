@@ -153,11 +153,7 @@ FixedValues fixed_values(Bytes values, int64_t width, int64_t num_values) {
 
 template <class Offset>
 Strings<Offset> strings(Bytes offsets, int64_t num_values, Bytes data) {
-    require_input(offsets, (num_values + 1) * static_cast<int64_t>(sizeof(Offset)), "offsets");
-    if (!rises<Offset>(offsets.data(), num_values)) fail("offsets that do not rise");
-    if (load<Offset>(offsets.data() + num_values * static_cast<int64_t>(sizeof(Offset))) > data.size()) {
-        fail("offsets behind the end of the values");
-    }
+    check_offsets<Offset>(offsets, num_values, size_of(data));
     return {offsets.data(), data.data()};
 }
 

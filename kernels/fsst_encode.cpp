@@ -85,11 +85,9 @@ template <class Offset>
 int64_t encode(Bytes offsets, int64_t num_values, Bytes data, const Matcher& matcher, MutableBytes out_offsets,
                MutableBytes out) {
     constexpr int64_t width = sizeof(Offset);
-    require_input(offsets, (num_values + 1) * width, "offsets");
+    check_offsets<Offset>(offsets, num_values, size_of(data));
     require_output(out_offsets, (num_values + 1) * width, "out_offsets");
-    if (!rises<Offset>(offsets.data(), num_values)) fail("offsets that do not rise");
     const auto offset = [&](int64_t i) { return static_cast<int64_t>(load<Offset>(offsets.data() + i * width)); };
-    if (offset(num_values) > size_of(data)) fail("offsets behind the end of the values");
     require_output(out, 2 * (offset(num_values) - offset(0)));
 
     const Encoder<Offset> encoder(matcher, offsets, data, out_offsets.data());

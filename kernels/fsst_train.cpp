@@ -115,10 +115,8 @@ Matcher best(const Matcher& matcher, const Counts& counts, uint32_t fewest, bool
 template <class Offset>
 Sample sample_of(Bytes offsets, int64_t num_values, Bytes data, int64_t sample_bytes) {
     constexpr int64_t width = sizeof(Offset);
-    require_input(offsets, (num_values + 1) * width, "offsets");
-    if (!rises<Offset>(offsets.data(), num_values)) fail("offsets that do not rise");
+    check_offsets<Offset>(offsets, num_values, size_of(data));
     const auto offset = [&](int64_t i) { return static_cast<int64_t>(load<Offset>(offsets.data() + i * width)); };
-    if (offset(num_values) > size_of(data)) fail("offsets behind the end of the values");
     const int64_t total = offset(num_values) - offset(0);
     Sample sample;
     const int64_t step = std::max<int64_t>(total / std::max<int64_t>(sample_bytes, 1), 1);

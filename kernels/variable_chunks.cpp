@@ -26,9 +26,7 @@ template <class Offset>
 int64_t write_chunks(Bytes offsets, int64_t num_values, Bytes data, const Starts& items, const Starts& bytes,
                      MutableBytes out) {
     constexpr int64_t width = sizeof(Offset);
-    require_input(offsets, (num_values + 1) * width, "offsets");
-    if (!rises<Offset>(offsets.data(), num_values)) fail("offsets that do not rise");
-    if (load<Offset>(offsets.data() + num_values * width) > data.size()) fail("offsets behind the end of the values");
+    check_offsets<Offset>(offsets, num_values, size_of(data));
     if (bytes.size() != items.size()) fail(bytes.size(), " chunks of bytes for ", items.size(), " of items");
     for (int64_t i = 0; i < items.size(); ++i) {
         const uint8_t* from = offsets.data() + items[i] * width;

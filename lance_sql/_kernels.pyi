@@ -502,7 +502,8 @@ def encode_run_blocks(
     """
 
 def number_fixed(values: Buffer, width: int, num_values: int, out_indices: Buffer, out_firsts: Buffer) -> int:
-    """Numbers distinct values as they appear; returns how many they are, or -1 when they are too many.
+    """Numbers distinct values as they appear; returns how many they are, or -1 when they are too many,
+    or when a thousand share their hash.
 
     values: of `width` 8 or 16 bytes
     out_indices: u32[num_values], the number of each value

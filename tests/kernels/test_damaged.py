@@ -1,5 +1,6 @@
 """Random damage: kernels refuse with ValueError or decode something, and never write behind their output."""
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -165,3 +166,22 @@ def test_large_counts_need_large_buffers(count: int) -> None:
     ):
         with pytest.raises(ValueError, match=r"needs|too many"):
             call()
+
+
+def test_values_that_are_chosen_to_share_a_hash_are_given_up_on() -> None:
+    # the hash of eight bytes, undone
+    modulus, primes = 2**64, (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93)
+    factors = [pow(prime, -1, modulus) for prime in primes]
+    values = []
+    for number in range(50_000):
+        mixed = number << 24
+        mixed ^= mixed >> 29 ^ mixed >> 58
+        mixed = mixed * factors[0] % modulus
+        mixed ^= mixed >> 32
+        values.append((mixed ^ 8) * factors[1] % modulus ^ primes[0])
+    data = np.array(values, np.uint64)
+    indices, firsts = np.empty(len(data), np.uint32), np.empty(len(data), np.int64)
+    started = time.process_time()
+    assert kernels.number_fixed(data, 8, len(data), indices, firsts) == -1
+    assert kernels.number_fixed(data[:1000], 8, 1000, indices, firsts) == 1000
+    assert time.process_time() - started < 1
