@@ -80,7 +80,7 @@ def merge(
                 new_fragments=carrying(latest, fragments, [moved.ids]),
                 fields_for_preserving_frag_bitmap=tuple(sorted(present.by_id)),
             )
-            return commit(latest, operation, affected_rows=gone.affected)
+            return commit(latest, operation, affected_rows=gone.affected, inserts_by_key=len(inserted) > 0)
 
     return on_latest(snapshot, change)
 
