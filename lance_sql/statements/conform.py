@@ -10,6 +10,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.file.soundness import check_sound
 from lance_sql.schema import Field, Schema, arrow_field
 from lance_sql.schema.from_arrow import storage
 from lance_sql.schema.projection import closest
@@ -45,8 +46,10 @@ class Conform:
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows, columns in the order of `schema`.
 
-        raises: InvalidArgument for values that the type does not hold, such as times out of its range
+        raises: InvalidArgument for values that the type does not hold, such as times out of its range, and for a batch
+            that is damaged
         """
+        check_sound(batch)
         arrays = []
         for index, field in zip(self._indices, self._target, strict=True):
             try:
