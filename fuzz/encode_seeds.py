@@ -94,7 +94,7 @@ def _of_strings() -> Iterator[Values]:
         yield _call("sample_strings", **strings, num_blocks=8, block_items=16)
         yield _call("fsst_train", **strings, sample_bytes=1000, out=_TABLE_BYTES)
         table = bytearray(_TABLE_BYTES)
-        kernels.fsst_train(strings["offsets"], bits, count, data, 1000, table)
+        kernels.fsst_train(offsets, bits, count, data, 1000, table)
         room = {"out_offsets": offsets.nbytes, "out": 2 * len(data)}
         yield _call("fsst_encode", **strings, symbol_table=bytes(table), **room)
 
