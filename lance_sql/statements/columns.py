@@ -154,7 +154,8 @@ def _cast(snapshot: Snapshot, field: Field, type: pa.DataType, nullable: bool | 
         except pa.ArrowException as error:
             raise InvalidArgument(f"Column {field.name!r} does not fit {type}: {error}") from error
 
-    return _with_columns(snapshot, (field.name,), made, new, target, preserves_nullability=wanted.nullable)
+    # rows that others add meanwhile have the values of the old field: as rows of the new one they would be NULL
+    return _with_columns(snapshot, (field.name,), made, new, target, preserves_nullability=False)
 
 
 def _with_columns(
