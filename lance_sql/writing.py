@@ -53,14 +53,14 @@ class WriteJob:
 
     def commit(self, fragments: Iterable[Fragment]) -> Dataset:
         """Makes one version of the fragments, and removes what else the job has written, such as files of tasks that
-        failed or ran twice.
+        failed or ran twice. A job is committed once.
 
-        raises: CommitConflict, TableExists
+        raises: CommitConflict, TableExists; InvalidArgument for fragments of another job, or for a second commit
         """
         return Dataset(self.job.commit(fragments))
 
     def abort(self) -> None:
-        """Removes every data file that the job has written, wherever its tasks ran."""
+        """Removes the data files that the job has written, wherever its tasks ran; those of a version stay."""
         self.job.abort()
 
 

@@ -11,6 +11,7 @@ whatever failed or repeated tasks leave behind is found and removed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 from uuid import uuid4
@@ -19,7 +20,7 @@ import pyarrow as pa
 
 from lance_sql.commit import committer
 from lance_sql.commit.operations import Append, Overwrite
-from lance_sql.errors import CommitConflict, InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.errors import CommitConflict, InvalidArgument, LanceError, TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.schema import Schema, primary_key
 from lance_sql.schema.from_arrow import from_arrow
 from lance_sql.statements.conform import Conform
@@ -27,7 +28,8 @@ from lance_sql.statements.files import WRITTEN_VERSIONS, file_version
 from lance_sql.statements.fragments import FileLimits, FragmentWriter
 from lance_sql.store import open_store
 from lance_sql.table.fragments import Fragment
-from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.table.location import table_name
+from lance_sql.table.snapshot import Snapshot, list_snapshots, open_snapshot
 
 Mode: TypeAlias = Literal["create", "append", "overwrite"]
 
@@ -84,20 +86,49 @@ class Job:
         """Makes one version of all fragments, then removes what else the job has written.
 
         fragments: what `write_fragments` returned, from everywhere
-        raises: CommitConflict, TableExists; a job whose commit was refused may be aborted
+        raises: CommitConflict, TableExists; InvalidArgument for a job that was committed already. A job whose commit
+            failed may be aborted
         """
         fragments = tuple(fragments)
-        for fragment in fragments:
-            for file in fragment.files:
-                if not file.path.startswith(self.id):
-                    raise InvalidArgument(f"The data file {file.path!r} was not written by this job")
+        names = [file.path for fragment in fragments for file in fragment.files]
+        for name in names:
+            if not name.startswith(self.id):
+                raise InvalidArgument(f"The data file {name!r} was not written by this job")
+        if len(set(names)) < len(names):
+            raise InvalidArgument("The same fragment is given twice")
+        if self._committed():
+            raise InvalidArgument(f"This job was committed to {table_name(self.uri)} already: begin another one")
         made = self._commit(fragments)
-        self._remove_files(keep={file.path for fragment in fragments for file in fragment.files})
+        # the version is there: what cannot be removed now is left to a cleanup
+        with suppress(OSError, LanceError):
+            self._remove_files(keep=set(names))
         return made
 
     def abort(self) -> None:
-        """Removes every data file that the job has written, wherever its tasks ran. No error for none."""
-        self._remove_files(keep=set())
+        """Removes the data files that the job has written, wherever its tasks ran. No error for none.
+
+        Files that a version has stay: a commit may have succeeded although it seemed to fail.
+        """
+        self._remove_files(keep=self._committed())
+
+    def _committed(self) -> set[str]:
+        """The names of the files that a version has.
+
+        raises: CorruptFile, UnsupportedFeature for a version that cannot be read
+        """
+        since, branch = (0, None) if self.snapshot is None else (self.snapshot.version, self.snapshot.branch)
+        try:
+            versions = list_snapshots(self.uri, branch=branch, storage_options=self.storage_options)
+        except TableNotFound:
+            return set()
+        names = (
+            file.path
+            for each in versions
+            if each.version > since
+            for fragment in each.manifest.fragments
+            for file in fragment.files
+        )
+        return {name for name in names if name.startswith(self.id)}
 
     def _commit(self, fragments: tuple[Fragment, ...]) -> Snapshot:
         if self.mode == "append":

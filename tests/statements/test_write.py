@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
+from lance_sql import InvalidArgument, RetryableConflict, TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.writing import Mode
 
 ROWS = pa.table({"k": [1, 2, 3], "s": ["a", None, "c"]})
 
@@ -276,3 +277,41 @@ def test_jobs_rebase_over_other_appends(tmp_path: Path) -> None:
     lance.write_dataset(ROWS, str(tmp_path / "t"), mode="append")
     assert job.commit(fragments).count_rows() == 9
     assert len(content(tmp_path / "t")) == 9
+
+
+@pytest.mark.parametrize("mode", ["create", "append", "overwrite"])
+def test_a_job_is_committed_once(tmp_path: Path, mode: Mode) -> None:
+    if mode != "create":
+        lance_sql.write(ROWS, tmp_path / "t")
+    job = lance_sql.begin_write(tmp_path / "t", ROWS.schema, mode=mode)
+    fragments = job.write_fragments(ROWS)
+    with pytest.raises(InvalidArgument, match="given twice"):
+        job.commit(fragments * 2)
+    before = content(Path(job.commit(fragments).uri))
+    for again in ((), fragments):
+        with pytest.raises(InvalidArgument, match="committed to t already"):
+            job.commit(again)
+    assert content(tmp_path / "t") == before
+
+
+@pytest.mark.parametrize("mode", ["create", "append"])
+def test_aborting_a_job_takes_nothing_from_a_version(tmp_path: Path, mode: Mode) -> None:
+    """Spark aborts a job whose commit failed, which may have succeeded all the same."""
+    if mode == "append":
+        lance_sql.write(ROWS, tmp_path / "t")
+    job = lance_sql.begin_write(tmp_path / "t", ROWS.schema, mode=mode)
+    made = job.commit(job.write_fragments(ROWS))
+    job.write_fragments(ROWS)
+    job.abort()
+    assert len(content(tmp_path / "t")) == made.count_rows()
+    assert len(files(tmp_path / "t" / "data")) == made.version
+
+
+def test_rows_do_not_go_beside_a_column_of_another_type(tmp_path: Path) -> None:
+    """A column that changes its type is another field: the values of the new rows would be lost."""
+    lance_sql.write(ROWS, tmp_path / "t")
+    job = lance_sql.begin_write(tmp_path / "t", ROWS.schema, mode="append")
+    fragments = job.write_fragments(ROWS)
+    lance_sql.open(tmp_path / "t").alter_column("k", type=pa.int32())
+    with pytest.raises(RetryableConflict, match="Append conflicts with Merge"):
+        job.commit(fragments)
