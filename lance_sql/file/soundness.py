@@ -7,53 +7,66 @@ writing costs. Text is taken to be UTF-8.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_sql import _kernels
 from lance_sql.errors import InvalidArgument
 
+_Check: TypeAlias = Callable[[pa.Array], None]
 
-def check_sound(batch: pa.RecordBatch) -> None:
-    """Makes sure that reading the batch reads nothing outside of its buffers.
 
-    raises: InvalidArgument with the column
-    """
-    try:
-        # lengths, and that buffers are long enough
-        batch.validate()
-    except pa.ArrowInvalid as error:
-        raise InvalidArgument(f"A batch is no valid Arrow data: {error}") from error
-    for name, array in zip(batch.schema.names, batch.columns, strict=True):
+class Soundness:
+    """The checks that batches of one schema need; which ones is found out once, since batches may be short."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        found = [(i, _check_of(field.type)) for i, field in enumerate(schema)]
+        self._checks = [(i, check) for i, check in found if check is not None]
+
+    def check(self, batch: pa.RecordBatch) -> None:
+        """Makes sure that reading the batch reads nothing outside of its buffers.
+
+        raises: InvalidArgument with the column
+        """
         try:
-            _check(array)
-        except (ValueError, pa.ArrowException) as error:
-            raise InvalidArgument(f"Column {name!r} is no valid Arrow data: {error}") from error
+            # lengths, and that buffers are long enough
+            batch.validate()
+        except pa.ArrowInvalid as error:
+            raise InvalidArgument(f"A batch is no valid Arrow data: {error}") from error
+        for i, check in self._checks:
+            try:
+                check(batch.column(i))
+            except (ValueError, pa.ArrowException) as error:
+                name = batch.schema.names[i]
+                raise InvalidArgument(f"Column {name!r} is no valid Arrow data: {error}") from error
 
 
-def _check(array: pa.Array) -> None:
-    while isinstance(array.type, pa.BaseExtensionType):
-        array = array.storage
-    type = array.type
-    if len(array) == 0:
-        return
+def _check_of(type: pa.DataType) -> _Check | None:
+    """The check of arrays of a type; None where `validate` is enough."""
+    if isinstance(type, pa.BaseExtensionType):
+        inner = _check_of(type.storage_type)
+        return None if inner is None else lambda array: inner(array.storage)
     if pa.types.is_string(type) or pa.types.is_binary(type):
-        _strings(array, 32)
-    elif pa.types.is_large_string(type) or pa.types.is_large_binary(type):
-        _strings(array, 64)
-    elif pa.types.is_string_view(type) or pa.types.is_binary_view(type):
-        array.cast(pa.binary_view()).validate(full=True)
-    elif pa.types.is_dictionary(type):
-        _dictionary(array)
-    elif pa.types.is_list(type) or pa.types.is_map(type):
-        _lists(array, 32)
-    elif pa.types.is_large_list(type):
-        _lists(array, 64)
-    elif pa.types.is_fixed_size_list(type):
-        _check(array.values.slice(array.offset * type.list_size, len(array) * type.list_size))
-    elif pa.types.is_struct(type):
-        for i in range(type.num_fields):
-            _check(array.field(i))
+        return partial(_strings, bits=32)
+    if pa.types.is_large_string(type) or pa.types.is_large_binary(type):
+        return partial(_strings, bits=64)
+    if pa.types.is_string_view(type) or pa.types.is_binary_view(type):
+        return _views
+    if pa.types.is_dictionary(type):
+        return partial(_dictionary, bits=type.index_type.bit_width, items=_check_of(type.value_type))
+    if pa.types.is_map(type):
+        return partial(_lists, bits=32, items=_check_of(pa.struct([type.key_field, type.item_field])))
+    if pa.types.is_list(type) or pa.types.is_large_list(type):
+        return partial(_lists, bits=32 if pa.types.is_list(type) else 64, items=_check_of(type.value_type))
+    if pa.types.is_fixed_size_list(type):
+        return _fixed_lists(type.list_size, _check_of(type.value_type))
+    if pa.types.is_struct(type):
+        return _structs([_check_of(field.type) for field in type])
+    return None
 
 
 def _strings(array: pa.Array, bits: int) -> None:
@@ -61,26 +74,57 @@ def _strings(array: pa.Array, bits: int) -> None:
     _check_offsets(array, offsets, bits, 0 if data is None else data.size)
 
 
-def _lists(array: pa.Array, bits: int) -> None:
-    values, width = array.values, bits // 8
-    offsets = array.buffers()[1]
+def _views(array: pa.Array) -> None:
+    array.cast(pa.binary_view()).validate(full=True)
+
+
+def _lists(array: pa.Array, bits: int, items: _Check | None) -> None:
+    values, offsets = array.values, array.buffers()[1]
     _check_offsets(array, offsets, bits, len(values))
-    # batches may be parts of one large array: what others have of its items is not looked at again
-    first, last = (
-        int.from_bytes(memoryview(offsets)[place * width :][:width], "little")
-        for place in (array.offset, array.offset + len(array))
-    )
-    _check(values.slice(first, last - first))
+    if items is not None and len(array):
+        width = bits // 8
+        # batches may be parts of one large array: what others have of its items is not looked at again
+        first, last = (
+            int.from_bytes(memoryview(offsets)[place * width :][:width], "little")
+            for place in (array.offset, array.offset + len(array))
+        )
+        items(values.slice(first, last - first))
+
+
+def _fixed_lists(size: int, items: _Check | None) -> _Check | None:
+    if items is None:
+        return None
+    return lambda array: items(array.values.slice(array.offset * size, len(array) * size))
+
+
+def _structs(members: list[_Check | None]) -> _Check | None:
+    checks = [(i, check) for i, check in enumerate(members) if check is not None]
+
+    def check_members(array: pa.Array) -> None:
+        for i, check in checks:
+            check(array.field(i))
+
+    return check_members if checks else None
+
+
+def _dictionary(array: pa.DictionaryArray, bits: int, items: _Check | None) -> None:
+    if len(array) == 0:
+        return
+    dictionary = array.dictionary
+    if array.null_count == 0:
+        width = bits // 8
+        keys = array.buffers()[1].slice(array.offset * width)
+        # a negative one is a large one
+        _kernels.check_indices(keys, bits, len(array), len(dictionary))
+    else:
+        bounds = pc.min_max(array.indices)
+        least, greatest = bounds["min"].as_py(), bounds["max"].as_py()
+        if least is not None and not 0 <= least <= greatest < len(dictionary):
+            raise ValueError(f"keys from {least} to {greatest} for a dictionary of {len(dictionary)} items")
+    if items is not None:
+        items(dictionary)
 
 
 def _check_offsets(array: pa.Array, offsets: pa.Buffer, bits: int, num_items: int) -> None:
-    width = bits // 8
-    _kernels.check_offsets(offsets.slice(array.offset * width), bits, len(array), num_items)
-
-
-def _dictionary(array: pa.DictionaryArray) -> None:
-    keys = pc.min_max(array.indices)
-    least, greatest = keys["min"].as_py(), keys["max"].as_py()
-    if least is not None and not 0 <= least <= greatest < len(array.dictionary):
-        raise ValueError(f"keys from {least} to {greatest} for a dictionary of {len(array.dictionary)} items")
-    _check(array.dictionary)
+    if len(array):
+        _kernels.check_offsets(offsets.slice(array.offset * bits // 8), bits, len(array), num_items)

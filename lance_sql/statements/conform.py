@@ -10,7 +10,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.file.soundness import check_sound
+from lance_sql.file.soundness import Soundness
 from lance_sql.schema import Field, Schema, arrow_field
 from lance_sql.schema.from_arrow import storage
 from lance_sql.schema.projection import closest
@@ -42,6 +42,7 @@ class Conform:
         self.schema = Schema(tuple(present), table.metadata)
         """The fields of the table that the rows have."""
         self._target = self.schema.arrow
+        self._soundness = Soundness(source)
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows, columns in the order of `schema`.
@@ -49,7 +50,7 @@ class Conform:
         raises: InvalidArgument for values that the type does not hold, such as times out of its range, and for a batch
             that is damaged
         """
-        check_sound(batch)
+        self._soundness.check(batch)
         arrays = []
         for index, field in zip(self._indices, self._target, strict=True):
             try:
