@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql import row_ranges
+from lance_sql import row_choice, row_ranges
 from lance_sql.errors import CorruptFile, at
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import system_columns
@@ -91,9 +91,9 @@ def read(plan: ScanPlan, batch: Batch) -> pa.RecordBatch | None:
     if num_passed == num_rows:
         return _assemble(plan, fragment, rows, known)
     if len(passed) * ROWS_PER_RANGE > num_rows:
-        return _assemble(plan, fragment, rows, known).filter(mask)
+        return row_choice.filter(_assemble(plan, fragment, rows, known), mask)
     wanted = {column.field for column in plan.columns}
-    known = {field: array.filter(mask) for field, array in known.items() if field in wanted}
+    known = {field: row_choice.filter_array(array, mask) for field, array in known.items() if field in wanted}
     return _assemble(plan, fragment, row_ranges.compose(rows, passed), known)
 
 

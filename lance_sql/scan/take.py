@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql import row_ranges
+from lance_sql import row_choice, row_ranges
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan.batches import Batch, cut, read, record_batch, rows_per_batch
 from lance_sql.scan.fragments import FragmentRows
@@ -53,7 +53,7 @@ def take(files: OpenFiles, columns: Sequence[OutputColumn], wanted: npt.NDArray[
 def _in_order(table: pa.Table, order: npt.NDArray[np.int64]) -> pa.Table:
     """The rows of the table at the positions `order`."""
     try:
-        return table.take(pa.array(order))
+        return row_choice.take(table, pa.array(order))
     except pa.ArrowInvalid:
         # dictionaries of several fragments may be more than one index type can count: a chunk for each change of them
         batches = table.to_batches()
@@ -64,5 +64,5 @@ def _in_order(table: pa.Table, order: npt.NDArray[np.int64]) -> pa.Table:
         for start, end in pairwise(edges):
             batch = batches[owners[start]]
             first = int(ends[owners[start]]) - batch.num_rows
-            chunks.append(batch.take(pa.array(order[start:end] - first)))
+            chunks.append(row_choice.take(batch, pa.array(order[start:end] - first)))
         return pa.Table.from_batches(chunks, table.schema)

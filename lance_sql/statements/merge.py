@@ -14,6 +14,7 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from lance_sql import row_choice
 from lance_sql.commit.committer import commit
 from lance_sql.commit.operations import Update
 from lance_sql.errors import ColumnNotFound, InvalidArgument
@@ -123,11 +124,12 @@ def _new_rows(snapshot: Snapshot, rows: pa.Table, moved: Matches, inserted: I64)
     files = OpenFiles(snapshot)
     for start in range(0, len(moved.source), _BATCH_ROWS):
         part = slice(start, start + _BATCH_ROWS)
-        new = rows.take(pa.array(moved.source[part]))
+        new = row_choice.take(rows, pa.array(moved.source[part]))
         old = take(files, resolve(snapshot, missing), moved.ids[part]) if missing else None
         yield from _assembled(target, new, old)
     for start in range(0, len(inserted), _BATCH_ROWS):
-        yield from _assembled(target, rows.take(pa.array(inserted[start : start + _BATCH_ROWS])), None)
+        new = row_choice.take(rows, pa.array(inserted[start : start + _BATCH_ROWS]))
+        yield from _assembled(target, new, None)
 
 
 def _assembled(target: pa.Schema, new: pa.Table, old: pa.Table | None) -> list[pa.RecordBatch]:

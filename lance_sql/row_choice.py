@@ -1,0 +1,51 @@
+"""Choosing rows of Arrow data.
+
+Arrow 26 takes and filters other rows than it is asked for where an array is a slice of lists of a fixed size whose
+items are such lists again. Here such slices are copied first.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import pyarrow as pa
+
+Rows = TypeVar("Rows", pa.RecordBatch, pa.Table)
+
+
+def take(rows: Rows, indices: pa.Array) -> Rows:
+    """The rows at these positions, in this order."""
+    return _unsliced(rows).take(indices)
+
+
+def filter(rows: Rows, mask: pa.BooleanArray) -> Rows:
+    """The rows where the mask is true."""
+    return _unsliced(rows).filter(mask)
+
+
+def filter_array(array: pa.Array, mask: pa.BooleanArray) -> pa.Array:
+    """The values where the mask is true."""
+    return unsliced(array).filter(mask)
+
+
+def unsliced(array: pa.Array) -> pa.Array:
+    """The array, copied if Arrow would choose wrong values of it."""
+    if array.offset == 0 or not _is_doubly_fixed(array.type):
+        return array
+    return pa.concat_arrays([array.slice(0, 0), array])
+
+
+def _unsliced(rows: Rows) -> Rows:
+    if not any(_is_doubly_fixed(type) for type in rows.schema.types):
+        return rows
+    columns = []
+    for column in rows.columns:
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        whole = [unsliced(chunk) for chunk in chunks]
+        columns.append(pa.chunked_array(whole, column.type) if isinstance(column, pa.ChunkedArray) else whole[0])
+    made: Rows = type(rows).from_arrays(columns, schema=rows.schema)
+    return made
+
+
+def _is_doubly_fixed(type: pa.DataType) -> bool:
+    return bool(pa.types.is_fixed_size_list(type) and pa.types.is_fixed_size_list(type.value_type))
