@@ -27,6 +27,8 @@ def explain(error: Exception) -> Failure | None:
         return Failure(str(error), WRONG_USAGE)
     if isinstance(error, LanceError):
         return Failure(str(error), CANNOT_READ)
+    if isinstance(error, OSError):
+        return Failure(str(error), CANNOT_READ)
     engine = sys.modules.get("duckdb")
     if engine is None or not isinstance(error, engine.Error):
         return None

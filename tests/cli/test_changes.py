@@ -61,6 +61,12 @@ def test_what_cannot_be_written(table: str) -> None:
     assert version(table) == 2
 
 
+def test_a_place_that_cannot_be_written(folder: Path) -> None:
+    (folder / "file").write_text("")
+    result = run("write", "file/new.lance", "SELECT 1 AS id")
+    assert (result.exit_code, result.stderr.startswith("Error: ")) == (3, True)
+
+
 def test_deleting(table: str) -> None:
     dry = run("delete", table, "--where", "id < 3", "--dry-run")
     assert (dry.exit_code, dry.stderr) == (0, "Would delete 3 of 12 rows of data.lance version 2.\n")
