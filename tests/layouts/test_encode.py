@@ -81,8 +81,10 @@ def leaves(draw: st.DrawFn, most: int = 6000) -> pa.Array:
 def _array(random: RandomArrow, rng: np.random.Generator, type: pa.DataType, length: int) -> pa.Array:
     if pa.types.is_dictionary(type):
         items = pa.array([str(i) for i in range(100)]) if type.value_type == pa.string() else pa.array(range(100))
-        indices = random.array(pa.int8(), length).to_pandas().abs() % 100
-        return pa.DictionaryArray.from_arrays(pa.array(indices, from_pandas=True).cast(type.index_type), items)
+        numbers = [
+            None if number is None else abs(number) % 100 for number in random.array(pa.int8(), length).to_pylist()
+        ]
+        return pa.DictionaryArray.from_arrays(pa.array(numbers, type.index_type), items)
     if pa.types.is_null(type):
         return pa.nulls(length)
     if pa.types.is_fixed_size_list(type):

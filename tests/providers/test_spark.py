@@ -77,16 +77,16 @@ def content(path: Path) -> list[dict[str, Any]]:
 def fails_in_task(frame: Any, task: int, *, times: int, rows_first: int = 0) -> Any:
     """The same rows, but one task fails in its first attempts, after some rows."""
 
-    def through(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def through(rows: Iterator[Any]) -> Iterator[Any]:
         context = TaskContext.get()
         assert context is not None
         broken = context.partitionId() == task and context.attemptNumber() < times
-        for batch in batches:
-            yield batch.slice(0, rows_first) if broken else batch
-            if broken:
+        for number, row in enumerate(rows):
+            if broken and number == rows_first:
                 raise RuntimeError("this task fails")
+            yield row
 
-    return frame.mapInArrow(through, frame.schema)
+    return frame.sparkSession.createDataFrame(frame.rdd.mapPartitions(through), frame.schema)
 
 
 def expected(count: int) -> list[dict[str, Any]]:
