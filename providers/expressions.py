@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 import duckdb
 import pyarrow as pa
 import sqlglot
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
-from lance_sql.errors import InvalidArgument
+from lance_sql.errors import ColumnNotFound, InvalidArgument
 
 from .arrow import widened_type
 from .duckdb_tables import widen
+
+# Rows come in batches, in a table that users do not know: these would see a part of it.
+_REFUSED: Final[Mapping[type[exp.Expression], str]] = {
+    exp.Window: "a window function",
+    exp.Explode: "UNNEST",
+    exp.Query: "a subquery",
+    exp.Star: "*",
+    exp.Columns: "COLUMNS",
+    exp.PositionalColumn: "a column by its number",
+    exp.Placeholder: "a parameter",
+}
+_UNKNOWN_COLUMN: Final = re.compile('Referenced column "(.+?)" not found')
 
 
 class SqlExpressions:
     """Expressions by the name of the column that they make.
 
     schema: the columns that they may read
-    raises: InvalidArgument for an expression that DuckDB does not take
+    raises: InvalidArgument for an expression that DuckDB does not take, or that needs more than a row; ColumnNotFound
     """
 
     def __init__(self, expressions: Mapping[str, str], schema: pa.Schema) -> None:
         self._names = tuple(expressions)
+        self._schema = schema
         mentioned = _identifiers(expressions.values())
         self.columns = tuple(name for name in schema.names if name.lower() in mentioned)
         # a line break ends a comment at the end of an expression
@@ -46,13 +62,24 @@ class SqlExpressions:
             self._connection.register("rows", self._rows(batch))
             made = self._connection.sql(self._query).to_arrow_table()
         except duckdb.Error as error:
-            expressions = ", ".join(map(repr, self._names))
-            raise InvalidArgument(f"The new values of {expressions} cannot be computed: {error}") from error
+            raise self._explained(error) from error
         finally:
             self._connection.unregister("rows")
         if made.num_rows != batch.num_rows:
             raise InvalidArgument(f"The new values of {', '.join(map(repr, self._names))} are not one for each row")
         return {name: _whole(made.column(i)) for i, name in enumerate(self._names)}
+
+    def _explained(self, error: duckdb.Error) -> InvalidArgument:
+        unknown = _UNKNOWN_COLUMN.search(str(error))
+        if unknown is not None:
+            name = unknown.group(1)
+            return ColumnNotFound(
+                f"No column {name!r} for the new values of {', '.join(map(repr, self._names))}. "
+                f"Columns: {', '.join(self._schema.names)}. Text needs quotes: \"'{name}'\""
+            )
+        # what follows is the query, which users have not written
+        message = str(error).partition("\n\nLINE ")[0]
+        return InvalidArgument(f"The new values of {', '.join(map(repr, self._names))} cannot be computed: {message}")
 
     def _rows(self, batch: pa.RecordBatch) -> pa.Table:
         arrays = [batch.column(name) for name in self.columns]
@@ -63,15 +90,32 @@ class SqlExpressions:
 
 
 def _identifiers(expressions: Iterable[str]) -> set[str]:
-    """Every name in the expressions, in lower case: columns are found whatever their case, as in DuckDB."""
+    """Every name in the expressions, in lower case: columns are found whatever their case, as in DuckDB.
+
+    raises: InvalidArgument for text that is no expression, or none of a row
+    """
     found: set[str] = set()
     for text in expressions:
         try:
             tree = sqlglot.parse_one(text, dialect="duckdb")
-        except sqlglot.ParseError as error:
-            raise InvalidArgument(f"{text!r} is no SQL expression: {error}") from error
+        except SqlglotError as error:
+            raise InvalidArgument(f"{text!r} is no SQL expression: {_reason(error)}") from error
+        for kind, name in _REFUSED.items():
+            if tree.find(kind) is not None:
+                raise InvalidArgument(f"{text!r} has {name}: a value is computed from the row's own columns")
         found.update(name.name.lower() for name in tree.find_all(exp.Identifier))
     return found
+
+
+def _reason(error: SqlglotError) -> str:
+    """The parser's complaint without its markup for terminals: what, and at which column."""
+    details = getattr(error, "errors", None)
+    if not details:
+        return str(error)
+    description = str(details[0]["description"]).lower()
+    if description.startswith("required keyword"):
+        description = "something is missing"
+    return f"{description} at column {details[0]['col']}"
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:

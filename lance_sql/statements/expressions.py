@@ -7,6 +7,7 @@ engine is needed for the other two.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -40,12 +41,15 @@ class Expressions(Protocol):
 
 
 class Constants:
-    """The same value for every row."""
+    """The same value for every row.
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
+    schema: of the table, which may have the columns
+    """
+
+    def __init__(self, values: Mapping[str, Any], schema: pa.Schema) -> None:
         try:
-            self._values = {name: pa.scalar(value) for name, value in values.items()}
-        except pa.ArrowException as error:
+            self._values = {name: _scalar(value, schema, name) for name, value in values.items()}
+        except (pa.ArrowException, OverflowError) as error:
             raise InvalidArgument(f"A value is of no type that a column can have: {error}") from error
         self.columns: tuple[str, ...] = ()
         self.types = {name: value.type for name, value in self._values.items()}
@@ -108,7 +112,7 @@ def compile(values: Mapping[str, Any], schema: pa.Schema) -> Expressions:
     if arrow:
         parts.append(ArrowExpressions(arrow, schema))
     if constants:
-        parts.append(Constants(constants))
+        parts.append(Constants(constants, schema))
     return parts[0] if len(parts) == 1 else _Together(parts)
 
 
@@ -130,13 +134,45 @@ def _cast(array: pa.Array, target: pa.DataType) -> pa.Array:
 
     if array.type == target:
         return array
+    _check_members(array.type, target)
     if pa.types.is_dictionary(target):
         return _cast(array, target.value_type).dictionary_encode().cast(target)
     if pa.types.is_decimal(array.type) and pa.types.is_decimal(target) and array.type.scale > target.scale:
         # as SQL assigns: half a unit goes away from zero
         array = pc.round(array, ndigits=target.scale, round_mode="half_towards_infinity")
+    if pa.types.is_integer(array.type) and pa.types.is_decimal(target):
+        # Arrow asks for room for every integer, not for those that there are
+        array = array.cast(pa.decimal128(20, 0))
+    if not pa.types.is_floating(target):
+        return array.cast(target)
+    if not pa.types.is_integer(array.type):
+        array = array.cast(pa.float64(), safe=False)
     # a float is rounded where an integer or a decimal has more digits, too
-    return array.cast(target, safe=not pa.types.is_floating(target))
+    made = array.cast(target, safe=False)
+    if _count_infinite(made) > _count_infinite(array):
+        raise pa.ArrowInvalid("a number is too large")
+    return made
+
+
+def _check_members(source: pa.DataType, target: pa.DataType) -> None:
+    """Makes sure that structs have no member more than the column's: Arrow leaves such members out."""
+    if pa.types.is_struct(source) and pa.types.is_struct(target):
+        names = [field.name for field in target]
+        for member in source:
+            if member.name not in names:
+                raise pa.ArrowInvalid(f"there is no member {member.name!r}")
+            _check_members(member.type, target.field(member.name).type)
+    elif pa.types.is_nested(source) and pa.types.is_nested(target) and source.num_fields == target.num_fields == 1:
+        _check_members(source.field(0).type, target.field(0).type)
+
+
+def _count_infinite(array: pa.Array) -> int:
+    import pyarrow.compute as pc
+
+    if not pa.types.is_floating(array.type):
+        return 0
+    # of half floats, Arrow does not say it
+    return pc.sum(pc.is_inf(array.cast(pa.float64()))).as_py() or 0
 
 
 def _sql_expressions(expressions: Mapping[str, str], schema: pa.Schema) -> Expressions:
@@ -149,6 +185,16 @@ def _sql_expressions(expressions: Mapping[str, str], schema: pa.Schema) -> Expre
         ) from error
     made: Expressions = provider.SqlExpressions(expressions, schema)
     return made
+
+
+def _scalar(value: Any, schema: pa.Schema, name: str) -> pa.Scalar:
+    """The value in the type that Arrow guesses, or in the column's where a guess loses nanoseconds or makes no map."""
+    if name in schema.names:
+        type = schema.field(name).type
+        if pa.types.is_temporal(type) or pa.types.is_map(type):
+            with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
+                return pa.scalar(value, type)
+    return pa.scalar(value)
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:
