@@ -15,10 +15,11 @@ _SIZES = (1024, 512, 130)
 _COUNT = sum(_SIZES)
 _WORDS = [b"abclongest!x"[: i % 12] * (i % 5) for i in range(200)]
 _TABLE_BYTES = 2312
-_JSON = (
+JSON_TEXTS = (
     b'{"b": [1, -2.5e3, 18446744073709551615], "a": {"c": null, "": true}}', b'"\\ud83d\\ude00 \xc3\xa9\\n"', b"-0",
     b" [ ] ", b"1e400", b"-9223372036854775808", b"123456789012345678901234567890", b"[[[[{}]]]]", b"0.1e-400", b"",
 )  # fmt: skip
+"""JSON of all kinds, and none at the end."""
 
 
 def calls() -> Iterator[Values]:
@@ -131,8 +132,8 @@ def _of_pages() -> Iterator[Values]:
 
 def _of_texts() -> Iterator[Values]:
     """JSON of all kinds, the last one skipped."""
-    num_bytes = sum(map(len, _JSON))
-    for texts in (_JSON, *((text, b"") for text in _JSON[:-1])):
+    num_bytes = sum(map(len, JSON_TEXTS))
+    for texts in (JSON_TEXTS, *((text, b"") for text in JSON_TEXTS[:-1])):
         valid = bytes([1] * (len(texts) - 1) + [0])
         room = {"out_offsets": 8 * (len(texts) + 1), "out": 4 * num_bytes + 24 * len(texts)}
         offsets = _starts([len(text) for text in texts])

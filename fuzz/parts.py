@@ -1,7 +1,10 @@
-"""Targets that are one buffer each: deletion files, row ids, row versions, schemas, stored JSON."""
+"""Targets that are one buffer each: deletion files, row ids, row versions, schemas, JSON, transactions, references."""
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,13 +14,31 @@ from google.protobuf.message import Message
 from fuzz.inputs import Values
 from fuzz.mutations import damage
 from lance_sql.commit import conflicts, transactions
-from lance_sql.commit.operations import Append, Delete, UpdateConfig, UpdateMap
-from lance_sql.errors import at
+from lance_sql.commit.operations import (
+    Append,
+    DataReplacement,
+    Delete,
+    Merge,
+    Operation,
+    Overwrite,
+    Project,
+    Replacement,
+    ReserveFragments,
+    Restore,
+    Rewrite,
+    RewriteGroup,
+    Update,
+    UpdateConfig,
+    UpdateMap,
+    UpdateMode,
+)
+from lance_sql.errors import LanceError, at
 from lance_sql.proto import row_ids_pb2, table_pb2, transaction_pb2
-from lance_sql.schema import Field, build, jsonb, types
+from lance_sql.schema import Field, Schema, build, jsonb, types
 from lance_sql.store import MemoryStore
-from lance_sql.table import deletions, row_ids, row_versions
-from lance_sql.table.fragments import DeletionFileType
+from lance_sql.table import deletions, indices, refs, row_ids, row_versions
+from lance_sql.table.fragments import DataFile, DeletionFileType, Fragment
+from lance_sql.table.paths import BRANCHES, TAGS
 from tests.damaged.messages import damage_message
 
 _WORDS = (
@@ -25,6 +46,24 @@ _WORDS = (
     "float", "int8", "uint64", "string", "lance.bfloat16", "false", "true", "us", "-", "+05:30", "UTC", "128", "256",
     "0", "1", "3", "-1", "38", "99999999999", "2147483647", "", "\0", "\u0663", "blob", "map", "large_list.struct",
 )  # fmt: skip
+
+_FILE = DataFile("f.lance", (0, 1), (0, 1), (2, 2), 100)
+_FRAGMENT = Fragment(0, (_FILE,), None, 10)
+_SCHEMA = Schema((Field("a", 0, -1, "int64"), Field("b", 1, -1, "string")))
+_OPERATIONS: tuple[Operation, ...] = (
+    Append((_FRAGMENT,)),
+    Delete((_FRAGMENT,), (1,)),
+    Overwrite((_FRAGMENT,), _SCHEMA, {"a": "b"}),
+    Update((1,), (_FRAGMENT,), (_FRAGMENT,)),
+    Update((), (_FRAGMENT,), (), (1,), mode=UpdateMode.REWRITE_COLUMNS),
+    Rewrite((RewriteGroup((_FRAGMENT,), (_FRAGMENT,)),)),
+    Merge((_FRAGMENT,), _SCHEMA),
+    Project(_SCHEMA),
+    Restore(1),
+    ReserveFragments(2),
+    UpdateConfig(UpdateMap({"a": "b"}), UpdateMap({}), UpdateMap({"x": None}, replace=True), {1: UpdateMap({})}),
+    DataReplacement((Replacement(0, _FILE),)),
+)
 
 
 def damage_data(rng: np.random.Generator, values: Values) -> Values:
@@ -42,6 +81,10 @@ def damage_row_versions(rng: np.random.Generator, values: Values) -> Values:
 
 def damage_transaction(rng: np.random.Generator, values: Values) -> Values:
     return _damage_message(rng, values, transaction_pb2.Transaction)
+
+
+def damage_indices(rng: np.random.Generator, values: Values) -> Values:
+    return _damage_message(rng, values, table_pb2.IndexSection)
 
 
 def damage_schema(rng: np.random.Generator, values: Values) -> Values:
@@ -69,10 +112,83 @@ def read_deletions(values: Values) -> None:
 
 
 def read_transaction(values: Values) -> None:
-    """Reads a transaction, and judges a commit that comes after it."""
-    theirs = transactions.parse(data_of(values)).operation
-    for ours in (Append(()), Delete((), (0, 1)), UpdateConfig(UpdateMap({"a": "b"}))):
-        assert isinstance(conflicts.judge(ours, theirs), conflicts.Outcome)
+    """Reads a transaction, judges every commit that may come after it, and writes it again."""
+    read = transactions.parse(data_of(values))
+    for ours in _OPERATIONS:
+        assert isinstance(conflicts.judge(ours, read.operation), conflicts.Outcome)
+    if conflicts.can_be_committed(read.operation):
+        written = transactions.serialize(read)
+        again = transactions.parse(written)
+        assert type(again.operation) is type(read.operation)
+        assert transactions.serialize(again) == written
+
+
+def edit_indices(values: Values) -> None:
+    """Every edit of an index section that commits make."""
+    section = data_of(values)
+    with at():
+        num_indices = len(table_pb2.IndexSection.FromString(section).indices)
+    edits: tuple[Callable[[], bytes | None], ...] = (
+        lambda: indices.without_columns(section, {0}),
+        lambda: indices.without_values(section, {0: [0, 1], 1: [2]}),
+        lambda: indices.with_moved_rows(section, [([0, 1, 2], [7])], stable_row_ids=True),
+        lambda: indices.with_moved_rows(section, [([0], [7]), ([5], [8])], stable_row_ids=False),
+        lambda: indices.with_base(section, 3),
+    )
+    failed: LanceError | None = None
+    for edit in edits:
+        try:
+            edited = edit()
+        except LanceError as error:
+            failed = error
+        else:
+            assert edited is None or len(table_pb2.IndexSection.FromString(edited).indices) <= num_indices
+    if failed is not None:
+        raise failed
+
+
+def edit_refs(values: Values) -> None:
+    """Moves a tag and begins a branch where the files of a tag and a branch are these bytes."""
+    branch = f"{BRANCHES}/parent.json"
+    store = MemoryStore({f"{TAGS}/tag.json": data_of(values), branch: data_of(values)})
+    failed: LanceError | None = None
+    try:
+        refs.move_tag(store, "tag", 7, branch="x", manifest_size=1)
+    except LanceError as error:
+        failed = error
+    else:
+        assert (refs.tags(store)["tag"].version, refs.tags(store)["tag"].branch) == (7, "x")
+    try:
+        refs.add_branch(store, "parent/child", 5, parent="parent", manifest_size=1)
+    except LanceError as error:
+        failed = error
+    else:
+        store.delete(branch)
+        assert refs.branches(store)["parent/child"].version == 5
+    refs.create_tag(store, "other", 3, branch=None, manifest_size=1)
+    refs.delete_tag(store, "other")
+    if failed is not None:
+        raise failed
+
+
+def store_json(values: Values) -> None:
+    """Stores a text, and reads it again where it is JSON."""
+    text = pa.array([data_of(values), None], pa.binary())
+    stored = jsonb.from_text(text.view(pa.string()))
+    (again, missing) = jsonb.to_text(stored).to_pylist()
+    assert missing is None
+    # what the library has written is what it would write again
+    assert jsonb.to_text(jsonb.from_text(pa.array([again]))).to_pylist() == [again]
+    expected = json.loads(data_of(values), parse_int=_number, parse_float=_number)
+    assert json.loads(again, parse_int=_number, parse_float=_number) == expected
+
+
+def _number(text: str) -> object:
+    """What is stored of a number: integers of 64 bits, doubles, and null for what is beyond them."""
+    if text.lstrip("-").isdigit() and -(2**63) <= int(text[:40]) < 2**64 and len(text) <= 20:
+        return int(text)
+    value = float(text)
+    return value if math.isfinite(value) else None
 
 
 def read_row_ids(values: Values) -> None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import lance
 import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap
 
+import lance_sql
 from fuzz.call_seeds import calls
+from fuzz.encode_seeds import JSON_TEXTS
 from fuzz.inputs import Values
+from fuzz.tables import dataset_of
 from lance_sql.proto import table_pb2
+from lance_sql.table import indices
 from tests.damaged import messages
 from tests.damaged.columns import COLUMNS, columns_of, table_of
 from tests.damaged.tables import files_below, manifest_file, write
@@ -39,12 +45,13 @@ def write_seeds(folder: Path) -> dict[str, list[Values]]:
     """Inputs by target. Tables are written below `folder`."""
     tables = list(_tables(folder / "columns"))
     versions = list(_histories(folder / "histories"))
+    others = list(_races(folder / "races"))
     manifests = [content for values in (*tables, *versions) for content in [_manifest(values)]]
     return {
         "manifests": [*versions, *tables[::5]],
         "sections": versions,
         "deletions": [*_deletions(), *_stored_deletions(versions)],
-        "transactions": list(_stored_transactions(versions)),
+        "transactions": list(_stored_transactions([*versions, *others])),
         "row ids": list(_sequences(versions, "inline_row_ids")),
         "row versions": list(_sequences(versions, "inline_created_at_versions")),
         "schemas": [{"data": _schema_of(content)} for content in manifests],
@@ -52,6 +59,12 @@ def write_seeds(folder: Path) -> dict[str, list[Values]]:
         "stored json": [{"data": bytes.fromhex(text)} for text in _JSON],
         "file metadata": [*tables, *versions],
         "pages": [*tables, *versions],
+        "json text": [{"data": text} for text in (*JSON_TEXTS[:-1], b'{"a": "b", "c": [1.5, {}, []]}')],
+        "indices": [*_index_sections(versions), *_index_sections(others)],
+        "references": list(_stored_refs(versions)),
+        "changes": [{**values, "change": "append"} for values in (*versions, *map(_of_one_version, others))],
+        # nothing but going back goes together with everything
+        "races": [{**values, "change": "restore"} for values in others],
         "kernels": list(calls()),
     }
 
@@ -88,6 +101,73 @@ def _histories(root: Path) -> Iterator[Values]:
         table.tags.create("first", 1)
         table.insert(rows.slice(0, 5))
         yield {**_only_read(files_below(path)), "num_rows": table.count_rows()}
+
+
+def _races(root: Path) -> Iterator[Values]:
+    """A table and the version after it, in which somebody did one thing: with pylance, and with this library.
+
+    What is done concerns rows whose `a` is 20 or more only.
+    """
+    for number, (name, change) in enumerate([*_PYLANCE.items(), *_OWN.items()]):
+        path = root / f"{number} {name}"
+        rows = pa.table({"a": pa.array(range(40), pa.int64()), "b": [f"text {i % 7}" for i in range(40)]})
+        table = lance_sql.write(rows, path, max_rows_per_file=15, stable_row_ids=bool(number % 5))
+        table.delete("a IN (17, 29)").create_tag("first")
+        table.add_columns([pa.field("c", pa.int32())]).update_config({"mine": "1"})
+        if number % 3 == 0:
+            lance.dataset(str(path)).create_scalar_index("a", "BTREE")
+        change(str(path))
+        files = {name: content for name, content in files_below(path).items() if not name.startswith("_indices/")}
+        yield {**files, "race": lance_sql.open(path).version}
+
+
+_PYLANCE: dict[str, Callable[[str], Any]] = {
+    "append": lambda path: lance.dataset(path).insert(pa.table({"a": [50, 51], "b": ["x", None]})),
+    "delete": lambda path: lance.dataset(path).delete("a > 31"),
+    "delete a fragment": lambda path: lance.dataset(path).delete("a >= 30"),
+    "update": lambda path: lance.dataset(path).update({"b": "'theirs'"}, "a > 24 and a < 35"),
+    "merge": lambda path: (
+        lance.dataset(path)
+        .merge_insert("a")
+        .when_matched_update_all()
+        .when_not_matched_insert_all()
+        .execute(pa.table({"a": [22, 33, 60], "b": ["m", "m", "m"], "c": pa.array([1, 2, 3], pa.int32())}))
+    ),
+    "merge columns": lambda path: (
+        lance.dataset(path)
+        .merge_insert("a")
+        .when_matched_update_all()
+        .execute(pa.table({"a": [22, 33], "c": pa.array([1, 2], pa.int32())}))
+    ),
+    "compact": lambda path: lance.dataset(path).optimize.compact_files(),
+    "add": lambda path: lance.dataset(path).add_columns({"d": "a * 2"}),
+    "drop": lambda path: lance.dataset(path).drop_columns(["c"]),
+    "index": lambda path: lance.dataset(path).create_scalar_index("b", "BITMAP"),
+    "config": lambda path: lance.dataset(path).update_config({"theirs": "1"}),
+    "restore": lambda path: lance.dataset(path, version=2).restore(),  # type: ignore[no-untyped-call]
+    "overwrite": lambda path: lance.write_dataset(pa.table({"a": [70, 71], "b": ["o", "p"]}), path, mode="overwrite"),
+}
+_OWN: dict[str, Callable[[str], Any]] = {
+    "append": lambda path: lance_sql.write({"a": [50, 51], "b": ["x", None]}, path, mode="append"),
+    "delete": lambda path: lance_sql.open(path).delete("a > 31"),
+    "delete a fragment": lambda path: lance_sql.open(path).delete("a >= 30"),
+    "update": lambda path: lance_sql.open(path).update({"b": "'theirs'"}, "a > 24 and a < 35"),
+    "merge": lambda path: lance_sql.open(path).merge({"a": [22, 33, 60], "b": ["m", "m", "m"]}, on="a"),
+    "compact": lambda path: lance_sql.open(path).compact(max_deleted_share=0.0),
+    "add": lambda path: lance_sql.open(path).add_columns({"d": "a * 2"}),
+    "drop": lambda path: lance_sql.open(path).drop_columns("c"),
+    "rename": lambda path: lance_sql.open(path).rename_columns({"c": "e"}),
+    "forbid": lambda path: lance_sql.open(path).alter_column("a", nullable=False),
+    "config": lambda path: lance_sql.open(path).update_config({"theirs": "1"}),
+    "restore": lambda path: lance_sql.open(path).restore(2),
+    "overwrite": lambda path: lance_sql.write({"a": [70, 71], "b": ["o", "p"]}, path, mode="overwrite"),
+}
+
+
+def _of_one_version(values: Values) -> Values:
+    files = {name: content for name, content in values.items() if isinstance(content, bytes)}
+    # any number of rows will do
+    return {**_only_read(files), "num_rows": None}
 
 
 def _only_read(files: dict[str, bytes]) -> dict[str, bytes]:
@@ -129,6 +209,22 @@ def _stored_transactions(versions: list[Values]) -> Iterator[Values]:
         for path, content in values.items():
             if path.startswith("_transactions/"):
                 yield {"data": content}
+
+
+def _index_sections(versions: list[Values]) -> Iterator[Values]:
+    for values in versions:
+        snapshot = dataset_of(values).snapshot
+        section = indices.read_bytes(snapshot.store, snapshot.manifest_path, snapshot.manifest)
+        if section is not None:
+            yield {"data": section}
+
+
+def _stored_refs(versions: list[Values]) -> Iterator[Values]:
+    for values in versions:
+        yield from ({"data": content} for path, content in values.items() if path.startswith("_refs/"))
+    identifier = {"version_mapping": [[1, "0" * 32], [3, "1" * 32]]}
+    branch = {"parentBranch": "x", "parentVersion": 3, "createAt": 1795225648, "identifier": identifier}
+    yield {"data": json.dumps(branch).encode()}
 
 
 def _sequences(versions: list[Values], name: str) -> Iterator[Values]:

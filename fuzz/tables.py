@@ -13,7 +13,7 @@ import pyarrow as pa
 from fuzz.inputs import Values
 from fuzz.mutations import cuts, damage, data_file_cuts, is_legacy
 from lance_sql.dataset import Dataset
-from lance_sql.proto import transaction_pb2
+from lance_sql.proto import table_pb2, transaction_pb2
 from lance_sql.scan.fragments import FragmentRows
 from lance_sql.scan.open_files import OpenFiles
 from lance_sql.store import ByteRange, MemoryStore
@@ -45,7 +45,7 @@ def _copy(buffer: pa.Buffer) -> pa.Buffer:
 
 def read_rows(values: Values) -> None:
     """Reads all rows, some rows, and rows by their history."""
-    table = _open(values)
+    table = dataset_of(values)
     num_rows = 0
     for batch in table.scan().to_reader():
         num_rows += batch.num_rows
@@ -63,14 +63,14 @@ def read_rows(values: Values) -> None:
 
 def read_sections(values: Values) -> None:
     """Reads what is around the rows: transactions, indices, tags, branches."""
-    snapshot = _open(values).snapshot
+    snapshot = dataset_of(values).snapshot
     for read in (snapshot.transaction, snapshot.indices, snapshot.tags, snapshot.branches, snapshot.versions):
         read()
 
 
 def read_metadata(values: Values) -> None:
     """Parses the metadata and the page layouts of every column, and decodes nothing."""
-    snapshot = _open(values).snapshot
+    snapshot = dataset_of(values).snapshot
     files = OpenFiles(snapshot)
     for fragment in snapshot.manifest.fragments:
         rows = FragmentRows(files, fragment)
@@ -157,9 +157,30 @@ def data_cuts(values: Values) -> Iterator[tuple[str, int]]:
     yield from ((path, length) for length in data_file_cuts(_bytes(values, path)))
 
 
-def _open(values: Values) -> Dataset:
+def store_of(values: Values) -> MemoryStore:
+    """The files of an input, which may be changed."""
     files = {name: content for name, content in values.items() if isinstance(content, bytes)}
-    store = _ExactStore(files, "damaged.lance")
+    return _ExactStore(files, "damaged.lance")
+
+
+def transaction_of(values: Values) -> tuple[Values, str, bytes]:
+    """The latest manifest without its section of the transaction; path and content of the transaction's file."""
+    path = _manifest(values)
+    read: list[str] = []
+
+    def without(message: table_pb2.Manifest) -> None:
+        read.append(message.transaction_file)
+        message.ClearField("transaction_section")
+        message.ClearField("transaction_section_old")
+
+    manifest = messages.with_manifest(_bytes(values, path), without)
+    name = f"_transactions/{read[0]}"
+    return {path: manifest}, name, _bytes(values, name)
+
+
+def dataset_of(values: Values) -> Dataset:
+    """The latest version of the table of an input."""
+    store = store_of(values)
     return Dataset(Snapshot(store.uri, store, store, list_versions(store)[-1]))
 
 

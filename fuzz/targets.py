@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fuzz import calls, parts, tables
+from fuzz import calls, changes, parts, tables
 from fuzz.inputs import Values
 from fuzz.mutations import cuts
 from lance_sql.errors import LanceError
@@ -47,6 +47,11 @@ TARGETS: dict[str, Target] = {
     "schemas": Target(parts.read_schema, parts.damage_schema, _data_cuts, 2),
     "logical types": Target(parts.read_logical_type, parts.damage_logical_type, lambda _: iter(()), 1),
     "stored json": Target(parts.read_json, parts.damage_data, _data_cuts, 1),
+    "json text": Target(parts.store_json, parts.damage_data, _data_cuts, 1),
+    "indices": Target(parts.edit_indices, parts.damage_indices, _data_cuts, 1),
+    "references": Target(parts.edit_refs, parts.damage_data, _data_cuts, 1),
+    "changes": Target(changes.change_damaged, changes.damage_anything, changes.change_cuts, 8),
+    "races": Target(changes.change_beside, changes.damage_other, lambda _: iter(()), 6),
     "file metadata": Target(tables.read_metadata, tables.damage_metadata, tables.data_cuts, 3),
     "pages": Target(tables.read_rows, tables.damage_pages, tables.data_cuts, 14),
     "kernels": Target(calls.run, calls.mutate, calls.some_cuts, 6, ValueError),

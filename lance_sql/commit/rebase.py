@@ -8,6 +8,9 @@ fragment at the same time are the exception. Each has a deletion file of its own
     theirs          {1, 7}
     rebased         {1, 5, 7}   a new file; a conflict if theirs had 5 as well
 
+That both go together is what the transactions say. What an operation replaces or removes is compared with what is there
+all the same: a transaction that does not say what its version did makes no change of another writer disappear.
+
 Source: table format, transactions, rebase rules.
 """
 
@@ -19,7 +22,18 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from lance_sql.commit import lineage
-from lance_sql.commit.operations import U32, Append, DataReplacement, Delete, Operation, Update, UpdateMode
+from lance_sql.commit.operations import (
+    U32,
+    Append,
+    DataReplacement,
+    Delete,
+    Merge,
+    Operation,
+    Project,
+    Rewrite,
+    Update,
+    UpdateMode,
+)
 from lance_sql.errors import RetryableConflict
 from lance_sql.schema import Schema
 from lance_sql.table import deletions
@@ -39,8 +53,10 @@ def rebase(
     read: the version that the operation was computed from
     schemas: of all versions after it
     affected_rows: by fragment id, the physical offsets that the operation deletes and `read` did not
-    raises: RetryableConflict when the same row was changed, or when columns changed their meaning
+    raises: RetryableConflict when the same row was changed, when columns changed their meaning, or when anything else
+        that the operation replaces is not what it was
     """
+    _check_unchanged(operation, read, latest)
     _check_columns(operation, [read.manifest.schema, *schemas])
     match operation:
         case Delete(updated, gone):
@@ -53,15 +69,69 @@ def rebase(
                 updated_fragments=tuple(kept),
                 removed_fragment_ids=(*operation.removed_fragment_ids, *emptied),
             )
-        case Update(updated_fragments=updated):
-            ids = {fragment.id for fragment in updated}
-            before, now = read.manifest.fragments.by_id(ids), latest.manifest.fragments.by_id(ids)
-            for number in ids:
-                if number not in now or now[number].files != before[number].files:
-                    raise RetryableConflict(f"data files of fragment {number} were changed by another commit")
-            return operation
         case _:
             return operation
+
+
+def _check_unchanged(operation: Operation, read: Snapshot, latest: Snapshot) -> None:
+    """Makes sure that what the operation replaces or removes is what it was when it was read.
+
+    raises: RetryableConflict
+    """
+    before, now = read.manifest, latest.manifest
+    if isinstance(operation, Merge | Project) and before.schema != now.schema:
+        raise RetryableConflict("columns were changed by another commit")
+    match operation:
+        case Merge():
+            if before.fragments.ids != now.fragments.ids:
+                raise RetryableConflict("rows were added or moved by another commit")
+            _check_fragments(before.fragments, read, latest, deletions_too=True)
+        case Project(preserves_nullability=False):
+            _check_no_new_values(read, latest)
+        case Delete(updated, gone) | Update(updated_fragments=updated, removed_fragment_ids=gone):
+            _check_fragments(before.fragments.by_id(set(gone)).values(), read, latest, deletions_too=True)
+            _check_fragments(updated, read, latest)
+        case Rewrite(groups):
+            for group in groups:
+                _check_fragments(group.old_fragments, read, latest, deletions_too=True)
+        case DataReplacement(replacements):
+            for each in replacements:
+                fragments = before.fragments.by_id({each.fragment_id}).values()
+                _check_fragments(fragments, read, latest, each.file.fields)
+
+
+def _check_fragments(
+    fragments: Iterable[Fragment],
+    read: Snapshot,
+    latest: Snapshot,
+    field_ids: Iterable[int] | None = None,
+    *,
+    deletions_too: bool = False,
+) -> None:
+    """Makes sure that fragments are still there, with the values that they had.
+
+    field_ids: whose values count; all without it
+    raises: RetryableConflict
+    """
+    ids = {fragment.id for fragment in fragments}
+    before, now = read.manifest.fragments.by_id(ids), latest.manifest.fragments.by_id(ids)
+    counted = latest.manifest.schema.by_id if field_ids is None else field_ids
+    for number in ids:
+        if number not in now:
+            raise RetryableConflict(f"fragment {number} was removed by another commit")
+        old, new = before.get(number), now[number]
+        if old is None or any(old.file_of(field) != new.file_of(field) for field in counted):
+            raise RetryableConflict(f"data files of fragment {number} were changed by another commit")
+        if deletions_too and old.deletion_file != new.deletion_file:
+            raise RetryableConflict(f"rows of fragment {number} were deleted by another commit")
+
+
+def _check_no_new_values(read: Snapshot, latest: Snapshot) -> None:
+    """Makes sure that no row or value was added, which a column might not allow any longer."""
+    ids = set(latest.manifest.fragments.ids)
+    if not ids <= set(read.manifest.fragments.ids):
+        raise RetryableConflict("rows were added or moved by another commit")
+    _check_fragments(read.manifest.fragments.by_id(ids).values(), read, latest)
 
 
 def _rebased(
@@ -74,9 +144,7 @@ def _rebased(
     kept: list[Fragment] = []
     emptied: list[int] = []
     for fragment in fragments:
-        current = now.get(fragment.id)
-        if current is None:
-            raise RetryableConflict(f"fragment {fragment.id} was removed by another commit")
+        current = now[fragment.id]
         if current.deletion_file == before[fragment.id].deletion_file:
             kept.append(fragment)
             continue

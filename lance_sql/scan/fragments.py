@@ -50,6 +50,14 @@ class FragmentRows:
             return fragment.physical_rows
         return self._files.open(fragment.files[0]).num_rows
 
+    def check_num_rows(self) -> None:
+        """Makes sure that there are as many rows as the manifest says, which reading a column does as well.
+
+        raises: CorruptFile
+        """
+        if self._fragment.files:
+            self._open(self._fragment.files[0])
+
     def live_rows(self) -> RowRanges:
         """The rows that are not deleted."""
         everything = row_ranges.single(0, self.num_rows)

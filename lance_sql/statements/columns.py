@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ import pyarrow as pa
 from lance_sql import row_choice, row_ranges
 from lance_sql.commit.committer import commit
 from lance_sql.commit.operations import Merge, Project
-from lance_sql.errors import CommitConflict, InvalidArgument
+from lance_sql.errors import CommitConflict, InvalidArgument, UnsupportedFeature
 from lance_sql.file.writer import FileWriter
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.filters import to_predicate
@@ -36,6 +36,10 @@ from lance_sql.statements.fragments import data_file, new_file_name
 from lance_sql.statements.retry import on_latest
 from lance_sql.table.fragments import DataFile, Fragment
 from lance_sql.table.snapshot import Snapshot
+
+_MAX_FIELD_ID: Final = 2**31 - 1
+# More than new columns ever have, with all that is in them.
+_SPARE_FIELD_IDS: Final = 2**20
 
 
 def add(snapshot: Snapshot, columns: Mapping[str, Any] | pa.Schema | Sequence[pa.Field]) -> Snapshot:
@@ -175,6 +179,8 @@ def _with_columns(
     try:
         for index, fragment in enumerate(snapshot.manifest.fragments):
             opened = FragmentRows(scan.files, fragment)
+            # values may be computed from no column at all
+            opened.check_num_rows()
             live = opened.live_rows()
             if len(live) == 0:
                 fragments.append(fragment)
@@ -253,12 +259,18 @@ def _quoted(path: str) -> str:
 
 
 def _next_field_id(snapshot: Snapshot) -> int:
-    """An id that neither the schema nor a data file has."""
+    """An id above those that the schema and the data files have.
+
+    raises: UnsupportedFeature when there are next to none
+    """
     ids = set(snapshot.manifest.schema.by_id)
     for fragment in snapshot.manifest.fragments:
         for file in fragment.files:
             ids.update(file.fields)
-    return max(ids, default=-1) + 1
+    highest = max(ids, default=-1)
+    if highest > _MAX_FIELD_ID - _SPARE_FIELD_IDS:
+        raise UnsupportedFeature(f"{snapshot.label}: columns behind one of the field id {highest}")
+    return highest + 1
 
 
 def _without(field: Field, gone: Collection[int]) -> Field | None:

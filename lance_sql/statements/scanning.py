@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.scan.filters import to_predicate
+from lance_sql.scan.fragments import FragmentRows
 from lance_sql.scan.open_files import OpenFiles
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import resolve
@@ -34,8 +35,20 @@ def scan(
 
 
 def addresses(snapshot: Snapshot, filter: str | pc.Expression | Predicate | None) -> U64:
-    """The addresses of the rows that pass the filter."""
-    parts = [numbers(batch, ROW_ADDRESS) for batch in scan(snapshot, [ROW_ADDRESS], filter)]
+    """The addresses of the rows that pass the filter.
+
+    raises: as `scan`; CorruptFile where the manifest claims rows that are in no data file, which a filter that reads no
+        column would take for rows
+    """
+    fragments = {fragment.id: fragment for fragment in snapshot.manifest.fragments}
+    files = OpenFiles(snapshot)
+    parts: list[U64] = []
+    for batch in scan(snapshot, [ROW_ADDRESS], filter):
+        found = numbers(batch, ROW_ADDRESS)
+        # a batch has rows of one fragment
+        if len(found) and (fragment := fragments.pop(int(found[0]) >> 32, None)):
+            FragmentRows(files, fragment).check_num_rows()
+        parts.append(found)
     return np.concatenate(parts) if parts else np.empty(0, np.uint64)
 
 

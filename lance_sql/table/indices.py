@@ -164,10 +164,14 @@ def with_base(section: bytes | None, base_id: int) -> bytes | None:
 def _edited(
     section: bytes | None, edit: Callable[[table_pb2.IndexMetadata], table_pb2.IndexMetadata | None]
 ) -> bytes | None:
-    """The section with every entry edited, or without those that become None; None when none is left."""
+    """The section with every entry edited, or without those that become None; None when none is left.
+
+    raises: CorruptFile for a section that is no message
+    """
     if section is None:
         return None
-    message = table_pb2.IndexSection.FromString(section)
+    with at():
+        message = table_pb2.IndexSection.FromString(section)
     kept = [edited for index in message.indices if (edited := edit(index)) is not None]
     if len(kept) == len(message.indices):
         return bytes(message.SerializeToString())
