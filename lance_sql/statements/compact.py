@@ -22,6 +22,7 @@ from lance_sql.scan.projection import resolve
 from lance_sql.scan.scan import Scan, ScanTask
 from lance_sql.statements.files import file_version, writing
 from lance_sql.statements.fragments import MAX_ROWS_PER_FILE, FileLimits, FragmentWriter
+from lance_sql.statements.retry import newest
 from lance_sql.table import row_ids, row_versions
 from lance_sql.table.fragments import Fragment
 from lance_sql.table.snapshot import Snapshot
@@ -90,7 +91,7 @@ def compact(snapshot: Snapshot, *, target_rows: int = MAX_ROWS_PER_FILE, max_del
 
     raises: UnsupportedFeature; CommitConflict when another writer changes one of the fragments meanwhile
     """
-    latest = snapshot.latest()
+    latest = newest(snapshot)
     groups = plan(latest, target_rows=target_rows, max_deleted_share=max_deleted_share)
     if not groups:
         return latest

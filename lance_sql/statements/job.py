@@ -26,6 +26,7 @@ from lance_sql.schema.from_arrow import from_arrow
 from lance_sql.statements.conform import Conform
 from lance_sql.statements.files import WRITTEN_VERSIONS, file_version
 from lance_sql.statements.fragments import FileLimits, FragmentWriter
+from lance_sql.statements.retry import newest
 from lance_sql.store import open_store
 from lance_sql.table.fragments import Fragment
 from lance_sql.table.location import table_name
@@ -229,7 +230,7 @@ def _existing(uri: str, mode: Mode, branch: str | None, storage_options: Mapping
             f"There is a table at {uri!r} already, version {snapshot.version}. "
             "Use mode='append' or mode='overwrite', or another place."
         )
-    return snapshot
+    return newest(snapshot)
 
 
 def _check_row_ids(snapshot: Snapshot, wanted: bool) -> None:
