@@ -99,7 +99,7 @@ def delete(table: str, where: str | None, dry_run: bool, yes: bool) -> None:
     lance-sql delete events.lance --where "ts < '2026-01-01'" --dry-run
     """
     dataset = _latest(table)
-    condition = where or "true"
+    condition = "true" if where is None else where
     if _agreed(f"delete {_rows(dataset, where)}", dry_run, yes):
         _done(dataset.delete(condition))
 
@@ -117,11 +117,13 @@ def update(table: str, assignments: tuple[str, ...], where: str | None, dry_run:
     \b
     lance-sql update events.lance "price=price * 1.1" "status='done'" --where "id = 7"
     """
-    values = {}
+    values: dict[str, str] = {}
     for assignment in assignments:
         name, equals, expression = assignment.partition("=")
         if not equals or not name.strip() or not expression.strip():
             raise click.UsageError(f"{assignment!r} is not of the form COLUMN=SQL.")
+        if name.strip() in values:
+            raise click.UsageError(f"{name.strip()!r} is set twice.")
         values[name.strip()] = expression
     dataset = _latest(table)
     if _agreed(f"set {', '.join(values)} in {_rows(dataset, where)}", dry_run, yes):

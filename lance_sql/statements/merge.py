@@ -61,6 +61,8 @@ def merge(
     ):
         if value not in known:
             raise InvalidArgument(f"{name}={value!r} is none of {', '.join(map(repr, known))}")
+    if delete_unmatched is None:
+        raise InvalidArgument("delete_unmatched=None: say True, False or a filter")
 
     def change(latest: Snapshot) -> Snapshot:
         table = latest.manifest.schema

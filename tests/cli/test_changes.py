@@ -139,3 +139,16 @@ def test_cleaning_up(table: str) -> None:
     assert run("cleanup", table, "--keep", "1").stderr.endswith("Removed 1 version and 2 files.\n")
     assert [info.version for info in lance_sql.open(table).versions()] == [1, 3]
     assert lance.dataset(table, version=1).count_rows() == 10
+
+
+def test_an_empty_filter_deletes_nothing(table: str) -> None:
+    """As of a shell variable that is not set."""
+    result = run("delete", table, "--where", "", "--yes")
+    assert (result.exit_code, version(table)) == (2, 2)
+    assert "filter ''" in result.output
+
+
+def test_columns_are_set_once(table: str) -> None:
+    result = run("update", table, "name='a'", "name='b'", "--yes")
+    assert (result.exit_code, version(table)) == (2, 2)
+    assert "'name' is set twice" in result.output

@@ -104,6 +104,38 @@ def test_deleting_takes_filters_of_every_kind(table: Dataset) -> None:
     assert by_key(table.delete("true")) == []
 
 
+def test_no_filter_is_no_choice_of_all_rows(table: Dataset) -> None:
+    with pytest.raises(InvalidArgument, match="which rows"):
+        table.delete(None)
+    with pytest.raises(InvalidArgument, match="delete_unmatched=None"):
+        table.merge(rows(1), on="k", delete_unmatched=None)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="filter ''"):
+        table.delete("")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda table: table.update({"v": 0}),
+        lambda table: table.merge(rows(1, 9), on="k"),
+        lambda table: table.delete("k = 1"),
+        lambda table: table.add_columns({"one": 1}),
+        lambda table: table.compact(),
+        lambda table: lance_sql.write(rows(9), table.uri, mode="append"),
+        lambda table: lance_sql.write(rows(9), table.uri, mode="overwrite"),
+    ],
+)
+def test_tables_that_need_more_of_a_writer_are_refused_before_anything_is_written(table: Dataset, change: Any) -> None:
+    path = Path(table.uri) / table.snapshot.manifest_path
+    content = path.read_bytes()
+    at = content.index(b"\x48\x02\x50\x02", content.rindex(b".lance"))
+    path.write_bytes(content[: at + 3] + b"\x40" + content[at + 4 :])
+    files = sorted(Path(table.uri).rglob("*"))
+    with pytest.raises(UnsupportedFeature, match="flag 64"):
+        change(lance_sql.open(table.uri))
+    assert sorted(Path(table.uri).rglob("*")) == files
+
+
 def test_upsert(table: Dataset) -> None:
     changed = table.merge(rows(2, 7).set_column(1, "v", pa.array([-2, -7], pa.int32())), on="k")
     assert by_key(changed, "v", *HIDDEN) == [
