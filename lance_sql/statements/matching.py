@@ -5,7 +5,7 @@ Keys are compared as SQL compares them: a NULL is equal to nothing, not even to 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,6 +24,9 @@ I64 = npt.NDArray[np.int64]
 
 MAX_LISTED_KEYS: Final = 4096
 """Up to so many keys are looked for one by one; above that, by their range."""
+
+MIN_PART_ROWS: Final = 1024 * 1024
+"""At least so many rows of the table, or as many as the source has, are matched at a time."""
 
 _SOURCE_ROW = "__source_row"
 _TARGET_ROW = "__target_row"
@@ -55,26 +58,39 @@ def match(snapshot: Snapshot, source: pa.Table, on: Sequence[str]) -> Matches:
         _check_type(source.schema.field(name))
     keys = _plain(source.select(list(on)))
     wanted = keys.append_column(_SOURCE_ROW, pa.array(np.arange(source.num_rows)))
-    batches = list(scan(snapshot, [*on, ROW_ID, ROW_ADDRESS], _candidates(keys, on)))
-    if not batches:
-        return Matches(
-            np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int64), np.arange(source.num_rows)
-        )
-    found = pa.Table.from_batches(batches)
-    ids, addresses = numbers(found, ROW_ID), numbers(found, ROW_ADDRESS)
-    target = _plain(found.select(list(on))).cast(keys.schema)
-    target = target.append_column(_TARGET_ROW, pa.array(np.arange(found.num_rows)))
-    pairs = target.join(wanted, keys=list(on), join_type="inner", use_threads=False)
-    target_rows = pairs.column(_TARGET_ROW).to_numpy()
-    source_rows = pairs.column(_SOURCE_ROW).to_numpy()
-    order = np.argsort(target_rows, kind="stable")
-    target_rows, source_rows = target_rows[order], source_rows[order]
-    twice = np.flatnonzero(target_rows[1:] == target_rows[:-1])
-    if len(twice):
-        rows = source.take(pa.array(source_rows[twice[0] : twice[0] + 2])).select(list(on)).to_pylist()
-        raise InvalidArgument(f"Two rows of the source match one row of {snapshot.name}: {rows[0]}")
-    unmatched = np.setdiff1d(np.arange(source.num_rows), source_rows)
-    return Matches(addresses[target_rows], ids[target_rows], source_rows, unmatched)
+    addresses, ids, source_rows = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+    candidates = scan(snapshot, [*on, ROW_ID, ROW_ADDRESS], _candidates(keys, on))
+    for part in _parts(candidates, max(MIN_PART_ROWS, source.num_rows)):
+        target = _plain(part.select(list(on))).cast(keys.schema)
+        target = target.append_column(_TARGET_ROW, pa.array(np.arange(part.num_rows)))
+        pairs = target.join(wanted, keys=list(on), join_type="inner", use_threads=False)
+        rows, matching = pairs.column(_TARGET_ROW).to_numpy(), pairs.column(_SOURCE_ROW).to_numpy()
+        order = np.argsort(rows, kind="stable")
+        rows, matching = rows[order], matching[order]
+        twice = np.flatnonzero(rows[1:] == rows[:-1])
+        if len(twice):
+            row = source.slice(int(matching[twice[0]]), 1).select(list(on)).to_pylist()[0]
+            raise InvalidArgument(f"Two rows of the source match one row of {snapshot.name}: {row}")
+        addresses.append(numbers(part, ROW_ADDRESS)[rows])
+        ids.append(numbers(part, ROW_ID)[rows])
+        source_rows.append(matching)
+    matched = np.concatenate(source_rows)
+    unmatched = np.setdiff1d(np.arange(source.num_rows), matched)
+    return Matches(np.concatenate(addresses), np.concatenate(ids), matched, unmatched)
+
+
+def _parts(batches: Iterable[pa.RecordBatch], num_rows: int) -> Iterator[pa.Table]:
+    """The batches in tables of about so many rows: a table of the source is made for each, so few are better."""
+    held: list[pa.RecordBatch] = []
+    num_held = 0
+    for batch in batches:
+        held.append(batch)
+        num_held += batch.num_rows
+        if num_held >= num_rows:
+            yield pa.Table.from_batches(held)
+            held, num_held = [], 0
+    if held:
+        yield pa.Table.from_batches(held)
 
 
 def _candidates(keys: pa.Table, on: Sequence[str]) -> pc.Expression:
@@ -84,8 +100,10 @@ def _candidates(keys: pa.Table, on: Sequence[str]) -> pc.Expression:
     field = pc.field(on[0])
     if len(distinct) <= MAX_LISTED_KEYS:
         return field.isin(distinct)
-    bounds = pc.min_max(distinct)
-    return (field >= bounds["min"]) & (field <= bounds["max"])
+    # Arrow finds no least duration
+    is_duration = pa.types.is_duration(distinct.type)
+    bounds = pc.min_max(distinct.cast(pa.int64()) if is_duration else distinct)
+    return (field >= bounds["min"].cast(distinct.type)) & (field <= bounds["max"].cast(distinct.type))
 
 
 def _plain(keys: pa.Table) -> pa.Table:

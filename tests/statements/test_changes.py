@@ -15,6 +15,7 @@ import pytest
 
 import lance_sql
 from lance_sql import ColumnNotFound, CommitConflict, Dataset, InvalidArgument, UnsupportedFeature, VersionNotFound
+from lance_sql.statements import matching
 
 HIDDEN = ["_rowid", "_row_created_at_version", "_row_last_updated_at_version"]
 
@@ -216,6 +217,19 @@ def test_merge_of_many_keys(tmp_path: Path) -> None:
     changed = table.merge({"k": range(15_000, 25_000), "v": [1] * 10_000}, on="k")
     assert (changed.count_rows(), changed.count_rows("v = 1")) == (25_000, 10_000)
     assert len(set(changed.scan(["_rowid"]).to_table()["_rowid"].to_pylist())) == 25_000
+
+
+@pytest.mark.parametrize("num_keys", [100, 5000])
+def test_rows_are_matched_part_by_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, num_keys: int) -> None:
+    monkeypatch.setattr(matching, "MIN_PART_ROWS", 1500)
+    durations = pa.array(range(20_000), pa.duration("ms"))
+    columns = {"k": durations, "v": pa.array([0] * 20_000)}
+    table = lance_sql.write(pa.table(columns), tmp_path / "t", max_rows_per_file=700)
+    source = {"k": durations.take(pa.array(range(0, 20_000, 20_000 // num_keys))), "v": [1] * num_keys}
+    changed = table.merge(pa.table(source), on="k")
+    assert (changed.count_rows(), changed.count_rows("v = 1")) == (20_000, num_keys)
+    assert sorted(changed.scan(["_rowid"]).to_table()["_rowid"].to_pylist()) == list(range(20_000))
+    assert by_key(changed, "v")[-1] == (timedelta(milliseconds=19_999), 0)
 
 
 def test_added_columns(table: Dataset) -> None:
