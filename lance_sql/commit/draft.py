@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from lance_sql.commit import data_files, lineage
-from lance_sql.errors import CommitConflict, InvalidArgument, UnsupportedFeature
+from lance_sql.errors import CommitConflict, CorruptFile, InvalidArgument, UnsupportedFeature
 from lance_sql.table import features, row_ids, row_versions
 from lance_sql.table.fragments import Fragment, Fragments
 from lance_sql.table.manifest import Manifest
@@ -25,6 +25,8 @@ from lance_sql.table.row_ids import RowIds
 from lance_sql.table.segments import Range
 from lance_sql.table.snapshot import Snapshot
 
+# So many fragments are asked whether they have row ids that are said to be free.
+_YOUNGEST: Final = 16
 _MAX_FRAGMENT_ID: Final = 2**32 - 1
 
 
@@ -143,9 +145,7 @@ class Draft:
             known = lineage.created_at_of(self.latest, replaces, carried.expand())
             created_at = row_versions.from_values(np.concatenate((known, np.full(num_fresh, self.version, np.uint64))))
         if num_fresh:
-            start = self.manifest.next_row_id
-            parts = (*parts, Range(start, start + num_fresh))
-            self.change(next_row_id=start + num_fresh)
+            parts = (*parts, self._fresh_row_ids(num_fresh))
         return dataclasses.replace(
             fragment,
             id=fragment_id,
@@ -153,6 +153,23 @@ class Draft:
             created_at=row_versions.serialize(created_at),
             last_updated_at=self.updated_now(fragment),
         )
+
+    def _fresh_row_ids(self, count: int) -> Range:
+        """Row ids that no row has had.
+
+        raises: CorruptFile when a row of the youngest fragments has one of them; UnsupportedFeature when there are none
+        """
+        start = self.manifest.next_row_id
+        before = self.latest.manifest if self.latest is not None else None
+        for fragment in before.fragments[-_YOUNGEST:] if before is not None and start == before.next_row_id else ():
+            if isinstance(fragment.row_ids, bytes):
+                known = row_ids.parse(fragment.row_ids, fragment.physical_rows).bounds()
+                if known is not None and known[1] >= start:
+                    raise CorruptFile(f"the next row id is {start}, and fragment {fragment.id} has the row {known[1]}")
+        if start + count >= 2**64:
+            raise UnsupportedFeature(f"{count} row ids above {start}")
+        self.change(next_row_id=start + count)
+        return Range(start, start + count)
 
     def updated_now(self, fragment: Fragment) -> bytes | None:
         """The versions of a fragment all of whose rows change with this commit."""
