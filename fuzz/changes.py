@@ -287,7 +287,10 @@ def _expected(change: Change, rows: list[Row]) -> list[Row] | None:
 
 
 def _counted(rows: list[Row] | None) -> Counter[str] | None:
-    return None if rows is None else Counter(repr(sorted(row.items())) for row in rows)
+    """How often each row is there; a column that is NULL counts as one that is not there."""
+    if rows is None:
+        return None
+    return Counter(repr(sorted(item for item in row.items() if item[1] is not None)) for row in rows)
 
 
 def _only(row: Row, names: set[str]) -> Row:

@@ -57,6 +57,8 @@ class Draft:
             self.change(fragments=recounted(self.latest))
         ids = self.manifest.fragments.ids
         if ids:
+            if max(ids) > _MAX_FRAGMENT_ID:
+                raise CorruptFile(f"a fragment with the id {max(ids)}")
             # Manifests may say less than they list.
             self.change(max_fragment_id=max(*ids, self.manifest.max_fragment_id or 0))
 
