@@ -47,8 +47,10 @@ def add(snapshot: Snapshot, columns: Mapping[str, Any] | pa.Schema | Sequence[pa
 
     columns: values by name, see `expressions.compile`, which make every row an updated one; or Arrow fields, whose
         columns are NULL everywhere, and no row is touched
-    raises: InvalidArgument for names that there are already; what the values raise; CommitConflict
+    raises: InvalidArgument for no column, and for names that there are already; what the values raise; CommitConflict
     """
+    if not len(columns):
+        raise InvalidArgument("No column is added")
     if isinstance(columns, Mapping):
         return on_latest(snapshot, lambda latest: _add_values(latest, columns))
     fields = list(columns)
@@ -61,8 +63,10 @@ def add(snapshot: Snapshot, columns: Mapping[str, Any] | pa.Schema | Sequence[pa
 def drop(snapshot: Snapshot, names: Sequence[str]) -> Snapshot:
     """Drops columns of the newest version; `a.b` is a member of a struct. Data files stay as they are.
 
-    raises: ColumnNotFound; InvalidArgument when no column would be left, or a struct without members
+    raises: ColumnNotFound; InvalidArgument for no column, and when none would be left, or a struct without members
     """
+    if not names:
+        raise InvalidArgument("No column is dropped")
 
     def change(latest: Snapshot) -> Snapshot:
         schema = latest.manifest.schema
@@ -78,8 +82,10 @@ def drop(snapshot: Snapshot, names: Sequence[str]) -> Snapshot:
 def rename(snapshot: Snapshot, names: Mapping[str, str]) -> Snapshot:
     """Renames columns of the newest version; `a.b` is a member of a struct, whose new name is given without the struct.
 
-    raises: ColumnNotFound; InvalidArgument for names that are taken
+    raises: ColumnNotFound; InvalidArgument for no column, and for names that are taken
     """
+    if not names:
+        raise InvalidArgument("No column is renamed")
 
     def change(latest: Snapshot) -> Snapshot:
         schema = latest.manifest.schema
@@ -117,6 +123,12 @@ def alter(snapshot: Snapshot, name: str, *, type: pa.DataType | None = None, nul
     return on_latest(snapshot, change)
 
 
+def _check_new(snapshot: Snapshot, names: Iterable[str]) -> None:
+    for name in names:
+        if name in snapshot.manifest.schema.names:
+            raise InvalidArgument(f"{snapshot.label} has a column {name!r} already")
+
+
 def _check_renamed(fields: Sequence[Field]) -> None:
     check_top_names(fields)
     check_names(fields)
@@ -126,12 +138,14 @@ def _check_renamed(fields: Sequence[Field]) -> None:
 
 def _add_nulls(snapshot: Snapshot, fields: Sequence[pa.Field]) -> Snapshot:
     version = snapshot.manifest.data_format
+    _check_new(snapshot, [field.name for field in fields])
     schema = extend(snapshot.manifest.schema, fields, _next_field_id(snapshot), file_version=version)
     return commit(snapshot, Merge(tuple(snapshot.manifest.fragments), schema, preserves_nullability=True))
 
 
 def _add_values(snapshot: Snapshot, values: Mapping[str, Any]) -> Snapshot:
     schema, version = snapshot.manifest.schema, file_version(snapshot)
+    _check_new(snapshot, values)
     compute = expressions.compile(values, schema.arrow)
     fields = [pa.field(name, compute.types[name]) for name in values]
     target = extend(schema, fields, _next_field_id(snapshot), file_version=version)

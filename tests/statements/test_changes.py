@@ -250,6 +250,12 @@ def test_added_columns_make_rows_updated_and_null_columns_do_not(table: Dataset)
     ("change", "message"),
     [
         (lambda table: table.add_columns({"V": "1"}), "differ only in case"),
+        (lambda table: table.add_columns({"v": "1"}), "version 2 has a column 'v' already"),
+        (lambda table: table.add_columns([pa.field("v", pa.int8())]), "version 2 has a column 'v' already"),
+        (lambda table: table.add_columns({}), "No column"),
+        (lambda table: table.add_columns(pa.schema([])), "No column"),
+        (lambda table: table.drop_columns([]), "No column"),
+        (lambda table: table.rename_columns({}), "No column"),
         (lambda table: table.add_columns({"_rowid": "1"}), "reserved"),
         (lambda table: table.add_columns([pa.field("n", pa.int8(), nullable=False)]), "nullable"),
         (lambda table: table.drop_columns("x"), "'x'"),
