@@ -106,8 +106,8 @@ CHANGES: Mapping[str, Change] = {
         lambda rows: [{name: value for name, value in row.items() if name != "b"} for row in rows],
     ),
     "rename": Change(
-        lambda table: table.rename_columns({"b": "c"}),
-        lambda rows: [{"c" if name == "b" else name: value for name, value in row.items()} for row in rows],
+        lambda table: table.rename_columns({"b": "renamed"}),
+        lambda rows: [{"renamed" if name == "b" else name: value for name, value in row.items()} for row in rows],
     ),
     "forbid": Change(lambda table: table.alter_column("a", nullable=False), lambda rows: rows),
     "config": Change(lambda table: table.update_config({"key": "value"}), lambda rows: rows),
@@ -118,7 +118,8 @@ CHANGES: Mapping[str, Change] = {
 def change_damaged(values: Values) -> None:
     store = tables.store_of(values)
     before = Dataset(Snapshot(store.uri, store, store, list_versions(store)[-1]))
-    change = CHANGES[str(values["change"])]
+    name = str(values["change"])
+    change = CHANGES[name]
     rows = _rows(before)
     history = None if rows is None else _history(before)
     _ = before.snapshot.manifest
@@ -134,11 +135,9 @@ def change_damaged(values: Values) -> None:
     if rows is not None:
         again = Dataset(Snapshot(store.uri, store, store, before.snapshot.file))
         assert _counted(_rows(again)) == _counted(rows), "the version before has other rows"
-        assert after is not None, f"{values['change']}: rows became unreadable"
+        assert after is not None, f"{name}: rows became unreadable"
         expected = _expected(change, rows) if failed is None else rows
-        assert expected is None or _counted(after) == _counted(expected), (
-            f"{values['change']}: other rows than expected"
-        )
+        assert expected is None or _counted(after) == _counted(expected), f"{name}: other rows than expected"
         if history is not None:
             _check_history(history, _history(latest))
     if failed is not None:
@@ -176,7 +175,7 @@ def _check_kept(change: str, other: Dataset, theirs: list[Row], latest: Dataset,
     if change == "drop":
         columns.discard("b")
     elif change == "rename":
-        columns = {"c" if name == "b" else name for name in columns}
+        columns = {"renamed" if name == "b" else name for name in columns}
         theirs = CHANGES["rename"].expected(theirs)
     assert set(latest.schema.names) >= columns, f"{change}: a column of another writer was lost"
     kept = [_only(row, columns) for row in theirs if not _is_low(row)]

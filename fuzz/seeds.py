@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ def write_seeds(folder: Path) -> dict[str, list[Values]]:
     """Inputs by target. Tables are written below `folder`."""
     tables = list(_tables(folder / "columns"))
     versions = list(_histories(folder / "histories"))
-    others = list(_races(folder / "races"))
+    others = list(races(folder / "races"))
     manifests = [content for values in (*tables, *versions) for content in [_manifest(values)]]
     return {
         "manifests": [*versions, *tables[::5]],
@@ -103,12 +103,16 @@ def _histories(root: Path) -> Iterator[Values]:
         yield {**_only_read(files_below(path)), "num_rows": table.count_rows()}
 
 
-def _races(root: Path) -> Iterator[Values]:
+def races(root: Path, names: Collection[str] | None = None) -> Iterator[Values]:
     """A table and the version after it, in which somebody did one thing: with pylance, and with this library.
 
     What is done concerns rows whose `a` is 20 or more only.
+
+    names: of what is done; everything without it
     """
     for number, (name, change) in enumerate([*_PYLANCE.items(), *_OWN.items()]):
+        if names is not None and name not in names:
+            continue
         path = root / f"{number} {name}"
         rows = pa.table({"a": pa.array(range(40), pa.int64()), "b": [f"text {i % 7}" for i in range(40)]})
         table = lance_sql.write(rows, path, max_rows_per_file=15, stable_row_ids=bool(number % 5))
