@@ -47,6 +47,10 @@ _WORDS = (
     "0", "1", "3", "-1", "38", "99999999999", "2147483647", "", "\0", "\u0663", "blob", "map", "large_list.struct",
 )  # fmt: skip
 
+_JSON_VALUES: tuple[Any, ...] = (
+    None, True, 0, -1, 3, 2.5, 1e400, 2**64, 2**70, "", "main", "x/y", "../x", "\0", [], [1], [[1, "a"]], {}, {"a": 1},
+    {"version_mapping": 5}, {"version_mapping": {"a": 1}}, {"version_mapping": "abc"},
+)  # fmt: skip
 _FILE = DataFile("f.lance", (0, 1), (0, 1), (2, 2), 100)
 _FRAGMENT = Fragment(0, (_FILE,), None, 10)
 _SCHEMA = Schema((Field("a", 0, -1, "int64"), Field("b", 1, -1, "string")))
@@ -85,6 +89,21 @@ def damage_transaction(rng: np.random.Generator, values: Values) -> Values:
 
 def damage_indices(rng: np.random.Generator, values: Values) -> Values:
     return _damage_message(rng, values, table_pb2.IndexSection)
+
+
+def damage_refs(rng: np.random.Generator, values: Values) -> Values:
+    """Other values under the keys of an object, or damaged bytes."""
+    if rng.random() < 0.5:
+        return damage_data(rng, values)
+    content = json.loads(data_of(values))
+    inside = content
+    while isinstance(inside, dict) and inside:
+        key = list(inside)[int(rng.integers(len(inside)))]
+        if not isinstance(inside[key], dict) or rng.random() < 0.5:
+            inside[key] = _JSON_VALUES[int(rng.integers(len(_JSON_VALUES)))]
+            break
+        inside = inside[key]
+    return {**values, "data": json.dumps(content).encode()}
 
 
 def damage_schema(rng: np.random.Generator, values: Values) -> Values:

@@ -49,7 +49,7 @@ TARGETS: dict[str, Target] = {
     "stored json": Target(parts.read_json, parts.damage_data, _data_cuts, 1),
     "json text": Target(parts.store_json, parts.damage_data, _data_cuts, 1),
     "indices": Target(parts.edit_indices, parts.damage_indices, _data_cuts, 1),
-    "references": Target(parts.edit_refs, parts.damage_data, _data_cuts, 1),
+    "references": Target(parts.edit_refs, parts.damage_refs, _data_cuts, 1),
     "changes": Target(changes.change_damaged, changes.damage_anything, changes.change_cuts, 8),
     "races": Target(changes.change_beside, changes.damage_other, lambda _: iter(()), 6),
     "file metadata": Target(tables.read_metadata, tables.damage_metadata, tables.data_cuts, 3),

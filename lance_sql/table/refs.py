@@ -134,13 +134,13 @@ def add_branch(store: Store, name: str, version: int, *, parent: str | None, man
     """Records where a branch begins, whose first version exists.
 
     manifest_size: of the parent's version
-    raises: InvalidArgument for a name that branches cannot have, and for one that is taken
+    raises: InvalidArgument for a name that branches cannot have, and for one that is taken; CorruptFile for a parent
+        that is damaged
     """
     check_branch_name(name)
     mapping: list[Any] = []
     if parent is not None:
-        above = _existing(store, _branch_path(parent), f"branch {parent!r}")
-        mapping = list((above.get("identifier") or {}).get("version_mapping") or [])
+        mapping = _mapping(_existing(store, _branch_path(parent), f"branch {parent!r}"), _branch_path(parent))
     content = {
         "parentBranch": parent,
         "identifier": {"version_mapping": [*mapping, [version, uuid4().hex]]},
@@ -226,6 +226,16 @@ def _content(store: Store, path: str) -> Mapping[str, Any]:
     if not isinstance(parsed, dict):
         raise CorruptFile("a reference is no JSON object")
     return parsed
+
+
+def _mapping(content: Mapping[str, Any], path: str) -> list[Any]:
+    """The versions that a branch and those above it began with; empty where that is not recorded."""
+    identifier = content.get("identifier") or {}
+    mapping = identifier.get("version_mapping") or [] if isinstance(identifier, dict) else None
+    if not isinstance(mapping, list):
+        with at(file=path):
+            raise CorruptFile("a reference has no list of versions in its identifier")
+    return mapping
 
 
 def _version(content: Mapping[str, Any], key: str) -> int:

@@ -5,6 +5,8 @@ What must hold is in `fuzz.changes`, which `make fuzz` runs for longer.
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,9 @@ from fuzz import changes, seeds, tables
 from fuzz.inputs import Values
 from lance_sql.errors import CommitConflict, CorruptFile, LanceError
 from lance_sql.proto import table_pb2, transaction_pb2
+from lance_sql.store import MemoryStore
+from lance_sql.table import refs
+from lance_sql.table.paths import BRANCHES
 from tests.damaged import messages
 from tests.damaged.tables import manifest_file
 
@@ -111,3 +116,12 @@ def test_claims_of_a_manifest_are_not_built_on(
     found = outcome(changes.change_damaged, {**claims(stable, field, number), "change": change})
     assert found is not None
     assert text in str(found)
+
+
+@pytest.mark.parametrize("identifier", [5, "x", [1], {"version_mapping": 7}, {"version_mapping": "abc"}])
+def test_a_branch_of_a_damaged_branch_is_refused(identifier: object) -> None:
+    content = json.dumps({"parentVersion": 1, "identifier": identifier}).encode()
+    store = MemoryStore({f"{BRANCHES}/parent.json": content})
+    with pytest.raises(CorruptFile, match="identifier"):
+        refs.add_branch(store, "child", 1, parent="parent", manifest_size=1)
+    assert len(list(store.files(BRANCHES))) == 1
