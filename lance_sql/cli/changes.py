@@ -57,7 +57,7 @@ def write(
 ) -> None:
     """Writes the rows of SOURCE to TABLE.
 
-    SOURCE is a file that DuckDB reads (Parquet, CSV, JSON), a Lance table, or an SQL query.
+    SOURCE is a file or a URI that DuckDB reads (Parquet, CSV, JSON), a Lance table, or an SQL query.
 
     \b
     lance-sql write events.lance events.parquet
@@ -69,8 +69,8 @@ def write(
     from lance_sql.cli import progress
     from lance_sql.writing import MAX_ROWS_PER_FILE
 
-    query = "FROM '" + source.replace("'", "''") + "'" if os.path.exists(source) else source
-    rows = lance_sql.connect().sql(query)
+    is_query = any(character.isspace() for character in source) and not os.path.exists(source)
+    rows = lance_sql.connect().sql(source if is_query else "FROM '" + source.replace("'", "''") + "'")
     if rows is None:
         raise click.UsageError("The SQL has no result: give a query, or a file.")
     reader = rows.to_arrow_reader()

@@ -152,3 +152,12 @@ def test_columns_are_set_once(table: str) -> None:
     result = run("update", table, "name='a'", "name='b'", "--yes")
     assert (result.exit_code, version(table)) == (2, 2)
     assert "'name' is set twice" in result.output
+
+
+@pytest.mark.parametrize("source", ["missing.parquet", "missing*.csv", "missing.lance"])
+def test_a_source_that_is_not_there(folder: Path, source: str) -> None:
+    result = run("write", "new.lance", source)
+    assert result.exit_code == 3
+    assert "No " in result.output
+    assert source in result.output
+    assert not (folder / "new.lance").exists()
