@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
@@ -18,7 +18,7 @@ from .arrow import widened_type
 from .duckdb_tables import widen
 
 # Rows come in batches, in a table that users do not know: these would see a part of it.
-_REFUSED: Final[Mapping[type[exp.Expression], str]] = {
+_REFUSED: Final[Mapping[type[Any], str]] = {
     exp.Window: "a window function",
     exp.Explode: "UNNEST",
     exp.Query: "a subquery",
@@ -46,6 +46,8 @@ class SqlExpressions:
         selected = ", ".join(f"({text}\n) AS c{i}" for i, text in enumerate(expressions.values()))
         self._query = f"SELECT {selected} FROM rows"
         self._connection = duckdb.connect(config={"threads": 1})
+        # what a change makes of a table does not depend on the machine
+        self._connection.execute("SET TimeZone = 'UTC'")
         fields = [schema.field(name) for name in self.columns]
         empty = self(
             pa.RecordBatch.from_arrays([pa.array([], field.type) for field in fields], schema=pa.schema(fields))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -118,3 +121,14 @@ def test_messages_are_about_what_was_written(table: Dataset, text: str, message:
 def test_text_without_quotes_is_a_column(table: Dataset) -> None:
     with pytest.raises(ColumnNotFound, match=r"No column 'open' .* Text needs quotes: \"'open'\""):
         table.update({"s": "open"})
+
+
+def test_times_are_those_of_utc_wherever_the_machine_is(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    lance_sql.write(pa.table({"t": pa.array([0], pa.timestamp("us", "UTC")), "d": ["0"]}), path)
+    program = (
+        "import sys, lance_sql\n"
+        "lance_sql.open(sys.argv[1]).update({'t': \"TIMESTAMPTZ '2026-01-01 00:00:00'\", 'd': 't::DATE::VARCHAR'})"
+    )
+    subprocess.run([sys.executable, "-c", program, path], env={**os.environ, "TZ": "America/New_York"}, check=True)
+    assert lance_sql.open(path).to_table().to_pylist() == [{"t": datetime(2026, 1, 1, tzinfo=UTC), "d": "1970-01-01"}]
