@@ -154,7 +154,7 @@ class Dataset(ArrowDataset):
         """Sets columns in the rows that pass the filter, or in all. The rows keep their ids.
 
         values: new values by column: text is an SQL expression in DuckDB's dialect, an Arrow expression is one, any
-            other value is a constant; expressions see the rows as they were before
+            other value is a constant. Expressions see the row as it was before, and no other row
         raises: as `delete`; InvalidArgument for values that a column does not hold
 
         >>> orders.update({"amount": "amount + 1"}, "status = 'open'").version
@@ -177,7 +177,7 @@ class Dataset(ArrowDataset):
             values in matched rows and are NULL in inserted ones
         on: key columns; the table's unenforced primary key without it. NULL matches nothing
         when_matched: "update" the row, "delete" it, "keep" it as it is, or "fail"
-        when_not_matched: "insert" the row or "ignore" it
+        when_not_matched: "insert" the row or "ignore" it; rows of the source with equal keys are all inserted
         delete_unmatched: rows of the table that no row of the source matches go: all of them, or those that pass a
             filter
         raises: InvalidArgument for rows that do not fit, and when two rows of the source match one row; CommitConflict
@@ -339,7 +339,8 @@ class Dataset(ArrowDataset):
         return Dataset, (self.snapshot,)
 
     def __repr__(self) -> str:
-        return f"lance_sql.Dataset({self.uri!r}, version={self.version})"
+        branch = "" if self.branch is None else f", branch={self.branch!r}"
+        return f"lance_sql.Dataset({self.uri!r}, version={self.version}{branch})"
 
 
 def open(

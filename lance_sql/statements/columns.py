@@ -18,7 +18,7 @@ import pyarrow as pa
 from lance_sql import row_choice, row_ranges
 from lance_sql.commit.committer import commit
 from lance_sql.commit.operations import Merge, Project
-from lance_sql.errors import CommitConflict, InvalidArgument, UnsupportedFeature
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.file.writer import FileWriter
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.filters import to_predicate
@@ -31,7 +31,7 @@ from lance_sql.schema import Field, Schema, arrow_field
 from lance_sql.schema.from_arrow import check_names, check_top_names, extend
 from lance_sql.schema.projection import split_path
 from lance_sql.statements import expressions
-from lance_sql.statements.files import file_version
+from lance_sql.statements.files import REFUSALS, file_version
 from lance_sql.statements.fragments import data_file, new_file_name
 from lance_sql.statements.retry import on_latest
 from lance_sql.table.fragments import DataFile, Fragment
@@ -211,7 +211,7 @@ def _with_columns(
         raise
     try:
         return commit(snapshot, Merge(tuple(fragments), target, preserves_nullability))
-    except CommitConflict:
+    except REFUSALS:
         for path in written:
             snapshot.store.delete(path)
         raise

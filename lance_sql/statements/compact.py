@@ -14,13 +14,13 @@ import pyarrow as pa
 from lance_sql import row_ranges
 from lance_sql.commit.committer import commit
 from lance_sql.commit.operations import ReserveFragments, Rewrite, RewriteGroup
-from lance_sql.errors import CommitConflict, UnsupportedFeature
+from lance_sql.errors import UnsupportedFeature
 from lance_sql.scan.fragments import FragmentRows
 from lance_sql.scan.open_files import OpenFiles
 from lance_sql.scan.plan import FragmentScan
 from lance_sql.scan.projection import resolve
 from lance_sql.scan.scan import Scan, ScanTask
-from lance_sql.statements.files import file_version, writing
+from lance_sql.statements.files import REFUSALS, file_version
 from lance_sql.statements.fragments import MAX_ROWS_PER_FILE, FileLimits, FragmentWriter
 from lance_sql.statements.retry import newest
 from lance_sql.table import row_ids, row_versions
@@ -101,8 +101,7 @@ def compact(snapshot: Snapshot, *, target_rows: int = MAX_ROWS_PER_FILE, max_del
         for group in groups:
             writer = FragmentWriter(latest.store, latest.manifest.schema, version, FileLimits(max_rows=target_rows))
             writers.append(writer)
-            with writing(writer):
-                writer.write_all(_rows(latest, group))
+            writer.write_all(_rows(latest, group))
         count = sum(len(writer.fragments) for writer in writers)
         reserved = commit(latest, ReserveFragments(count)) if count else latest
         first = (reserved.manifest.max_fragment_id or 0) - count + 1
@@ -113,9 +112,11 @@ def compact(snapshot: Snapshot, *, target_rows: int = MAX_ROWS_PER_FILE, max_del
             first += len(new)
             rewritten.append(RewriteGroup(old, new))
         return commit(latest, Rewrite(tuple(rewritten)))
-    except CommitConflict:
-        for writer in writers:
-            writer.abort()
+    except BaseException as error:
+        is_written = len(writers) == len(groups) and writers[-1].is_finished
+        if isinstance(error, REFUSALS) or not is_written:
+            for writer in writers:
+                writer.abort()
         raise
 
 

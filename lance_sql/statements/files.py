@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lance_sql.errors import CommitConflict, UnsupportedFeature
+from lance_sql.errors import CommitConflict, InvalidArgument, UnsupportedFeature
 from lance_sql.statements.fragments import FragmentWriter
 from lance_sql.statements.rows import U64
 from lance_sql.table import row_ids
@@ -17,6 +17,10 @@ from lance_sql.table.fragments import Fragment
 from lance_sql.table.snapshot import Snapshot
 
 WRITTEN_VERSIONS = ("2.0", "2.1", "2.2")
+
+REFUSALS = (CommitConflict, InvalidArgument, UnsupportedFeature)
+"""What a commit raises when nothing was committed. After anything else it may have happened all the same, so that the
+files that it names have to stay."""
 
 
 def file_version(snapshot: Snapshot) -> str:
@@ -35,13 +39,10 @@ def file_version(snapshot: Snapshot) -> str:
 
 @contextmanager
 def writing(writer: FragmentWriter) -> Iterator[FragmentWriter]:
-    """The writer, whose files are removed when the block fails while they are written or loses its commit.
-
-    A commit that fails for another reason may have happened all the same, so that its files stay.
-    """
+    """The writer, whose files are removed when the block fails while it writes them, or when its commit is refused."""
     try:
         yield writer
-    except CommitConflict:
+    except REFUSALS:
         writer.abort()
         raise
     except BaseException:

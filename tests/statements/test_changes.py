@@ -16,6 +16,8 @@ import pytest
 import lance_sql
 from lance_sql import ColumnNotFound, CommitConflict, Dataset, InvalidArgument, UnsupportedFeature, VersionNotFound
 from lance_sql.statements import matching
+from lance_sql.store import LocalStore, Sink
+from tests.commit.failing_store import Broken, FailingStore, on
 
 HIDDEN = ["_rowid", "_row_created_at_version", "_row_last_updated_at_version"]
 
@@ -312,6 +314,31 @@ def test_compaction_respects_its_limits(table: Dataset) -> None:
     assert table.plan_compaction(target_rows=3, max_deleted_share=0.5) == []
 
 
+def test_a_compaction_that_fails_leaves_no_files(table: Dataset) -> None:
+    """Two groups of fragments, with a long one between them; the second one is not written to its end."""
+    lance_sql.write(rows(*range(10, 30)), table.uri, mode="append")
+    for key in (7, 8):
+        table = lance_sql.write(rows(key), table.uri, mode="append")
+    assert len(table.plan_compaction(target_rows=10)) == 2
+    before = sorted(Path(table.uri).rglob("*"))
+
+    class FullStore(FailingStore):
+        """Has room for one file."""
+
+        num_created = 0
+
+        def create(self, path: str) -> Sink:
+            if self.num_created:
+                raise Broken("no space left")
+            self.num_created += 1
+            return super().create(path)
+
+    full = Dataset(on(FullStore(LocalStore(table.uri)), table.snapshot))
+    with pytest.raises(Broken):
+        full.compact(target_rows=10)
+    assert sorted(Path(table.uri).rglob("*")) == before
+
+
 def test_compaction_of_indexed_tables(table: Dataset, tmp_path: Path) -> None:
     lance.dataset(table.uri).create_scalar_index("k", "BTREE")
     made = lance_sql.open(table.uri).compact()
@@ -360,6 +387,7 @@ def test_branches(table: Dataset) -> None:
     assert lance_sql.open(table.uri).count_rows() == 6
     assert lance.dataset(table.uri).checkout_version(("dev", None)).count_rows() == 6
     assert branch.branch == "dev"
+    assert repr(branch) == f"lance_sql.Dataset({table.uri!r}, version=2, branch='dev')"
     table.delete_branch("dev")
     assert table.branches() == {}
 
