@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
+from lance_sql.errors import InvalidArgument
 from lance_sql.file.writer import FileWriter, WrittenFile
 from lance_sql.schema import Schema
 from lance_sql.store import Store
@@ -21,10 +22,18 @@ MAX_BYTES_PER_FILE: Final = 90 * 1024**3
 
 @dataclass(frozen=True, slots=True)
 class FileLimits:
-    """When a data file is long enough."""
+    """When a data file is long enough.
+
+    raises: InvalidArgument for limits that no row fits in
+    """
 
     max_rows: int = MAX_ROWS_PER_FILE
     max_bytes: int = MAX_BYTES_PER_FILE
+
+    def __post_init__(self) -> None:
+        for name, limit in (("rows", self.max_rows), ("bytes", self.max_bytes)):
+            if limit < 1:
+                raise InvalidArgument(f"max_{name}_per_file is {limit}; it must be at least 1")
 
 
 def new_file_name(prefix: str = "") -> str:

@@ -315,3 +315,11 @@ def test_rows_do_not_go_beside_a_column_of_another_type(tmp_path: Path) -> None:
     lance_sql.open(tmp_path / "t").alter_column("k", type=pa.int32())
     with pytest.raises(RetryableConflict, match="Append conflicts with Merge"):
         job.commit(fragments)
+
+
+@pytest.mark.parametrize("name", ["max_rows_per_file", "max_bytes_per_file"])
+@pytest.mark.parametrize("limit", [0, -1])
+def test_files_have_room_for_a_row(tmp_path: Path, name: str, limit: int) -> None:
+    with pytest.raises(InvalidArgument, match=f"{name} is {limit}"):
+        lance_sql.write(ROWS, tmp_path / "t", **{name: limit})  # type: ignore[arg-type]
+    assert not (tmp_path / "t").exists()
