@@ -143,7 +143,7 @@ def _overwrite(draft: Draft, operation: Overwrite) -> None:
     draft.change(
         schema=operation.schema,
         config={**draft.manifest.config, **operation.config_upserts},
-        data_format=formats.pop() if formats else draft.manifest.data_format,
+        data_format=formats.pop() if formats else operation.file_version or draft.manifest.data_format,
     )
     draft.edit(added=[draft.inserted(fragment) for fragment in operation.fragments])
 

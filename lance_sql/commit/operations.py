@@ -50,11 +50,13 @@ class Overwrite:
     """All rows and the schema are replaced; also the first version of a table.
 
     config_upserts: added to the table's config
+    file_version: of the table's data files, where no fragment says it; as before without it. Not part of messages
     """
 
     fragments: tuple[Fragment, ...]
     schema: Schema
     config_upserts: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    file_version: str | None = None
 
 
 class UpdateMode(Enum):

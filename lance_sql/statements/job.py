@@ -135,7 +135,7 @@ class Job:
         if self.mode == "append":
             assert self.snapshot is not None
             return committer.commit(self.snapshot, Append(fragments), properties=self.properties)
-        operation = Overwrite(fragments, self.schema)
+        operation = Overwrite(fragments, self.schema, file_version=self.file_version)
         if self.snapshot is not None:
             return committer.commit(self.snapshot, operation, properties=self.properties)
         return committer.create(

@@ -323,3 +323,16 @@ def test_files_have_room_for_a_row(tmp_path: Path, name: str, limit: int) -> Non
     with pytest.raises(InvalidArgument, match=f"{name} is {limit}"):
         lance_sql.write(ROWS, tmp_path / "t", **{name: limit})  # type: ignore[arg-type]
     assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize(
+    ("before", "wanted", "after"), [("legacy", None, "2.2"), ("2.0", None, "2.0"), ("2.2", "2.1", "2.1")]
+)
+def test_overwriting_without_rows_sets_the_file_version(
+    tmp_path: Path, before: str, wanted: str | None, after: str
+) -> None:
+    lance.write_dataset(ROWS, tmp_path / "t", data_storage_version=before)  # type: ignore[arg-type]
+    made = lance_sql.write(ROWS.slice(0, 0), tmp_path / "t", mode="overwrite", file_version=wanted)
+    assert made.snapshot.manifest.data_format == after
+    lance_sql.write(ROWS, tmp_path / "t", mode="append")
+    assert len(content(tmp_path / "t")) == 3
