@@ -72,6 +72,7 @@ def plan(
     if older_than is not None and older_than < timedelta(0):
         raise InvalidArgument("older_than is negative")
     now = now or datetime.now(UTC)
+    snapshot = snapshot.latest()
     files = versions.list_versions(snapshot.store)
     snapshots = [snapshot.sibling(file) for file in files]
     latest = snapshots[-1]

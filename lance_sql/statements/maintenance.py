@@ -62,10 +62,12 @@ def update_config(snapshot: Snapshot, values: Mapping[str, str | None]) -> Snaps
 def _file(snapshot: Snapshot, version: int) -> VersionFile:
     """The manifest of a version of the snapshot's branch.
 
-    raises: VersionNotFound
+    raises: VersionNotFound, TableNotFound
     """
     file = versions.find_version(snapshot.store, version)
     if file is None:
+        # says so when the whole table is gone
+        snapshot.latest()
         available = versions.describe(versions.list_versions(snapshot.store), whole_history=snapshot.branch is None)
         raise VersionNotFound(f"Version {version} does not exist in {snapshot.name}: {available}.")
     return file

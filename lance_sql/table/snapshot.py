@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lance_sql.errors import CorruptFile, InvalidArgument, LanceError, at
+from lance_sql.errors import CorruptFile, InvalidArgument, LanceError, TableNotFound, at
 from lance_sql.store import ByteRange, Store, check_path, open_store
 from lance_sql.table import deletions, indices, location, manifest, refs, row_ids, row_versions, transactions, versions
 from lance_sql.table.cache import Cache
@@ -123,9 +123,12 @@ class Snapshot:
     def latest(self) -> Snapshot:
         """The newest version of this branch as of now; this one when nothing was committed since.
 
-        raises: CorruptFile, UnsupportedFeature
+        raises: TableNotFound when none is left; CorruptFile, UnsupportedFeature
         """
-        file = versions.list_versions(self.store)[-1]
+        files = versions.list_versions(self.store)
+        if not files:
+            raise TableNotFound(f"{self.name} is gone: there is no version of it in {self.store.uri}")
+        file = files[-1]
         return self if file.version == self.version else self.sibling(file)
 
     def sibling(self, file: VersionFile) -> Snapshot:

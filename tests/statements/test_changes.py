@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from datetime import timedelta
 from decimal import Decimal
@@ -14,7 +15,15 @@ import pyarrow.compute as pc
 import pytest
 
 import lance_sql
-from lance_sql import ColumnNotFound, CommitConflict, Dataset, InvalidArgument, UnsupportedFeature, VersionNotFound
+from lance_sql import (
+    ColumnNotFound,
+    CommitConflict,
+    Dataset,
+    InvalidArgument,
+    TableNotFound,
+    UnsupportedFeature,
+    VersionNotFound,
+)
 from lance_sql.statements import matching
 from lance_sql.store import LocalStore, Sink
 from tests.commit.failing_store import Broken, FailingStore, on
@@ -438,3 +447,24 @@ def test_appending_to_a_table_that_was_overwritten(table: Dataset) -> None:
     lance_sql.write({"x": [1]}, table.uri, mode="overwrite")
     with pytest.raises(CommitConflict, match="Overwrite"):
         job.commit(fragments)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda table: table.delete("k = 1"),
+        lambda table: table.update({"v": 0}),
+        lambda table: table.merge(rows(1), on="k"),
+        lambda table: table.compact(),
+        lambda table: table.restore(),
+        lambda table: table.update_config({"a": "1"}),
+        lambda table: table.create_tag("now"),
+        lambda table: table.cleanup(),
+    ],
+)
+def test_a_table_that_is_gone(table: Dataset, change: Any) -> None:
+    table = lance_sql.open(table.uri)
+    shutil.rmtree(table.uri)
+    with pytest.raises(TableNotFound, match="is gone"):
+        change(table)
+    assert not Path(table.uri).exists()
