@@ -185,7 +185,7 @@ class Dataset(ArrowDataset):
         >>> orders.merge({"id": [1, 2], "status": ["paid", "open"]}, on="id", when_not_matched="ignore").version
         2
         """
-        rows = to_reader(source, table=self.schema).read_all()
+        rows = to_reader(source, table=self.snapshot.latest().manifest.schema.arrow).read_all()
         keys = [on] if isinstance(on, str) else on
         return Dataset(
             merging.merge(

@@ -49,12 +49,16 @@ def add(snapshot: Snapshot, columns: Mapping[str, Any] | pa.Schema | Sequence[pa
         columns are NULL everywhere, and no row is touched
     raises: InvalidArgument for no column, and for names that there are already; what the values raise; CommitConflict
     """
-    if not len(columns):
-        raise InvalidArgument("No column is added")
     if isinstance(columns, Mapping):
+        if not columns:
+            raise InvalidArgument("No column is added")
         return on_latest(snapshot, lambda latest: _add_values(latest, columns))
-    fields = list(columns)
+    fields = list(columns) if isinstance(columns, Iterable) else [columns]
+    if not fields:
+        raise InvalidArgument("No column is added")
     for field in fields:
+        if not isinstance(field, pa.Field):
+            raise InvalidArgument(f"A new column is an Arrow field, or a name with a value, not {field!r}")
         if not field.nullable:
             raise InvalidArgument(f"The new column {field.name!r} would be NULL everywhere: it must be nullable")
     return on_latest(snapshot, lambda latest: _add_nulls(latest, fields))

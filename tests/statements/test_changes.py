@@ -186,6 +186,12 @@ def test_merge_of_some_columns(table: Dataset) -> None:
     assert by_key(changed, "v", "s", "price")[-1] == (7, -7, None, None)
 
 
+def test_merging_through_an_older_handle(table: Dataset) -> None:
+    """Values take the types that the columns have now."""
+    table.alter_column("v", type=pa.int64()).add_columns({"n": "1"})
+    assert table.merge({"k": [2], "v": [2**40], "n": [5]}, on="k").count_rows(f"v = {2**40} AND n = 5") == 1
+
+
 def test_null_matches_nothing(table: Dataset) -> None:
     source = pa.table({"s": [None, "text 1"], "v": pa.array([-1, -2], pa.int32())})
     changed = table.merge(source, on="s")
@@ -264,6 +270,7 @@ def test_added_columns_make_rows_updated_and_null_columns_do_not(table: Dataset)
         (lambda table: table.add_columns({"v": "1"}), "version 2 has a column 'v' already"),
         (lambda table: table.add_columns([pa.field("v", pa.int8())]), "version 2 has a column 'v' already"),
         (lambda table: table.add_columns({}), "No column"),
+        (lambda table: table.add_columns(["n"]), "not 'n'"),
         (lambda table: table.add_columns(pa.schema([])), "No column"),
         (lambda table: table.drop_columns([]), "No column"),
         (lambda table: table.rename_columns({}), "No column"),
