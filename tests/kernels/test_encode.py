@@ -239,11 +239,11 @@ def test_entries_are_zipped(levels: list[tuple[int, int]], is_variable: bool, se
             value = items[-1] if level == 0 or not is_variable else None
         expected += oracles.zip_entry(rep, level, bits, 4 if is_variable else 0, value)
     starts.append(len(expected))
-    rep, defs = (np.array(part, "<u2") for part in zip(*levels, strict=True))
+    reps, defs = (np.array(part, "<u2") for part in zip(*levels, strict=True))
     out, rows = Output(len(expected)), Output(8 * len(starts))
     offsets, data = arrow(items, 32)
     size = kernels.zip(
-        rep, defs, len(levels), *bits, 2, max_visible, 0 if is_variable else 4, 4 if is_variable else 0,
+        reps, defs, len(levels), *bits, 2, max_visible, 0 if is_variable else 4, 4 if is_variable else 0,
         offsets if is_variable else None, 32, data if is_variable else b"".join(items), out.buffer, rows.buffer,
     )  # fmt: skip
     assert size == len(expected)
