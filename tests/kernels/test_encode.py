@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lance_sql import _kernels as kernels
@@ -52,6 +52,8 @@ def test_groups_are_packed_as_wide_as_their_widest_value(
 @given(st.lists(st.integers(0, 3000), min_size=1, max_size=3), st.sampled_from(WORDS), st.integers(1, 16), seeds)
 def test_blocks_are_packed_with_one_width(sizes: list[int], word_bits: int, num_bits: int, seed: int) -> None:
     num_bits = min(num_bits, word_bits)
+    # a last group that is as long packed as plain is a plain one
+    assume(all(size % 1024 * word_bits != 1024 * num_bits for size in sizes))
     parts = [random_values(seed + i, size, uint(word_bits), num_bits) for i, size in enumerate(sizes)]
     for raw_tail in (False, True):
         blocks = [oracles.pack_groups(part, num_bits, raw_tail=raw_tail) for part in parts]
