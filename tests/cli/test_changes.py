@@ -56,7 +56,7 @@ def test_what_cannot_be_written(table: str) -> None:
     assert result.exit_code == 3
     assert "There is a table at 'data.lance' already, version 2" in result.stderr
     assert run("write", table, "SELECT 'x' AS id", "--mode", "append").exit_code == 2
-    assert run("write", table, "nothing.parquet", "--mode", "append").exit_code == 2
+    assert run("write", table, "nothing.parquet", "--mode", "append").exit_code == 3
     assert run("write", f"{table}@1", "SELECT 1 AS id", "--mode", "append").exit_code == 2
     assert version(table) == 2
 
