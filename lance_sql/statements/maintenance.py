@@ -53,6 +53,8 @@ def update_config(snapshot: Snapshot, values: Mapping[str, str | None]) -> Snaps
 
     raises: InvalidArgument for values that are no text; CommitConflict
     """
+    if not values:
+        raise InvalidArgument("No key is set")
     for key, value in values.items():
         if not isinstance(key, str) or not (value is None or isinstance(value, str)):
             raise InvalidArgument(f"Config values are text: {key!r} is {value!r}")
@@ -62,8 +64,10 @@ def update_config(snapshot: Snapshot, values: Mapping[str, str | None]) -> Snaps
 def _file(snapshot: Snapshot, version: int) -> VersionFile:
     """The manifest of a version of the snapshot's branch.
 
-    raises: VersionNotFound, TableNotFound
+    raises: VersionNotFound, TableNotFound; InvalidArgument for what is no version
     """
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise InvalidArgument(f"version={version!r} is no whole number")
     file = versions.find_version(snapshot.store, version)
     if file is None:
         # says so when the whole table is gone

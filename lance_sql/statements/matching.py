@@ -47,10 +47,11 @@ class Matches:
     unmatched: I64
 
 
-def match(snapshot: Snapshot, source: pa.Table, on: Sequence[str]) -> Matches:
+def match(snapshot: Snapshot, source: pa.Table, on: Sequence[str], *, one_each: bool = True) -> Matches:
     """The rows of a version that the rows of `source` match.
 
     on: key columns, which both have
+    one_each: a row may be matched by one row of the source only
     raises: InvalidArgument when two rows of the source match one row; UnsupportedFeature for keys of other types than
         numbers without fractions, text, bytes, booleans, dates and times
     """
@@ -68,7 +69,7 @@ def match(snapshot: Snapshot, source: pa.Table, on: Sequence[str]) -> Matches:
         order = np.argsort(rows, kind="stable")
         rows, matching = rows[order], matching[order]
         twice = np.flatnonzero(rows[1:] == rows[:-1])
-        if len(twice):
+        if one_each and len(twice):
             row = source.slice(int(matching[twice[0]]), 1).select(list(on)).to_pylist()[0]
             raise InvalidArgument(f"Two rows of the source match one row of {snapshot.name}: {row}")
         addresses.append(numbers(part, ROW_ADDRESS)[rows])

@@ -68,7 +68,7 @@ def merge(
         table = latest.manifest.schema
         keys = _keys(table, on, latest.name)
         rows, present = _conformed(source, latest, keys, inserts=when_not_matched == "insert")
-        found = match(latest, rows, keys)
+        found = match(latest, rows, keys, one_each=when_matched != "keep")
         if when_matched == "fail" and len(found.source):
             row = rows.slice(int(found.source[0]), 1).select(list(keys)).to_pylist()[0]
             raise InvalidArgument(f"{latest.name} has a row of this key already: {row}")

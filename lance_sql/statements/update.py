@@ -37,6 +37,8 @@ def update(
     values: by column, see `expressions.compile`; they read the rows as they were before
     raises: as `Dataset.scan` for the filter; ColumnNotFound, InvalidArgument for the values; CommitConflict
     """
+    if not isinstance(values, Mapping):
+        raise InvalidArgument(f"New values are given by column, not as a {type(values).__name__}")
     if not values:
         raise InvalidArgument("No column is set")
 

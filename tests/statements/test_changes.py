@@ -223,6 +223,22 @@ def test_merges_that_make_no_sense(table: Dataset, source: pa.Table, arguments: 
     assert table.snapshot.latest().version == 2
 
 
+def test_kept_rows_may_be_matched_twice(table: Dataset) -> None:
+    kept = table.merge(rows(1, 1, 7), on="k", when_matched="keep", delete_unmatched="k = 6")
+    assert [row[0] for row in by_key(kept)] == [1, 2, 3, 4, 5, 7]
+
+
+def test_arguments_of_other_kinds(table: Dataset) -> None:
+    wrong: Any = table
+    with pytest.raises(InvalidArgument, match="whole number"):
+        wrong.restore("1")
+    with pytest.raises(InvalidArgument, match="by column"):
+        wrong.update(["v"])
+    with pytest.raises(InvalidArgument, match="No key"):
+        wrong.update_config({})
+    assert table.snapshot.latest().version == 2
+
+
 def test_floats_are_no_keys(tmp_path: Path) -> None:
     table = lance_sql.write({"f": [1.5]}, tmp_path / "t")
     with pytest.raises(UnsupportedFeature, match="'f'"):
