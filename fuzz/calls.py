@@ -98,7 +98,7 @@ def _assemble(arguments: list[Any]) -> None:
     chunk_starts, num_levels, *parts, large, out = arguments
     halves = zip(parts[::2], parts[1::2], strict=True)
     rep, def_, *buffers = [None if data is None else (data, offsets) for data, offsets in halves]
-    kernels.assemble_chunks(chunk_starts, num_levels, rep, def_, buffers, large, out)  # type: ignore[arg-type]
+    kernels.assemble_chunks(chunk_starts, num_levels, rep, def_, buffers, large, out)  # type: ignore[arg-type]  # arguments are wrong on purpose
 
 
 def _argument(name: str, value: Value, outputs: list[npt.NDArray[np.uint8]]) -> object:

@@ -227,7 +227,7 @@ class _LateStore:
             if self._listings == 1:
                 late = {file.path for file in list_versions(self.inner) if file.version >= self._hidden}
                 found = (info for info in found if info.path not in late)
-        return found  # type: ignore[no-any-return]
+        return found  # type: ignore[no-any-return]  # the inner store may be any
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)

@@ -148,7 +148,7 @@ _PYLANCE: dict[str, Callable[[str], Any]] = {
     "drop": lambda path: lance.dataset(path).drop_columns(["c"]),
     "index": lambda path: lance.dataset(path).create_scalar_index("b", "BITMAP"),
     "config": lambda path: lance.dataset(path).update_config({"theirs": "1"}),
-    "restore": lambda path: lance.dataset(path, version=2).restore(),  # type: ignore[no-untyped-call]
+    "restore": lambda path: lance.dataset(path, version=2).restore(),  # type: ignore[no-untyped-call]  # pylance's
     "overwrite": lambda path: lance.write_dataset(pa.table({"a": [70, 71], "b": ["o", "p"]}), path, mode="overwrite"),
 }
 _OWN: dict[str, Callable[[str], Any]] = {

@@ -1,3 +1,4 @@
+// Values of any number of bits, cut into chunks that each begin at a whole byte.
 #include "bits.h"
 #include "encode.h"
 

@@ -1,3 +1,4 @@
+// Symbol tables of FSST as the bytes that files store, and back.
 #include "fsst_symbols.h"
 
 #include <algorithm>

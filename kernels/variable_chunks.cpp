@@ -1,3 +1,4 @@
+// Byte strings cut into chunks: offsets and bytes of each; see variable.h for the reading side.
 #include <algorithm>
 #include <limits>
 

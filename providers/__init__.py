@@ -61,9 +61,9 @@ def register(
     if engine in ("duckdb", "_duckdb"):
         from . import duckdb as provider
     elif engine == "datafusion":
-        from . import datafusion as provider  # type: ignore[no-redef]  # one of two engines
+        from . import datafusion as provider  # type: ignore[no-redef]  # one of several engines
     elif engine == "pyspark":
-        from . import spark as provider  # type: ignore[no-redef]
+        from . import spark as provider  # type: ignore[no-redef]  # as above
     elif engine == "lance_sql":
         from . import duckdb as provider
     else:

@@ -78,7 +78,7 @@ def write(
         made = lance_sql.write(
             pa.RecordBatchReader.from_batches(reader.schema, batches),
             _unversioned(table),
-            mode=mode,  # type: ignore[arg-type]  # click has checked it
+            mode=mode,  # type: ignore[arg-type]  # click has checked the text
             file_version=file_version,
             stable_row_ids=False if no_stable_row_ids else None,
             max_rows_per_file=max_rows_per_file or MAX_ROWS_PER_FILE,

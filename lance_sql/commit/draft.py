@@ -87,6 +87,7 @@ class Draft:
 
     def change(self, **values: object) -> None:
         """Sets fields of the manifest."""
+        # each caller names a field and its value; the fields have no type in common
         self.manifest = dataclasses.replace(self.manifest, **values)  # type: ignore[arg-type]
 
     def edit(

@@ -95,6 +95,7 @@ class FsspecStore:
         try:
             found = self._fs.modified(self._full(path))
         except NotImplementedError:
+            # a file of unknown age counts as young: nothing is removed that may be in use
             return None
         if not isinstance(found, datetime):
             return None

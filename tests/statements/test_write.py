@@ -59,10 +59,11 @@ def test_a_dataset_is_a_source(tmp_path: Path) -> None:
     assert content(tmp_path / "b") == ROWS.to_pylist()
 
 
-def test_pandas_is_a_source(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas")
-    lance_sql.write(pandas.DataFrame({"k": [1, 2]}), tmp_path / "t")
-    assert content(tmp_path / "t") == [{"k": 1}, {"k": 2}]
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_are_sources(tmp_path: Path, library: str) -> None:
+    frames = pytest.importorskip(library)
+    lance_sql.write(frames.DataFrame({"k": [1, 2], "s": ["a", None]}), tmp_path / "t")
+    assert content(tmp_path / "t") == [{"k": 1, "s": "a"}, {"k": 2, "s": None}]
 
 
 @pytest.mark.parametrize("source", [1, "text", [1, 2], None])
