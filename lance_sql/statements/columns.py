@@ -27,7 +27,7 @@ from lance_sql.scan.open_files import OpenFiles
 from lance_sql.scan.plan import FragmentScan
 from lance_sql.scan.projection import resolve
 from lance_sql.scan.scan import Scan, ScanTask
-from lance_sql.schema import Field, Schema, arrow_field
+from lance_sql.schema import Field, Schema, arrow_field, primary_key
 from lance_sql.schema.from_arrow import check_names, check_top_names, extend
 from lance_sql.schema.projection import split_path
 from lance_sql.statements import expressions
@@ -144,6 +144,7 @@ def _add_nulls(snapshot: Snapshot, fields: Sequence[pa.Field]) -> Snapshot:
     version = snapshot.manifest.data_format
     _check_new(snapshot, [field.name for field in fields])
     schema = extend(snapshot.manifest.schema, fields, _next_field_id(snapshot), file_version=version)
+    primary_key.check(schema)
     return commit(snapshot, Merge(tuple(snapshot.manifest.fragments), schema, preserves_nullability=True))
 
 
@@ -168,6 +169,7 @@ def _cast(snapshot: Snapshot, field: Field, type: pa.DataType, nullable: bool | 
     wanted = pa.field(field.name, type, field.nullable if nullable is None else nullable, old.metadata)
     new = extend(Schema(()), [wanted], _next_field_id(snapshot), file_version=version)
     target = Schema(tuple(new.fields[0] if each.id == field.id else each for each in schema.fields), schema.metadata)
+    primary_key.check(target)
 
     def made(batch: pa.RecordBatch) -> list[pa.Array]:
         array = batch.column(field.name)
@@ -259,8 +261,10 @@ def _set_nullable(snapshot: Snapshot, field: Field, *, nullable: bool) -> Snapsh
         _mapped(top, lambda each: replace(each, nullable=nullable) if each.id == field.id else each)
         for top in schema.fields
     )
+    target = Schema(changed, schema.metadata)
+    primary_key.check(target)
     # who forbids NULL must not be overtaken by a writer that has just added one
-    return commit(snapshot, Project(Schema(changed, schema.metadata), preserves_nullability=nullable))
+    return commit(snapshot, Project(target, preserves_nullability=nullable))
 
 
 def _check_no_nulls(snapshot: Snapshot, name: str) -> None:

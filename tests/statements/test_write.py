@@ -218,6 +218,20 @@ def test_primary_keys_have_rules(tmp_path: Path, field: pa.Field, message: str) 
         lance_sql.write(pa.schema([marked]).empty_table(), tmp_path / "t")
 
 
+def test_a_primary_key_stays_one(tmp_path: Path) -> None:
+    marks = {"lance-schema:unenforced-primary-key": "true"}
+    key = pa.field("k", pa.int64(), nullable=False, metadata=marks)
+    table = lance_sql.write({"k": [1], "v": [1]}, tmp_path / "t", schema=pa.schema([key, ("v", pa.int64())]))
+    with pytest.raises(InvalidArgument, match="'k' may be NULL"):
+        table.alter_column("k", nullable=True)
+    with pytest.raises(InvalidArgument, match="'k' may be NULL"):
+        table.alter_column("k", type=pa.int32(), nullable=True)
+    with pytest.raises(InvalidArgument, match="'other' may be NULL"):
+        table.add_columns([pa.field("other", pa.int64(), metadata=marks)])
+    assert table.snapshot.latest().version == 1
+    assert content(tmp_path / "t") == [{"k": 1, "v": 1}]
+
+
 def test_rows_are_merged_on_the_primary_key(tmp_path: Path) -> None:
     key = pa.field("k", pa.int64(), nullable=False, metadata={"lance-schema:unenforced-primary-key": "true"})
     table = lance_sql.write({"k": [1, 2], "v": [0, 0]}, tmp_path / "t", schema=pa.schema([key, ("v", pa.int64())]))
