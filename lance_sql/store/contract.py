@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
@@ -11,6 +12,9 @@ import pyarrow as pa
 from lance_sql.errors import CorruptFile
 
 _MAX_PATH_LENGTH = 1024
+
+# Nearly every path, and none that the checks turn down.
+_ORDINARY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*")
 
 
 class ByteRange(NamedTuple):
@@ -49,6 +53,9 @@ class Sink(Protocol):
 class Store(Protocol):
     """The files below one root. Thread-safe and picklable.
 
+    What a method says of a file or folder holds at some moment during the call: nothing is answered from what was
+    remembered, for another writer may have changed it.
+
     Every method raises CorruptFile for a path that `check_path` turns down, FileNotFoundError for a file that
     is not there, and IsADirectoryError for a folder where a file is meant.
     """
@@ -60,6 +67,14 @@ class Store(Protocol):
     @property
     def gap(self) -> int:
         """Bytes between two ranges that are better read over than asked for separately."""
+
+    @property
+    def concurrency(self) -> int:
+        """How many requests at once pay off; 1 where nothing is waited for. See `requests.together`."""
+
+    @property
+    def lists_by_name(self) -> bool:
+        """Whether `files` yields in ascending order of names, and asks for more only as they are taken."""
 
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         """The bytes of each range, in the order asked for; each buffer has exactly the length of its range.
@@ -75,7 +90,11 @@ class Store(Protocol):
         """
 
     def files(self, prefix: str) -> Iterator[ObjectInfo]:
-        """The files right below a folder, in any order and as they are now; none without such a folder."""
+        """The files right below a folder, none without such a folder; see `lists_by_name`."""
+
+    def names(self, prefix: str) -> list[str] | None:
+        """The names right below a folder in any order, of files and whatever else, none without such a folder; None
+        where `files` tells as much for the same price."""
 
     def folders(self, prefix: str) -> Iterator[str]:
         """The names of the folders right below a folder ("" is the root)."""
@@ -87,7 +106,8 @@ class Store(Protocol):
         """Writes a whole file at once, durably; readers see all of it or nothing. Folders are made.
 
         mode: "create" for a file that must not exist yet, of several writers one wins; "overwrite" for any
-        raises: FileExistsError when the file of "create" exists; UnsupportedFeature when the store cannot tell
+        raises: FileExistsError when the file of "create" exists, which it may do because a request was carried out, got
+            no answer and was sent again; UnsupportedFeature when the store cannot tell
         """
 
     def create(self, path: str) -> Sink:
@@ -106,6 +126,8 @@ def check_path(path: str) -> None:
     raises: CorruptFile for an empty, absolute or over-long path, and for one with a NUL, a backslash, or an
         empty, `.` or `..` segment
     """
+    if len(path) <= _MAX_PATH_LENGTH and _ORDINARY.fullmatch(path):
+        return
     if not path:
         raise CorruptFile("an empty path")
     if len(path) > _MAX_PATH_LENGTH:

@@ -1,4 +1,4 @@
-"""A store on any fsspec file system: object stores, HTTP, archives."""
+"""A store on any fsspec file system: HTTP, archives, and object stores that have no client of their own here."""
 
 from __future__ import annotations
 
@@ -13,17 +13,12 @@ import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature, at
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
-from lance_sql.store.options import to_fsspec
 from lance_sql.store.ranges import DEFAULT_GAP, merge
+from lance_sql.store.requests import CONCURRENCY
 
 # How to ask a file system for one request that fails when the object exists. What fsspec does for others is to look
 # first, or to open the file and fill it while readers see a part.
-_CREATE: Final[Mapping[str, Mapping[str, Any]]] = {
-    **{scheme: {"mode": "create"} for scheme in ("memory", "s3", "s3a", "gs", "gcs")},
-    **{scheme: {"overwrite": False} for scheme in ("az", "abfs", "abfss")},
-}
-# What S3 answers to such requests when the object exists, or another one for it is under way.
-_TAKEN: Final = ("PreconditionFailed", "ConditionalRequestConflict")
+_CREATE: Final[Mapping[str, Mapping[str, Any]]] = {"memory": {"mode": "create"}}
 
 # fsspec's memory file system looks first as well, but lives in one process.
 _LOCK: Final = Lock()
@@ -32,7 +27,7 @@ _LOCK: Final = Lock()
 class FsspecStore:
     """The files below a URI. Neighbouring ranges are fetched together, separate ones at the same time.
 
-    storage_options: for the file system; names of object_store (`aws_access_key_id`, ...) are translated
+    storage_options: for the file system
     """
 
     def __init__(self, uri: str, storage_options: Mapping[str, Any] | None = None) -> None:
@@ -43,9 +38,13 @@ class FsspecStore:
 
         scheme = uri.partition("://")[0]
         try:
-            self._fs, root = fsspec.core.url_to_fs(uri, **to_fsspec(scheme, self._options))
+            # An instance of its own, since that of others remembers listings and answers from them: what another writer
+            # has made since would be missing, and sizes would be those of before.
+            self._fs, root = fsspec.core.url_to_fs(uri, **self._options, skip_instance_cache=True)
         except (ImportError, ValueError) as error:
             raise InvalidArgument(f"Cannot open {uri!r}: {error}") from error
+        if hasattr(self._fs, "dircache"):
+            self._fs.dircache = fsspec.spec.DirCache(use_listings_cache=False)
         self._scheme = scheme
         self._root = str(root).rstrip("/")
 
@@ -55,6 +54,15 @@ class FsspecStore:
     @property
     def gap(self) -> int:
         return DEFAULT_GAP
+
+    @property
+    def concurrency(self) -> int:
+        # Others may have one connection, which takes one request at a time.
+        return CONCURRENCY if self._fs.async_impl else 1
+
+    @property
+    def lists_by_name(self) -> bool:
+        return False
 
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         full = self._full(path)
@@ -86,6 +94,9 @@ class FsspecStore:
             if info["type"] == "file":
                 yield ObjectInfo(f"{prefix}/{name}", info.get("size"))
 
+    def names(self, prefix: str) -> None:
+        return None
+
     def folders(self, prefix: str) -> Iterator[str]:
         for name, info in self._ls(prefix):
             if info["type"] == "directory":
@@ -114,7 +125,7 @@ class FsspecStore:
             try:
                 self._fs.pipe_file(full, content, **options)
             except OSError as error:
-                if isinstance(error, FileExistsError) or _error_code(error) in _TAKEN:
+                if isinstance(error, FileExistsError):
                     raise FileExistsError(path) from error
                 raise
 
@@ -139,8 +150,7 @@ class FsspecStore:
         if options is None or not parameters.keys() >= options.keys():
             raise UnsupportedFeature(
                 f"the file system of {self._scheme}:// cannot create a file only if it does not exist, so two writers"
-                " could overwrite each other's commits; write to a local path, s3, gs or az with a current fsspec"
-                " package"
+                " could overwrite each other's commits; write to a local path, s3, gs or az, or give a manifest_store"
             )
         return options
 
@@ -150,8 +160,6 @@ class FsspecStore:
 
     def _ls(self, prefix: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         folder = self._full(prefix) if prefix else self._root
-        # A listing that is remembered would hide the commits of others.
-        self._fs.invalidate_cache(folder)
         try:
             entries = self._fs.ls(folder, detail=True)
         except (FileNotFoundError, NotADirectoryError):
@@ -181,15 +189,6 @@ class FsspecStore:
     def _full(self, path: str) -> str:
         check_path(path)
         return f"{self._root}/{path}"
-
-
-def _error_code(error: OSError) -> str | None:
-    """The code in S3's answer, or None."""
-    response = getattr(error.__cause__, "response", None)
-    if not isinstance(response, Mapping):
-        return None
-    code = response.get("Error", {}).get("Code")
-    return code if isinstance(code, str) else None
 
 
 class FsspecSink:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from threading import Lock
-from typing import Final
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
@@ -43,6 +43,17 @@ _OPEN_FLAGS: Final = (
 )
 
 
+class _Mapping(NamedTuple):
+    """All bytes of a file.
+
+    identity: of the file that was mapped; one that took its place has another
+    """
+
+    content: pa.Buffer
+    mapping: mmap.mmap | None
+    identity: tuple[int, int, int, int]
+
+
 class LocalStore:
     """The files below a folder. A symbolic link must not lead out of it; the folder itself may be one."""
 
@@ -50,7 +61,7 @@ class LocalStore:
         self.uri = os.fspath(root) if uri is None else uri
         self._root = os.path.abspath(root)
         self._inside: set[str] = set()
-        self._mappings: OrderedDict[str, tuple[pa.Buffer, mmap.mmap | None]] = OrderedDict()
+        self._mappings: OrderedDict[str, _Mapping] = OrderedDict()
         self._changes = 0
         self._touched = 0
         self._lock = Lock()
@@ -61,6 +72,14 @@ class LocalStore:
     @property
     def gap(self) -> int:
         return GAP
+
+    @property
+    def concurrency(self) -> int:
+        return 1
+
+    @property
+    def lists_by_name(self) -> bool:
+        return False
 
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         content = self._mapping(path)
@@ -84,6 +103,14 @@ class LocalStore:
         for entry in self._scan(prefix):
             if entry.is_file():
                 yield ObjectInfo(f"{prefix}/{entry.name}", None)
+
+    def names(self, prefix: str) -> list[str]:
+        if prefix:
+            check_path(prefix)
+        try:
+            return os.listdir(os.path.join(self._root, prefix))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
 
     def folders(self, prefix: str) -> Iterator[str]:
         for entry in self._scan(prefix):
@@ -143,25 +170,34 @@ class LocalStore:
     def _mapping(self, path: str) -> pa.Buffer:
         """All bytes of the file; the mapping lives as long as the cache or any slice of it."""
         with self._lock:
-            content = self._mappings.get(path)
-            if content is not None:
-                self._mappings.move_to_end(path)
-                return content[0]
+            known = self._mappings.get(path)
             changes = self._changes
+        # Another process may have put another file in its place: a table that was dropped and written again.
+        if known is not None and known.identity == self._identity(path):
+            with self._lock, suppress(KeyError):
+                self._mappings.move_to_end(path)
+            return known.content
         descriptor, size = self._open(path)
         try:
             # An empty file cannot be mapped.
             mapping = mmap.mmap(descriptor, size, access=mmap.ACCESS_READ) if size else None
+            identity = _identity(os.fstat(descriptor))
         finally:
             os.close(descriptor)
         whole = pa.py_buffer(mapping if mapping is not None else b"")
         with self._lock:
             # What was mapped while files changed may be the file of before.
             if changes == self._changes:
-                self._mappings[path] = whole, mapping
+                self._mappings[path] = _Mapping(whole, mapping, identity)
             if len(self._mappings) > MAX_MAPPINGS:
                 self._mappings.popitem(last=False)
         return whole
+
+    def _identity(self, path: str) -> tuple[int, int, int, int] | None:
+        try:
+            return _identity(os.stat(os.path.join(self._root, path)))
+        except OSError:
+            return None
 
     def _give_back(self, num_bytes: int) -> None:
         """Counts bytes that are about to be touched, and bounds the memory that touched ones take."""
@@ -170,7 +206,7 @@ class LocalStore:
             if self._touched <= MAX_TOUCHED_BYTES or not hasattr(mmap, "MADV_DONTNEED"):
                 return
             self._touched = num_bytes
-            mappings = [mapping for _, mapping in self._mappings.values() if mapping is not None]
+            mappings = [each.mapping for each in self._mappings.values() if each.mapping is not None]
         for mapping in mappings:
             mapping.madvise(mmap.MADV_DONTNEED)
 
@@ -207,8 +243,13 @@ class LocalStore:
         self._inside.add(folder)
 
 
+def _identity(status: os.stat_result) -> tuple[int, int, int, int]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
 def _read(descriptor: int, start: int, length: int) -> bytes:
-    os.lseek(descriptor, start, os.SEEK_SET)
+    if start:
+        os.lseek(descriptor, start, os.SEEK_SET)
     parts = []
     while length > 0:
         part = os.read(descriptor, length)

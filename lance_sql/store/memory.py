@@ -31,6 +31,14 @@ class MemoryStore:
         # reading over a gap copies nothing
         return 2**62
 
+    @property
+    def concurrency(self) -> int:
+        return 1
+
+    @property
+    def lists_by_name(self) -> bool:
+        return False
+
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         content = self._content(path)
         with at(file=path):
@@ -47,6 +55,9 @@ class MemoryStore:
             folder, _, _ = path.rpartition("/")
             if folder == prefix:
                 yield ObjectInfo(path, len(content))
+
+    def names(self, prefix: str) -> None:
+        return None
 
     def folders(self, prefix: str) -> Iterator[str]:
         start = prefix + "/" if prefix else ""

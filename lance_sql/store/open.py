@@ -5,27 +5,86 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import Any
-from urllib.parse import unquote
+from typing import Any, Final
+from urllib.parse import parse_qs, unquote
 
+from lance_sql.errors import InvalidArgument
 from lance_sql.store.contract import Store
+from lance_sql.store.dynamodb import DynamoDbManifestStore
+from lance_sql.store.external import ExternalManifests
 from lance_sql.store.fsspec import FsspecStore
 from lance_sql.store.local import LocalStore
+from lance_sql.store.manifest_store import ManifestStore
+from lance_sql.store.object_store import SCHEMES, ObjectStore
 
 # Two letters at least: "C:\tables" is a path.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
-def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Store:
-    """The store at a path or URI: local for plain paths and file://, fsspec's for every other scheme.
+_DYNAMODB: Final = "s3+ddb://"
+_MANIFEST_STORE: Final = "manifest_store"
 
-    raises: InvalidArgument when there is no file system for the scheme
+
+def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Store:
+    """The store at a path or URI: local for plain paths and file://, that of S3, Google Cloud Storage and Azure for
+    theirs, and fsspec's for every other scheme; with a manifest store where one is given, and for s3+ddb://.
+
+    raises: InvalidArgument when there is no file system for the scheme, and for options that it does not have
     """
     text = os.fspath(uri)
-    path = local_path(text)
+    options = dict(storage_options or {})
+    manifests: ManifestStore | None = options.pop(_MANIFEST_STORE, None)
+    place = files_uri(text)
+    if place != text:
+        if manifests is not None:
+            raise InvalidArgument(f"{text!r} names its manifest store: leave manifest_store out")
+        manifests = DynamoDbManifestStore(_dynamodb_table(text), options)
+    store = _open_files(place, options)
+    if manifests is None:
+        return store
+    path = local_path(place)
+    return ExternalManifests(store, manifests, text, manifests.key(os.path.abspath(path) if path else place))
+
+
+def with_manifest_store(
+    storage_options: Mapping[str, Any] | None, manifest_store: ManifestStore | None
+) -> Mapping[str, Any] | None:
+    """Storage options that bring a manifest store along wherever they go."""
+    if manifest_store is None:
+        return storage_options
+    return {**(storage_options or {}), _MANIFEST_STORE: manifest_store}
+
+
+def files_uri(uri: str) -> str:
+    """Where the files of a table are: its URI without what says who keeps its manifests."""
+    if not uri.startswith(_DYNAMODB):
+        return uri
+    return "s3://" + uri.removeprefix(_DYNAMODB).partition("?")[0]
+
+
+def below(uri: str, path: str) -> str:
+    """The URI of a place below another one."""
+    if not uri.startswith(_DYNAMODB):
+        return f"{uri.rstrip('/')}/{path}"
+    place, mark, query = uri.partition("?")
+    return f"{place.rstrip('/')}/{path}{mark}{query}"
+
+
+def _open_files(uri: str, options: Mapping[str, Any]) -> Store:
+    path = local_path(uri)
     if path is not None:
-        return LocalStore(path, text)
-    return FsspecStore(text, storage_options)
+        return LocalStore(path, uri)
+    if uri.partition("://")[0] in SCHEMES:
+        return ObjectStore(uri, options)
+    return FsspecStore(uri, options)
+
+
+def _dynamodb_table(uri: str) -> str:
+    query = parse_qs(uri.partition("?")[2])
+    names = query.pop("ddbTableName", [])
+    if len(names) != 1 or query:
+        raise InvalidArgument(f"{uri!r}: write s3+ddb://bucket/path/to/table?ddbTableName=NAME")
+    return names[0]
 
 
 def local_path(uri: str) -> str | None:

@@ -1,80 +1,162 @@
-"""Storage options by the names of object_store, as other Lance libraries take them, to those of fsspec.
+"""Storage options by the names of object_store, as other Lance libraries take them.
 
-    {"aws_access_key_id": "A", "aws_region": "eu-central-1"}
-        ->  {"key": "A", "client_kwargs": {"region_name": "eu-central-1"}}
+    {"aws_access_key_id": "A", "region": "eu-central-1", "allow_http": "true", "timeout": "60s"}
+    {"key": "A", "client_kwargs": {"region_name": "eu-central-1"}}          the same in fsspec's words
 
-What is not known here is passed on as it is, so a file system's own options work as well.
+What is not known is refused by its name: an option that was passed over in silence would be a wrong one, such as a
+mistyped key.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
 from typing import Any, Final
 
-# From a name to where the value goes; a pair is a key inside of a dictionary, None drops the option.
-_Target = str | tuple[str, str] | None
+from lance_sql.errors import InvalidArgument
 
-_S3: Final[Mapping[str, _Target]] = {
-    "access_key_id": "key",
-    "secret_access_key": "secret",
-    "session_token": "token",
-    "token": "token",
-    "region": ("client_kwargs", "region_name"),
-    "default_region": ("client_kwargs", "region_name"),
-    "endpoint": "endpoint_url",
-    "endpoint_url": "endpoint_url",
-    "skip_signature": "anon",
-    "allow_http": None,
-    "virtual_hosted_style_request": None,
+_CLIENT: Final = frozenset(
+    {
+        "allow_http",
+        "allow_invalid_certificates",
+        "connect_timeout",
+        "default_content_type",
+        "default_headers",
+        "http1_only",
+        "http2_keep_alive_interval",
+        "http2_keep_alive_timeout",
+        "http2_keep_alive_while_idle",
+        "http2_only",
+        "pool_idle_timeout",
+        "pool_max_idle_per_host",
+        "proxy_url",
+        "proxy_ca_certificate",
+        "proxy_excludes",
+        "randomize_addresses",
+        "read_timeout",
+        "root_certificate",
+        "timeout",
+        "user_agent",
+    }
+)
+# Options of other libraries that say nothing about how a store is reached.
+_ELSEWHERE: Final = frozenset({"dynamodb_endpoint", "download_retry_count"})
+
+_S3_WORDS: Final[Mapping[str, str]] = {
+    "key": "access_key_id",
+    "username": "access_key_id",
+    "secret": "secret_access_key",
+    "password": "secret_access_key",
+    "token": "session_token",
+    "endpoint_url": "endpoint",
+    "region_name": "region",
+    "anon": "skip_signature",
 }
-_GCS: Final[Mapping[str, _Target]] = {
-    "service_account": "token",
-    "service_account_path": "token",
-    "application_credentials": "token",
-    "skip_signature": None,
+_GCS_WORDS: Final[Mapping[str, str]] = {"anon": "skip_signature", "endpoint_url": "base_url"}
+_AZURE_WORDS: Final[Mapping[str, str]] = {
+    "account_key": "access_key",
+    "sas_token": "sas_key",
+    "anon": "skip_signature",
+    "tenant_id": "authority_id",
 }
-_AZURE: Final[Mapping[str, _Target]] = {
-    "account_name": "account_name",
-    "account_key": "account_key",
-    "access_key": "account_key",
-    "sas_token": "sas_token",
-    "sas_key": "sas_token",
-    "client_id": "client_id",
-    "client_secret": "client_secret",
-    "tenant_id": "tenant_id",
-    "endpoint": None,
-}
-# Per scheme: the prefixes that a name may have, and what its rest means.
-_NAMES: Final[Mapping[str, tuple[tuple[str, ...], Mapping[str, _Target]]]] = {
-    "s3": (("aws_",), _S3),
-    "s3a": (("aws_",), _S3),
-    "gs": (("google_",), _GCS),
-    "gcs": (("google_",), _GCS),
-    "az": (("azure_storage_", "azure_"), _AZURE),
-    "abfs": (("azure_storage_", "azure_"), _AZURE),
-    "abfss": (("azure_storage_", "azure_"), _AZURE),
-}
+_PREFIXES: Final = {"s3": ("aws_",), "gs": ("google_",), "az": ("azure_storage_", "azure_")}
+_FAMILY: Final = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "abfs": "az", "abfss": "az"}
+_WORDS: Final = {"s3": _S3_WORDS, "gs": _GCS_WORDS, "az": _AZURE_WORDS}
 
 
-def to_fsspec(scheme: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The keyword arguments of the scheme's fsspec file system."""
-    prefixes, names = _NAMES.get(scheme, ((), {}))
-    translated: dict[str, Any] = {}
-    for name, value in options.items():
-        short = name.lower()
-        for prefix in prefixes:
-            if short.startswith(prefix):
-                short = short.removeprefix(prefix)
-                break
-        if short not in names:
-            translated[name] = value
-            continue
-        target = names[short]
-        if isinstance(target, tuple):
-            outer, inner = target
-            translated[outer] = {**translated.get(outer, {}), inner: value}
-        elif target == "anon":
-            translated[target] = str(value).lower() in ("true", "1", "yes")
-        elif target is not None:
-            translated[target] = value
-    return translated
+@dataclass(slots=True)
+class ClientSettings:
+    """How obstore's client of a store is made: its keyword arguments by what they are about."""
+
+    config: dict[str, Any] = field(default_factory=dict)
+    client: dict[str, Any] = field(default_factory=dict)
+    retry: dict[str, Any] = field(default_factory=dict)
+    credentials: Any = None
+
+
+def to_object_store(scheme: str, bucket: str, options: Mapping[str, Any]) -> ClientSettings:
+    """The settings of the scheme's client.
+
+    bucket: or container, as the URI has it; `container@account.host` names an account of Azure
+    raises: InvalidArgument for an option that the scheme does not have
+    """
+    family = _FAMILY[scheme]
+    settings = ClientSettings()
+    for name, value in _flat(options).items():
+        _add(settings, scheme, family, name, value)
+    config = settings.config
+    account = bucket.partition("@")[2].partition(".")[0]
+    if family == "az" and account:
+        config.setdefault("account_name", account)
+    if str(config.get("endpoint", "")).startswith("http://"):
+        settings.client.setdefault("allow_http", True)
+    if family == "s3":
+        settings.credentials = _credentials(config)
+    return settings
+
+
+def bare_name(family: str, name: str) -> str:
+    """An option's name without the prefix that says which provider it is for."""
+    short = name.lower()
+    for prefix in _PREFIXES[family]:
+        if short.startswith(prefix):
+            return short.removeprefix(prefix)
+    return short
+
+
+def _flat(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options, with those that fsspec keeps for the client beside the others."""
+    flat = {name: value for name, value in options.items() if name != "client_kwargs" and value is not None}
+    inner = options.get("client_kwargs") or {}
+    if not isinstance(inner, Mapping):
+        raise InvalidArgument("storage option 'client_kwargs' is a dictionary")
+    for name, value in inner.items():
+        flat.setdefault(name, value)
+    return flat
+
+
+def _add(settings: ClientSettings, scheme: str, family: str, name: str, value: Any) -> None:
+    short = bare_name(family, name)
+    if short in _ELSEWHERE:
+        return
+    if short in _CLIENT:
+        settings.client[short] = _flag(value) if short.startswith(("allow_", "http1_", "http2_only")) else value
+        return
+    if short in ("client_max_retries", "max_retries"):
+        settings.retry["max_retries"] = int(value)
+        return
+    if short in ("client_retry_timeout", "retry_timeout"):
+        settings.retry["retry_timeout"] = value if isinstance(value, timedelta) else timedelta(seconds=int(value))
+        return
+    if family == "gs" and short == "token":
+        short, value = ("skip_signature", True) if value == "anon" else ("service_account", value)
+    short = _WORDS[family].get(short, short)
+    if not isinstance(value, str | int | bool):
+        raise InvalidArgument(
+            f"storage option {name!r} of {scheme}:// is a {type(value).__name__}; it is text, a number or a bool"
+        )
+    settings.config[short] = value
+
+
+def _flag(value: Any) -> Any:
+    return value.lower() in ("true", "1", "yes") if isinstance(value, str) else bool(value)
+
+
+def _credentials(config: Mapping[str, Any]) -> Any:
+    """Credentials of a profile in ~/.aws, which the client does not read itself; None where others are given."""
+    if "access_key_id" in config or "skip_signature" in config or os.environ.get("AWS_ACCESS_KEY_ID"):
+        return None
+    folder = Path.home() / ".aws"
+    if "AWS_PROFILE" not in os.environ and not any((folder / name).exists() for name in ("credentials", "config")):
+        return None
+    try:
+        import boto3
+        from obstore.auth.boto3 import Boto3CredentialProvider
+
+        session = boto3.Session()
+        return Boto3CredentialProvider(session) if session.get_credentials() is not None else None
+    except ImportError:
+        return None

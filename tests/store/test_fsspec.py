@@ -1,87 +1,87 @@
-"""Object stores: which of them can create a file only once, and how they say that it is there."""
+"""File systems of fsspec: which of them can create a file only once, and what they remember."""
 
 from __future__ import annotations
 
-import errno
 import importlib
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.store import FsspecStore
+from lance_sql.store import ByteRange, FsspecStore
 
 
-class Azure(MemoryFileSystem):  # type: ignore[misc]
-    """Takes `overwrite`, as the file system of Azure does."""
+class Remembering(MemoryFileSystem):  # type: ignore[misc]
+    """Answers from the listings that it has made, as file systems of object stores do."""
 
-    protocol = "az"
+    protocol = "remembering"
+    store: dict[str, Any] = {}  # noqa: RUF012 - the base class has one as well
+    pseudo_dirs = [""]  # noqa: RUF012
 
-    def pipe_file(self, path: str, value: bytes, overwrite: bool = True, **kwargs: Any) -> None:
-        super().pipe_file(path, value, mode="overwrite" if overwrite else "create")
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        stripped: str = super()._strip_protocol(path.replace("remembering://", "memory://"))
+        return stripped
 
+    def ls(self, path: str, detail: bool = True, **kwargs: Any) -> Any:
+        path = self._strip_protocol(path)
+        try:
+            found = self.dircache[path]
+        except KeyError:
+            found = self.dircache[path] = super().ls(path, detail=True)
+        return found if detail else [info["name"] for info in found]
 
-class Old(MemoryFileSystem):  # type: ignore[misc]
-    """Of a time when nothing could be created only once."""
-
-    protocol = "gs"
-
-    def pipe_file(self, path: str, value: bytes, **kwargs: Any) -> None:
-        super().pipe_file(path, value)
-
-
-class AnswerError(Exception):
-    """What an HTTP client raises."""
-
-    def __init__(self, code: str) -> None:
-        self.response = {"Error": {"Code": code}}
-
-
-class S3(MemoryFileSystem):  # type: ignore[misc]
-    """Answers with an error code."""
-
-    protocol = "s3"
-    code = "PreconditionFailed"
-
-    def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **kwargs: Any) -> None:
-        assert mode == "create"
-        raise OSError(errno.EIO, "failed") from AnswerError(self.code)
+    def info(self, path: str, **kwargs: Any) -> Any:
+        path = self._strip_protocol(path)
+        try:
+            listed = self.dircache[path.rpartition("/")[0]]
+        except KeyError:
+            return super().info(path)
+        for info in listed:
+            if info["name"] == path:
+                return info
+        raise FileNotFoundError(path)
 
 
 @pytest.fixture(autouse=True)
-def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
+def _registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     registry = importlib.import_module("fsspec.registry")._registry
-    for implementation in (Azure, Old, S3):
-        monkeypatch.setitem(registry, implementation.protocol, implementation)
+    monkeypatch.setitem(registry, "remembering", Remembering)
+    yield
+    Remembering.store.clear()
+    Remembering.clear_instance_cache()
 
 
-def test_each_file_system_is_asked_in_its_own_way() -> None:
-    store = FsspecStore("az://container/t.lance")
-    store.put("x", b"one", mode="create")
-    with pytest.raises(FileExistsError):
-        store.put("x", b"two", mode="create")
-    assert store.tail("x", 9)[1] == b"one"
-    store.put("x", b"two", mode="overwrite")
-    assert store.tail("x", 9)[1] == b"two"
-
-
-def test_packages_that_are_too_old_are_refused() -> None:
-    store = FsspecStore("gs://bucket/t.lance")
-    with pytest.raises(UnsupportedFeature, match="gs:// cannot create a file only if it does not exist"):
+def test_a_file_system_that_cannot_create_a_file_only_once_is_refused() -> None:
+    store = FsspecStore("remembering://bucket/t.lance")
+    with pytest.raises(UnsupportedFeature, match="remembering:// cannot create a file only if it does not exist"):
         store.put("x", b"one", mode="create")
     assert list(store.files("")) == []
 
 
-@pytest.mark.parametrize("code", ["PreconditionFailed", "ConditionalRequestConflict"])
-def test_answers_that_mean_that_another_was_first(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(S3, "code", code)
-    with pytest.raises(FileExistsError):
-        FsspecStore("s3://bucket/t.lance").put("x", b"one", mode="create")
+def test_files_that_others_have_added_are_found() -> None:
+    store = FsspecStore("remembering://bucket/t.lance")
+    store.put("data/a", b"a", mode="overwrite")
+    assert [info.path for info in store.files("data")] == ["data/a"]
+    theirs = Remembering(skip_instance_cache=True)
+    theirs.pipe_file("/bucket/t.lance/data/b", b"another")
+    assert store.tail("data/b", 3)[1] == b"her"
+    assert store.get_ranges("data/b", [ByteRange(0, 4)])[0] == b"anot"
+    assert sorted(info.path for info in store.files("data")) == ["data/a", "data/b"]
+    theirs.pipe_file("/bucket/t.lance/data/b", b"longer than before")
+    assert store.tail("data/b", 6) == (18, b"before")
+    theirs.rm_file("/bucket/t.lance/data/b")
+    with pytest.raises(FileNotFoundError):
+        store.tail("data/b", 3)
 
 
-def test_other_answers_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(S3, "code", "SlowDown")
-    with pytest.raises(OSError, match="failed") as raised:
-        FsspecStore("s3://bucket/t.lance").put("x", b"one", mode="create")
-    assert not isinstance(raised.value, FileExistsError)
+def test_what_the_user_remembers_is_not_ours() -> None:
+    """fsspec gives everyone the same instance, with one memory."""
+    yours = Remembering()
+    yours.pipe_file("/bucket/t.lance/data/a", b"a")
+    yours.ls("/bucket/t.lance/data")
+    store = FsspecStore("remembering://bucket/t.lance")
+    Remembering(skip_instance_cache=True).pipe_file("/bucket/t.lance/data/b", b"b")
+    assert store.tail("data/b", 1)[1] == b"b"

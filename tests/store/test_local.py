@@ -50,6 +50,19 @@ def test_slices_outlive_their_mapping(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [buffer.to_pybytes() for buffer in buffers] == [bytes([i]) * 10 for i in range(6)]
 
 
+def test_a_file_that_took_the_place_of_another_is_read(tmp_path: Path) -> None:
+    """A table that was dropped and written again has manifests of the same names."""
+    store, theirs = LocalStore(tmp_path), LocalStore(tmp_path)
+    store.put("a.manifest", b"of before", mode="overwrite")
+    assert store.get_ranges("a.manifest", [ByteRange(0, 9)])[0].to_pybytes() == b"of before"
+    theirs.delete("a.manifest")
+    theirs.put("a.manifest", b"of now, and longer", mode="create")
+    assert store.get_ranges("a.manifest", [ByteRange(0, 18)])[0].to_pybytes() == b"of now, and longer"
+    theirs.delete("a.manifest")
+    with pytest.raises(FileNotFoundError):
+        store.get_ranges("a.manifest", [ByteRange(0, 1)])
+
+
 def test_nothing_is_written_behind_a_link_out_of_the_table(tmp_path: Path) -> None:
     (tmp_path / "t.lance").mkdir()
     (tmp_path / "t.lance" / "elsewhere").symlink_to(tmp_path)

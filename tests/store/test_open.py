@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from lance_sql.errors import InvalidArgument
+from lance_sql.errors import InvalidArgument, MissingDependency
 from lance_sql.store import FsspecStore, LocalStore, open_store
-from lance_sql.store.options import to_fsspec
 
 
 @pytest.mark.parametrize("prefix", ["", "file://", "file://localhost"])
@@ -23,29 +23,13 @@ def test_other_schemes_are_file_systems_of_fsspec() -> None:
     assert isinstance(open_store("memory://somewhere/t.lance"), FsspecStore)
 
 
+@pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
+def test_a_missing_package_is_named(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    with pytest.raises(MissingDependency, match=r"pip install 'lance-sql\[object-stores\]'"):
+        open_store(f"{scheme}://bucket/t.lance")
+
+
 def test_an_unknown_scheme_is_the_callers_mistake() -> None:
     with pytest.raises(InvalidArgument, match="nosuch://bucket"):
         open_store("nosuch://bucket/t.lance")
-
-
-def test_options_of_object_store_are_translated() -> None:
-    options = {
-        "aws_access_key_id": "A",
-        "AWS_SECRET_ACCESS_KEY": "B",
-        "region": "eu-central-1",
-        "endpoint": "http://localhost:9000",
-        "aws_skip_signature": "true",
-        "allow_http": "true",
-        "use_ssl": False,
-    }
-    assert to_fsspec("s3", options) == {
-        "key": "A",
-        "secret": "B",
-        "client_kwargs": {"region_name": "eu-central-1"},
-        "endpoint_url": "http://localhost:9000",
-        "anon": True,
-        "use_ssl": False,
-    }
-    assert to_fsspec("gs", {"google_service_account": "key.json"}) == {"token": "key.json"}
-    assert to_fsspec("az", {"azure_storage_account_name": "x"}) == {"account_name": "x"}
-    assert to_fsspec("memory", {"region": "x"}) == {"region": "x"}

@@ -1,0 +1,114 @@
+"""Who took which version of a table: what makes commits atomic where the files' own store cannot.
+
+    put_if_absent("bucket/t.lance", 8, "..._versions/8.manifest-6f1c...", size)      of several writers one succeeds
+
+Source: table format, external manifest store.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
+
+_BUSY_SECONDS: Final = 60.0
+
+
+class ManifestEntry(NamedTuple):
+    """Where the manifest of a version is.
+
+    path: below the same root as the table's key; ends in `.manifest`, or in `.manifest-<uuid>` until it is finalized
+    size: in bytes, where known
+    """
+
+    version: int
+    path: str
+    size: int | None
+
+
+class ManifestStore(Protocol):
+    """Entries by table and version. Thread-safe and picklable; every answer is what holds now.
+
+    Methods raise OSError when the store cannot be reached, which may come after a change was made.
+    """
+
+    def key(self, uri: str) -> str:
+        """What stands for the table at a URI. Paths of entries begin with it."""
+
+    def get(self, table: str, version: int) -> ManifestEntry | None:
+        """The entry of a version."""
+
+    def latest(self, table: str) -> ManifestEntry | None:
+        """The entry with the largest version."""
+
+    def put_if_absent(self, table: str, entry: ManifestEntry) -> bool:
+        """Whether the entry was made; False when the version had one, be it the same."""
+
+    def replace(self, table: str, entry: ManifestEntry) -> None:
+        """Changes the entry of a version; nothing without one."""
+
+    def delete(self, table: str, version: int) -> None:
+        """Removes an entry; no error when it is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteManifestStore:
+    """Entries in an SQLite database, which must be on a local disk: for writers on one machine.
+
+    path: of the database, which is made when it is not there
+
+    >>> import lance_sql
+    >>> manifests = lance_sql.SqliteManifestStore(path + ".sqlite")
+    >>> lance_sql.write({"id": [1]}, path, manifest_store=manifests).version
+    1
+    >>> lance_sql.open(path, manifest_store=manifests).count_rows()
+    1
+    """
+
+    path: str
+
+    def key(self, uri: str) -> str:
+        return uri.rstrip("/")
+
+    def get(self, table: str, version: int) -> ManifestEntry | None:
+        return self._select("version = ?", (table, version))
+
+    def latest(self, table: str) -> ManifestEntry | None:
+        return self._select("TRUE ORDER BY version DESC LIMIT 1", (table,))
+
+    def put_if_absent(self, table: str, entry: ManifestEntry) -> bool:
+        with closing(self._connect()) as database, database:
+            made = database.execute("INSERT INTO manifests VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", (table, *entry))
+            return made.rowcount == 1
+
+    def replace(self, table: str, entry: ManifestEntry) -> None:
+        with closing(self._connect()) as database, database:
+            database.execute(
+                "UPDATE manifests SET path = ?, size = ? WHERE base_uri = ? AND version = ?",
+                (entry.path, entry.size, table, entry.version),
+            )
+
+    def delete(self, table: str, version: int) -> None:
+        with closing(self._connect()) as database, database:
+            database.execute("DELETE FROM manifests WHERE base_uri = ? AND version = ?", (table, version))
+
+    def _select(self, condition: str, values: tuple[object, ...]) -> ManifestEntry | None:
+        with closing(self._connect()) as database:
+            query = f"SELECT version, path, size FROM manifests WHERE base_uri = ? AND {condition}"
+            found = database.execute(query, values).fetchone()
+            return ManifestEntry(*found) if found is not None else None
+
+    def _connect(self) -> sqlite3.Connection:
+        try:
+            # A connection for each question: they are cheap, and belong to no thread or process.
+            database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS)
+            database.execute("PRAGMA synchronous = FULL")
+            database.execute(
+                "CREATE TABLE IF NOT EXISTS manifests"
+                " (base_uri TEXT, version INTEGER, path TEXT NOT NULL, size INTEGER, PRIMARY KEY (base_uri, version))"
+                " WITHOUT ROWID"
+            )
+        except sqlite3.Error as error:
+            raise OSError(f"the manifest store {self.path!r}: {error}") from error
+        return database

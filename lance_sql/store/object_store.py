@@ -1,0 +1,322 @@
+"""A store on S3, Google Cloud Storage or Azure.
+
+The client sends a request again that got no answer, also one that creates an object: FileExistsError may mean that
+the object is there because this very call has put it there. Callers that must know read it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from typing import Any, Final, TypeVar
+
+import pyarrow as pa
+
+from lance_sql.errors import CorruptFile, InvalidArgument, MissingDependency, UnsupportedFeature, at
+from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
+from lance_sql.store.options import ClientSettings, to_object_store
+from lance_sql.store.ranges import DEFAULT_GAP, merge
+from lance_sql.store.requests import CONCURRENCY
+from lance_sql.store.uploads import UploadSink
+
+_T = TypeVar("_T")
+
+SCHEMES: Final = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss")
+
+# Above this a tail is asked for as the whole object: no server has to take a number of that size.
+_MAX_SUFFIX: Final = 2**31
+_READ_ATTEMPTS: Final = 4
+_FIRST_WAIT_SECONDS: Final = 0.1
+_OBJECTS_PER_CHUNK: Final = 200
+
+
+class _Process:
+    """Whether the client may be used here. Its threads are not in a process that was forked from one with them."""
+
+    is_used = False
+    is_forked = False
+
+    @classmethod
+    def forked(cls) -> None:
+        cls.is_forked = cls.is_used
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_Process.forked)
+
+
+class ObjectStore:
+    """The objects below a URI. Neighbouring ranges are fetched together, separate ones at the same time.
+
+    storage_options: names of object_store (`aws_access_key_id`, `region`, ...); those of fsspec's packages (`key`,
+        `anon`, ...) are translated
+    """
+
+    def __init__(self, uri: str, storage_options: Mapping[str, Any] | None = None) -> None:
+        self.uri = uri
+        self._options = dict(storage_options or {})
+        scheme, _, rest = uri.partition("://")
+        bucket, _, prefix = rest.partition("/")
+        if not bucket:
+            raise InvalidArgument(f"{uri!r} names no bucket: write {scheme}://bucket/path/to/table")
+        self._obstore = _import(scheme)
+        settings = to_object_store(scheme, bucket, self._options)
+        self._client = _client(self._obstore, scheme, bucket, prefix.strip("/"), settings)
+        # Azure has no requests for the end of an object.
+        self._has_suffixes = scheme in ("s3", "s3a", "gs", "gcs")
+        # Names of directory buckets come in an order of their own.
+        self.lists_by_name = not bucket.endswith("--x-s3")
+
+    def __reduce__(self) -> tuple[type[ObjectStore], tuple[str, dict[str, Any]]]:
+        return ObjectStore, (self.uri, self._options)
+
+    @property
+    def gap(self) -> int:
+        return DEFAULT_GAP
+
+    @property
+    def concurrency(self) -> int:
+        return CONCURRENCY
+
+    def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
+        check_path(path)
+        with at(file=path):
+            for wanted in ranges:
+                check_range(wanted, max(wanted.end, 0))
+        merged, placements = merge(ranges)
+        parts = self._fetch(path, merged)
+        return [
+            parts[place.part].slice(place.offset, end - start)
+            for place, (start, end) in zip(placements, ranges, strict=True)
+        ]
+
+    def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
+        check_path(path)
+        if num_bytes == 0:
+            return self._size(path) if size is None else size, pa.py_buffer(b"")
+        if num_bytes > _MAX_SUFFIX or (size is not None and size <= num_bytes and not self._has_suffixes):
+            return self._get(path, None)
+        if self._has_suffixes:
+            return self._get(path, num_bytes)
+        size = self._size(path) if size is None else size
+        start = max(0, size - num_bytes)
+        (content,) = self._fetch(path, [ByteRange(start, size)])
+        return size, content
+
+    def files(self, prefix: str) -> Iterator[ObjectInfo]:
+        if prefix:
+            check_path(prefix)
+        start = f"{prefix}/" if prefix else ""
+        last = ""
+        # A listing that breaks off is continued behind the last name that came.
+        for attempt in range(_READ_ATTEMPTS):
+            try:
+                for info in self._list(prefix, last):
+                    path = str(info["path"])
+                    last = path
+                    if "/" not in path.removeprefix(start):
+                        yield ObjectInfo(path, int(info["size"]))
+                return
+            except _BrokenOffError:
+                if attempt == _READ_ATTEMPTS - 1 or not (self.lists_by_name or last == ""):
+                    raise
+                time.sleep(_FIRST_WAIT_SECONDS * 2**attempt)
+
+    def names(self, prefix: str) -> None:
+        return None
+
+    def folders(self, prefix: str) -> Iterator[str]:
+        if prefix:
+            check_path(prefix)
+        found = self._read(prefix, lambda: self._obstore.list_with_delimiter(self._client, prefix or None))
+        for folder in found["common_prefixes"]:
+            yield str(folder).rstrip("/").rpartition("/")[2]
+
+    def modified(self, path: str) -> datetime | None:
+        check_path(path)
+        found = self._read(path, lambda: self._obstore.head(self._client, path))["last_modified"]
+        return found.astimezone(UTC) if isinstance(found, datetime) else None
+
+    def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
+        check_path(path)
+        with self._client_errors(path):
+            self._obstore.put(self._client, path, bytes(memoryview(data)), mode=mode, use_multipart=False)
+
+    def create(self, path: str) -> Sink:
+        check_path(path)
+        return UploadSink(lambda parts, options: self._upload(path, parts, options), lambda: self.delete(path))
+
+    def delete(self, path: str) -> None:
+        check_path(path)
+        with suppress(FileNotFoundError), self._client_errors(path):
+            self._obstore.delete(self._client, path)
+
+    def _upload(self, path: str, content: Any, options: Mapping[str, Any]) -> None:
+        with self._client_errors(path):
+            self._obstore.put(self._client, path, content, **options)
+
+    def _list(self, prefix: str, after: str) -> Iterator[Mapping[str, Any]]:
+        stream = None
+        while True:
+            with self._client_errors(prefix):
+                if stream is None:
+                    stream = iter(
+                        self._obstore.list(
+                            self._client, prefix or None, offset=after or None, chunk_size=_OBJECTS_PER_CHUNK
+                        )
+                    )
+                chunk = next(stream, None)
+            if chunk is None:
+                return
+            yield from chunk
+
+    def _size(self, path: str) -> int:
+        return int(self._read(path, lambda: self._obstore.head(self._client, path))["size"])
+
+    def _get(self, path: str, suffix: int | None) -> tuple[int, pa.Buffer]:
+        """The size of an object and its end, or all of it."""
+
+        def get() -> tuple[int, pa.Buffer]:
+            options = {"range": {"suffix": suffix}} if suffix is not None else None
+            answer = self._obstore.get(self._client, path, options=options)
+            return int(answer.meta["size"]), pa.py_buffer(answer.bytes())
+
+        try:
+            return self._read(path, get)
+        except OSError as error:
+            # An empty object has no end that could be asked for.
+            if suffix is None or isinstance(error, FileNotFoundError | IsADirectoryError | PermissionError):
+                raise
+            with suppress(OSError):
+                if self._size(path) == 0:
+                    return 0, pa.py_buffer(b"")
+            raise
+
+    def _fetch(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
+        asked = [wanted for wanted in ranges if wanted.end > wanted.start]
+        starts = [wanted.start for wanted in asked]
+        ends = [wanted.end for wanted in asked]
+
+        def fetch() -> Sequence[Any]:
+            if len(asked) == 1:
+                return [self._obstore.get_range(self._client, path, start=starts[0], end=ends[0])]
+            found: Sequence[Any] = self._obstore.get_ranges(self._client, path, starts=starts, ends=ends, coalesce=0)
+            return found
+
+        try:
+            fetched = iter(self._read(path, fetch) if asked else ())
+        except _OutsideError:
+            with at(file=path):
+                raise CorruptFile(f"bytes up to {max(ends)} are asked for, but the file is shorter") from None
+        contents = [
+            pa.py_buffer(next(fetched)) if wanted.end > wanted.start else pa.py_buffer(b"") for wanted in ranges
+        ]
+        for wanted, content in zip(ranges, contents, strict=True):
+            if content.size != wanted.end - wanted.start:
+                with at(file=path):
+                    raise CorruptFile(
+                        f"bytes {wanted.start} to {wanted.end} are asked for, but the file has"
+                        f" {wanted.start + content.size} at most"
+                    )
+        return contents
+
+    def _read(self, path: str, call: Callable[[], _T]) -> _T:
+        """What a call that changes nothing returns; made again when the answer breaks off.
+
+        raises: FileNotFoundError, IsADirectoryError, OSError
+        """
+        for attempt in range(_READ_ATTEMPTS):
+            try:
+                with self._client_errors(path):
+                    return call()
+            except FileNotFoundError:
+                if path and next(self._list(path, ""), None) is not None:
+                    raise IsADirectoryError(path) from None
+                raise
+            except _BrokenOffError:
+                if attempt == _READ_ATTEMPTS - 1:
+                    raise
+                time.sleep(_FIRST_WAIT_SECONDS * 2**attempt)
+        raise AssertionError
+
+    @contextmanager
+    def _client_errors(self, path: str) -> Iterator[None]:
+        """Gives errors of the client the types that stores have."""
+        if _Process.is_forked:
+            raise UnsupportedFeature(
+                f"{self.uri}: this process was forked from one that has used an object store, whose connections it does"
+                " not have; start processes with multiprocessing.get_context('spawn')"
+            )
+        _Process.is_used = True
+        exceptions = self._obstore.exceptions
+        try:
+            yield
+        except exceptions.AlreadyExistsError as error:
+            raise FileExistsError(path) from error
+        except (exceptions.NotSupportedError, NotImplementedError) as error:
+            raise UnsupportedFeature(
+                f"{self.uri} cannot create an object only if it does not exist, so two writers could overwrite each"
+                " other's commits; give a manifest_store, or let conditional_put be 'etag'"
+            ) from error
+        except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
+            raise PermissionError(f"{self.uri}: {_first_line(error)}") from error
+        except FileNotFoundError as error:
+            if "NoSuchBucket" in str(error):
+                raise OSError(f"{self.uri}: there is no such bucket") from error
+            raise FileNotFoundError(path) from error
+        except exceptions.BaseError as error:
+            raise self._os_error(error) from error
+
+    def _os_error(self, error: Exception) -> OSError:
+        line = _first_line(error)
+        message = f"{self.uri}: {line}"
+        if "416" in line and "Range Not Satisfiable" in line:
+            return _OutsideError(message)
+        if "NoSuchBucket" in str(error):
+            return OSError(f"{self.uri}: there is no such bucket")
+        return OSError(message) if "non-2xx status" in line else _BrokenOffError(message)
+
+
+class _BrokenOffError(OSError):
+    """The server did not answer, or not to the end."""
+
+
+class _OutsideError(OSError):
+    """A range that begins behind the end of the object."""
+
+
+def _import(scheme: str) -> Any:
+    # Only those who leave the local file system pay for its import.
+    try:
+        import obstore
+        import obstore.store
+    except ImportError as error:
+        raise MissingDependency(
+            f"{scheme}:// needs the package obstore: pip install 'lance-sql[object-stores]'"
+        ) from error
+    return obstore
+
+
+def _client(obstore: Any, scheme: str, bucket: str, prefix: str, settings: ClientSettings) -> Any:
+    place: dict[str, Any] = {"prefix": prefix or None}
+    options = {
+        "config": settings.config,
+        "client_options": settings.client or None,
+        "retry_config": settings.retry or None,
+        "credential_provider": settings.credentials,
+    }
+    try:
+        if scheme in ("s3", "s3a"):
+            return obstore.store.S3Store(bucket, **place, **options)
+        if scheme in ("gs", "gcs"):
+            return obstore.store.GCSStore(bucket, **place, **options)
+        return obstore.store.AzureStore(bucket.partition("@")[0], **place, **options)
+    except (obstore.exceptions.BaseError, ValueError, TypeError) as error:
+        raise InvalidArgument(f"Cannot open {scheme}://{bucket}: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n\nDebug source")[0].partition("\n")[0].strip()[:500]

@@ -1,0 +1,56 @@
+"""Requests that wait for the same store, made at the same time: threads of their own, apart from those that decode."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeVar
+
+_T = TypeVar("_T")
+
+CONCURRENCY: Final = 32
+"""Requests of this process that are under way at once, to all remote stores together."""
+
+_local = threading.local()
+_lock = threading.Lock()
+_pool: ThreadPoolExecutor | None = None
+
+
+def together(calls: Sequence[Callable[[], _T]], concurrency: int) -> list[_T]:
+    """The results of the calls, in order.
+
+    concurrency: that of the store which they wait for; with 1, and inside of such a call, they are made one by one
+    raises: what the first call raises that fails; those behind it may have been made or not
+    """
+    if concurrency <= 1 or len(calls) <= 1 or getattr(_local, "is_worker", False):
+        return [call() for call in calls]
+    futures = [_executor().submit(call) for call in calls]
+    try:
+        return [future.result() for future in futures]
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _executor() -> ThreadPoolExecutor:
+    global _pool
+    with _lock:
+        if _pool is None:
+            _pool = ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="lance-sql-request", initializer=_begin)
+        return _pool
+
+
+def _begin() -> None:
+    _local.is_worker = True
+
+
+def _forget_pool() -> None:
+    """A forked process has none of the threads of its parent."""
+    global _pool, _lock, _local
+    _pool, _lock, _local = None, threading.Lock(), threading.local()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)

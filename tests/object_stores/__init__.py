@@ -1,0 +1,1 @@
+"""Tables on object stores, against a local server that speaks their protocols."""

@@ -1,0 +1,80 @@
+"""How many requests statements take, and that those which wait for nothing are made together."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+import pytest
+
+import lance_sql
+from tests.object_stores.places import Place
+from tests.object_stores.proxy import Fault, kinds
+
+MOST: Final = {"open": 2, "append": 6, "update": 12, "scan of 4 files": 12, "change query": 6}
+
+
+def rows(start: int, count: int = 100) -> pa.Table:
+    keys = range(start, start + count)
+    return pa.table({"k": pa.array(keys, pa.int64()), "v": [f"value {key}" for key in keys]})
+
+
+@pytest.fixture
+def uri(place: Place) -> str:
+    uri = place.new_uri()
+    lance_sql.write(rows(0), uri, storage_options=place.options)
+    for start in (100, 200, 300):
+        lance_sql.write(rows(start), uri, mode="append", storage_options=place.options)
+    return uri
+
+
+def check(what: str, counted: dict[str, int]) -> None:
+    assert sum(counted.values()) <= MOST[what], counted
+
+
+def test_opening(place: Place, uri: str) -> None:
+    with place.proxy.counted() as seen:
+        lance_sql.open(uri, storage_options=place.options)
+    check("open", kinds(seen))
+
+
+def test_an_append(place: Place, uri: str) -> None:
+    with place.proxy.counted() as seen:
+        lance_sql.write(rows(400), uri, mode="append", storage_options=place.options)
+    check("append", kinds(seen))
+
+
+def test_an_update_of_one_row(place: Place, uri: str) -> None:
+    with place.proxy.counted() as seen:
+        lance_sql.open(uri, storage_options=place.options).update({"v": "'new'"}, "k = 150")
+    check("update", kinds(seen))
+
+
+def test_a_scan_of_four_files(place: Place, uri: str) -> None:
+    with place.proxy.counted() as seen:
+        found = lance_sql.open(uri, storage_options=place.options).scan().to_table()
+    assert found.num_rows == 400
+    check("scan of 4 files", kinds(seen))
+    assert "HEAD" not in kinds(seen)
+
+
+def test_a_change_query_that_reads_one_file(place: Place, uri: str) -> None:
+    with place.proxy.counted() as seen:
+        table = lance_sql.open(uri, storage_options=place.options)
+        found = table.scan(["k"], "_row_created_at_version = 3").to_table()
+    assert found["k"].to_pylist() == list(range(200, 300))
+    check("change query", kinds(seen))
+
+
+def test_files_of_a_scan_are_asked_for_together(place: Place, uri: str) -> None:
+    """Each answer is slow, and the scan takes the time of few of them."""
+    for start in range(400, 1600, 100):
+        lance_sql.write(rows(start), uri, mode="append", storage_options=place.options)
+    lance_sql.open(uri, storage_options=place.options).delete("k % 100 = 7")
+    place.proxy.most_at_once = 0
+    slowly = place.proxy.injecting(lambda request: Fault.SLOW if request.kind == "GET" else None)
+    with slowly, place.proxy.counted() as seen:
+        found = lance_sql.open(uri, storage_options=place.options).scan().to_table()
+    assert found.num_rows == 1600 - 16
+    assert kinds(seen) == {"LIST": 1, "GET": 1 + 16 + 16}
+    assert place.proxy.most_at_once >= 10
