@@ -12,6 +12,7 @@ namespace lance {
 void bind_arrays(nb::module_& m);
 void bind_encoding(nb::module_& m);
 void bind_jsonb(nb::module_& m);
+void bind_table(nb::module_& m);
 
 namespace {
 
@@ -206,4 +207,5 @@ NB_MODULE(_kernels, m) {
     lance::bind_arrays(m);
     lance::bind_encoding(m);
     lance::bind_jsonb(m);
+    lance::bind_table(m);
 }

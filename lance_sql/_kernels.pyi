@@ -571,3 +571,38 @@ def zip(
     def <= max_visible, also where variable ones are null and not stored
     out_row_starts: int64, where each entry with rep == max_rep begins, then the end
     """
+
+def split_manifest(manifest: Buffer) -> tuple[bytes, bytes]:
+    """The fields of a serialized Manifest: its fragments, back to back, and all others; each as it is stored.
+
+    raises: ValueError for bytes that are no message
+    """
+
+def fragment_table(fragments: Buffer) -> npt.NDArray[np.int64]:
+    """What the fragments of `split_manifest` say of themselves: int64[fragments, 19], a new array.
+
+    columns: start and size in bytes of the fragment's message in `fragments`; id; physical rows; number of data files;
+    bytes of all of them, 0 when one does not say; whether there is a deletion file; its number of deleted rows; number
+    of overlays; then three times (row ids, created at, last updated at) how the sequence is stored (0 there is none,
+    1 inline, 2 in another file, 3 as a hidden column), its least and its greatest value; last, whether a data file
+    lists no columns, as those of version 0.1 do. Unsigned values keep their bits; a sequence that cannot be bounded has
+    0 and 2^64 - 1
+    raises: ValueError for bytes that are no messages of fragments
+    source: message lance.table.DataFragment
+    """
+
+def parse_column(
+    metadata: Buffer, file_size: int
+) -> tuple[bytes, list[tuple[int, list[tuple[int, int]], bytes | None]]]:
+    """The serialized ColumnMetadata of a column: the bytes that describe its encoding, and for each page its rows, the
+    (start, end) of its buffers, and the bytes that describe its encoding, None where these are elsewhere.
+
+    raises: ValueError for bytes that are no message, and for buffers outside of a file of `file_size` bytes
+    source: message lance.file.v2.ColumnMetadata
+    """
+
+def num_rows_of_file(descriptor: Buffer) -> int:
+    """The number of rows that a serialized FileDescriptor names.
+
+    raises: ValueError for bytes that are no message, and for more than 2^48 rows
+    """

@@ -23,7 +23,7 @@ class Parts:
     @property
     def sizes(self) -> Starts:
         """Bytes of each part."""
-        return np.diff(self.starts)
+        return self.starts[1:] - self.starts[:-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,4 +54,6 @@ def log2_items(bits_per_value: int, most_bytes: int, most_items: int) -> int:
 
 def uniform_starts(num_items: int, log2_items: int) -> Starts:
     """The chunks of `1 << log2_items` items each; the last one has the rest."""
-    return np.append(np.arange(0, num_items, 1 << log2_items, dtype=np.int64), num_items)
+    starts = np.arange(0, num_items + (1 << log2_items), 1 << log2_items, dtype=np.int64)
+    starts[-1] = num_items
+    return starts

@@ -24,6 +24,8 @@ MAX_BYTES = 1 << 19
 _BLOCKS, _BLOCK_ITEMS, _FEWEST_BLOCK_ITEMS = 32, 128, 8
 """The sample: runs of values from all over the page."""
 
+_FEWEST_VALUES_TRIED = 64
+
 _PACKED_BITS = (8, 16, 32, 64)
 _SMALL_BYTES = 256
 _WORTHWHILE = 0.8
@@ -38,6 +40,9 @@ def make(values: FixedWidth | VariableWidth, most_items: int, most_bytes: float)
     count = values.num_values
     most_items = min(most_items, MAX_ITEMS)
     if count < FEWEST_VALUES:
+        return None
+    # a few values of a short page may be too many items already
+    if count < _BLOCKS * _BLOCK_ITEMS and _num_bytes(values, _num_first(values, _FEWEST_VALUES_TRIED)) > most_bytes:
         return None
     expected = min(_estimate(values), count)
     if expected * _item_bytes(values) > MAX_BYTES or _num_bytes(values, expected) > most_bytes:
@@ -96,6 +101,15 @@ def _estimate(values: FixedWidth | VariableWidth) -> float:
         else:
             high = middle
     return high
+
+
+def _num_first(values: FixedWidth | VariableWidth, count: int) -> int:
+    """How many distinct values there are among the first ones, at most as many as there are."""
+    match values:
+        case FixedWidth(bits_per_value=bits):
+            return _kernels.sample_fixed(values.data, bits // 8, values.num_values, 1, count)
+        case VariableWidth(offset_bits=bits):
+            return _kernels.sample_strings(values.offsets, bits, values.num_values, values.data, 1, count)
 
 
 def _gather(

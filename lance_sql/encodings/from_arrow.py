@@ -15,6 +15,9 @@ def from_array(array: pa.Array) -> Block:
     raises: UnsupportedFeature for types that are no leaf
     """
     type = array.type
+    if pa.types.is_primitive(type):
+        bits = type.bit_width
+        return FixedWidth(len(array), bits, _bits(array.buffers()[1], array.offset * bits, len(array) * bits))
     if isinstance(type, pa.BaseExtensionType):
         return from_array(array.storage)
     if pa.types.is_null(type):

@@ -45,11 +45,17 @@ class Preferences:
     chunk_bytes: int | None = None
 
 
+_NONE = Preferences()
+
+
 def from_metadata(metadata: Mapping[str, bytes]) -> Preferences:
     """The preferences of a field.
 
     raises: InvalidArgument for a value that means nothing, with its key
     """
+
+    if not any(key.startswith(PREFIX) for key in metadata):
+        return _NONE
 
     def read(key: str, parse: Callable[[str], T]) -> T | None:
         given = metadata.get(PREFIX + key)

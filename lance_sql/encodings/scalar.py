@@ -7,6 +7,7 @@ from lance_sql.encodings import variable
 from lance_sql.encodings.blocks import Block, FixedWidth, VariableWidth
 
 _TRIALS = 16
+_COMPARED_BYTES = 1 << 20
 
 
 def scalar_of(values: Block, nulls: npt.NDArray[np.bool_] | None) -> tuple[bytes, ...] | None:
@@ -39,6 +40,11 @@ def _bit(values: FixedWidth, nulls: npt.NDArray[np.bool_] | None) -> tuple[bytes
 
 def _bytes(values: FixedWidth, nulls: npt.NDArray[np.bool_] | None) -> tuple[bytes, ...] | None:
     table = np.frombuffer(values.data, np.uint8).reshape(values.num_values, values.bits_per_value // 8)
+    if nulls is None:
+        if table[0].tobytes() != table[-1].tobytes():
+            return None
+        if len(table) == 1:
+            return (table.tobytes(),)
     trials = _trials(values.num_values, nulls)
     first = table[trials[0]]
     if (table[trials] != first).any():
@@ -61,15 +67,26 @@ def _string(values: VariableWidth, nulls: npt.NDArray[np.bool_] | None) -> tuple
         starts, lengths = starts[~nulls], lengths[~nulls]
     if (lengths != len(first)).any():
         return None
-    data = np.frombuffer(values.data, np.uint8)
-    if any((data[starts + i] != byte).any() for i, byte in enumerate(first)):
+    if not _are_all(np.frombuffer(values.data, np.uint8), starts, np.frombuffer(first, np.uint8)):
         return None
     return (np.array([0, len(first)], f"<i{values.offset_bits // 8}").tobytes(), first)
+
+
+def _are_all(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], value: npt.NDArray[np.uint8]) -> bool:
+    """Whether the bytes from each of `starts` on, as many as `value` has, are those of `value`.
+
+    Compares a piece of bounded size at a time, so that the number of steps depends on the bytes, not on their shape.
+    """
+    if not len(value):
+        return True
+    candidates = np.lib.stride_tricks.sliding_window_view(data, len(value))
+    step = max(_COMPARED_BYTES // len(value), 1)
+    return all((candidates[starts[i : i + step]] == value).all() for i in range(0, len(starts), step))
 
 
 def _trials(count: int, nulls: npt.NDArray[np.bool_] | None) -> npt.NDArray[np.int64]:
     """A few slots whose content counts, from all over the page."""
     if nulls is None:
-        return np.linspace(0, count - 1, _TRIALS).astype(np.int64)
+        return np.arange(_TRIALS) * (count - 1) // (_TRIALS - 1)
     slots = np.flatnonzero(~nulls)
-    return slots[np.linspace(0, len(slots) - 1, _TRIALS).astype(np.int64)]
+    return slots[np.arange(_TRIALS) * (len(slots) - 1) // (_TRIALS - 1)]

@@ -103,7 +103,9 @@ def bits(data: pa.Buffer, num_bits: int) -> npt.NDArray[np.bool_]:
 
 def _aligned(data: pa.Buffer, width: int) -> pa.Buffer:
     """The buffer at an address that consumers accept: files do not align their buffers."""
-    return data if data.address % min(width & -width, _ALIGNMENT) == 0 else pa.py_buffer(data.to_pybytes())
+    # values of no byte may lie anywhere
+    is_aligned = width == 0 or data.address % min(width & -width, _ALIGNMENT) == 0
+    return data if is_aligned else pa.py_buffer(data.to_pybytes())
 
 
 def _unpack(data: pa.Buffer, num_bits: int) -> npt.NDArray[np.uint8]:

@@ -155,7 +155,7 @@ def _plain(encoding: Encoding) -> pb.ArrayEncoding:
 
 def _flat(message: pb.Flat) -> Encoding:
     bits = message.bits_per_value
-    if bits != 1 and (bits % 8 or not 0 < bits <= MAX_BITS):
+    if bits != 1 and (bits % 8 or not 0 <= bits <= MAX_BITS):
         raise CorruptFile(f"encoding 'flat' with {bits} bits a value is not possible")
     flat: Encoding = Flat(bits)
     # early writers name a scheme for bitmaps as well, and do not compress them

@@ -137,7 +137,8 @@ def _packed_field_to_wire(field: PackedField) -> pb.VariablePackedStruct.FieldEn
 
 
 def _width(bits: int, what: str) -> int:
-    if not 0 < bits <= MAX_BITS:
+    # fixed-size binaries may be of no byte
+    if not (what != "flat") <= bits <= MAX_BITS:
         raise CorruptFile(f"encoding '{what}' with {bits} bits a value is not possible")
     return int(bits)
 

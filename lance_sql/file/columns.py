@@ -6,7 +6,7 @@ dictionaries), the second the values. All columns of a file ask for their ranges
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -27,7 +27,7 @@ from lance_sql.layouts.pages import head_ranges, open_page
 from lance_sql.layouts.reading import Reading, Shared, run, together
 from lance_sql.layouts.tree import Blob, Constant, MiniBlock
 from lance_sql.row_ranges import RowRanges
-from lance_sql.store import ByteRange
+from lance_sql.store import ByteRange, requests
 
 BLOB_BYTES = 256 * 1024
 """Taken for the size of a blob that may lie outside of the data file."""
@@ -80,14 +80,19 @@ class Column(Protocol):
 
 def read_columns(columns: Sequence[Column], rows: RowRanges) -> list[pa.Array]:
     """One array for each column, in order; see `Column.read`."""
-    shared = Shared()
     by_file: dict[DataFile, list[int]] = {}
     for place, column in enumerate(columns):
         by_file.setdefault(column.file, []).append(place)
+
+    def read_file(file: DataFile) -> list[pa.Array]:
+        shared = Shared()
+        return run(together([columns[place].read(rows, shared) for place in by_file[file]]), file.fetch)
+
+    concurrency = max((file.concurrency for file in by_file), default=1)
+    found = requests.together([partial(read_file, file) for file in by_file], concurrency)
     arrays: dict[int, pa.Array] = {}
-    for file, places in by_file.items():
-        found = run(together([columns[place].read(rows, shared) for place in places]), file.fetch)
-        arrays.update(zip(places, found, strict=True))
+    for places, read in zip(by_file.values(), found, strict=True):
+        arrays.update(zip(places, read, strict=True))
     return [arrays[place] for place in range(len(columns))]
 
 
@@ -96,6 +101,8 @@ def split_by_page(starts: npt.NDArray[np.int64], rows: RowRanges) -> list[tuple[
 
     starts: first row of each page, then the number of rows
     """
+    if len(starts) == 2:
+        return [(0, rows)]
     first = int(starts.searchsorted(rows[0, 0], side="right")) - 1
     end = int(starts.searchsorted(rows[-1, 1], side="left"))
     if end - first == 1:
@@ -171,6 +178,8 @@ class LeafColumn:
             num_rows, rest = divmod(int(starts[-1]), per_row)
             if rest or num_rows != self.file.num_rows:
                 raise CorruptFile(f"the pages of the column hold {num_rows} rows, the file {self.file.num_rows}")
+            if per_row == 1:
+                return starts
             if (starts % per_row).any():
                 raise CorruptFile("a page that ends inside a row")
             return starts // per_row

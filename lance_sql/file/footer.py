@@ -107,14 +107,12 @@ def parse_footer(file_size: int, tail: pa.Buffer) -> Footer | LegacyFooter:
     )
 
 
-def parse_table(data: pa.Buffer, file_size: int) -> list[ByteRange]:
-    """The byte ranges that a table of (position, size) lists, all inside the file."""
-    entries = []
-    for position, size in _TABLE_ENTRY.iter_unpack(data):
-        if position + size > file_size:
-            raise CorruptFile(f"bytes {position} to {position + size} are outside of the file of {file_size} bytes")
-        entries.append(ByteRange(position, position + size))
-    return entries
+def parse_entry(table: pa.Buffer, index: int, file_size: int) -> ByteRange:
+    """The byte range at a place of a table of (position, size), inside of the file."""
+    position, size = _TABLE_ENTRY.unpack_from(table, index * _TABLE_ENTRY.size)
+    if position + size > file_size:
+        raise CorruptFile(f"bytes {position} to {position + size} are outside of the file of {file_size} bytes")
+    return ByteRange(position, position + size)
 
 
 def serialize_footer(

@@ -58,7 +58,9 @@ class LeafWriter:
                 values = blob.describe(values, self._put)
             elif leaf.is_blob_v2:
                 values = blob_v2.describe(values, self._put)
-            for page in self._pages[number].add(replace(shredded, values=values)):
+            if values is not shredded.values:
+                shredded = replace(shredded, values=values)
+            for page in self._pages[number].add(shredded):
                 yield self._job(number, page)
 
     def finish(self) -> Iterator[PageJob]:

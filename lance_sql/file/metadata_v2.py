@@ -5,7 +5,7 @@ Source: messages FileDescriptor (global buffer 0) and ColumnMetadata.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from threading import Lock
 
@@ -14,10 +14,11 @@ import numpy.typing as npt
 import pyarrow as pa
 from google.protobuf.any_pb2 import Any
 
+from lance_sql import _kernels
 from lance_sql.encodings import wire_v2_0
 from lance_sql.encodings.tree import List, OffsetList
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.file.footer import FileVersion, Footer, parse_table
+from lance_sql.file.footer import FileVersion, Footer, parse_entry
 from lance_sql.layouts import wire_v2_1
 from lance_sql.layouts.tree import ArrayTree, Constant, PageLayout
 from lance_sql.proto import encodings_v2_0_pb2, file2_pb2, file_pb2
@@ -25,8 +26,8 @@ from lance_sql.schema import Schema
 from lance_sql.schema.wire import to_messages
 from lance_sql.store import ByteRange
 
-MAX_ROWS = 1 << 48
-"""No file or page may claim more rows or items than this."""
+# Longer messages hold the value of a constant page.
+_MAX_SHARED_BYTES = 1024
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,13 @@ class PageMetadata:
     """One page: its rows, its buffers (absolute), and its layout, parsed when asked for.
 
     num_rows: top-level rows; below a fixed-size list of structs, the items of the list
-    encoding: the message, or the layout itself
+    encoding: the message, or the layout itself; None for a message that is stored elsewhere
     estimated_bytes: of the page, where its buffers do not tell
     """
 
     num_rows: int
     buffers: tuple[ByteRange, ...]
-    encoding: bytes | PageLayout = field(repr=False)
+    encoding: bytes | PageLayout | None = field(repr=False)
     estimated_bytes: int | None = None
 
     @cached_property
@@ -49,17 +50,13 @@ class PageMetadata:
 
         raises: UnsupportedFeature for a page of another version of the format, CorruptFile
         """
-        if isinstance(self.encoding, PageLayout):
-            return self.encoding
-        message = Any.FromString(self.encoding)
-        match message.type_url.rpartition("/")[2]:
-            case "lance.encodings21.PageLayout":
-                return wire_v2_1.layout_from_wire(message.value)
-            case "lance.encodings.ArrayEncoding":
-                array = encodings_v2_0_pb2.ArrayEncoding.FromString(message.value)
-                return ArrayTree((), wire_v2_0.encoding_from_wire(array))
-            case name:
-                raise UnsupportedFeature(f"page encoding '{name}' is not supported")
+        match self.encoding:
+            case None:
+                raise UnsupportedFeature("a page encoding that is not stored beside its page is not supported")
+            case bytes() as encoding:
+                return _layout(encoding) if len(encoding) <= _MAX_SHARED_BYTES else _parse_layout(encoding)
+            case layout:
+                return layout
 
     @property
     def num_bytes(self) -> int:
@@ -89,7 +86,7 @@ class ColumnMetadata:
     @cached_property
     def row_starts(self) -> npt.NDArray[np.int64]:
         """First row of each page, then the number of rows: int64[pages + 1]."""
-        return np.array([0, *accumulate(page.num_rows for page in self.pages)], np.int64)
+        return np.array([0, *accumulate([page.num_rows for page in self.pages])], np.int64)
 
     @property
     def num_rows(self) -> int:
@@ -127,16 +124,14 @@ class MetadataV2:
         self._read = read
         self._lock = Lock()
         self._parsed: dict[int, ColumnMetadata] = {}
-        columns, buffers = read([footer.columns, footer.global_buffers])
-        self._columns = parse_table(columns, footer.file_size)
-        global_buffers = parse_table(buffers, footer.file_size)
-        if not global_buffers:
+        self._columns, buffers = read([footer.columns, footer.global_buffers])
+        if buffers.size == 0:
             raise CorruptFile("a data file without a descriptor")
-        self.num_rows = parse_num_rows(bytes(read(global_buffers[:1])[0]))
+        self.num_rows = _kernels.num_rows_of_file(read([parse_entry(buffers, 0, footer.file_size)])[0])
 
     @property
     def num_columns(self) -> int:
-        return len(self._columns)
+        return self._footer.num_columns
 
     def column(self, index: int) -> ColumnMetadata:
         """The metadata of column `index`.
@@ -145,10 +140,10 @@ class MetadataV2:
         """
         column = self._parsed.get(index)
         if column is None:
-            if not 0 <= index < len(self._columns):
-                raise CorruptFile(f"column {index} of {len(self._columns)} columns")
-            (data,) = self._read([self._columns[index]])
-            column = parse_column(bytes(data), self._footer.file_size)
+            if not 0 <= index < self.num_columns:
+                raise CorruptFile(f"column {index} of {self.num_columns} columns")
+            (data,) = self._read([parse_entry(self._columns, index, self._footer.file_size)])
+            column = parse_column(data, self._footer.file_size)
             with self._lock:
                 self._parsed[index] = column
         return column
@@ -163,21 +158,17 @@ class MetadataV2:
         return first is not None and isinstance(first.layout, ArrayTree)
 
 
-def parse_num_rows(descriptor: bytes) -> int:
-    """The number of rows that a serialized FileDescriptor names."""
-    num_rows: int = file_pb2.FileDescriptor.FromString(descriptor).length
-    if num_rows > MAX_ROWS:
-        raise CorruptFile(f"a file of {num_rows} rows is not possible")
-    return num_rows
-
-
-def parse_column(data: bytes, file_size: int) -> ColumnMetadata:
+def parse_column(data: pa.Buffer, file_size: int) -> ColumnMetadata:
     """The column that a serialized ColumnMetadata describes.
 
-    raises: CorruptFile for buffers outside of the file of `file_size` bytes; UnsupportedFeature for deferred encodings
+    raises: ValueError for buffers outside of the file of `file_size` bytes, and for bytes that are no message
     """
-    message = file2_pb2.ColumnMetadata.FromString(data)
-    return ColumnMetadata(tuple(_page(page, file_size) for page in message.pages), _is_blob(message.encoding))
+    encoding, stored = _kernels.parse_column(data, file_size)
+    pages = tuple(
+        PageMetadata(num_rows, tuple(map(ByteRange._make, buffers)), page_encoding)
+        for num_rows, buffers, page_encoding in stored
+    )
+    return ColumnMetadata(pages, _is_blob(encoding))
 
 
 def serialize_descriptor(schema: Schema, num_rows: int) -> bytes:
@@ -206,12 +197,7 @@ def serialize_column(pages: Sequence[WrittenPage], *, is_blob: bool = False) -> 
 
     is_blob: the values are descriptors of bytes elsewhere in the file (file version 2.0)
     """
-    encoding = encodings_v2_0_pb2.ColumnEncoding()
-    encoding.values.SetInParent()
-    if is_blob:
-        encoding = encodings_v2_0_pb2.ColumnEncoding(blob=encodings_v2_0_pb2.Blob(inner=encoding))
-    wrapped = Any(type_url="/lance.encodings.ColumnEncoding", value=encoding.SerializeToString())
-    message = file2_pb2.ColumnMetadata(encoding=_direct(wrapped.SerializeToString()))
+    message = file2_pb2.ColumnMetadata(encoding=_direct(_column_encoding(is_blob)))
     for page in pages:
         message.pages.add(
             buffer_offsets=[start for start, _ in page.buffers],
@@ -224,13 +210,26 @@ def serialize_column(pages: Sequence[WrittenPage], *, is_blob: bool = False) -> 
     return serialized
 
 
+@lru_cache
+def _column_encoding(is_blob: bool) -> bytes:
+    encoding = encodings_v2_0_pb2.ColumnEncoding()
+    encoding.values.SetInParent()
+    if is_blob:
+        encoding = encodings_v2_0_pb2.ColumnEncoding(blob=encodings_v2_0_pb2.Blob(inner=encoding))
+    wrapped: bytes = Any(
+        type_url="/lance.encodings.ColumnEncoding", value=encoding.SerializeToString()
+    ).SerializeToString()
+    return wrapped
+
+
 def _direct(encoding: bytes) -> file2_pb2.Encoding:
     return file2_pb2.Encoding(direct=file2_pb2.DirectEncoding(encoding=encoding))
 
 
-def _is_blob(message: file2_pb2.Encoding) -> bool:
+@lru_cache(maxsize=1024)
+def _is_blob(column_encoding: bytes) -> bool:
     """Whether a ColumnEncoding of file version 2.0 says so; later ones say it in the page."""
-    wrapped = Any.FromString(message.direct.encoding)
+    wrapped = Any.FromString(column_encoding)
     if wrapped.type_url.rpartition("/")[2] != "lance.encodings.ColumnEncoding":
         return False
     encoding = encodings_v2_0_pb2.ColumnEncoding.FromString(wrapped.value)
@@ -240,17 +239,17 @@ def _is_blob(message: file2_pb2.Encoding) -> bool:
     return bool(encoding.WhichOneof("column_encoding") == "blob")
 
 
-def _page(message: file2_pb2.ColumnMetadata.Page, file_size: int) -> PageMetadata:
-    if len(message.buffer_offsets) != len(message.buffer_sizes):
-        raise CorruptFile(f"{len(message.buffer_offsets)} buffer offsets for {len(message.buffer_sizes)} sizes")
-    if message.length > MAX_ROWS:
-        raise CorruptFile(f"a page of {message.length} rows is not possible")
-    buffers = []
-    for position, size in zip(message.buffer_offsets, message.buffer_sizes, strict=True):
-        if position + size > file_size:
-            raise CorruptFile(f"a buffer at bytes {position} to {position + size} of a file of {file_size} bytes")
-        buffers.append(ByteRange(position, position + size))
-    location = message.encoding.WhichOneof("location")
-    if location != "direct":
-        raise UnsupportedFeature(f"a page encoding stored as '{location}' is not supported")
-    return PageMetadata(message.length, tuple(buffers), message.encoding.direct.encoding)
+def _parse_layout(encoding: bytes) -> PageLayout:
+    message = Any.FromString(encoding)
+    match message.type_url.rpartition("/")[2]:
+        case "lance.encodings21.PageLayout":
+            return wire_v2_1.layout_from_wire(message.value)
+        case "lance.encodings.ArrayEncoding":
+            array = encodings_v2_0_pb2.ArrayEncoding.FromString(message.value)
+            return ArrayTree((), wire_v2_0.encoding_from_wire(array))
+        case name:
+            raise UnsupportedFeature(f"page encoding '{name}' is not supported")
+
+
+# Pages of equal columns and fragments of equal size are described by the same bytes.
+_layout = lru_cache(maxsize=4096)(_parse_layout)

@@ -34,8 +34,7 @@ class LeafPages:
 
     def add(self, leaf: Shredded) -> Iterator[Shredded]:
         """The pages that these rows complete."""
-        for part in self._parts(leaf):
-            size = part.num_bytes
+        for part, size in self._parts(leaf):
             if self._pending and self.num_bytes + size > self._page_bytes * 5 // 4:
                 yield from self.flush()
             self._pending.append(part)
@@ -80,22 +79,22 @@ class LeafPages:
     def _has_levels(self, part: Shredded) -> bool:
         return part.marks is not None or part.starts is not None
 
-    def _parts(self, leaf: Shredded) -> Iterator[Shredded]:
-        """The rows in parts that are no larger than a page, as far as single rows allow."""
-        count = max(
-            -(-leaf.num_bytes // self._page_bytes), -(-leaf.num_entries // MAX_ENTRIES) if self._has_levels(leaf) else 1
-        )
+    def _parts(self, leaf: Shredded) -> Iterator[tuple[Shredded, int]]:
+        """The rows in parts that are no larger than a page, as far as single rows allow, and the bytes of each."""
+        size = leaf.num_bytes
+        count = max(-(-size // self._page_bytes), -(-leaf.num_entries // MAX_ENTRIES) if self._has_levels(leaf) else 1)
         if count <= 1:
-            yield leaf
+            yield leaf, size
             return
         cuts = self._cuts(leaf, count)
         for first, end in pairwise(cuts):
             part = shredding.slice_rows(leaf, self._shape, first, end)
             # rows of very different sizes
-            if part.num_bytes > 2 * self._page_bytes and len(cuts) > 2:
+            size = part.num_bytes
+            if size > 2 * self._page_bytes and len(cuts) > 2:
                 yield from self._parts(part)
             else:
-                yield part
+                yield part, size
 
     def _cuts(self, leaf: Shredded, count: int) -> list[int]:
         """Entries at which the rows of about `count` parts begin, and the end."""

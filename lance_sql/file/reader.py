@@ -18,12 +18,15 @@ TAIL_BYTES = 64 * 1024
 class DataFile:
     """An open data file. Thread-safe."""
 
-    def __init__(self, store: Store, path: str, heads: HeadCache) -> None:
+    def __init__(self, store: Store, path: str, heads: HeadCache, *, size: int | None = None) -> None:
+        """
+        size: of the file, as the table has it; saves a request where a store would have to ask
+        """
         self.path = path
         self._store = store
         self._heads = heads
         with at(file=path):
-            file_size, self._tail = store.tail(path, TAIL_BYTES)
+            file_size, self._tail = store.tail(path, TAIL_BYTES, size=size)
             self._footer = parse_footer(file_size, self._tail)
             self.metadata: LegacyMetadata | MetadataV2
             if isinstance(self._footer, LegacyFooter):
@@ -58,8 +61,15 @@ class DataFile:
 
     def fetch(self, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         """The bytes of each range, which lie anywhere in the file."""
+        if not ranges:
+            return []
         with at(file=self.path):
-            return self._store.get_ranges(self.path, ranges) if ranges else []
+            return self._read(ranges)
+
+    @property
+    def concurrency(self) -> int:
+        """How many requests to the file's store pay off at once."""
+        return self._store.concurrency
 
     @property
     def gap(self) -> int:
@@ -72,7 +82,11 @@ class DataFile:
 
     def _read(self, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         """Like `fetch`, from the tail where it has them."""
-        tail_start = self._footer.file_size - self._tail.size
-        if all(start >= tail_start for start, _ in ranges):
-            return [self._tail.slice(start - tail_start, end - start) for start, end in ranges]
-        return self._store.get_ranges(self.path, ranges)
+        tail, size = self._tail, self._footer.file_size
+        tail_start = size - tail.size
+        found = []
+        for start, end in ranges:
+            if not tail_start <= start <= end <= size:
+                return self._store.get_ranges(self.path, ranges)
+            found.append(tail.slice(start - tail_start, end - start))
+        return found

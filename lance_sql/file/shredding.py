@@ -76,9 +76,16 @@ class Shredded:
     @property
     def num_bytes(self) -> int:
         """Of values and levels, without the items of a dictionary, which slices share."""
-        levels = sum(part.nbytes for part in (self.marks, self.starts) if part is not None)
-        values = self.values.indices if pa.types.is_dictionary(self.values.type) else self.values
-        return int(values.nbytes) + levels
+        values = self.values.indices if isinstance(self.values, pa.DictionaryArray) else self.values
+        if pa.types.is_primitive(values.type) and values.null_count == 0:
+            size = (len(values) * int(values.type.bit_width) + 7) // 8
+        else:
+            size = int(values.nbytes)
+        if self.marks is not None:
+            size += self.marks.nbytes
+        if self.starts is not None:
+            size += self.starts.nbytes
+        return size
 
 
 def shapes(field: Field) -> list[Shape]:
@@ -135,6 +142,8 @@ def concat(leaves: Sequence[Shredded]) -> Shredded:
 
 def page_of(leaf: Shredded, shape: Shape) -> ShreddedPage:
     """The rows as a page: levels from the inside, and layers that declare no more than there is."""
+    if leaf.marks is None and leaf.starts is None and not shape.declared and shape.is_list == (False,):
+        return ShreddedPage(leaf.values, (Layer.ALL_VALID_ITEM,), None, None, leaf.num_entries)
     used = np.zeros(256, np.bool_)
     if leaf.marks is not None:
         used[leaf.marks] = True

@@ -5,13 +5,17 @@ Source: data files 2.0, 2.1 and 2.2, types.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 import pyarrow as pa
 
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.file.footer import FileVersion
 from lance_sql.schema import Field, Schema, storage_type
+
+_NO_BYTES: Final = "fixed_size_binary:0"
 
 
 def check_storable(schema: Schema, version: FileVersion) -> None:
@@ -55,6 +59,10 @@ def _reason(field: Field, parents: Sequence[Field], version: FileVersion) -> str
         return "lists in fixed-size lists of structs"
     if kind == "struct" and not field.children and in_list:
         return "structs without members in lists"
+    if re.search(r"\bfixed_size_binary:0\b", kind) and (version is not FileVersion.V2_2 or kind != _NO_BYTES):
+        # pylance reads them from one layout only
+        where = "; 2.2 can" if kind == _NO_BYTES else ""
+        return f"{kind}: fixed-size binaries of no byte can be stored by themselves only{where}"
     if field.is_packed:
         return _packed_reason(field, version)
     return None
@@ -71,6 +79,8 @@ def _packed_reason(field: Field, version: FileVersion) -> str | None:
             type = type.value_type
         if pa.types.is_boolean(type):
             return "packed structs with booleans"
+        if child.logical_type == _NO_BYTES:
+            return f"packed structs with a member of type {_NO_BYTES}"
         is_variable = child.logical_type in ("string", "large_string", "binary", "large_binary", "json")
         if is_variable and version is not FileVersion.V2_2:
             return f"packed structs with a member of type {child.logical_type}; 2.2 can"

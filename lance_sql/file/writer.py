@@ -89,7 +89,7 @@ class FileWriter:
             num_columns += len(self._columns[-1].fields)
         self._pages: list[list[WrittenPage]] = [[] for _ in range(num_columns)]
         self._next_rows = [0] * num_columns
-        self._jobs: deque[tuple[PageJob, Future[EncodedPage]]] = deque()
+        self._jobs: deque[tuple[PageJob, EncodedPage | Future[EncodedPage]]] = deque()
         self._pool: ThreadPoolExecutor | None = None
         self._held: list[pa.RecordBatch] = []
         self._held_bytes = 0
@@ -134,7 +134,9 @@ class FileWriter:
         self._put_out(0)
         self._close_pool()
         fields = [field for column in self._columns for field in column.fields]
-        filed = Schema(tuple(as_filed(field) for field in self._schema.fields), self._schema.metadata)
+        filed = self._schema
+        if any(field.is_blob_v2 for field in filed.by_id.values()):
+            filed = Schema(tuple(as_filed(field) for field in filed.fields), filed.metadata)
         descriptor = self._write_aligned(serialize_descriptor(filed, self.num_rows))
         columns = [
             self._write(serialize_column(pages, is_blob=self._version is FileVersion.V2_0 and field.is_blob_v1))
@@ -148,8 +150,9 @@ class FileWriter:
 
     def abort(self) -> None:
         """Removes what was written."""
-        for _, future in self._jobs:
-            future.cancel()
+        for _, made in self._jobs:
+            if isinstance(made, Future):
+                made.cancel()
         self._jobs.clear()
         self._close_pool()
         self._sink.abort()
@@ -166,9 +169,7 @@ class FileWriter:
     def _encode(self, jobs: Iterable[PageJob]) -> None:
         for job in jobs:
             if job.num_bytes < _INLINE_BYTES:
-                done: Future[EncodedPage] = Future()
-                done.set_result(job.encode())
-                self._jobs.append((job, done))
+                self._jobs.append((job, job.encode()))
             else:
                 self._pool = self._pool or ThreadPoolExecutor(_NUM_THREADS, "lance-encode")
                 self._jobs.append((job, self._pool.submit(job.encode)))
@@ -177,15 +178,17 @@ class FileWriter:
     def _put_out(self, most_waiting: int) -> None:
         """Writes encoded pages until no more than so many wait."""
         while len(self._jobs) > most_waiting:
-            job, future = self._jobs.popleft()
-            page = future.result()
+            job, made = self._jobs.popleft()
+            page = made.result() if isinstance(made, Future) else made
             buffers = tuple(self._write_aligned(buffer) for buffer in page.buffers)
             first_row = self._next_rows[job.column]
             self._pages[job.column].append(WrittenPage(page.num_rows, buffers, page.layout, first_row))
             self._next_rows[job.column] += job.num_rows
 
     def _write_aligned(self, data: bytes | pa.Buffer) -> ByteRange:
-        self._sink.write(bytes(-self._sink.tell() % _ALIGNMENT))
+        gap = -self._sink.tell() % _ALIGNMENT
+        if gap:
+            self._sink.write(bytes(gap))
         return self._write(data)
 
     def _write(self, data: bytes | pa.Buffer) -> ByteRange:

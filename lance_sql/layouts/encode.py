@@ -78,7 +78,11 @@ def _encode(page: ShreddedPage, wishes: Preferences, dialect: Dialect) -> tuple[
         raise UnsupportedFeature("dictionaries with so many empty lists in a row are not supported")
     if isinstance(values, Struct):
         return _packed_structs(page, values, wishes, dialect)
-    if dialect.constant_values and _suits_scalar(page) and (scalar := scalar_of(values, nulls)):
+    if (
+        dialect.constant_values
+        and (_suits_scalar(page) or _has_no_bytes(values))
+        and (scalar := scalar_of(values, nulls))
+    ):
         return constant.encode(page, scalar, dialect)
     in_chunks = _suits_chunks(values, wishes, dialect)
     # strings get a codec last of all: making one encodes them
@@ -110,6 +114,11 @@ def _suits_scalar(page: ShreddedPage) -> bool:
     """Whether levels, which take two bytes each beside a scalar, are few or none at all."""
     kinds = (page.repetition is not None) + (page.definition is not None)
     return 2 * kinds * page.num_entries <= SCALAR_LEVEL_BYTES
+
+
+def _has_no_bytes(values: Block) -> bool:
+    """Whether values take no byte at all, for which no layout but that of one scalar has a place."""
+    return isinstance(values, FixedWidth) and values.bits_per_value == 0
 
 
 def _empty_structs(page: ShreddedPage, dialect: Dialect) -> tuple[PageLayout, Buffers]:

@@ -124,6 +124,11 @@ def _padded(size: "int | Starts") -> "int | Starts":
 
 def _chunk_words(items: Starts, starts: Starts, dialect: Dialect) -> bytes | None:
     """Size and number of items of each chunk in one word; None when a chunk is larger than a word can say."""
+    if len(starts) == 2:
+        size = int(starts[1])
+        if size > dialect.max_chunk_bytes:
+            return None
+        return ((size // 8 - 1) << 4).to_bytes(4 if dialect.has_large_chunk else 2, "little")
     sizes = np.diff(starts)
     if int(sizes.max()) > dialect.max_chunk_bytes:
         return None

@@ -4,6 +4,7 @@ Source: message `lance.encodings21.PageLayout`.
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from google.protobuf.any_pb2 import Any
 
@@ -32,8 +33,17 @@ def layout_from_wire(data: bytes) -> PageLayout:
 
 def layout_to_wire(layout: PageLayout) -> bytes:
     """The layout as the metadata of a page holds it: the serialized message, wrapped with its name."""
+    # scalars, and what levels say of them, differ from page to page
+    return _shared(layout) if isinstance(layout, MiniBlock) else _serialize(layout)
+
+
+def _serialize(layout: PageLayout) -> bytes:
     wrapped: bytes = Any(type_url=TYPE_URL, value=_to_message(layout).SerializeToString()).SerializeToString()
     return wrapped
+
+
+# Columns that are alike have pages of the same layout.
+_shared = lru_cache(maxsize=512)(_serialize)
 
 
 def _to_message(layout: PageLayout) -> pb.PageLayout:

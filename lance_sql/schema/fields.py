@@ -65,8 +65,16 @@ class Field:
     @property
     def extension_name(self) -> str | None:
         """Arrow's extension name, or None."""
+        if not self.metadata:
+            return None
         name = self.metadata.get(_EXTENSION_NAME)
         return None if name is None else name.decode("utf-8", "replace")
+
+    @property
+    def may_be_null(self) -> bool:
+        """Values may be NULL, also where the schema says that they are not: early writers of files 0.1 stored empty
+        items of dictionaries so, which read as NULL."""
+        return self.nullable or self.dictionary is not None
 
     @property
     def is_packed(self) -> bool:
@@ -120,6 +128,11 @@ class Schema:
         """Names of the top-level fields, in order."""
         return tuple(field.name for field in self.fields)
 
+    @cached_property
+    def _by_name(self) -> Mapping[str, Field]:
+        """The top-level fields; where two have one name, the first."""
+        return {field.name: field for field in reversed(self.fields)}
+
     def field(self, name: str) -> Field:
         """The top-level field of this name.
 
@@ -136,7 +149,7 @@ class Schema:
         also: names outside of the schema that may be asked for, named in messages
         raises: ColumnNotFound with the closest name
         """
-        return projection.resolve(self.fields, path, table, also)
+        return projection.resolve(self.fields, self._by_name, path, table, also)
 
 
 class StoredField(Protocol):
@@ -174,15 +187,16 @@ def build(stored: Iterable[StoredField], metadata: Mapping[str, bytes] | None = 
     by_id: dict[int, StoredField] = {}
     children: dict[int, list[StoredField]] = {-1: []}
     for field in stored:
-        if field.id < 0:
-            raise CorruptFile(f"field {field.name!r} has the id {field.id}")
-        other = by_id.setdefault(field.id, field)
+        field_id = field.id
+        if field_id < 0:
+            raise CorruptFile(f"field {field.name!r} has the id {field_id}")
+        other = by_id.setdefault(field_id, field)
         if other is not field:
-            raise CorruptFile(f"fields {other.name!r} and {field.name!r} share the id {field.id}")
+            raise CorruptFile(f"fields {other.name!r} and {field.name!r} share the id {field_id}")
         children.setdefault(field.parent_id, []).append(field)
-    for field in stored:
-        if field.parent_id != -1 and field.parent_id not in by_id:
-            raise CorruptFile(f"field {field.name!r} names a parent that does not exist: {field.parent_id}")
+    for parent_id, siblings in children.items():
+        if parent_id != -1 and parent_id not in by_id:
+            raise CorruptFile(f"field {siblings[0].name!r} names a parent that does not exist: {parent_id}")
 
     order = _parents_first(children)
     if len(order) != len(stored):
@@ -192,11 +206,13 @@ def build(stored: Iterable[StoredField], metadata: Mapping[str, bytes] | None = 
 
     built: dict[int, Field] = {}
     for field in reversed(order):
-        members = tuple(built[child.id] for child in children.get(field.id, ()))
-        with at(column=field.name):
-            _check_names(members)
-            built[field.id] = _field(field, members)
-            types.check(built[field.id])
+        members = tuple([built[child.id] for child in children.get(field.id, ())])
+        made = _field(field, members)
+        built[made.id] = made
+        if members or made.logical_type not in types.PLAIN:
+            with at(column=made.name):
+                _check_names(members)
+                types.check(made)
     top = tuple(built[field.id] for field in children[-1])
     _check_names(top)
     return Schema(top, dict(metadata or {}))
@@ -223,19 +239,12 @@ def _check_names(siblings: Sequence[Field]) -> None:
 
 
 def _field(stored: StoredField, children: tuple[Field, ...]) -> Field:
-    metadata = dict(stored.metadata)
-    if stored.extension_name:
-        metadata.setdefault(_EXTENSION_NAME, stored.extension_name.encode())
+    stored_metadata, logical_type, extension_name = stored.metadata, stored.logical_type, stored.extension_name
+    metadata = dict(stored_metadata) if stored_metadata else {}
+    if extension_name:
+        metadata.setdefault(_EXTENSION_NAME, extension_name.encode())
     location = None
-    if stored.logical_type.startswith("dict:") and stored.dictionary.length:
+    if logical_type.startswith("dict:") and stored.dictionary.length:
         location = DictionaryLocation(stored.dictionary.offset, stored.dictionary.length)
-    return Field(
-        name=stored.name,
-        id=stored.id,
-        parent_id=stored.parent_id,
-        logical_type=stored.logical_type,
-        nullable=stored.nullable,
-        children=children,
-        metadata=metadata,
-        dictionary=location,
-    )
+    place = (stored.name, stored.id, stored.parent_id)
+    return Field(*place, logical_type, stored.nullable, children, metadata, location)

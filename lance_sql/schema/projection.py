@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from lance_sql.errors import ColumnNotFound, InvalidArgument
@@ -42,12 +42,15 @@ def split_path(path: str) -> tuple[str, ...]:
 
 
 def resolve(
-    fields: Sequence[Field], path: str, table: str | None = None, also: Sequence[str] = ()
+    fields: Sequence[Field], by_name: Mapping[str, Field], path: str, table: str | None = None, also: Sequence[str] = ()
 ) -> tuple[Field, ...]:
-    """The fields along a path; see `Schema.resolve`."""
-    for field in fields:
-        if field.name == path:
-            return (field,)
+    """The fields along a path; see `Schema.resolve`.
+
+    by_name: the same fields
+    """
+    whole = by_name.get(path)
+    if whole is not None:
+        return (whole,)
     found: list[Field] = []
     for name in split_path(path):
         siblings: Sequence[Field] = fields

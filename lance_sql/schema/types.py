@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 LISTS: Final = ("list", "list.struct", "large_list", "large_list.struct")
 
-_PLAIN: Final[Mapping[str, pa.DataType]] = {
+PLAIN: Final[Mapping[str, pa.DataType]] = {
     "null": pa.null(),
     "bool": pa.bool_(),
     "int8": pa.int8(),
@@ -76,12 +76,15 @@ def storage_type(field: Field) -> pa.DataType:
 
 def arrow_field(field: Field) -> pa.Field:
     """The field as users see it: JSON is text, blobs are bytes; of other extensions storage and metadata."""
+    plain = PLAIN.get(field.logical_type)
+    if plain is not None and not field.metadata and field.logical_type != "json":
+        return pa.field(field.name, plain, field.nullable)
     data_type = _data_type(field, arrow_field, lambda leaf: pa.string() if is_json(leaf) else _stored(leaf))
     metadata = {key.encode(): value for key, value in field.metadata.items()}
     if is_json(field) or field.is_blob_v2:
         # The values are no longer those of the extension type.
         metadata = {key: value for key, value in metadata.items() if not key.startswith(b"ARROW:extension:")}
-    return pa.field(field.name, data_type, field.nullable, metadata=metadata or None)
+    return pa.field(field.name, data_type, field.may_be_null, metadata=metadata or None)
 
 
 def is_json(field: Field) -> bool:
@@ -130,7 +133,7 @@ def leaf_type(logical_type: str) -> pa.DataType:
 
     raises: UnsupportedFeature for a type that is not known, CorruptFile for a malformed one
     """
-    plain = _PLAIN.get(logical_type)
+    plain = PLAIN.get(logical_type)
     if plain is not None:
         return plain
     if len(logical_type) > _MAX_TYPE_LENGTH:
@@ -147,7 +150,7 @@ def leaf_type(logical_type: str) -> pa.DataType:
         places = _integer(scale, -76, 76, logical_type)
         return pa.decimal128(digits, places) if bits == "128" else pa.decimal256(digits, places)
     if match := re.fullmatch(r"fixed_size_binary:([^:]*)", logical_type):
-        return pa.binary(_integer(match[1], 1, _MAX_INT32, logical_type))
+        return pa.binary(_integer(match[1], 0, _MAX_INT32, logical_type))
     raise UnsupportedFeature(f"the logical type {logical_type!r} is not known to this release")
 
 
@@ -170,7 +173,7 @@ def _data_type(field: Field, child: Callable[[Field], pa.Field], leaf: Callable[
 
 
 def _storage_field(field: Field) -> pa.Field:
-    return pa.field(field.name, storage_type(field), field.nullable)
+    return pa.field(field.name, storage_type(field), field.may_be_null)
 
 
 def _stored(leaf: Field) -> pa.DataType:
@@ -211,7 +214,7 @@ def _dictionary(logical_type: str) -> pa.DataType:
         raise CorruptFile(f"malformed logical type {logical_type!r}")
     if value.startswith((_FIXED_SIZE_LIST, "dict:")):
         raise UnsupportedFeature(f"the logical type {logical_type!r} is not known to this release")
-    index_type = _PLAIN.get(index)
+    index_type = PLAIN.get(index)
     if index_type is None or not pa.types.is_integer(index_type):
         raise CorruptFile(f"malformed logical type {logical_type!r}: {index!r} is not an integer type")
     return pa.dictionary(index_type, leaf_type(value), ordered=rest == "true")

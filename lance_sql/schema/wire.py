@@ -6,6 +6,7 @@ Source: message lance.file.Field.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from lance_sql.proto import file_pb2
 from lance_sql.schema import primary_key
@@ -32,6 +33,14 @@ def from_messages(messages: Iterable[file_pb2.Field], metadata: Mapping[str, byt
 
 
 def _append(field: Field, parent_id: int, messages: list[file_pb2.Field]) -> None:
+    messages.append(_message(field, parent_id))
+    for child in field.children:
+        _append(child, field.id, messages)
+
+
+@lru_cache(maxsize=8192)
+def _message(field: Field, parent_id: int) -> file_pb2.Field:
+    """The message of a field, which a commit asks for in the data file, the transaction and the manifest."""
     message = file_pb2.Field(
         name=field.name,
         id=field.id,
@@ -49,9 +58,7 @@ def _append(field: Field, parent_id: int, messages: list[file_pb2.Field]) -> Non
         message.unenforced_primary_key = True
         message.unenforced_primary_key_position = primary_key.position(field.metadata.get(primary_key.POSITION))
     message.unenforced_clustering_key_position = primary_key.position(field.metadata.get(_CLUSTERING_POSITION))
-    messages.append(message)
-    for child in field.children:
-        _append(child, field.id, messages)
+    return message
 
 
 def _encoding(logical_type: str) -> file_pb2.Encoding:

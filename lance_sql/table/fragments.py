@@ -8,15 +8,19 @@ Source: messages lance.table.DataFragment, DataFile and DeletionFile.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final, overload
 
+import numpy as np
+import numpy.typing as npt
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature, at
 from lance_sql.proto import table_pb2
+from lance_sql.table.fragment_table import FragmentTable
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -141,24 +145,24 @@ class Fragment:
 
 
 class Fragments(Sequence[Fragment]):
-    """The fragments of a manifest in scan order, each made from its message when it is first asked for.
+    """The fragments of a manifest in scan order: columns for all of them, and each as a value when it is asked for.
 
     What is not changed is written again as it was read, whatever later releases added to it.
 
+    content: their messages, as fields of a manifest, back to back
     trust_rows: the recorded row counts are right; False makes them unknown
     file: path of the manifest, for messages
-    raises: CorruptFile when two fragments share an id; what is wrong inside of one shows when it is made
+    raises: CorruptFile for bytes that are no fragments; what is wrong inside of one shows when it is made
     """
 
-    def __init__(self, messages: Sequence[table_pb2.DataFragment], *, trust_rows: bool, file: str) -> None:
-        self.messages = messages
+    def __init__(self, content: bytes, *, trust_rows: bool, file: str) -> None:
+        self.content = content
         self.trust_rows = trust_rows
-        self._file = file
-        self._made: list[Fragment | None] = [None] * len(messages)
-        self.ids: tuple[int, ...] = tuple([message.id for message in messages])
-        if len(set(self.ids)) != len(self.ids):
-            twice = next(number for number in self.ids if self.ids.count(number) > 1)
-            raise CorruptFile(f"two fragments have the id {twice}")
+        self.file = file
+        with at(file=file):
+            self.table = FragmentTable(content)
+            self.ids: tuple[int, ...] = tuple(self.table.ids.tolist())
+        self._made: list[Fragment | None] = [None] * len(self.ids)
 
     def __len__(self) -> int:
         return len(self._made)
@@ -172,8 +176,8 @@ class Fragments(Sequence[Fragment]):
             return [self[i] for i in range(*index.indices(len(self)))]
         made = self._made[index]
         if made is None:
-            with at(file=self._file):
-                made = _fragment(self.messages[index], trust_rows=self.trust_rows)
+            with at(file=self.file):
+                made = _fragment(self._message(index), trust_rows=self.trust_rows)
             # Two threads may both make it; the results are equal.
             self._made[index] = made
         return made
@@ -181,18 +185,38 @@ class Fragments(Sequence[Fragment]):
     def __iter__(self) -> Iterator[Fragment]:
         return (self[i] for i in range(len(self)))
 
+    def __reduce__(self) -> tuple[Callable[..., Fragments], tuple[bytes, bool, str]]:
+        return _restore, (self.content, self.trust_rows, self.file)
+
     @classmethod
     def of(cls, fragments: Iterable[Fragment], *, file: str = "") -> Fragments:
         """These fragments, in the order of their ids."""
-        return cls((), trust_rows=True, file=file).edited(added=fragments)
+        return cls(b"", trust_rows=True, file=file).edited(added=fragments)
+
+    def subset(self, places: npt.NDArray[np.int64]) -> Fragments:
+        """The fragments at these places, in this order."""
+        return Fragments(_pick(self.content, self.table, places), trust_rows=self.trust_rows, file=self.file)
+
+    def repeated_ids(self) -> tuple[int, ...]:
+        """Ids that several fragments have, ascending: some early releases gave them, and the next commit mends it."""
+        if len(set(self.ids)) == len(self.ids):
+            return ()
+        return tuple(sorted(number for number, count in Counter(self.ids).items() if count > 1))
 
     def have_deletions(self) -> bool:
         """Whether a fragment has a deletion file."""
-        return any(message.HasField("deletion_file") for message in self.messages)
+        return bool(self.table.have_deletions.any())
 
     def have_hidden_columns(self) -> bool:
         """Whether row ids or versions of a fragment are in a data file."""
-        return any(message.HasField(name) for message in self.messages for name in _HIDDEN_COLUMNS)
+        return self.table.have_hidden_columns()
+
+    def first_file_version(self) -> tuple[int, int] | None:
+        """Major and minor version of the first data file; None without any. No fragment is made for it."""
+        for place in np.flatnonzero(self.table.num_files)[:1].tolist():
+            file = self._message(place).files[0]
+            return file.file_major_version, file.file_minor_version
+        return None
 
     def by_id(self, ids: Collection[int]) -> dict[int, Fragment]:
         """Those of the fragments with these ids that are there."""
@@ -205,21 +229,52 @@ class Fragments(Sequence[Fragment]):
 
         removed: ids
         replaced: by their ids, which must be there
-        raises: UnsupportedFeature when something of a fragment to be replaced is not known; CorruptFile when two
+        raises: UnsupportedFeature when something of a fragment to be replaced is not known; InvalidArgument when two
             fragments would share an id
         """
         changed = {fragment.id: fragment for fragment in replaced}
-        messages = []
-        for number, message in zip(self.ids, self.messages, strict=True):
+        kept = []
+        for place, number in enumerate(self.ids):
             if number in changed:
-                _check_known(message, self._file)
-                message = serialize(changed.pop(number))
-            if number not in removed:
-                messages.append(message)
-        assert not changed
-        messages += [serialize(fragment) for fragment in added]
-        messages.sort(key=lambda message: message.id)
-        return Fragments(messages, trust_rows=self.trust_rows, file=self._file)
+                _check_known(self._message(place), self.file)
+            elif number not in removed:
+                kept.append(place)
+        assert changed.keys() <= set(self.ids)
+        made = [fragment for number, fragment in changed.items() if number not in removed] + list(added)
+        content = _pick(self.content, self.table, np.array(kept, np.int64))
+        content += _serialize_all(made)
+        together = FragmentTable(content)
+        if len(together) > 1 and (together.ids[1:] < together.ids[:-1]).any():
+            content = _pick(content, together, np.argsort(together.ids, kind="stable"))
+        edited = Fragments(content, trust_rows=self.trust_rows, file=self.file)
+        if repeated := edited.repeated_ids():
+            raise InvalidArgument(f"two fragments would have the id {repeated[0]}")
+        return edited
+
+    def _message(self, place: int) -> table_pb2.DataFragment:
+        table = self.table
+        message = table_pb2.DataFragment()
+        message.ParseFromString(self.content[int(table.starts[place]) : int(table.ends[place])])
+        return message
+
+
+def _restore(content: bytes, trust_rows: bool, file: str) -> Fragments:
+    return Fragments(content, trust_rows=trust_rows, file=file)
+
+
+def _pick(content: bytes, table: FragmentTable, places: npt.NDArray[np.int64]) -> bytes:
+    """The fields of the fragments at these places; neighbours are copied together."""
+    if len(places) == 0:
+        return b""
+    bounds = np.concatenate(([0], table.ends))
+    firsts = np.concatenate(([0], np.flatnonzero(np.diff(places) != 1) + 1))
+    lasts = np.concatenate((firsts[1:] - 1, [len(places) - 1]))
+    starts, ends = bounds[places[firsts]], bounds[places[lasts] + 1]
+    return b"".join([content[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)])
+
+
+def _serialize_all(fragments: Sequence[Fragment]) -> bytes:
+    return bytes(table_pb2.Manifest(fragments=[serialize(fragment) for fragment in fragments]).SerializeToString())
 
 
 def parse(message: table_pb2.DataFragment) -> Fragment:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from lance_sql.errors import CorruptFile, InvalidArgument, TableNotFound, VersionNotFound
 from lance_sql.store import Store, check_path, open_store
-from lance_sql.store.open import local_path
+from lance_sql.store.open import below, files_uri, local_path
 from lance_sql.table import refs, versions
 from lance_sql.table.versions import VersionFile
 
@@ -63,6 +63,10 @@ def locate(
         file = versions.find_version(store, version)
         if file is not None:
             return Location(main, store, branch, file, is_latest=False)
+    if version is None and as_of is None:
+        newest = versions.newest(store)
+        if newest is not None:
+            return Location(main, store, branch, newest, is_latest=True)
     files = versions.list_versions(store)
     if not files:
         _check_table(main, uri)
@@ -78,7 +82,7 @@ def locate(
 
 def table_name(uri: str) -> str:
     """The last part of a path or URI: how messages call the table."""
-    return uri.replace("\\", "/").rstrip("/").rpartition("/")[2] or uri
+    return files_uri(uri).replace("\\", "/").rstrip("/").rpartition("/")[2] or uri
 
 
 def branch_store(uri: str, branch: str, storage_options: Mapping[str, Any] | None) -> Store:
@@ -90,7 +94,7 @@ def branch_store(uri: str, branch: str, storage_options: Mapping[str, Any] | Non
         check_path(branch)
     except CorruptFile as error:
         raise InvalidArgument(f"{branch[:100]!r} is no name of a branch") from error
-    return open_store(f"{uri.rstrip('/')}/tree/{branch}", storage_options)
+    return open_store(below(uri, f"tree/{branch}"), storage_options)
 
 
 def _check_arguments(

@@ -20,8 +20,10 @@ from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
 from typing import Final, NamedTuple
 
+import pyarrow as pa
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.proto import file_pb2, table_pb2
 from lance_sql.schema import Schema, build
@@ -40,12 +42,14 @@ _TAIL_BYTES: Final = 64 * 1024
 
 # Major and minor number of the file; no reader asks for them.
 _FILE_VERSION: Final = (0, 2)
-_LIBRARY: Final = "lance-sql"
+LIBRARY: Final = "lance-sql"
+"""What manifests call this writer."""
 
 
 class Origin(NamedTuple):
     """What a manifest was read from, so that the next one keeps what is not known here.
 
+    message: without its fragments
     schema: made from the fields of the message
     """
 
@@ -102,15 +106,18 @@ def read(store: Store, path: str, table: str, *, size: int | None = None) -> Man
     raises: CorruptFile, with the path; UnsupportedFeature
     """
     with at(file=path):
-        message = table_pb2.Manifest.FromString(_message_bytes(store, path, size))
+        fragments, rest = _kernels.split_manifest(_message_bytes(store, path, size))
+        message = table_pb2.Manifest.FromString(rest)
     features.check_readable(message.reader_feature_flags, table)
     with at(file=path):
-        return parse(message, path)
+        return parse(message, fragments, path)
 
 
-def parse(message: table_pb2.Manifest, path: str) -> Manifest:
+def parse(message: table_pb2.Manifest, stored_fragments: bytes, path: str) -> Manifest:
     """The manifest in a message whose flags were checked.
 
+    message: without fragments
+    stored_fragments: as `Fragments` takes them
     path: of its file, for messages
     raises: CorruptFile, UnsupportedFeature
     """
@@ -118,7 +125,7 @@ def parse(message: table_pb2.Manifest, path: str) -> Manifest:
         raise UnsupportedFeature(f"data files of the format {message.data_format.file_format!r}")
     # The oldest writers recorded row counts that are wrong once rows are deleted.
     has_writer = message.HasField("writer_version")
-    fragments = Fragments(message.fragments, trust_rows=has_writer, file=path)
+    fragments = Fragments(stored_fragments, trust_rows=has_writer, file=path)
     max_fragment_id = max(fragments.ids, default=None)
     if message.HasField("max_fragment_id"):
         max_fragment_id = message.max_fragment_id
@@ -132,7 +139,7 @@ def parse(message: table_pb2.Manifest, path: str) -> Manifest:
         writer_flags=message.writer_feature_flags,
         max_fragment_id=max_fragment_id,
         next_row_id=message.next_row_id,
-        data_format=message.data_format.version or _inferred_format(message),
+        data_format=message.data_format.version or _inferred_format(message, fragments),
         base_paths=_base_paths(message),
         config=dict(message.config),
         table_metadata=dict(message.table_metadata),
@@ -170,9 +177,6 @@ def serialize(manifest: Manifest, *, index_section: bytes | None, transaction: b
     message.version = manifest.version
     message.timestamp.FromDatetime(manifest.timestamp)
     _set_schema(message, manifest)
-    if manifest.origin is None or manifest.fragments.messages is not manifest.origin.message.fragments:
-        del message.fragments[:]
-        message.fragments.extend(manifest.fragments.messages)
     message.reader_feature_flags = manifest.reader_flags
     message.writer_feature_flags = manifest.writer_flags
     if manifest.max_fragment_id is not None:
@@ -187,11 +191,11 @@ def serialize(manifest: Manifest, *, index_section: bytes | None, transaction: b
     if manifest.branch is not None:
         message.branch = manifest.branch
     message.ClearField("writer_version")
-    message.writer_version.library = _LIBRARY
-    message.writer_version.version = _library_version()
+    message.writer_version.library = LIBRARY
+    message.writer_version.version = library_version()
     message.transaction_file = manifest.transaction_file
 
-    content = message.SerializeToString()
+    content = message.SerializeToString() + manifest.fragments.content
     return b"".join(
         (sections, _LENGTH.pack(len(content)), content, _FOOTER.pack(len(sections), *_FILE_VERSION, _MAGIC))
     )
@@ -202,16 +206,22 @@ def read_section(store: Store, path: str, position: int) -> bytes:
 
     raises: CorruptFile when the section does not lie in the file
     """
-    size, _ = store.tail(path, 0)
+    size, tail = store.tail(path, _TAIL_BYTES)
     if not 0 <= position <= size - _LENGTH.size:
         raise CorruptFile(f"a section is said to be at byte {position} of {size}")
-    (head,) = store.get_ranges(path, [ByteRange(position, position + _LENGTH.size)])
-    (length,) = _LENGTH.unpack(head)
+
+    def fetch(start: int, end: int) -> pa.Buffer:
+        skipped = size - tail.size
+        if start >= skipped:
+            return tail.slice(start - skipped, end - start)
+        (content,) = store.get_ranges(path, [ByteRange(start, end)])
+        return content
+
     start = position + _LENGTH.size
+    (length,) = _LENGTH.unpack(fetch(position, start))
     if start + length > size:
         raise CorruptFile(f"a section of {length} bytes at byte {position} of {size}")
-    (content,) = store.get_ranges(path, [ByteRange(start, start + length)])
-    return bytes(memoryview(content))
+    return bytes(memoryview(fetch(start, start + length)))
 
 
 def _message_bytes(store: Store, path: str, size: int | None) -> bytes:
@@ -232,14 +242,14 @@ def _message_bytes(store: Store, path: str, size: int | None) -> bytes:
     return bytes(memoryview(tail)[start + _LENGTH.size :][:length])
 
 
-def _inferred_format(message: table_pb2.Manifest) -> str:
-    for fragment in message.fragments:
-        for file in fragment.files:
-            major, minor = file.file_major_version, file.file_minor_version
-            if major == 0:
-                return "0.1" if minor < 3 else "2.0"
+def _inferred_format(message: table_pb2.Manifest, fragments: Fragments) -> str:
+    match fragments.first_file_version():
+        case None:
+            return "2.0" if message.writer_feature_flags & features.FILE_FORMAT_V2 else "0.1"
+        case 0, minor:
+            return "0.1" if minor < 3 else "2.0"
+        case major, minor:
             return f"{major}.{minor}"
-    return "2.0" if message.writer_feature_flags & features.FILE_FORMAT_V2 else "0.1"
 
 
 def _base_paths(message: table_pb2.Manifest) -> dict[int, BasePath]:
@@ -259,10 +269,10 @@ def _transaction_section(message: table_pb2.Manifest) -> int | None:
 
 
 @cache
-def _library_version() -> str:
+def library_version() -> str:
     """Major, minor and patch number of this release; 0.0.0 when it is not installed as a package."""
     try:
-        return ".".join(installed_version(_LIBRARY).split(".")[:3])
+        return ".".join(installed_version(LIBRARY).split(".")[:3])
     except PackageNotFoundError:
         return "0.0.0"
 

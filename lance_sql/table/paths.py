@@ -28,6 +28,7 @@ TAGS: Final = "_refs/tags"
 BRANCHES: Final = "_refs/branches"
 
 _SUFFIX = ".manifest"
+V2_NAME_LENGTH: Final = 20 + len(_SUFFIX)
 _TOP = 2**64 - 1
 _DETACHED_BIT = 2**63
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")

@@ -26,6 +26,8 @@ from lance_sql.table.paths import BRANCHES, TAGS
 
 _MAX_BYTES: Final = 1024 * 1024
 _WORD: Final = re.compile(r"[A-Za-z0-9._-]+")
+# A file name has 255 bytes, of which the store may need some for a name beside it.
+_MAX_LENGTH: Final = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,8 @@ def move_tag(store: Store, name: str, version: int, *, branch: str | None, manif
 
     raises: VersionNotFound when there is no such tag
     """
-    before = _existing(store, f"{TAGS}/{name}.json", f"tag {name!r}")
+    path = _tag_path(name)
+    before = _existing(store, path, f"tag {name!r}")
     content: dict[str, Any] = {
         "metadata": {},
         **before,
@@ -117,7 +120,7 @@ def move_tag(store: Store, name: str, version: int, *, branch: str | None, manif
         "updatedAt": _now(),
         "manifestSize": manifest_size,
     }
-    store.put(f"{TAGS}/{name}.json", _json(content), mode="overwrite")
+    store.put(path, _json(content), mode="overwrite")
 
 
 def delete_tag(store: Store, name: str) -> None:
@@ -125,7 +128,7 @@ def delete_tag(store: Store, name: str) -> None:
 
     raises: VersionNotFound when there is no such tag
     """
-    path = f"{TAGS}/{name}.json"
+    path = _tag_path(name)
     _existing(store, path, f"tag {name!r}")
     store.delete(path)
 
@@ -165,6 +168,7 @@ def check_tag_name(name: str) -> None:
 
     raises: InvalidArgument
     """
+    _check_length(name, "tag")
     if not _WORD.fullmatch(name) or name.startswith(".") or name.endswith((".", ".lock")) or ".." in name:
         raise InvalidArgument(
             f"{name[:100]!r} is no name of a tag: letters, digits, '.', '-' and '_', without '.' at either end, '..',"
@@ -177,6 +181,7 @@ def check_branch_name(name: str) -> None:
 
     raises: InvalidArgument
     """
+    _check_length(name, "branch")
     words = name.split("/")
     if (
         name == "main"
@@ -188,6 +193,29 @@ def check_branch_name(name: str) -> None:
             f"{name[:100]!r} is no name of a branch: letters, digits, '.', '-' and '_', in parts with '/' between them,"
             " without '..', and '.lock' at the end; 'main' is taken"
         )
+
+
+def _check_length(name: str, what: str) -> None:
+    if not isinstance(name, str):
+        raise InvalidArgument(f"{name!r} is not the name of a {what}: names are text")
+    # as in a file name, where / takes three characters
+    length = len(quote(name, safe=""))
+    if length > _MAX_LENGTH:
+        raise InvalidArgument(
+            f"{name[:40]!r}... has {length} characters: the name of a {what} has at most {_MAX_LENGTH}"
+        )
+
+
+def _tag_path(name: str) -> str:
+    """Where a tag is, if there is one.
+
+    raises: VersionNotFound for what no tag is called
+    """
+    try:
+        check_tag_name(name)
+    except InvalidArgument:
+        raise VersionNotFound(f"There is no tag {str(name)[:100]!r}") from None
+    return f"{TAGS}/{name}.json"
 
 
 def _branch_path(name: str) -> str:

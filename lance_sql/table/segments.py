@@ -179,6 +179,9 @@ def smallest(values: U64) -> Segment:
     if not _ascends(values):
         return Values(values, is_sorted=False)
     start, end = int(values[0]), int(values[-1]) + 1
+    if end == 2**64:
+        # the end of a range is a 64-bit number, too
+        return Values(values, is_sorted=True)
     num_holes = end - start - len(values)
     if num_holes == 0:
         return Range(start, end)

@@ -12,32 +12,20 @@ import os
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from lance_sql.errors import CorruptFile, InvalidArgument, LanceError, TableNotFound, at
-from lance_sql.store import ByteRange, Store, check_path, open_store
-from lance_sql.table import deletions, indices, location, manifest, refs, row_ids, row_versions, transactions, versions
-from lance_sql.table.cache import Cache
-from lance_sql.table.fragments import DataFile, ExternalSequence, Fragment, HiddenColumn, SequenceSource
+from lance_sql.errors import CorruptFile, LanceError, TableNotFound, at
+from lance_sql.store import Store
+from lance_sql.table import indices, location, manifest, refs, transactions, versions
+from lance_sql.table.commit_summary import from_properties
+from lance_sql.table.files import FilePlaces, TableFiles
+from lance_sql.table.fragments import Fragment
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.manifest import Manifest
-from lance_sql.table.paths import DATA, DELETIONS
+from lance_sql.table.open_fragment import OpenFragment, OpenFragments
 from lance_sql.table.refs import Ref
-from lance_sql.table.row_ids import RowIds
-from lance_sql.table.row_versions import RowVersions
 from lance_sql.table.transactions import Transaction
 from lance_sql.table.versions import VersionFile, VersionInfo
-
-_T = TypeVar("_T")
-
-# A fragment takes up to four.
-_MAX_SEQUENCES = 8192
-_MAX_BASES = 256
-
-_NO_ROWS: npt.NDArray[np.uint32] = np.empty(0, np.uint32)
 
 
 class Snapshot:
@@ -65,9 +53,8 @@ class Snapshot:
         self._main = main
         self._file = file
         self._storage_options = dict(storage_options or {})
-        self._sequences = Cache(_MAX_SEQUENCES)
-        self._bases = Cache(_MAX_BASES)
         self._manifest: Manifest | None = None
+        self._open_fragments: OpenFragments | None = None
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[Callable[..., Snapshot], tuple[Any, ...]]:
@@ -120,15 +107,34 @@ class Snapshot:
                     self._manifest = _read_manifest(self.store, self._file, self.name)
         return self._manifest
 
+    @property
+    def open_fragments(self) -> OpenFragments:
+        """The fragments that are open, shared by all who read this version.
+
+        raises: as `manifest`
+        """
+        manifest = self.manifest
+        with self._lock:
+            if self._open_fragments is None:
+                places = FilePlaces(
+                    self.store, self.manifest_path, self.label, manifest.base_paths, self._storage_options
+                )
+                files = TableFiles(places, has_stable_row_ids=manifest.has_stable_row_ids)
+                self._open_fragments = OpenFragments(files)
+            return self._open_fragments
+
+    def open(self, fragment: Fragment) -> OpenFragment:
+        """A fragment of this version, opened for reading."""
+        return self.open_fragments.get(fragment)
+
     def latest(self) -> Snapshot:
         """The newest version of this branch as of now; this one when nothing was committed since.
 
         raises: TableNotFound when none is left; CorruptFile, UnsupportedFeature
         """
-        files = versions.list_versions(self.store)
-        if not files:
+        file = versions.newest(self.store)
+        if file is None:
             raise TableNotFound(f"{self.name} is gone: there is no version of it in {self.store.uri}")
-        file = files[-1]
         return self if file.version == self.version else self.sibling(file)
 
     def sibling(self, file: VersionFile) -> Snapshot:
@@ -137,13 +143,17 @@ class Snapshot:
         return Snapshot(*place, branch=self.branch, storage_options=self._storage_options)
 
     def versions(self) -> tuple[VersionInfo, ...]:
-        """Every version of this branch as of now, ascending. Reads every manifest.
+        """Every version of this branch as of now, ascending, damaged ones among them. Reads every manifest.
 
-        raises: CorruptFile, UnsupportedFeature
+        raises: UnsupportedFeature
         """
         found = []
         for file in versions.list_versions(self.store):
-            read = self.manifest if file.version == self.version else _read_manifest(self.store, file, self.name)
+            try:
+                read = self.manifest if file.version == self.version else _read_manifest(self.store, file, self.name)
+            except CorruptFile as error:
+                found.append(VersionInfo(file.version, None, None, None, None, None, damage=str(error)))
+                continue
             transaction = transactions.read(self.store, file.path, read)
             found.append(
                 VersionInfo(
@@ -153,6 +163,7 @@ class Snapshot:
                     data_format=read.data_format,
                     writer_version=read.writer_version,
                     operation=transaction.operation if transaction is not None else None,
+                    summary=from_properties(transaction.properties) if transaction is not None else None,
                 )
             )
         return tuple(found)
@@ -172,124 +183,6 @@ class Snapshot:
     def branches(self) -> dict[str, Ref]:
         """The table's branches as of now, without main."""
         return refs.branches(self._main)
-
-    def resolve_data_file(self, file: DataFile) -> tuple[Store, str]:
-        """The store that holds a data file, and the file's path in it.
-
-        raises: CorruptFile for a path that leads out of its folder and for a base path that does not exist
-        """
-        self._check_path(file.path)
-        return self._resolve(file.base_id, DATA, file.path)
-
-    def base_store(self, base_id: int) -> Store:
-        """The store at a base path of the table.
-
-        raises: CorruptFile for an id that the manifest does not have
-        """
-        base = self.manifest.base_paths.get(base_id)
-        if base is None:
-            raise CorruptFile(f"the manifest has no base path {base_id}")
-        base.check()
-        return self._bases.get(base_id, lambda: open_store(base.path, self._storage_options))
-
-    def deletions(self, fragment: Fragment, num_rows: int | None = None) -> npt.NDArray[np.uint32]:
-        """The offsets of the deleted rows, ascending, each once; read-only.
-
-        num_rows: physical rows; needed when the fragment does not know them
-        raises: CorruptFile
-        """
-        file = fragment.deletion_file
-        if file is None:
-            return _NO_ROWS
-        store, path = self._resolve(file.base_id, DELETIONS, file.name(fragment.id))
-        rows = num_rows or fragment.physical_rows or 2**32
-        return self._sequences.get(
-            ("deletions", path, file.base_id), lambda: deletions.read(store, path, file.file_type, rows)
-        )
-
-    def row_ids(self, fragment: Fragment, num_rows: int) -> RowIds | HiddenColumn:
-        """The row ids of a fragment; its row addresses on a table without stable row ids.
-
-        num_rows: physical rows, as the data files have them
-        returns: HiddenColumn when they are in a data file, to be read by the caller
-        raises: CorruptFile
-        """
-        if not self.manifest.has_stable_row_ids:
-            return row_ids.addresses(fragment.id, num_rows)
-        if fragment.row_ids is None:
-            raise CorruptFile(f"{self.label}: fragment {fragment.id} has no row ids")
-        return self._sequence(
-            "row ids", fragment, fragment.row_ids, num_rows, lambda data: row_ids.parse(data, num_rows)
-        )
-
-    def created_at(self, fragment: Fragment, num_rows: int) -> RowVersions | HiddenColumn:
-        """The versions that inserted the rows of a fragment.
-
-        num_rows, returns: as for `row_ids`
-        raises: CorruptFile; InvalidArgument on a table without stable row ids
-        """
-        return self._versions("created at", fragment, fragment.created_at, num_rows)
-
-    def last_updated_at(self, fragment: Fragment, num_rows: int) -> RowVersions | HiddenColumn:
-        """The versions that changed the rows of a fragment last.
-
-        num_rows, returns, raises: as for `created_at`
-        """
-        return self._versions("last updated at", fragment, fragment.last_updated_at, num_rows)
-
-    def check_row_history(self) -> None:
-        """Makes sure that the table records which version inserted and changed a row.
-
-        raises: InvalidArgument that says what to do instead
-        """
-        if not self.manifest.has_stable_row_ids:
-            raise InvalidArgument(
-                f"{self.name} was created without stable row ids, so row history is not recorded."
-                " Recreate it with stable row ids, or compare versions by a key column."
-            )
-
-    def _versions(
-        self, kind: str, fragment: Fragment, source: SequenceSource, num_rows: int
-    ) -> RowVersions | HiddenColumn:
-        self.check_row_history()
-        if source is None:
-            return row_versions.constant(num_rows)
-        return self._sequence(kind, fragment, source, num_rows, lambda data: row_versions.parse(data, num_rows))
-
-    def _sequence(
-        self,
-        kind: str,
-        fragment: Fragment,
-        source: bytes | ExternalSequence | HiddenColumn,
-        num_rows: int,
-        parse: Callable[[bytes], _T],
-    ) -> _T | HiddenColumn:
-        if isinstance(source, HiddenColumn):
-            return source
-
-        def read() -> _T:
-            with at(file=f"fragment {fragment.id}, {kind}"):
-                return parse(source if isinstance(source, bytes) else self._external(source))
-
-        return self._sequences.get((kind, fragment.id, num_rows), read)
-
-    def _external(self, source: ExternalSequence) -> bytes:
-        self._check_path(source.path)
-        wanted = ByteRange(source.offset, source.offset + source.size)
-        with at(file=source.path):
-            (content,) = self.store.get_ranges(source.path, [wanted])
-        return bytes(memoryview(content))
-
-    def _check_path(self, path: str) -> None:
-        with at(file=self.manifest_path):
-            check_path(path)
-
-    def _resolve(self, base_id: int | None, kind: str, name: str) -> tuple[Store, str]:
-        if base_id is None:
-            return self.store, f"{kind}/{name}"
-        with at(file=name):
-            store = self.base_store(base_id)
-        return store, self.manifest.base_paths[base_id].folder(kind) + name
 
 
 def open_snapshot(

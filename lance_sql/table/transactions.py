@@ -8,6 +8,8 @@ Source: message lance.table.Transaction; Manifest.transaction_file and Manifest.
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,11 +28,13 @@ class Transaction:
 
     read_version: the version that the writer had read
     operation: what it did, such as "append", "update" or "rewrite"; None for an operation that is not known
+    properties: see `commit_summary`
     """
 
     read_version: int
     uuid: str
     operation: str | None
+    properties: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 def read(store: Store, path: str, manifest: Manifest) -> Transaction | None:
@@ -69,4 +73,6 @@ def read_bytes(store: Store, path: str, manifest: Manifest) -> bytes | None:
 def parse(data: bytes) -> Transaction:
     """The transaction in a serialized message."""
     message = transaction_pb2.Transaction.FromString(data)
-    return Transaction(message.read_version, message.uuid, message.WhichOneof("operation"))
+    return Transaction(
+        message.read_version, message.uuid, message.WhichOneof("operation"), dict(message.transaction_properties)
+    )

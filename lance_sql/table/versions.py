@@ -13,7 +13,14 @@ from typing import NamedTuple
 from lance_sql.errors import CorruptFile, InvalidArgument, at
 from lance_sql.store import Store
 from lance_sql.table import manifest
-from lance_sql.table.paths import VERSIONS, NamingScheme, manifest_path, parse_manifest_name
+from lance_sql.table.commit_summary import CommitSummary
+from lance_sql.table.paths import (
+    V2_NAME_LENGTH,
+    VERSIONS,
+    NamingScheme,
+    manifest_path,
+    parse_manifest_name,
+)
 
 _DETACHED_BIT = 2**63
 _MAX_VERSION = 2**64 - 1
@@ -35,14 +42,18 @@ class VersionInfo:
     data_format: version of its data files, such as "2.2"
     writer_version: release of the library that wrote it, or None
     operation: what its commit did, such as "append" or "update"; None where that is not recorded
+    summary: more about it, where this library made the version
+    damage: why the version cannot be read; all but its number is None then
     """
 
     version: int
-    timestamp: datetime
-    num_fragments: int
-    data_format: str
+    timestamp: datetime | None
+    num_fragments: int | None
+    data_format: str | None
     writer_version: str | None
     operation: str | None
+    summary: CommitSummary | None = None
+    damage: str | None = None
 
 
 def list_versions(store: Store) -> list[VersionFile]:
@@ -62,6 +73,67 @@ def list_versions(store: Store) -> list[VersionFile]:
         with at(file=VERSIONS):
             raise CorruptFile("there are manifests under both naming schemes")
     return sorted(found)
+
+
+def newest(store: Store) -> VersionFile | None:
+    """The newest version; None when there is none. One request where names are listed in order, for those of scheme V2
+    begin with the newest.
+
+    raises: CorruptFile as for `list_versions`, when the names that are seen show it
+    """
+    files = list_newer(store, None)
+    return files[-1] if files else None
+
+
+def list_newer(store: Store, since: int | None) -> list[VersionFile]:
+    """The versions from `since` on, ascending, or the newest one alone; as few names are listed as that takes.
+
+    since: a version that need not exist any longer
+    raises: as for `newest`
+    """
+    if not store.lists_by_name:
+        named = _named_newer(store, since)
+        return _from(list_versions(store), since) if named is None else named
+    found: list[VersionFile] = []
+    for info in store.files(VERSIONS):
+        parsed = parse_manifest_name(info.path.rpartition("/")[2])
+        if parsed is None:
+            continue
+        version, scheme = parsed
+        if scheme is not NamingScheme.V2 or (found and version >= found[-1].version):
+            # Names of scheme V1 begin with any version.
+            return _from(list_versions(store), since)
+        if found and (since is None or version < since):
+            break
+        found.append(VersionFile(version, info.path, info.size))
+    return found[::-1]
+
+
+def _named_newer(store: Store, since: int | None) -> list[VersionFile] | None:
+    """The same by all names in the folder, of which only those that are wanted are taken apart; None where the store
+    does not tell them, and for those of scheme V1."""
+    names = store.names(VERSIONS)
+    if names is None:
+        return None
+    if any(parse_manifest_name(name) is not None for name in names if len(name) != V2_NAME_LENGTH):
+        return None
+    found: list[VersionFile] = []
+    for name in sorted(names):
+        parsed = parse_manifest_name(name)
+        if parsed is None:
+            continue
+        version, _ = parsed
+        if found and (since is None or version < since):
+            break
+        # a folder may be called so
+        if find_version(store, version) is not None:
+            found.append(VersionFile(version, f"{VERSIONS}/{name}"))
+    return found[::-1]
+
+
+def _from(files: list[VersionFile], since: int | None) -> list[VersionFile]:
+    """The last file, and those before it from a version on."""
+    return [file for file in files[:-1] if since is not None and file.version >= since] + files[-1:]
 
 
 def find_version(store: Store, version: int) -> VersionFile | None:

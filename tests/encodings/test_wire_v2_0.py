@@ -132,7 +132,6 @@ def test_what_is_not_known_is_refused_by_name(content: Message, message: str) ->
 @pytest.mark.parametrize(
     "content",
     [
-        flat(0),
         flat(7),
         flat(2**40),
         {"nullable": {}},

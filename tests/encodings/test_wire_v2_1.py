@@ -122,7 +122,6 @@ def test_an_encoding_of_a_later_version_is_not_known(data: bytes) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        {"flat": {}},
         {"flat": {"bits_per_value": 2**63}},
         {"inline_bitpacking": {"uncompressed_bits_per_value": 12}},
         {"out_of_line_bitpacking": {"uncompressed_bits_per_value": 16}},

@@ -13,8 +13,6 @@ import pytest
 import lance_sql
 from lance_sql.encodings import tree
 from lance_sql.file.path_columns import PathColumn
-from lance_sql.scan.fragments import FragmentRows
-from lance_sql.scan.open_files import OpenFiles
 from tests.golden.compare import difference
 
 NUM_ROWS = 3000
@@ -89,7 +87,7 @@ def encodings(path: Path) -> set[type[tree.Encoding]]:
     found: set[type[tree.Encoding]] = set()
     snapshot = dataset.snapshot
     for fragment in snapshot.manifest.fragments:
-        rows = FragmentRows(OpenFiles(snapshot), fragment)
+        rows = snapshot.open(fragment)
         for column in rows.columns_of(snapshot.manifest.schema.field("c")):
             assert isinstance(column, PathColumn)
             open_nodes = [column.leaf.encoding(page) for page in range(len(column.leaf.metadata.pages))]

@@ -152,7 +152,6 @@ def test_names_that_cannot_be_told_apart_are_refused(fields: list[tuple[str, pa.
         pa.list_(pa.string(), 2),
         pa.list_(pa.list_(pa.int8()), 2),
         pa.list_(pa.int8(), 0),
-        pa.binary(0),
         pa.dictionary(pa.int8(), pa.list_(pa.int8())),
     ],
     ids=str,

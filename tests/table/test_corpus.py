@@ -11,7 +11,6 @@ import pytest
 
 from lance_sql.errors import CorruptFile, LanceError, at
 from lance_sql.schema import Field
-from lance_sql.table.fragments import HiddenColumn
 from lance_sql.table.snapshot import Snapshot, open_snapshot
 from tests.conftest import Case, corpus_params
 
@@ -80,17 +79,15 @@ def test_live_rows_row_ids_and_row_versions(corpus_case: Case) -> None:
         num_rows = 0
         for fragment in fragments:
             rows = fragment.physical_rows
-            live = np.delete(np.arange(rows), snapshot.deletions(fragment))
+            live = np.delete(np.arange(rows), snapshot.open(fragment).deletions)
             num_rows += len(live)
             found["_rowaddr"].append(np.uint64(fragment.id << 32) + live.astype(np.uint64))
-            sources = {"_rowid": snapshot.row_ids(fragment, rows)}
+            sources = {"_rowid": snapshot.open(fragment).row_id_sequence}
             if snapshot.manifest.has_stable_row_ids:
-                sources[CREATED] = snapshot.created_at(fragment, rows)  # type: ignore[assignment]
-                sources[UPDATED] = snapshot.last_updated_at(fragment, rows)  # type: ignore[assignment]
+                sources[CREATED] = snapshot.open(fragment).created_at_sequence  # type: ignore[assignment]
+                sources[UPDATED] = snapshot.open(fragment).last_updated_at_sequence  # type: ignore[assignment]
             for name, sequence in sources.items():
-                if isinstance(sequence, HiddenColumn):
-                    found.pop(name, None)
-                elif name in found:
+                if name in found:
                     assert np.array_equal(sequence.take(live), sequence.expand()[live])
                     found[name].append(sequence.take(live))
         assert num_rows == version["rows"]
@@ -106,14 +103,13 @@ def read_everything(case: Case) -> None:
     _ = snapshot.manifest.schema.arrow
     for fragment in snapshot.manifest.fragments:
         for file in fragment.files:
-            store, place = snapshot.resolve_data_file(file)
+            store, place = snapshot.open_fragments.files.resolve(file)
             with at(file=place):
                 store.tail(place, 64)
-        snapshot.deletions(fragment)
-        snapshot.row_ids(fragment, fragment.physical_rows)
+        opened = snapshot.open(fragment)
+        _ = opened.deletions, opened.row_id_sequence
         if snapshot.manifest.has_stable_row_ids:
-            snapshot.created_at(fragment, fragment.physical_rows)
-            snapshot.last_updated_at(fragment, fragment.physical_rows)
+            _ = opened.created_at_sequence, opened.last_updated_at_sequence
 
 
 # Seen only when the data files are opened, which is for the floors above.

@@ -275,36 +275,35 @@ def test_data_files_are_below_the_table_or_a_base_path(table: Path, tmp_path: Pa
         (tmp_path / place / "a.lance").write_bytes(content)
     snapshot = open_snapshot(table)
     for base_id, content in ((None, b"own"), (0, b"root"), (7, b"flat")):
-        store, path = snapshot.resolve_data_file(file_at("a.lance", base_id))
+        store, path = snapshot.open_fragments.files.resolve(file_at("a.lance", base_id))
         assert store.tail(path, 99)[1].to_pybytes() == content
     with pytest.raises(CorruptFile, match="no base path 77"):
-        snapshot.resolve_data_file(file_at("a.lance", 77))
+        snapshot.open_fragments.files.resolve(file_at("a.lance", 77))
     with pytest.raises(CorruptFile, match="base path 8 is neither"):
-        snapshot.resolve_data_file(file_at("a.lance", 8))
+        snapshot.open_fragments.files.resolve(file_at("a.lance", 8))
 
 
 @pytest.mark.parametrize("path", ["", "/etc/passwd", "../../x.lance", "a/../../x.lance", "a\0.lance", "a" * 70_000])
 def test_paths_that_lead_out_of_the_table_are_refused(table: Path, path: str) -> None:
     with pytest.raises(CorruptFile, match=r"_versions/.*\.manifest: "):
-        open_snapshot(table).resolve_data_file(file_at(path))
+        open_snapshot(table).open_fragments.files.resolve(file_at(path))
 
 
 def test_row_history_needs_stable_row_ids(table: Path) -> None:
     write_manifest(table, 6, fragments=[{"id": 2, "physical_rows": 3, "inline_row_ids": b"ignored"}])
     snapshot = open_snapshot(table)
     fragment = snapshot.manifest.fragments[0]
-    ids = snapshot.row_ids(fragment, 3)
-    assert not isinstance(ids, tuple)
-    assert ids == open_snapshot(table).row_ids(fragment, 3)
-    for ask in (snapshot.created_at, snapshot.last_updated_at):
-        with pytest.raises(InvalidArgument, match=r"^events\.lance was created without stable row ids"):
-            ask(fragment, 3)
+    ids = snapshot.open(fragment).row_id_sequence
+    assert ids.expand().tolist() == [2 << 32, (2 << 32) + 1, (2 << 32) + 2]
+    for name in ("created_at_sequence", "last_updated_at_sequence"):
+        with pytest.raises(InvalidArgument, match=r"^events\.lance version 6 was created without stable row ids"):
+            getattr(snapshot.open(fragment), name)
 
 
 def test_a_fragment_of_a_stable_table_has_row_ids(table: Path) -> None:
     write_manifest(table, 6, reader_feature_flags=2, fragments=[{"id": 2, "physical_rows": 3}])
     snapshot = open_snapshot(table)
     with pytest.raises(CorruptFile, match="fragment 2 has no row ids"):
-        snapshot.row_ids(snapshot.manifest.fragments[0], 3)
-    versions = snapshot.created_at(snapshot.manifest.fragments[0], 3)
-    assert versions.expand().tolist() == [1, 1, 1]  # type: ignore[union-attr]
+        _ = snapshot.open(snapshot.manifest.fragments[0]).row_id_sequence
+    versions = snapshot.open(snapshot.manifest.fragments[0]).created_at_sequence
+    assert versions.expand().tolist() == [1, 1, 1]

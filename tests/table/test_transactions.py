@@ -37,20 +37,20 @@ def test_versions_tell_what_their_commits_did(table: str) -> None:
 def test_a_transaction_file_serves_where_the_manifest_has_none_inside() -> None:
     message = table_pb2.Manifest(version=2, transaction_file="1-abc.txn")
     content = transaction_pb2.Transaction(read_version=1, uuid="abc", append=transaction_pb2.Transaction.Append())
-    read = manifest.parse(message, "m")
+    read = manifest.parse(message, b"", "m")
     store = MemoryStore({"_transactions/1-abc.txn": content.SerializeToString()})
     assert transactions.read(store, "m", read) == transactions.Transaction(1, "abc", "append")
     assert transactions.read(MemoryStore({}), "m", read) is None
 
 
 def test_a_transaction_file_outside_of_the_table_is_refused() -> None:
-    read = manifest.parse(table_pb2.Manifest(version=2, transaction_file="../../x"), "m")
+    read = manifest.parse(table_pb2.Manifest(version=2, transaction_file="../../x"), b"", "m")
     with pytest.raises(CorruptFile, match="segment"):
         transactions.read(MemoryStore({}), "m", read)
 
 
 def test_a_section_outside_of_the_manifest_is_refused() -> None:
-    read = manifest.parse(table_pb2.Manifest(version=2, transaction_section=90, index_section=4), "m")
+    read = manifest.parse(table_pb2.Manifest(version=2, transaction_section=90, index_section=4), b"", "m")
     store = MemoryStore({"m": b"\0\0\0\0\xff\xff\xff\xff" + bytes(20)})
     with pytest.raises(CorruptFile, match="at byte 90 of 28"):
         transactions.read(store, "m", read)

@@ -1,0 +1,67 @@
+// Binds the kernels on the metadata of tables and data files.
+#include "columns.h"
+#include "fragments.h"
+#include "python.h"
+
+using namespace nanobind::literals;
+
+namespace lance {
+
+namespace {
+
+template <class Container>
+nb::bytes to_bytes(const Container& bytes) {
+    return nb::bytes(bytes.data(), bytes.size());
+}
+
+nb::object to_pages(const StoredColumn& column) {
+    nb::list pages;
+    for (const StoredPage& page : column.pages) {
+        nb::list buffers;
+        for (size_t i = 0; i < page.buffers.size(); i += 2) {
+            buffers.append(nb::make_tuple(page.buffers[i], page.buffers[i + 1]));
+        }
+        const nb::object encoding = page.encoding ? nb::object(to_bytes(*page.encoding)) : nb::none();
+        pages.append(nb::make_tuple(page.num_rows, buffers, encoding));
+    }
+    return pages;
+}
+
+}  // namespace
+
+void bind_table(nb::module_& m) {
+    m.def(
+        "split_manifest",
+        [](const InputBuffer& manifest) {
+            SplitManifest split;
+            {
+                Unlocked unlocked;
+                split = split_manifest(manifest);
+            }
+            return nb::make_tuple(to_bytes(split.fragments), to_bytes(split.rest));
+        },
+        "manifest"_a);
+    m.def(
+        "fragment_table",
+        [](const InputBuffer& fragments) {
+            std::vector<int64_t> table;
+            {
+                Unlocked unlocked;
+                table = fragment_table(fragments);
+            }
+            const size_t num_rows = table.size() / kNumFragmentColumns;
+            return to_numpy(std::move(table), {num_rows, kNumFragmentColumns});
+        },
+        "fragments"_a);
+    // with the GIL: a column takes less time than giving it back
+    m.def(
+        "parse_column",
+        [](const InputBuffer& metadata, Count file_size) {
+            const StoredColumn column = parse_column(metadata, file_size);
+            return nb::make_tuple(to_bytes(column.encoding), to_pages(column));
+        },
+        "metadata"_a, "file_size"_a);
+    m.def("num_rows_of_file", [](const InputBuffer& descriptor) { return num_rows_of_file(descriptor); }, "descriptor"_a);
+}
+
+}  // namespace lance

@@ -1,0 +1,101 @@
+"""What a commit did, in the words of the user who asked for it, as the properties of its transaction tell it.
+
+    lance_sql.operation         insert, update, merge, delete, overwrite, create, add_columns, ...
+    lance_sql.rows_inserted     rows, as decimal numbers; a key is left out where the number is not known
+    lance_sql.rows_updated
+    lance_sql.rows_deleted
+    lance_sql.files_written     data files
+    lance_sql.bytes_written     their size
+    lance_sql.duration_ms       from the beginning of the change to its commit, failed attempts included
+    lance_sql.writer            such as "lance-sql 0.1.0"
+    lance_sql.job               of a write in two steps: what the names of its data files begin with
+
+All other keys are the caller's. Other implementations keep them as they are, and commits of theirs have none of these.
+
+Source: message lance.table.Transaction, transaction_properties.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from lance_sql.errors import InvalidArgument
+from lance_sql.table.manifest import LIBRARY, library_version
+
+PREFIX: Final = "lance_sql."
+JOB: Final = f"{PREFIX}job"
+
+_COUNTS: Final = ("rows_inserted", "rows_updated", "rows_deleted", "files_written", "bytes_written", "duration_ms")
+
+
+@dataclass(frozen=True, slots=True)
+class CommitSummary:
+    """What a commit did; None for numbers that are not known.
+
+    operation: as the user meant it: an upsert is a "merge", whatever the transaction calls it
+    files_written, bytes_written: of new data files
+    writer: library and release
+    job: id of a write in two steps, None for other changes
+    properties: the caller's own
+    """
+
+    operation: str
+    rows_inserted: int | None = None
+    rows_updated: int | None = None
+    rows_deleted: int | None = None
+    files_written: int | None = None
+    bytes_written: int | None = None
+    duration_ms: int | None = None
+    writer: str | None = None
+    job: str | None = None
+    properties: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def to_properties(self) -> dict[str, str]:
+        """The properties of a transaction, the caller's among them."""
+        own = {f"{PREFIX}operation": self.operation}
+        for name in _COUNTS:
+            value = getattr(self, name)
+            if value is not None:
+                own[PREFIX + name] = str(value)
+        own[f"{PREFIX}writer"] = self.writer or f"{LIBRARY} {library_version()}"
+        if self.job is not None:
+            own[JOB] = self.job
+        return {**self.properties, **own}
+
+
+def from_properties(properties: Mapping[str, str]) -> CommitSummary | None:
+    """The summary in the properties of a transaction; None where there is none, as of other implementations.
+
+    A number that is none is left out: properties are information, nothing depends on them.
+    """
+    operation = properties.get(f"{PREFIX}operation")
+    if operation is None:
+        return None
+    counts = {}
+    for name in _COUNTS:
+        text = properties.get(PREFIX + name, "")
+        counts[name] = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
+    own = {key: value for key, value in properties.items() if not key.startswith(PREFIX)}
+    return CommitSummary(
+        operation, **counts, writer=properties.get(f"{PREFIX}writer"), job=properties.get(JOB), properties=own
+    )
+
+
+def check_properties(properties: Mapping[str, str] | None) -> dict[str, str]:
+    """The caller's properties of a commit.
+
+    raises: InvalidArgument for keys and values that are not text, and for keys of this library
+    """
+    if properties is None:
+        return {}
+    if not isinstance(properties, Mapping):
+        raise InvalidArgument(f"Properties are given by key, not as a {type(properties).__name__}")
+    for key, value in properties.items():
+        if not isinstance(key, str) or not isinstance(value, str):
+            raise InvalidArgument(f"Properties of a commit are text: {key!r} is {value!r}")
+        if key.startswith(PREFIX):
+            raise InvalidArgument(f"The property {key!r} is set by the library; keys of yours begin otherwise")
+    return dict(properties)

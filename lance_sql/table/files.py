@@ -1,0 +1,177 @@
+"""The files of one version: where they are, and those that are open.
+
+    DataFile, DeletionFile, ExternalSequence  --where the table or a base path says-->  a store and a path in it
+
+A value of its own beside the manifest: whoever reads some fragments elsewhere, in another process for example, needs
+these and no manifest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from threading import Lock
+from typing import Any, Final
+
+import pyarrow as pa
+from cachetools import LRUCache, cachedmethod
+
+from lance_sql.errors import CorruptFile, at
+from lance_sql.file.blob_v2 import DESCRIPTOR, BlobSource
+from lance_sql.file.columns import Column
+from lance_sql.file.dictionaries import read_values
+from lance_sql.file.heads import HeadCache
+from lance_sql.file.leaves import Leaf
+from lance_sql.file.opening import Listed, open_column
+from lance_sql.file.reader import DataFile
+from lance_sql.layouts.nest import Chain
+from lance_sql.schema import Field, jsonb
+from lance_sql.schema.types import is_json
+from lance_sql.store import ByteRange, Store, check_path, open_store
+from lance_sql.table.fragments import DataFile as ListedFile
+from lance_sql.table.fragments import DeletionFile, ExternalSequence
+from lance_sql.table.listed_columns import ListedColumns
+from lance_sql.table.paths import DATA, DELETIONS, BasePath
+
+MAX_OPEN_FILES: Final = 4096
+"""Footers and column metadata of so many files are kept."""
+
+MAX_DICTIONARIES: Final = 256
+"""Values of so many dictionary columns of version 0.1 are kept."""
+
+_MAX_BASES: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class FilePlaces:
+    """Where the files of a version are. Picklable.
+
+    store: of the branch
+    manifest_path: of the version's manifest in it
+    label: how messages call the version
+    """
+
+    store: Store
+    manifest_path: str
+    label: str
+    base_paths: Mapping[int, BasePath]
+    storage_options: Mapping[str, Any]
+
+
+class TableFiles:
+    """The files of a version, each opened once. Thread-safe and picklable; the least recently used are dropped."""
+
+    def __init__(self, places: FilePlaces, *, has_stable_row_ids: bool) -> None:
+        """
+        has_stable_row_ids: of the version; without, row ids are addresses and rows have no versions
+        """
+        self.places = places
+        self.has_stable_row_ids = has_stable_row_ids
+        self._heads = HeadCache()
+        self._lock = Lock()
+        self._open: LRUCache[Any, DataFile] = LRUCache(MAX_OPEN_FILES)
+        self._dictionaries: LRUCache[Any, pa.Array] = LRUCache(MAX_DICTIONARIES)
+        self._bases: LRUCache[Any, Store] = LRUCache(_MAX_BASES)
+
+    def __reduce__(self) -> tuple[Callable[..., TableFiles], tuple[FilePlaces, bool]]:
+        return _restore, (self.places, self.has_stable_row_ids)
+
+    @property
+    def label(self) -> str:
+        """How messages call the version."""
+        return self.places.label
+
+    def resolve(self, file: ListedFile) -> tuple[Store, str]:
+        """The store that holds a data file, and the file's path in it.
+
+        raises: CorruptFile for a path that leads out of its folder and for a base path that does not exist
+        """
+        self._check_path(file.path)
+        return self._resolve(file.base_id, DATA, file.path)
+
+    def resolve_deletions(self, file: DeletionFile, fragment_id: int) -> tuple[Store, str]:
+        """The store that holds a deletion file, and the file's path in it.
+
+        raises: CorruptFile for a base path that does not exist
+        """
+        return self._resolve(file.base_id, DELETIONS, file.name(fragment_id))
+
+    def external(self, source: ExternalSequence) -> bytes:
+        """The bytes of a sequence that is stored in a file below the root.
+
+        raises: CorruptFile
+        """
+        self._check_path(source.path)
+        wanted = ByteRange(source.offset, source.offset + source.size)
+        with at(file=source.path):
+            (content,) = self.places.store.get_ranges(source.path, [wanted])
+        return bytes(memoryview(content))
+
+    @cachedmethod(lambda self: self._bases, lock=lambda self: self._lock)
+    def base_store(self, base_id: int) -> Store:
+        """The store at a base path of the table.
+
+        raises: CorruptFile for an id that the manifest does not have
+        """
+        base = self.places.base_paths.get(base_id)
+        if base is None:
+            raise CorruptFile(f"the manifest has no base path {base_id}")
+        base.check()
+        return open_store(base.path, self.places.storage_options)
+
+    @cachedmethod(lambda self: self._open, key=lambda _, file: (file.base_id, file.path), lock=lambda self: self._lock)
+    def open(self, file: ListedFile) -> DataFile:
+        """The open file.
+
+        raises: CorruptFile when it is missing or damaged, UnsupportedFeature for other versions of the file format
+        """
+        return DataFile(*self.resolve(file), self._heads, size=file.size_bytes or None)
+
+    def column(self, file: ListedFile, listed: ListedColumns, leaf: Leaf, name: str) -> Column | None:
+        """The column of a leaf in this file; None when the file has none.
+
+        listed: what the file has
+        name: of the table's column, for errors
+        """
+        what = Listed(listed.fields, listed.columns, self._dictionary)
+        return open_column(self.open(file), what, leaf, self._chain(file, leaf), name)
+
+    @cachedmethod(lambda self: self._dictionaries, key=lambda _, field: field.id, lock=lambda self: self._lock)
+    def _dictionary(self, field: Field) -> pa.Array:
+        """The values of a dictionary field of version 0.1, which are in the manifest file."""
+        store, path = self.places.store, self.places.manifest_path
+        with at(file=path):
+            file_size, _ = store.tail(path, 0)
+            return read_values(field, file_size, lambda ranges: store.get_ranges(path, ranges))
+
+    def _chain(self, file: ListedFile, leaf: Leaf) -> Chain:
+        """How the leaf's column in this file becomes Arrow."""
+        chain = _chain(leaf)
+        if chain is None:
+            source = BlobSource(self.open(file).fetch, *self.resolve(file), self.base_store)
+            return Chain(leaf.type, leaf.outer, DESCRIPTOR, source.resolve)
+        return chain
+
+    def _check_path(self, path: str) -> None:
+        with at(file=self.places.manifest_path):
+            check_path(path)
+
+    def _resolve(self, base_id: int | None, kind: str, name: str) -> tuple[Store, str]:
+        if base_id is None:
+            return self.places.store, f"{kind}/{name}"
+        with at(file=name):
+            store = self.base_store(base_id)
+        return store, self.places.base_paths[base_id].folder(kind) + name
+
+
+@lru_cache(maxsize=4096)
+def _chain(leaf: Leaf) -> Chain | None:
+    """How a leaf's column becomes Arrow; None where that depends on the file."""
+    if is_json(leaf.field):
+        return Chain(leaf.type, leaf.outer, pa.large_binary(), jsonb.to_text)
+    return None if leaf.field.is_blob_v2 else Chain(leaf.type, leaf.outer)
+
+
+def _restore(places: FilePlaces, has_stable_row_ids: bool) -> TableFiles:
+    return TableFiles(places, has_stable_row_ids=has_stable_row_ids)

@@ -1,0 +1,153 @@
+"""The fragments of a manifest as columns: what planning asks of all of them at once.
+
+    fragment    id   physical_rows   num_deleted_rows   row ids       created at   last updated at
+           0     0             200                  1   0 .. 199      1 .. 1       1 .. 4
+           1     1             200                  0   200 .. 399    1 .. 1       1 .. 1
+
+One kernel reads them from the stored messages. A fragment becomes a value of its own only where its files are opened.
+
+Source: message lance.table.DataFragment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lance_sql import _kernels
+
+I64 = npt.NDArray[np.int64]
+U64 = npt.NDArray[np.uint64]
+Flags = npt.NDArray[np.bool_]
+
+_NO_BOUND: Final = 2**64 - 1
+
+
+class SequenceForm(IntEnum):
+    """How the row ids or versions of a fragment are stored."""
+
+    NONE = 0
+    INLINE = 1
+    EXTERNAL = 2
+    HIDDEN_COLUMN = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SequenceBounds:
+    """The row ids or versions of each fragment.
+
+    forms: `SequenceForm` of each
+    least, greatest: every value lies between them, both included; 0 and 2^64 - 1 where nothing is known
+    """
+
+    forms: I64
+    least: U64
+    greatest: U64
+
+    @property
+    def are_known(self) -> Flags:
+        """Where the bounds say something."""
+        known: Flags = (self.least > 0) | (self.greatest < np.uint64(_NO_BOUND))
+        return known
+
+
+class FragmentTable:
+    """The columns of some fragments, one entry for each; see the module. Read-only.
+
+    content: the messages, as fields of a manifest, back to back
+    raises: ValueError for bytes that are no such fields
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self._values = _kernels.fragment_table(content)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @cached_property
+    def starts(self) -> I64:
+        """Where the message of each fragment begins."""
+        return self._column(0)
+
+    @cached_property
+    def ends(self) -> I64:
+        """Where it ends; the field of the next fragment begins there."""
+        return self._column(0) + self._column(1)
+
+    @cached_property
+    def ids(self) -> U64:
+        """As they are stored: more than 32 bits are damage."""
+        return self._unsigned(2)
+
+    @cached_property
+    def physical_rows(self) -> U64:
+        """Deleted rows included; 0 where the data files have to be asked."""
+        return self._unsigned(3)
+
+    @cached_property
+    def num_files(self) -> I64:
+        """Data files."""
+        return self._column(4)
+
+    @cached_property
+    def size_bytes(self) -> I64:
+        """Bytes of all data files; 0 where that is not known."""
+        return self._column(5)
+
+    @cached_property
+    def have_deletions(self) -> Flags:
+        """Where there is a deletion file."""
+        return self._flags(6)
+
+    @cached_property
+    def num_deleted_rows(self) -> U64:
+        """0 where the deletion file has to be asked, if there is one."""
+        return self._unsigned(7)
+
+    @cached_property
+    def have_overlays(self) -> Flags:
+        """Where there are data overlays, which this release does not know."""
+        return self._flags(8)
+
+    @cached_property
+    def have_statistics(self) -> Flags:
+        """Where a data file of version 0.1, judging by the manifest, may have statistics of its pages."""
+        return self._flags(18)
+
+    @cached_property
+    def row_ids(self) -> SequenceBounds:
+        """Stable row ids."""
+        return self._sequence(9)
+
+    @cached_property
+    def created_at(self) -> SequenceBounds:
+        """The versions that inserted the rows."""
+        return self._sequence(12)
+
+    @cached_property
+    def last_updated_at(self) -> SequenceBounds:
+        """The versions that changed the rows last."""
+        return self._sequence(15)
+
+    def have_hidden_columns(self) -> bool:
+        """Whether row ids or versions of a fragment are in a data file."""
+        sequences = (self.row_ids, self.created_at, self.last_updated_at)
+        return any(bool((sequence.forms == SequenceForm.HIDDEN_COLUMN).any()) for sequence in sequences)
+
+    def _column(self, number: int) -> I64:
+        return self._values[:, number]
+
+    def _flags(self, number: int) -> Flags:
+        flags: Flags = self._values[:, number] != 0
+        return flags
+
+    def _unsigned(self, number: int) -> U64:
+        return self._values[:, number].view(np.uint64)
+
+    def _sequence(self, first: int) -> SequenceBounds:
+        return SequenceBounds(self._column(first), self._unsigned(first + 1), self._unsigned(first + 2))

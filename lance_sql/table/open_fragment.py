@@ -1,0 +1,299 @@
+"""Fragments opened for reading: their live rows, their columns by field id, their row ids and versions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from threading import Lock
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from cachetools import LRUCache
+
+from lance_sql import row_ranges
+from lance_sql.errors import CorruptFile, InvalidArgument, at
+from lance_sql.file.columns import Column, read_columns
+from lance_sql.file.leaves import is_leaf, join
+from lance_sql.file.reader import DataFile
+from lance_sql.row_ranges import RowRanges
+from lance_sql.schema import Field
+from lance_sql.store import together
+from lance_sql.table import deletions, hidden_columns, row_ids, row_versions
+from lance_sql.table.files import TableFiles
+from lance_sql.table.fragments import DataFile as ListedFile
+from lance_sql.table.fragments import ExternalSequence, Fragment, HiddenColumn, SequenceSource
+from lance_sql.table.listed_columns import ListedFiles, listed, places
+from lance_sql.table.row_ids import RowIds
+from lance_sql.table.row_versions import RowVersions
+
+MAX_OPEN_FRAGMENTS = 8192
+"""So many are kept, with what has been read of their deletions, lineage and columns."""
+
+_T = TypeVar("_T")
+
+_NO_ROWS: npt.NDArray[np.uint32] = np.empty(0, np.uint32)
+_NO_TYPES: Mapping[int, pa.DataType] = {}
+
+
+class OpenFragment:
+    """The rows of one fragment. Rows are physical offsets: deleted ones count. Thread-safe; keeps what it has read."""
+
+    def __init__(self, files: TableFiles, fragment: Fragment) -> None:
+        self._files = files
+        self._fragment = fragment
+        self._columns: dict[tuple[Field, pa.DataType | None], _FieldColumns] = {}
+
+    @property
+    def fragment(self) -> Fragment:
+        """What the manifest says of it."""
+        return self._fragment
+
+    @property
+    def id(self) -> int:
+        """The fragment's id."""
+        return self._fragment.id
+
+    @cached_property
+    def num_rows(self) -> int:
+        """All rows, deleted ones included; from a data file where the manifest does not know."""
+        fragment = self._fragment
+        if fragment.physical_rows or not fragment.files:
+            return fragment.physical_rows
+        return self._files.open(fragment.files[0]).num_rows
+
+    def check_num_rows(self) -> None:
+        """Makes sure that there are as many rows as the manifest says, which reading a column does as well.
+
+        raises: CorruptFile
+        """
+        if self._fragment.files:
+            self._open(self._fragment.files[0])
+
+    @cached_property
+    def _listed(self) -> ListedFiles:
+        return listed(self._fragment.files)
+
+    @cached_property
+    def deletions(self) -> npt.NDArray[np.uint32]:
+        """The offsets of the deleted rows, ascending, each once; read-only.
+
+        raises: CorruptFile
+        """
+        return self._read_deletions()
+
+    def load_deletions(self) -> None:
+        """Reads `deletions` ahead. Of several fragments at the same time, which the property's lock would not allow.
+
+        raises: as `deletions`
+        """
+        if "deletions" not in self.__dict__:
+            self.__dict__.setdefault("deletions", self._read_deletions())
+
+    def _read_deletions(self) -> npt.NDArray[np.uint32]:
+        file = self._fragment.deletion_file
+        if file is None:
+            return _NO_ROWS
+        store, path = self._files.resolve_deletions(file, self.id)
+        return deletions.read(store, path, file.file_type, self.num_rows)
+
+    def live_rows(self) -> RowRanges:
+        """The rows that are not deleted."""
+        return self.live(row_ranges.single(0, self.num_rows))
+
+    def live(self, rows: RowRanges) -> RowRanges:
+        """Those of `rows` that are not deleted."""
+        return row_ranges.without(rows, self.deletions.astype(np.int64)) if len(self.deletions) else rows
+
+    @cached_property
+    def row_id_sequence(self) -> RowIds:
+        """The row ids: stable ones, or the addresses on a table without them.
+
+        raises: CorruptFile
+        """
+        if not self._files.has_stable_row_ids:
+            return row_ids.addresses(self.id, self.num_rows)
+        source = self._fragment.row_ids
+        if source is None:
+            raise CorruptFile(f"{self._files.label}: fragment {self.id} has no row ids")
+        num_rows = self.num_rows
+        return self._sequence("row ids", source, lambda data: row_ids.parse(data, num_rows), row_ids.from_values)
+
+    @cached_property
+    def created_at_sequence(self) -> RowVersions:
+        """The version that inserted each row, as runs.
+
+        raises: CorruptFile; InvalidArgument on a table without stable row ids
+        """
+        return self._versions("created at", self._fragment.created_at)
+
+    @cached_property
+    def last_updated_at_sequence(self) -> RowVersions:
+        """The last version that changed each row, as runs.
+
+        raises: as `created_at_sequence`
+        """
+        return self._versions("last updated at", self._fragment.last_updated_at)
+
+    def row_ids(self, rows: RowRanges) -> npt.NDArray[np.uint64]:
+        """The row ids of `rows`."""
+        return _take(self.row_id_sequence, rows)
+
+    def created_at(self, rows: RowRanges) -> npt.NDArray[np.uint64]:
+        """The version that inserted each of `rows`."""
+        return _take(self.created_at_sequence, rows)
+
+    def last_updated_at(self, rows: RowRanges) -> npt.NDArray[np.uint64]:
+        """The last version that changed each of `rows`."""
+        return _take(self.last_updated_at_sequence, rows)
+
+    def read(
+        self, fields: Sequence[Field], rows: RowRanges, delivered: Mapping[int, pa.DataType] = _NO_TYPES
+    ) -> list[pa.Array]:
+        """One array for each field, for `rows` (at least one); NULL where no data file has it.
+
+        delivered: other types for top-level leaf fields, by field id
+        raises: CorruptFile, UnsupportedFeature
+        """
+        num_rows = row_ranges.count(rows)
+        stored = [self._stored(field, delivered.get(field.id)) for field in fields]
+        arrays = read_columns([column for each in stored for column in each.columns.values()], rows)
+        out = []
+        end = 0
+        for field, each in zip(fields, stored, strict=True):
+            columns = each.columns
+            start, end = end, end + len(columns)
+            if end - start == 1 and is_leaf(each.field):
+                out.append(arrays[start])
+            elif not columns and field.id in delivered:
+                out.append(pa.nulls(num_rows, delivered[field.id]))
+            else:
+                with at(column=field.name):
+                    out.append(join(each.field, dict(zip(columns, arrays[start:end], strict=True)), num_rows))
+        return out
+
+    def columns_of(self, field: Field, delivered: pa.DataType | None = None) -> Collection[Column]:
+        """The columns that hold the leaves of a field; leaves that no file has are left out.
+
+        delivered: another type for a top-level leaf field
+        """
+        return self._stored(field, delivered).columns.values()
+
+    def _stored(self, field: Field, delivered: pa.DataType | None) -> _FieldColumns:
+        found = self._columns.get((field, delivered))
+        if found is None:
+            files = self._fragment.files
+            stored, found_places = places(field, delivered, self._listed)
+            columns = {}
+            for leaf, number in found_places:
+                self._open(files[number])
+                column = self._files.column(files[number], self._listed.files[number], leaf, field.name)
+                if column is not None:
+                    columns[leaf.field.id] = column
+            found = self._columns[field, delivered] = _FieldColumns(stored, columns)
+        return found
+
+    def _open(self, file: ListedFile) -> DataFile:
+        opened = self._files.open(file)
+        if opened.num_rows != self.num_rows:
+            with at(file=opened.path):
+                raise CorruptFile(f"the file has {opened.num_rows} rows, its fragment {self.num_rows}")
+        return opened
+
+    def _versions(self, kind: str, source: SequenceSource) -> RowVersions:
+        check_row_history(self._files)
+        num_rows = self.num_rows
+        if source is None:
+            return row_versions.constant(num_rows)
+        return self._sequence(kind, source, lambda data: row_versions.parse(data, num_rows), row_versions.from_values)
+
+    def _sequence(
+        self,
+        kind: str,
+        source: bytes | ExternalSequence | HiddenColumn,
+        parse: Callable[[bytes], _T],
+        from_values: Callable[[npt.NDArray[np.uint64]], _T],
+    ) -> _T:
+        if isinstance(source, HiddenColumn):
+            opened = self._files.open(source.file)
+            return from_values(hidden_columns.read(opened, source.column_index, self.num_rows))
+        with at(file=f"fragment {self.id}, {kind}"):
+            return parse(source if isinstance(source, bytes) else self._files.external(source))
+
+
+class OpenFragments:
+    """The fragments of a version, each opened once. Thread-safe; the least recently used are dropped.
+
+    Picklable without the manifest: fragments are given as values.
+    """
+
+    def __init__(self, files: TableFiles) -> None:
+        self.files = files
+        self._lock = Lock()
+        self._open: LRUCache[int, OpenFragment] = LRUCache(MAX_OPEN_FRAGMENTS)
+
+    def __reduce__(self) -> tuple[type[OpenFragments], tuple[TableFiles]]:
+        return OpenFragments, (self.files,)
+
+    def get(self, fragment: Fragment) -> OpenFragment:
+        """The fragment, opened; no file is read before something is asked of it."""
+        with self._lock:
+            found = self._open.get(fragment.id)
+            # what a change makes of a fragment has the same id
+            if found is None or (found.fragment is not fragment and found.fragment != fragment):
+                found = self._open[fragment.id] = OpenFragment(self.files, fragment)
+            return found
+
+    @property
+    def concurrency(self) -> int:
+        """How many requests to the table's store pay off at once."""
+        return self.files.places.store.concurrency
+
+    def prefetch(self, fragments: Sequence[Fragment], fields: Collection[int]) -> None:
+        """Opens the data files that have one of the fields, and reads the deletion files, all at the same time; nothing
+        where nobody waits for requests.
+
+        fields: ids
+        raises: CorruptFile, UnsupportedFeature
+        """
+        if self.concurrency <= 1:
+            return
+        calls: list[Callable[[], object]]
+        calls = [self.get(fragment).load_deletions for fragment in fragments if fragment.deletion_file is not None]
+        for fragment in fragments:
+            for file, has in zip(fragment.files, listed(fragment.files).files, strict=True):
+                if not has.fields.isdisjoint(fields):
+                    calls.append(partial(self.files.open, file))
+        together(calls, self.concurrency)
+
+
+@dataclass(frozen=True, slots=True)
+class _FieldColumns:
+    """The columns of a field.
+
+    field: as the files store it
+    columns: by the leaf's field id
+    """
+
+    field: Field
+    columns: Mapping[int, Column]
+
+
+def check_row_history(files: TableFiles) -> None:
+    """Makes sure that the table records which version inserted and changed a row.
+
+    raises: InvalidArgument that says what to do instead
+    """
+    if not files.has_stable_row_ids:
+        raise InvalidArgument(
+            f"{files.label} was created without stable row ids, so row history is not recorded."
+            " Recreate it with stable row ids, or compare versions by a key column."
+        )
+
+
+def _take(sequence: RowIds | RowVersions, rows: RowRanges) -> npt.NDArray[np.uint64]:
+    start, end = int(rows[0, 0]), int(rows[-1, 1])
+    values = sequence.expand(start, end)
+    return values if len(rows) == 1 else values[row_ranges.expand(rows) - start]

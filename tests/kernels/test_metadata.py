@@ -1,0 +1,167 @@
+"""The kernels that walk over metadata, against protobuf's own reading of the same bytes."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lance_sql import _kernels
+from lance_sql.proto import file2_pb2, file_pb2, row_ids_pb2, table_pb2
+from lance_sql.table.fragment_table import FragmentTable, SequenceForm
+
+U64 = st.integers(0, 2**64 - 1)
+SMALL = st.integers(0, 2**40)
+
+
+@st.composite
+def segments(draw: st.DrawFn) -> dict[str, Any]:
+    """A segment of row ids."""
+    start, length = draw(SMALL), draw(st.integers(1, 1000))
+    values = draw(st.lists(st.integers(0, 2**16 - 1), min_size=1, max_size=20))
+    form = draw(st.sampled_from(["range", "range_with_holes", "range_with_bitmap", "array", "sorted_array"]))
+    if form == "range_with_bitmap":
+        return {form: {"start": start, "end": start + length, "bitmap": bytes((length + 7) // 8)}}
+    if form.startswith("range"):
+        return {form: {"start": start, "end": start + length}}
+    width = draw(st.sampled_from(["u16", "u32", "u64"]))
+    if width == "u64":
+        return {form: {"u64_array": {"values": np.array(values, "<u8").tobytes()}}}
+    offsets = np.array(values, "<u2" if width == "u16" else "<u4").tobytes()
+    return {form: {f"{width}_array": {"base": start, "offsets": offsets}}}
+
+
+def bounds(segment: row_ids_pb2.U64Segment) -> tuple[int, int]:
+    form = segment.WhichOneof("segment")
+    assert form is not None
+    value = getattr(segment, form)
+    if form.startswith("range"):
+        return value.start, value.end - 1
+    kind = value.WhichOneof("array")
+    array = getattr(value, kind)
+    if kind == "u64_array":
+        values = np.frombuffer(array.values, "<u8")
+        return int(values.min()), int(values.max())
+    values = np.frombuffer(array.offsets, "<u2" if kind == "u16_array" else "<u4").astype(object) + array.base
+    return int(values.min()), int(values.max())
+
+
+FRAGMENTS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "id": U64,
+            "physical_rows": U64,
+            "rows": st.lists(segments(), max_size=3),
+            "versions": st.lists(U64, max_size=3),
+        },
+        optional={"deleted": SMALL, "sizes": st.lists(st.integers(0, 2**40), max_size=3)},
+    ),
+    max_size=5,
+)
+
+
+@given(made=FRAGMENTS, version=U64)
+def test_fragments_are_what_their_messages_say(made: list[dict[str, Any]], version: int) -> None:
+    manifest = table_pb2.Manifest(version=version, tag="t")
+    for each in made:
+        fragment = manifest.fragments.add(id=each["id"], physical_rows=each["physical_rows"])
+        for size in each.get("sizes", ()):
+            fragment.files.add(path="a", fields=[1], column_indices=[0], file_size_bytes=size)
+        if "deleted" in each:
+            fragment.deletion_file.num_deleted_rows = each["deleted"]
+        if each["rows"]:
+            sequence = row_ids_pb2.RowIdSequence(segments=[row_ids_pb2.U64Segment(**part) for part in each["rows"]])
+            fragment.inline_row_ids = sequence.SerializeToString()
+        if each["versions"]:
+            runs = row_ids_pb2.RowDatasetVersionSequence()
+            for number in each["versions"]:
+                runs.runs.add(version=number)
+            fragment.inline_created_at_versions = runs.SerializeToString()
+    content, rest = _kernels.split_manifest(manifest.SerializeToString())
+    assert list(table_pb2.Manifest.FromString(content).fragments) == list(manifest.fragments)
+    assert table_pb2.Manifest.FromString(rest) == table_pb2.Manifest(version=version, tag="t")
+    table = FragmentTable(content)
+    assert len(table) == len(made)
+    for i, (fragment, each) in enumerate(zip(manifest.fragments, made, strict=True)):
+        assert content[table.starts[i] : table.ends[i]] == fragment.SerializeToString()
+        assert (table.ids[i], table.physical_rows[i]) == (fragment.id, fragment.physical_rows)
+        assert (bool(table.have_deletions[i]), int(table.num_deleted_rows[i])) == (
+            "deleted" in each,
+            each.get("deleted", 0),
+        )
+        sizes = [file.file_size_bytes for file in fragment.files]
+        assert (table.num_files[i], table.size_bytes[i]) == (len(sizes), sum(sizes) if all(sizes) else 0)
+        ids, created = table.row_ids, table.created_at
+        if each["rows"]:
+            found = [bounds(row_ids_pb2.U64Segment(**part)) for part in each["rows"]]
+            assert ids.forms[i] == SequenceForm.INLINE
+            assert (ids.least[i], ids.greatest[i]) == (min(low for low, _ in found), max(high for _, high in found))
+        if each["versions"]:
+            assert (created.least[i], created.greatest[i]) == (min(each["versions"]), max(each["versions"]))
+        assert table.last_updated_at.forms[i] == SequenceForm.NONE
+
+
+@given(data=st.binary(max_size=60))
+def test_bytes_that_are_no_message_are_refused_or_read(data: bytes) -> None:
+    for call in (_kernels.split_manifest, _kernels.fragment_table, _kernels.num_rows_of_file):
+        with suppress(ValueError):
+            call(data)
+    with suppress(ValueError):
+        _kernels.parse_column(data, 1000)
+
+
+def test_what_a_reader_would_merge_bounds_nothing() -> None:
+    once = row_ids_pb2.U64Segment(array={"u16_array": {"base": 100}}).SerializeToString()
+    again = row_ids_pb2.U64Segment(array={"u16_array": {"offsets": b"\0\0"}}).SerializeToString()
+    sequence = row_ids_pb2.RowIdSequence.FromString(b"\x0a" + bytes([len(once + again)]) + once + again)
+    assert sequence.segments[0].array.u16_array.base == 100
+    raw = b"\x0a" + bytes([len(once + again)]) + once + again
+    content = table_pb2.Manifest(fragments=[{"id": 1, "inline_row_ids": raw}]).SerializeToString()
+    ids = FragmentTable(content).row_ids
+    assert not ids.are_known[0]
+
+
+@given(
+    pages=st.lists(
+        st.tuples(
+            st.integers(0, 2**48),
+            st.lists(st.tuples(st.integers(0, 500), st.integers(0, 500)), max_size=4),
+            st.none() | st.binary(max_size=20),
+        ),
+        max_size=4,
+    ),
+    encoding=st.binary(max_size=20),
+)
+def test_columns_are_what_their_messages_say(
+    pages: list[tuple[int, list[tuple[int, int]], bytes | None]], encoding: bytes
+) -> None:
+    message = file2_pb2.ColumnMetadata(encoding={"direct": {"encoding": encoding}})
+    for num_rows, buffers, described in pages:
+        page = message.pages.add(
+            length=num_rows,
+            buffer_offsets=[start for start, _ in buffers],
+            buffer_sizes=[size for _, size in buffers],
+        )
+        if described is None:
+            page.encoding.indirect.buffer_location = 5
+        else:
+            page.encoding.direct.encoding = described
+    found_encoding, found = _kernels.parse_column(message.SerializeToString(), 1000)
+    assert found_encoding == encoding
+    assert found == [
+        (num_rows, [(start, start + size) for start, size in buffers], described)
+        for num_rows, buffers, described in pages
+    ]
+
+
+def test_numbers_out_of_bounds_are_refused() -> None:
+    page = file2_pb2.ColumnMetadata.Page(buffer_offsets=[990], buffer_sizes=[20], length=1)
+    with pytest.raises(ValueError, match="20 bytes at byte 990 of a file of 1000 bytes"):
+        _kernels.parse_column(file2_pb2.ColumnMetadata(pages=[page]).SerializeToString(), 1000)
+    with pytest.raises(ValueError, match="is not possible"):
+        _kernels.num_rows_of_file(file_pb2.FileDescriptor(length=2**60).SerializeToString())
+    assert _kernels.num_rows_of_file(file_pb2.FileDescriptor(length=77).SerializeToString()) == 77
