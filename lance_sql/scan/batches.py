@@ -1,25 +1,22 @@
-"""Cutting a plan into batches, and reading one of them.
+"""Cutting a plan into batches.
 
 A batch is small enough to bound memory and large enough that its overhead does not count. Its rows end where a page
 of the projected columns ends, if one does near enough, so that most arrays come from one page without a copy.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from lance_sql import row_choice, row_ranges
-from lance_sql.errors import CorruptFile, at
+from lance_sql import row_ranges
+from lance_sql.file.columns import Column
 from lance_sql.row_ranges import RowRanges
-from lance_sql.scan import system_columns
-from lance_sql.scan.fragments import FragmentRows
-from lance_sql.scan.masks import true_ranges
-from lance_sql.scan.plan import FragmentScan, ScanPlan
-from lance_sql.scan.predicates import evaluate
-from lance_sql.schema import Field
+from lance_sql.scan.plan import FragmentScan, ReadPlan
+from lance_sql.table.fragments import Fragment
+from lance_sql.table.open_fragment import OpenFragment
 
 BATCH_ROWS = 128 * 1024
 """Rows of a batch, unless its rows are very narrow or very wide."""
@@ -30,6 +27,7 @@ MAX_BATCH_ROWS = 512 * 1024
 
 BYTES_OF_A_TABLE = 8 * 1024 * 1024
 ROWS_OF_A_TABLE = 1024 * 1024
+MAX_BYTES_OF_A_TABLE = 128 * 1024 * 1024
 """The same where all batches are kept, so that larger ones take no more memory."""
 
 FIRST_BATCH_ROWS = 16 * 1024
@@ -41,88 +39,77 @@ MAX_BATCH_BYTES = 32 * 1024 * 1024
 LARGEST_BATCH_BYTES = 1024 * 1024 * 1024
 """What a caller's own batch size may lead to; Arrow's 32-bit offsets end at twice that."""
 
-ROWS_PER_RANGE = 8
-"""Survivors that lie in shorter runs than this, on average over the batch, are found cheaper by decoding everything."""
-
 PAGE_ROWS = 32 * 1024
 """Batches respect the borders of pages of at least so many rows."""
 
+PIECES_TOGETHER = 64
+"""Short fragments are read so many at a time: a batch costs more than decoding a few rows."""
+
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Some rows of one fragment."""
+class Piece:
+    """Some rows of one fragment.
 
-    fragment: FragmentRows
+    is_short: so few and narrow ones that they may be read together with others
+    """
+
+    fragment: OpenFragment
     rows: RowRanges
+    is_short: bool = False
+
+    @property
+    def num_rows(self) -> int:
+        return row_ranges.count(self.rows)
+
+
+Batch: TypeAlias = Sequence[Piece]
+"""What is read at once: rows of one fragment, or of several short ones."""
 
 
 def split(
-    plan: ScanPlan, fragments: tuple[FragmentScan, ...], batch_rows: int | None, *, keeps_all: bool = False
-) -> Iterator[Batch]:
-    """The batches of `fragments`, in scan order; at most `batch_rows` rows each.
+    plan: ReadPlan, fragments: Iterable[FragmentScan], batch_rows: int | None, *, keeps_all: bool = False
+) -> Iterator[Piece]:
+    """The pieces of `fragments`, in scan order; at most `batch_rows` rows each.
 
     keeps_all: the consumer keeps every batch
     """
     small_first = batch_rows is None and not keeps_all
     for each in fragments:
-        fragment = plan.open(each)
-        most = rows_per_batch(fragment, plan.fields, batch_rows, keeps_all=keeps_all)
-        borders = _page_borders(fragment, plan.fields)
-        for rows in _cut(each.rows, most, borders, min(most, FIRST_BATCH_ROWS) if small_first else most):
-            yield Batch(fragment, rows)
+        fragment = plan.open(each.fragment)
+        rows = fragment.live(each.rows)
+        if len(rows) == 0:
+            continue
+        if batch_rows is None and is_short(each.fragment):
+            yield Piece(fragment, rows, is_short=True)
+        else:
+            most = rows_per_batch(plan.columns_of(fragment), batch_rows, keeps_all=keeps_all)
+            borders = _page_borders(plan, fragment)
+            for part in _cut(rows, most, borders, min(most, FIRST_BATCH_ROWS) if small_first else most):
+                yield Piece(fragment, part)
         small_first = False
 
 
-def read(plan: ScanPlan, batch: Batch) -> pa.RecordBatch | None:
-    """The rows of the batch that pass the residual filter; None when there are none."""
-    fragment, rows = batch.fragment, batch.rows
-    if plan.residual is None:
-        return _assemble(plan, fragment, rows, {})
-    fields, system = plan.filter_fields, plan.filter_system_columns
-    arrays = fragment.read(fields, rows) if fields else []
-    arrays += [system_columns.read(name, fragment, rows) for name in system]
-    names = [field.name for field in fields] + system
-    mask = evaluate(plan.residual, record_batch(arrays, names, row_ranges.count(rows)))
-    passed = true_ranges(mask)
-    num_passed, num_rows = row_ranges.count(passed), row_ranges.count(rows)
-    if num_passed == 0:
-        return None
-    known = dict(zip(fields, arrays, strict=False))
-    if num_passed == num_rows:
-        return _assemble(plan, fragment, rows, known)
-    if len(passed) * ROWS_PER_RANGE > num_rows:
-        return row_choice.filter(_assemble(plan, fragment, rows, known), mask)
-    wanted = {column.field for column in plan.columns}
-    known = {field: row_choice.filter_array(array, mask) for field, array in known.items() if field in wanted}
-    return _assemble(plan, fragment, row_ranges.compose(rows, passed), known)
+def is_short(fragment: Fragment) -> bool:
+    """Whether all rows of the fragment make one batch, which the manifest tells without its files being opened."""
+    size = sum(file.size_bytes for file in fragment.files)
+    is_known = all(file.size_bytes for file in fragment.files) and fragment.physical_rows > 0
+    # no value is longer than its file
+    return is_known and fragment.physical_rows <= FIRST_BATCH_ROWS and fragment.physical_rows * size <= MAX_BATCH_BYTES
 
 
-def _assemble(plan: ScanPlan, fragment: FragmentRows, rows: RowRanges, known: dict[Field, pa.Array]) -> pa.RecordBatch:
-    """The projected columns for `rows`; `known` holds the fields that have been read."""
-    missing = [column.field for column in plan.columns if column.field is not None and column.field not in known]
-    missing = list(dict.fromkeys(missing))
-    if missing:
-        known = known | dict(zip(missing, fragment.read(missing, rows), strict=True))
-    arrays = [
-        column.extract(known[column.field])
-        if column.field is not None
-        else system_columns.read(column.name, fragment, rows)
-        for column in plan.columns
-    ]
-    for column, array in zip(plan.columns, arrays, strict=True):
-        if not column.arrow.nullable and array.null_count:
-            with at(column=column.name):
-                raise CorruptFile("NULL in a column that has none by the table's schema")
-    return record_batch(arrays, [column.arrow for column in plan.columns], row_ranges.count(rows))
-
-
-def record_batch(arrays: list[pa.Array], fields: list[pa.Field] | list[str], num_rows: int) -> pa.RecordBatch:
-    """A batch of `num_rows` rows, even without columns."""
-    if not arrays:
-        return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), num_rows, [None]))
-    if isinstance(fields[0], str):
-        return pa.RecordBatch.from_arrays(arrays, fields)
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+def together(pieces: Iterable[Piece]) -> Iterator[Batch]:
+    """The same pieces as batches, short ones with their neighbours."""
+    batch: list[Piece] = []
+    num_rows = 0
+    for piece in pieces:
+        is_full = num_rows + piece.num_rows > FIRST_BATCH_ROWS or len(batch) == PIECES_TOGETHER
+        if batch and (is_full or not (piece.is_short and batch[-1].is_short)):
+            yield batch
+            batch, num_rows = [], 0
+        batch.append(piece)
+        num_rows += piece.num_rows
+    if batch:
+        yield batch
 
 
 def _cut(rows: RowRanges, most: int, borders: npt.NDArray[np.int64], first: int) -> Iterator[RowRanges]:
@@ -147,27 +134,25 @@ def _cut(rows: RowRanges, most: int, borders: npt.NDArray[np.int64], first: int)
         start, first = end, most
 
 
-def _page_borders(fragment: FragmentRows, fields: list[Field]) -> npt.NDArray[np.int64]:
+def _page_borders(plan: ReadPlan, fragment: OpenFragment) -> npt.NDArray[np.int64]:
     borders: set[int] = set()
-    for field in fields:
-        for column in fragment.columns_of(field):
-            starts = column.row_starts
-            if column.is_flat and starts[-1] > PAGE_ROWS * (len(starts) - 1):
-                borders.update(starts[1:-1].tolist())
+    for column in plan.columns_of(fragment):
+        starts = column.row_starts
+        if column.is_flat and starts[-1] > PAGE_ROWS * (len(starts) - 1):
+            borders.update(starts[1:-1].tolist())
     return np.array(sorted(borders), np.int64)
 
 
-def rows_per_batch(
-    fragment: FragmentRows, fields: list[Field], wanted: int | None = None, *, keeps_all: bool = False
-) -> int:
-    """How many rows a batch of these fields has at the most: as many as wanted, unless rows are huge."""
-    row_bytes = sum(column.row_bytes for field in fields for column in fragment.columns_of(field))
-    row_bytes = max(row_bytes, 0.125)
+def rows_per_batch(columns: Iterable[Column], wanted: int | None = None, *, keeps_all: bool = False) -> int:
+    """How many rows a batch of these columns has at the most: as many as wanted, unless rows are huge."""
+    row_bytes = max(sum(column.row_bytes for column in columns), 0.125)
     if wanted is not None:
         return max(1, min(wanted, int(LARGEST_BATCH_BYTES / row_bytes)))
-    num_bytes, num_rows = (BYTES_OF_A_TABLE, ROWS_OF_A_TABLE) if keeps_all else (BATCH_BYTES, MAX_BATCH_ROWS)
+    num_bytes, num_rows, max_bytes = BATCH_BYTES, MAX_BATCH_ROWS, MAX_BATCH_BYTES
+    if keeps_all:
+        num_bytes, num_rows, max_bytes = BYTES_OF_A_TABLE, ROWS_OF_A_TABLE, MAX_BYTES_OF_A_TABLE
     most = min(num_rows, max(BATCH_ROWS, int(num_bytes / row_bytes)))
-    return max(1, min(most, int(MAX_BATCH_BYTES / row_bytes)))
+    return max(1, min(most, int(max_bytes / row_bytes)))
 
 
 def cut(rows: RowRanges, most: int) -> Iterator[RowRanges]:

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 import pyarrow as pa
 
 from lance_sql.file.leaves import is_leaf
-from lance_sql.scan.fragments import FragmentRows
-from lance_sql.scan.open_files import OpenFiles
 from lance_sql.schema import Field, arrow_field
+from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.table.snapshot import Snapshot
 
 MAX_DICTIONARY_ITEMS = 10_000
 """A larger dictionary costs a consumer more per batch than it saves."""
@@ -22,9 +22,9 @@ MAX_FILES = 512
 _STRINGS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
 
-def compact_types(files: OpenFiles) -> Mapping[str, pa.DataType]:
+def compact_types(snapshot: Snapshot) -> Mapping[str, pa.DataType]:
     """The compact type of each top-level column that has one. Opens the data files when there are string columns."""
-    schema = files.snapshot.manifest.schema
+    schema = snapshot.manifest.schema
     compact: dict[str, pa.DataType] = {}
     strings = []
     for field in schema.fields:
@@ -33,15 +33,15 @@ def compact_types(files: OpenFiles) -> Mapping[str, pa.DataType]:
             compact[field.name] = pa.decimal64(type.precision, type.scale)
         elif is_leaf(field) and any(is_type(type) for is_type in _STRINGS) and not field.is_blob_v2:
             strings.append(field)
-    fragments = files.snapshot.manifest.fragments
-    if strings and sum(len(fragment.files) for fragment in fragments) <= MAX_FILES:
-        opened = [FragmentRows(files, fragment) for fragment in fragments]
+    fragments = snapshot.manifest.fragments
+    if strings and int(fragments.table.num_files.sum()) <= MAX_FILES:
+        opened = [snapshot.open(fragment) for fragment in fragments]
         for field in _with_dictionaries(strings, opened):
             compact[field.name] = pa.dictionary(pa.int32(), arrow_field(field).type)
     return compact
 
 
-def _with_dictionaries(fields: list[Field], fragments: Iterable[FragmentRows]) -> list[Field]:
+def _with_dictionaries(fields: list[Field], fragments: Iterable[OpenFragment]) -> list[Field]:
     """Those of the fields of which every page has a small dictionary, and at least one page does."""
     kept = dict.fromkeys(fields, False)
     for fragment in fragments:

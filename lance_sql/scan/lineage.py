@@ -1,27 +1,32 @@
 """Planning by row lineage: filters on system columns are answered from the manifest, before any data file is opened.
 
-Versions are stored as runs, so a filter on them is evaluated once per run, for all fragments together. Ids and
-addresses exclude whole fragments by their bounds; what is left is evaluated row by row, still without a page being
-read.
+The bounds of ids, addresses and versions of all fragments are columns of the manifest: most fragments are ruled out,
+or taken whole, by comparing these. The others are looked at one by one: versions are stored as runs, and evaluated
+once per run; ids and addresses row by row. No page is read for it.
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
+from lance_sql.file.statistics import PageStatistics
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import system_columns
-from lance_sql.scan.fragments import FragmentRows
+from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.masks import true_ranges
-from lance_sql.scan.predicates import And, Compare, Const, In, Literal, Or, Predicate, evaluate
+from lance_sql.scan.predicates import And, Path, Predicate, evaluate, may_match, must_match
 from lance_sql.scan.system_columns import CREATED_AT, LAST_UPDATED_AT, ROW_ADDRESS, ROW_ID
+from lance_sql.table.fragment_table import FragmentTable, SequenceBounds, SequenceForm
+from lance_sql.table.open_fragment import OpenFragment, check_row_history
+from lance_sql.table.row_versions import DEFAULT_VERSION
 
 _RUN_COLUMNS = frozenset({(CREATED_AT,), (LAST_UPDATED_AT,)})
 _LINEAGE_COLUMNS = frozenset((name,) for name in system_columns.NAMES)
-_ONE_ROW = pa.RecordBatch.from_arrays([pa.nulls(1)], [ROW_ADDRESS])
 
 
 def is_lineage(predicate: Predicate) -> bool:
@@ -29,27 +34,35 @@ def is_lineage(predicate: Predicate) -> bool:
     return predicate.columns <= _LINEAGE_COLUMNS
 
 
-def select(fragments: Sequence[FragmentRows], predicates: Sequence[Predicate]) -> list[RowRanges]:
-    """The live rows of each fragment that pass every predicate; all of them must be `is_lineage`."""
-    constants = [predicate for predicate in predicates if not predicate.columns]
-    if constants and not len(matching(_ONE_ROW, constants)):
-        return [row_ranges.EMPTY] * len(fragments)
-    predicates = [predicate for predicate in predicates if predicate.columns]
-    by_runs = [predicate for predicate in predicates if predicate.columns <= _RUN_COLUMNS]
-    by_rows = [predicate for predicate in predicates if not predicate.columns <= _RUN_COLUMNS]
-    selected = _select_runs(fragments, by_runs) if by_runs else [None] * len(fragments)
-    out = []
-    for fragment, passed in zip(fragments, selected, strict=True):
-        if (passed is not None and len(passed) == 0) or not all(_may_match(part, fragment) for part in by_rows):
-            out.append(row_ranges.EMPTY)
-            continue
-        rows = fragment.live_rows()
-        if passed is not None:
-            rows = row_ranges.intersect(rows, passed)
-        if by_rows and len(rows):
-            rows = row_ranges.compose(rows, matching(_system_batch(fragment, rows, by_rows), by_rows))
-        out.append(rows)
-    return out
+def select(candidates: Candidates, predicates: Sequence[Predicate]) -> Candidates:
+    """The live rows that pass every predicate; all of them must be `is_lineage`."""
+    predicate = And(tuple(predicates)) if len(predicates) > 1 else predicates[0]
+    if predicate.columns & _RUN_COLUMNS:
+        check_row_history(candidates.snapshot.open_fragments.files)
+    known = _statistics(candidates)
+    count = len(candidates)
+    possible = may_match(predicate, known, count)
+    whole = must_match(predicate, known, count)
+    undecided = candidates.places[possible & ~whole].tolist()
+    by_runs = [part for part in predicates if part.columns <= _RUN_COLUMNS]
+    by_rows = [part for part in predicates if not part.columns <= _RUN_COLUMNS]
+    parts: dict[int, RowRanges] = {}
+    if undecided:
+        opened = [candidates.open(place) for place in undecided]
+        passed = _select_runs(opened, by_runs) if by_runs else [None] * len(opened)
+        for place, fragment, inside in zip(undecided, opened, passed, strict=True):
+            parts[place] = _select_rows(candidates.live_rows(place), fragment, inside, by_rows)
+    return candidates.narrowed(candidates.places[possible], parts)
+
+
+def with_row_ids(candidates: Candidates, wanted: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    """The places of fragments that may have a row with one of these ids."""
+    ids = _statistics(candidates)[ROW_ID,]
+    ascending = np.sort(wanted)
+    first = np.searchsorted(ascending, ids.mins.fill_null(0).to_numpy(), "left")
+    end = np.searchsorted(ascending, ids.maxs.fill_null(2**64 - 1).to_numpy(), "right")
+    places: npt.NDArray[np.int64] = candidates.places[first < end]
+    return places
 
 
 def matching(batch: pa.RecordBatch, predicates: Sequence[Predicate]) -> RowRanges:
@@ -58,21 +71,75 @@ def matching(batch: pa.RecordBatch, predicates: Sequence[Predicate]) -> RowRange
     return true_ranges(mask)
 
 
-def _system_batch(fragment: FragmentRows, rows: RowRanges, predicates: Sequence[Predicate]) -> pa.RecordBatch:
+def _statistics(candidates: Candidates) -> Mapping[Path, PageStatistics]:
+    """What is known of the system columns of each fragment."""
+    snapshot, table, places = candidates.snapshot, candidates.fragments.table, candidates.places
+    addresses = _addresses(table, places)
+    found: dict[Path, PageStatistics] = {(ROW_ADDRESS,): addresses, (ROW_ID,): addresses}
+    if snapshot.manifest.has_stable_row_ids:
+        found[ROW_ID,] = _bounded(table.row_ids, places, default=None)
+        found[CREATED_AT,] = _bounded(table.created_at, places, default=DEFAULT_VERSION)
+        found[LAST_UPDATED_AT,] = _bounded(table.last_updated_at, places, default=DEFAULT_VERSION)
+    return found
+
+
+def _addresses(table: FragmentTable, places: npt.NDArray[np.int64]) -> PageStatistics:
+    firsts = table.ids[places] << np.uint64(32)
+    return _as_statistics(firsts, firsts | np.uint64(2**32 - 1), np.ones(len(places), np.bool_))
+
+
+def _bounded(sequences: SequenceBounds, places: npt.NDArray[np.int64], *, default: int | None) -> PageStatistics:
+    """default: the value of every row where there is no sequence; None when that is damage"""
+    least, greatest, known = sequences.least[places], sequences.greatest[places], sequences.are_known[places]
+    if default is not None:
+        absent = sequences.forms[places] == SequenceForm.NONE
+        least, greatest = np.where(absent, np.uint64(default), least), np.where(absent, np.uint64(default), greatest)
+        known = known | absent
+    return _as_statistics(least, greatest, known)
+
+
+def _as_statistics(
+    least: npt.NDArray[np.uint64], greatest: npt.NDArray[np.uint64], known: npt.NDArray[np.bool_]
+) -> PageStatistics:
+    count = len(least)
+    return PageStatistics(
+        pa.nulls(count, pa.int64()),
+        pa.array(np.zeros(count, np.int64)),
+        pa.array(least, pa.uint64(), mask=~known),
+        pa.array(greatest, pa.uint64(), mask=~known),
+    )
+
+
+def _select_rows(
+    rows: RowRanges, fragment: OpenFragment, passed: RowRanges | None, by_rows: Sequence[Predicate]
+) -> RowRanges:
+    """Those of the rows that pass.
+
+    passed: the rows of the fragment whose versions do; None for all of them
+    """
+    if passed is not None:
+        rows = row_ranges.intersect(rows, passed)
+    if by_rows and len(rows):
+        rows = row_ranges.compose(rows, matching(_system_batch(fragment, rows, by_rows), by_rows))
+    return rows
+
+
+def _system_batch(fragment: OpenFragment, rows: RowRanges, predicates: Sequence[Predicate]) -> pa.RecordBatch:
     names = sorted({path[0] for predicate in predicates for path in predicate.columns})
     return pa.RecordBatch.from_arrays([system_columns.read(name, fragment, rows) for name in names], names)
 
 
-def _select_runs(fragments: Sequence[FragmentRows], predicates: Sequence[Predicate]) -> list[RowRanges]:
+def _select_runs(fragments: Sequence[OpenFragment], predicates: Sequence[Predicate]) -> list[RowRanges]:
     """The rows of each fragment whose runs of versions pass."""
     edges, created, updated = [], [], []
     for fragment in fragments:
-        a, b = fragment.created_at_sequence(), fragment.last_updated_at_sequence()
-        ends = np.union1d(np.cumsum(a.lengths), np.cumsum(b.lengths))
+        a, b = fragment.created_at_sequence, fragment.last_updated_at_sequence
+        a_ends, b_ends = np.cumsum(a.lengths), np.cumsum(b.lengths)
+        ends = np.union1d(a_ends, b_ends)
         starts = np.concatenate(([0], ends))[:-1]
         edges.append(np.stack((starts, ends), axis=1))
-        created.append(a.versions[np.searchsorted(np.cumsum(a.lengths), starts, side="right")])
-        updated.append(b.versions[np.searchsorted(np.cumsum(b.lengths), starts, side="right")])
+        created.append(a.versions[np.searchsorted(a_ends, starts, side="right")])
+        updated.append(b.versions[np.searchsorted(b_ends, starts, side="right")])
     batch = pa.RecordBatch.from_arrays(
         [pa.array(_concat(created), pa.uint64()), pa.array(_concat(updated), pa.uint64())],
         [CREATED_AT, LAST_UPDATED_AT],
@@ -90,45 +157,3 @@ def _select_runs(fragments: Sequence[FragmentRows], predicates: Sequence[Predica
 
 def _concat(parts: Sequence[npt.NDArray[np.uint64]]) -> npt.NDArray[np.uint64]:
     return np.concatenate(parts) if parts else np.empty(0, np.uint64)
-
-
-def _may_match(predicate: Predicate, fragment: FragmentRows) -> bool:
-    """False when no row of the fragment can pass, judging by the bounds of its ids and addresses."""
-    match predicate:
-        case And(arguments):
-            return all(_may_match(argument, fragment) for argument in arguments)
-        case Or(arguments):
-            return any(_may_match(argument, fragment) for argument in arguments)
-        case Const(value):
-            return value is True
-        case Compare(op, left, Literal(value=int(value))) if len(predicate.columns) == 1:
-            bounds = _bounds(predicate, fragment) if not hasattr(left, "function") else None
-            return bounds is None or _overlaps(op, bounds, value)
-        case In(operand, values) if not hasattr(operand, "function"):
-            bounds = _bounds(predicate, fragment)
-            return bounds is None or any(isinstance(v, int) and _overlaps("=", bounds, v) for v in values)
-        case _:
-            return True
-
-
-def _bounds(predicate: Predicate, fragment: FragmentRows) -> tuple[int, int] | None:
-    """The smallest and largest value of the predicate's column in the fragment; None when that is not known cheaply."""
-    (path,) = predicate.columns
-    base = fragment.fragment_id << 32
-    if path == (ROW_ID,):
-        return fragment.row_id_sequence().bounds()
-    if path == (ROW_ADDRESS,):
-        return base, base + max(fragment.num_rows - 1, 0)
-    return None
-
-
-def _overlaps(op: str, bounds: tuple[int, int], value: int) -> bool:
-    low, high = bounds
-    return {
-        "=": low <= value <= high,
-        "<": low < value,
-        "<=": low <= value,
-        ">": high > value,
-        ">=": high >= value,
-        "<>": not low == high == value,
-    }[op]

@@ -1,31 +1,43 @@
 """What a scan reads: the rows of each fragment that can match, and the filter that is left for them.
 
-Planning reads the manifest, deletion files, row lineage and statistics, and no page of values.
+Planning works on the columns of the manifest: a fragment that it rules out, or that it takes whole, is never made a
+value of its own. It reads no page of values.
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import pyarrow as pa
 
 from lance_sql import row_ranges
+from lance_sql.file.columns import Column
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import lineage
-from lance_sql.scan.fragments import FragmentRows
-from lance_sql.scan.open_files import OpenFiles
+from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.predicates import And, Const, Predicate, conjuncts
 from lance_sql.scan.projection import OutputColumn, filter_fields
 from lance_sql.scan.pruning import prune
-from lance_sql.schema import Field, arrow_field
+from lance_sql.schema import Field, Schema, arrow_field
+from lance_sql.table.fragments import Fragment
+from lance_sql.table.open_fragment import OpenFragment, OpenFragments
+from lance_sql.table.snapshot import Snapshot
+
+MAX_PREFETCHED = 64
+"""Fragments whose files are opened ahead of their rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class FragmentScan:
-    """The rows of one fragment that are still candidates; `index` is its place in the manifest."""
+    """The rows of one fragment that are still candidates.
 
-    index: int
+    rows: physical offsets; deleted ones among them are left out when they are read
+    """
+
+    fragment: Fragment
     rows: RowRanges
 
     @property
@@ -45,32 +57,42 @@ class Counter:
 
 
 @dataclass(frozen=True)
-class ScanPlan:
-    """A planned scan of one version.
+class ReadPlan:
+    """What every part of a scan does with the rows that it is given. Picklable: it needs no manifest.
 
-    fragments: those with rows left, in scan order
-    lineage, residual: the parts of the filter that planning has answered, and that rows have yet to pass
+    residual: the part of the filter that rows have yet to pass
+    filter_fields, filter_system_columns: what that part reads
     """
 
-    files: OpenFiles
+    fragments: OpenFragments
     columns: tuple[OutputColumn, ...]
-    fragments: tuple[FragmentScan, ...]
-    lineage: tuple[Predicate, ...]
     residual: Predicate | None
-    limit: int | None
+    filter_fields: tuple[Field, ...]
+    filter_system_columns: tuple[str, ...]
 
-    @property
-    def num_candidates(self) -> int:
-        """Rows that planning left."""
-        return sum(fragment.num_rows for fragment in self.fragments)
-
-    def open(self, fragment: FragmentScan) -> FragmentRows:
+    def open(self, fragment: Fragment) -> OpenFragment:
         """The fragment, opened for reading."""
-        return FragmentRows(self.files, self.files.snapshot.manifest.fragments[fragment.index], self._delivered)
+        return self.fragments.get(fragment)
+
+    def prefetched(self, fragments: Iterable[FragmentScan], *, has_limit: bool) -> Iterator[FragmentScan]:
+        """The fragments, of which the next ones are opened together where that saves waiting.
+
+        has_limit: most of what follows may be for nothing
+        """
+        if self.fragments.concurrency <= 1:
+            yield from fragments
+            return
+        fields = frozenset(Schema(self.fields).by_id)
+        left = iter(fragments)
+        window = 1 if has_limit else MAX_PREFETCHED
+        while part := list(islice(left, window)):
+            self.fragments.prefetch([each.fragment for each in part], fields)
+            yield from part
+            window = min(2 * window, MAX_PREFETCHED)
 
     @cached_property
-    def _delivered(self) -> dict[int, pa.DataType]:
-        """The types that columns have in the result, where those are not the table's."""
+    def delivered(self) -> Mapping[int, pa.DataType]:
+        """The types that columns have in the result, by field id, where those are not the table's."""
         return {
             column.field.id: column.arrow.type
             for column in self.columns
@@ -78,74 +100,109 @@ class ScanPlan:
         }
 
     @cached_property
-    def fields(self) -> list[Field]:
+    def fields(self) -> tuple[Field, ...]:
         """The fields that are read, filter columns first."""
-        fields = list(self.filter_fields)
-        fields += [column.field for column in self.columns if column.field is not None and column.field not in fields]
-        return fields
+        projected = (column.field for column in self.columns if column.field is not None)
+        return tuple(dict.fromkeys([*self.filter_fields, *projected]))
 
     @cached_property
-    def filter_fields(self) -> list[Field]:
-        """The fields that the residual filter reads."""
-        return filter_fields(self.files.snapshot, self.residual.columns)[0] if self.residual else []
+    def can_join(self) -> bool:
+        """Whether columns of several fragments can be put together: each has dictionaries of its own."""
+        types = [column.arrow.type for column in self.columns] + [arrow_field(field).type for field in self.fields]
+        return not any(_has_dictionary(type) for type in types)
 
-    @cached_property
-    def filter_system_columns(self) -> list[str]:
-        """The system columns that the residual filter reads."""
-        return filter_fields(self.files.snapshot, self.residual.columns)[1] if self.residual else []
+    def columns_of(self, fragment: OpenFragment) -> Iterator[Column]:
+        """The columns of all fields in a fragment, in the types that are delivered; opens its data files."""
+        for field in self.fields:
+            yield from fragment.columns_of(field, self.delivered.get(field.id))
+
+
+@dataclass(frozen=True)
+class ScanPlan:
+    """A planned scan of one version.
+
+    candidates: the rows that are left, in scan order
+    lineage: the part of the filter that planning has answered
+    """
+
+    snapshot: Snapshot
+    read: ReadPlan
+    candidates: Candidates
+    lineage: tuple[Predicate, ...]
+    limit: int | None
+
+    @property
+    def residual(self) -> Predicate | None:
+        """The part of the filter that rows have yet to pass."""
+        return self.read.residual
+
+    @property
+    def num_candidates(self) -> int:
+        """Live rows that planning left."""
+        return self.candidates.num_rows
+
+    def fragments(self) -> Iterator[FragmentScan]:
+        """The fragments with rows left, and these rows."""
+        fragments = self.snapshot.manifest.fragments
+        for place, rows in self.candidates:
+            yield FragmentScan(fragments[place], rows)
 
     def count_fragments(self) -> Counter:
         """Fragments of the version."""
-        return Counter(len(self.files.snapshot.manifest.fragments), len(self.fragments))
+        return Counter(len(self.snapshot.manifest.fragments), len(self.candidates))
 
     def count_rows(self) -> Counter:
         """Live rows of the version."""
-        manifest = self.files.snapshot.manifest
-        total = sum(row_ranges.count(FragmentRows(self.files, each).live_rows()) for each in manifest.fragments)
-        return Counter(total, self.num_candidates)
+        return Counter(Candidates.all_of(self.snapshot).num_rows, self.num_candidates)
 
     def count_pages(self) -> Counter:
         """Pages of the columns that the scan reads; opens the data files."""
-        selected_rows = {fragment.index: fragment.rows for fragment in self.fragments}
+        selected_rows = dict(self.candidates)
         total = selected = 0
-        for index, fragment in enumerate(self.files.snapshot.manifest.fragments):
-            rows = selected_rows.get(index, row_ranges.EMPTY)
-            for field in self.fields:
-                for column in FragmentRows(self.files, fragment).columns_of(field):
-                    for start, end in pairwise(column.row_starts.tolist()):
-                        total += 1
-                        selected += len(row_ranges.clip(rows, start, end)) > 0
+        for place, fragment in enumerate(self.snapshot.manifest.fragments):
+            rows = selected_rows.get(place, row_ranges.EMPTY)
+            for column in self.read.columns_of(self.snapshot.open(fragment)):
+                for start, end in pairwise(column.row_starts.tolist()):
+                    total += 1
+                    selected += len(row_ranges.clip(rows, start, end)) > 0
         return Counter(total, selected)
 
 
 def make_plan(
-    files: OpenFiles, columns: Sequence[OutputColumn], predicate: Predicate | None, limit: int | None
+    snapshot: Snapshot, columns: Sequence[OutputColumn], predicate: Predicate | None, limit: int | None
 ) -> ScanPlan:
     """Plans a scan.
 
     predicate: over the table's fields and system columns
     limit: at most so many rows
     """
-    parts = conjuncts(predicate) if predicate is not None else []
-    parts = [part for part in parts if part != Const(True)]
+    by_lineage, residual = _divide(predicate)
+    candidates = Candidates.all_of(snapshot)
+    if by_lineage:
+        candidates = lineage.select(candidates, by_lineage)
+    if residual is not None:
+        candidates = prune(candidates, residual)
+    elif limit is not None:
+        candidates = candidates.head(limit)
+    return ScanPlan(snapshot, make_read_plan(snapshot, columns, predicate), candidates, by_lineage, limit)
+
+
+def make_read_plan(snapshot: Snapshot, columns: Sequence[OutputColumn], predicate: Predicate | None) -> ReadPlan:
+    """What is done with rows that planning has left; see `make_plan`."""
+    _, residual = _divide(predicate)
+    fields, system = filter_fields(snapshot, residual.columns) if residual is not None else ([], [])
+    return ReadPlan(snapshot.open_fragments, tuple(columns), residual, tuple(fields), tuple(system))
+
+
+def _has_dictionary(type: pa.DataType) -> bool:
+    if pa.types.is_dictionary(type):
+        return True
+    return any(_has_dictionary(type.field(i).type) for i in range(type.num_fields))
+
+
+def _divide(predicate: Predicate | None) -> tuple[tuple[Predicate, ...], Predicate | None]:
+    """The parts of a filter that the manifest answers, and what is left of it for rows."""
+    parts = [part for part in conjuncts(predicate) if part != Const(True)] if predicate is not None else []
     by_lineage = tuple(part for part in parts if lineage.is_lineage(part))
     on_rows = tuple(part for part in parts if not lineage.is_lineage(part))
-    residual = None if not on_rows else on_rows[0] if len(on_rows) == 1 else And(on_rows)
-    opened = [FragmentRows(files, fragment) for fragment in files.snapshot.manifest.fragments]
-    fragments: list[FragmentScan] = []
-    left = limit if residual is None else None
-    fields = {field.name: field for field in files.snapshot.manifest.schema.fields}
-    if by_lineage:
-        selected = lineage.select(opened, by_lineage)
-    for index, fragment in enumerate(opened):
-        if left == 0:
-            break
-        rows = selected[index] if by_lineage else fragment.live_rows()
-        if residual is not None:
-            rows = prune(fragment, rows, residual, fields)
-        if left is not None:
-            rows = row_ranges.head(rows, left)
-            left -= row_ranges.count(rows)
-        if len(rows):
-            fragments.append(FragmentScan(index, rows))
-    return ScanPlan(files, tuple(columns), tuple(fragments), by_lineage, residual, limit)
+    return by_lineage, None if not on_rows else on_rows[0] if len(on_rows) == 1 else And(on_rows)

@@ -15,14 +15,16 @@ from lance_sql.table.snapshot import Snapshot
 class OutputColumn:
     """One column of the result.
 
-    field: the top-level field, cut down to what is needed of it; None for a system column
+    field: the top-level field, cut down to what is needed of it; None for a system column and for a literal
     path: the names below `field` that lead to the value; empty for the field itself
+    literal: the value of every row, for a column that no file has
     """
 
     name: str
     field: Field | None
     path: tuple[str, ...]
     arrow: pa.Field
+    literal: pa.Scalar | None = None
 
     def extract(self, array: pa.Array) -> pa.Array:
         """The column's values from those of `field`: a member is NULL where a struct around it is."""
@@ -59,7 +61,7 @@ def _output(snapshot: Snapshot, name: str, hidden: Sequence[str]) -> OutputColum
         return OutputColumn(name, top, (), arrow_field(top))
     path = tuple(field.name for field in below)
     leaf = arrow_field(below[-1])
-    nullable = any(field.nullable for field in (top, *below))
+    nullable = any(field.may_be_null for field in (top, *below))
     return OutputColumn(name, restrict(top, [path]), path, pa.field(name, leaf.type, nullable, leaf.metadata))
 
 

@@ -12,19 +12,37 @@ import numpy as np
 from lance_sql import row_ranges
 from lance_sql.file.statistics import PageStatistics
 from lance_sql.row_ranges import RowRanges
-from lance_sql.scan.fragments import FragmentRows
+from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.predicates import Path, Predicate, may_match
 from lance_sql.scan.projection import restrict
 from lance_sql.schema import Field
+from lance_sql.table.open_fragment import OpenFragment
 
 
-def prune(fragment: FragmentRows, rows: RowRanges, predicate: Predicate, fields: Mapping[str, Field]) -> RowRanges:
+def prune(candidates: Candidates, predicate: Predicate) -> Candidates:
+    """Those rows that the predicate may be true for.
+
+    raises: CorruptFile when a data file or its statistics are damaged
+    """
+    places = candidates.places[candidates.fragments.table.have_statistics[candidates.places]]
+    if len(places) == 0:
+        return candidates
+    fields = {field.name: field for field in candidates.snapshot.manifest.schema.fields}
+    parts = {}
+    for place in places.tolist():
+        rows = candidates.live_rows(place)
+        left = _prune(candidates.open(place), rows, predicate, fields)
+        if left is not rows:
+            parts[place] = left
+    return candidates.narrowed(candidates.places, parts)
+
+
+def _prune(fragment: OpenFragment, rows: RowRanges, predicate: Predicate, fields: Mapping[str, Field]) -> RowRanges:
     """Those of `rows` that the predicate may be true for.
 
     fields: the top-level fields of the table by name
-    raises: CorruptFile when a data file or its statistics are damaged
     """
-    if not fragment.may_have_statistics or len(rows) == 0:
+    if len(rows) == 0:
         return rows
     found: list[tuple[Path, np.ndarray[tuple[int], np.dtype[np.int64]], PageStatistics]] = []
     for path in sorted(predicate.columns):

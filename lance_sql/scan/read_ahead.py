@@ -18,6 +18,9 @@ NUM_THREADS = min(os.cpu_count() or 1, 8)
 MAX_IN_FLIGHT = NUM_THREADS + 2
 """Batches of one scan that are decoded or wait to be taken."""
 
+NUM_WAITING_THREADS = 16
+"""Threads that decode batches whose bytes come from far away: most of them wait."""
+
 RESULTS_PER_RELEASE = 8
 """After so many results a thread gives back memory that Arrow's allocator has kept for it and nobody uses."""
 
@@ -66,24 +69,29 @@ atexit.register(_consumers.settle)
 _local = threading.local()
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
+_waiting_pool: ThreadPoolExecutor | None = None
 
 
-def ordered(work: Iterable[Work], run: Callable[[Work], Result], *, keeps_all: bool = False) -> Iterator[Result]:
+def ordered(
+    work: Iterable[Work], run: Callable[[Work], Result], *, keeps_all: bool = False, waits: bool = False
+) -> Iterator[Result]:
     """`run` of each piece of work, in order, computed ahead.
 
     Nothing is computed before the first result is asked for. Dropping the iterator cancels what has not begun.
 
     keeps_all: the consumer keeps every result and wants all of them, so that giving memory back brings nothing
+    waits: `run` waits for requests most of the time, so that more of it is under way at once
     """
     pieces = iter(work)
     compute: Callable[[Callable[[Work], Result], Work], Result] = _call if keeps_all else _call_and_release
     pending: deque[tuple[Work, Future[Result]]] = deque()
+    most = NUM_WAITING_THREADS + 2 if waits else MAX_IN_FLIGHT
     try:
-        window = MAX_IN_FLIGHT if keeps_all else 1
+        window = most if keeps_all else 1
         while True:
             with _consumers:
                 while len(pending) < window and (piece := next(pieces, _END)) is not _END:
-                    pending.append((piece, _executor().submit(compute, run, piece)))  # type: ignore[arg-type]  # no `_END`
+                    pending.append((piece, _executor(waits).submit(compute, run, piece)))  # type: ignore[arg-type]  # no `_END`
                 if not pending:
                     return
                 piece, future = pending.popleft()
@@ -91,7 +99,7 @@ def ordered(work: Iterable[Work], run: Callable[[Work], Result], *, keeps_all: b
                 result = run(piece) if keeps_all and future.cancel() else future.result()
             yield result
             # a consumer that comes back wants the rest as well
-            window = MAX_IN_FLIGHT
+            window = most
     finally:
         for _, future in pending:
             future.cancel()
@@ -112,9 +120,13 @@ def _call_and_release(run: Callable[[Work], Result], piece: Work) -> Result:
     return result
 
 
-def _executor() -> ThreadPoolExecutor:
-    global _pool
+def _executor(waits: bool = False) -> ThreadPoolExecutor:
+    global _pool, _waiting_pool
     with _lock:
+        if waits:
+            if _waiting_pool is None:
+                _waiting_pool = ThreadPoolExecutor(NUM_WAITING_THREADS, thread_name_prefix="lance-sql-far")
+            return _waiting_pool
         if _pool is None:
             _pool = ThreadPoolExecutor(NUM_THREADS, thread_name_prefix="lance-sql")
         return _pool
@@ -122,8 +134,8 @@ def _executor() -> ThreadPoolExecutor:
 
 def _forget_pool() -> None:
     """A forked process has none of the threads of its parent."""
-    global _pool, _lock
-    _pool, _lock = None, threading.Lock()
+    global _pool, _waiting_pool, _lock
+    _pool, _waiting_pool, _lock = None, None, threading.Lock()
     _consumers.forget()
 
 

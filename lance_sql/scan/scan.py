@@ -1,6 +1,8 @@
 """The scan that users hold: columns, a filter, a limit; planned when asked, read as it is consumed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -8,10 +10,11 @@ import pyarrow as pa
 
 from lance_sql import row_ranges
 from lance_sql.scan import batches, read_ahead
-from lance_sql.scan.open_files import OpenFiles
-from lance_sql.scan.plan import FragmentScan, ScanPlan, make_plan
+from lance_sql.scan.plan import FragmentScan, ReadPlan, ScanPlan, make_plan, make_read_plan
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import OutputColumn
+from lance_sql.scan.read_batch import read
+from lance_sql.table.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
@@ -23,13 +26,13 @@ class Scan:
     3
     """
 
-    files: OpenFiles
+    snapshot: Snapshot
     columns: tuple[OutputColumn, ...]
     predicate: Predicate | None
     limit: int | None
     batch_size: int | None
 
-    def deliver(self, types: Mapping[str, pa.DataType]) -> "Scan":
+    def deliver(self, types: Mapping[str, pa.DataType]) -> Scan:
         """The same scan with other types for some of its columns, as `compact_types` proposes them.
 
         types: by column name; columns that the scan does not have are passed over
@@ -43,20 +46,24 @@ class Scan:
     @cached_property
     def schema(self) -> pa.Schema:
         """The schema of every batch: the columns in the order they were asked for."""
-        manifest = self.files.snapshot.manifest
-        return pa.schema([column.arrow for column in self.columns], manifest.schema.arrow.metadata)
+        return pa.schema([column.arrow for column in self.columns], self.snapshot.manifest.schema.arrow.metadata)
 
     @cached_property
     def plan(self) -> ScanPlan:
         """The fragments and rows that are read; made once, from the manifest."""
-        return make_plan(self.files, self.columns, self.predicate, self.limit)
+        return make_plan(self.snapshot, self.columns, self.predicate, self.limit)
+
+    @cached_property
+    def read_plan(self) -> ReadPlan:
+        """What is done with the rows, wherever they are; nothing is read for it."""
+        return make_read_plan(self.snapshot, self.columns, self.predicate)
 
     def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
         """The rows as a stream of batches, in fragment order. Nothing is read before the first batch is asked for.
 
         keeps_all: the caller keeps every batch until the end, so that larger ones are faster and take no more memory
         """
-        return pa.RecordBatchReader.from_batches(self.schema, self._batches(None, keeps_all=keeps_all))
+        return pa.RecordBatchReader.from_batches(self.schema, self._batches(keeps_all=keeps_all))
 
     def to_table(self) -> pa.Table:
         """All rows in memory."""
@@ -64,15 +71,14 @@ class Scan:
 
     def count_rows(self) -> int:
         """The number of rows; read from the manifest unless the filter needs values."""
-        plan = self.plan
-        if plan.residual is None:
-            return plan.num_candidates
-        without_columns = Scan(self.files, (), self.predicate, self.limit, self.batch_size)
-        return sum(batch.num_rows for batch in without_columns._batches(None))
+        if self.plan.residual is None:
+            return self.plan.num_candidates
+        without_columns = replace(self, columns=())
+        return sum(batch.num_rows for batch in without_columns._batches())
 
     def explain(self) -> str:
         """What the scan reads and what planning has ruled out, as text; opens the data files, reads no page."""
-        plan, snapshot = self.plan, self.files.snapshot
+        plan, snapshot = self.plan, self.snapshot
         lines = [f"scan of {snapshot.name} version {snapshot.manifest.version}"]
         lines.append("  columns: " + (", ".join(column.name for column in self.columns) or "(none)"))
         if plan.lineage:
@@ -86,16 +92,17 @@ class Scan:
         lines.append(f"  rows: {plan.count_rows()}")
         return "\n".join(lines)
 
-    def tasks(self, target_count: int) -> "list[ScanTask]":
+    def tasks(self, target_count: int) -> list[ScanTask]:
         """The scan in about `target_count` parts of similar size, in scan order; each can be read anywhere."""
+        fragments = tuple(self.plan.fragments())
         if self.limit is not None:
-            return [ScanTask(self, self.plan.fragments)] if self.plan.fragments else []
-        per_task = max(1, -(-self.plan.num_candidates // max(target_count, 1)))
+            return [self.task(fragments)] if fragments else []
+        per_task = max(1, -(-sum(each.num_rows for each in fragments) // max(target_count, 1)))
         pieces = [
-            FragmentScan(fragment.index, row_ranges.compose(fragment.rows, row_ranges.single(start, end)))
-            for fragment in self.plan.fragments
-            for start in range(0, fragment.num_rows, per_task)
-            for end in [min(start + per_task, fragment.num_rows)]
+            FragmentScan(each.fragment, row_ranges.compose(each.rows, row_ranges.single(start, end)))
+            for each in fragments
+            for start in range(0, each.num_rows, per_task)
+            for end in [min(start + per_task, each.num_rows)]
         ]
         tasks: list[list[FragmentScan]] = []
         room = 0
@@ -105,48 +112,78 @@ class Scan:
                 room = per_task
             tasks[-1].append(piece)
             room -= piece.num_rows
-        return [ScanTask(self, tuple(task)) for task in tasks]
+        return [self.task(task) for task in tasks]
+
+    def task(self, fragments: Iterable[FragmentScan]) -> ScanTask:
+        """A part of the scan: these rows, of which the part of the filter that needs values is still to be passed."""
+        return ScanTask(self.read_plan, self.schema, tuple(fragments), self.limit, self.batch_size)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
-    def _batches(
-        self, fragments: Sequence[FragmentScan] | None, *, keeps_all: bool = False
-    ) -> Iterator[pa.RecordBatch]:
+    def _batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
         plan = self.plan
-        chosen = plan.fragments if fragments is None else tuple(fragments)
-        left = self.limit
-        # with a limit, most of what is read ahead may be for nothing
-        keeps_all = keeps_all and left is None
-        work = batches.split(plan, chosen, self.batch_size, keeps_all=keeps_all)
-        for batch in read_ahead.ordered(work, partial(batches.read, plan), keeps_all=keeps_all):
-            if batch is None:
-                continue
-            if left is not None:
-                batch = batch.slice(0, left)
-                left -= batch.num_rows
-            yield batch
-            if left == 0:
-                return
+        return _read(plan.read, plan.fragments(), self.limit, self.batch_size, keeps_all=keeps_all)
 
-    def __reduce__(self) -> tuple[type["Scan"], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[type[Scan], tuple[object, ...]]:
         # without the plan, which is made again from the manifest
-        return Scan, (self.files, self.columns, self.predicate, self.limit, self.batch_size)
+        return Scan, (self.snapshot, self.columns, self.predicate, self.limit, self.batch_size)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ScanTask:
-    """A part of a scan: some rows of some fragments. Picklable."""
+    """A part of a scan: some rows of some fragments, with all that reading them needs. Picklable.
 
-    scan: Scan
+    Whoever reads it opens the data files and deletion files of its fragments, and neither a manifest nor anything of
+    other fragments.
+
+    read: what is done with the rows
+    schema: of every batch
+    limit: at most so many rows
+    """
+
+    read: ReadPlan
+    schema: pa.Schema
     fragments: tuple[FragmentScan, ...]
+    limit: int | None = None
+    batch_size: int | None = None
 
     @property
     def num_candidates(self) -> int:
-        """Rows to be read, before the part of the filter that needs values."""
+        """Rows to be read, before deleted ones are left out and the rest of the filter is applied."""
         return sum(fragment.num_rows for fragment in self.fragments)
+
+    def project(self, columns: tuple[OutputColumn, ...], schema: pa.Schema) -> ScanTask:
+        """The same rows with other columns.
+
+        schema: of these columns
+        """
+        return replace(self, read=replace(self.read, columns=columns), schema=schema)
 
     def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
         """The task's rows, as `Scan.to_reader`."""
-        batches = self.scan._batches(self.fragments, keeps_all=keeps_all)
-        return pa.RecordBatchReader.from_batches(self.scan.schema, batches)
+        found = _read(self.read, self.fragments, self.limit, self.batch_size, keeps_all=keeps_all)
+        return pa.RecordBatchReader.from_batches(self.schema, found)
+
+
+def _read(
+    plan: ReadPlan, fragments: Iterable[FragmentScan], limit: int | None, batch_size: int | None, *, keeps_all: bool
+) -> Iterator[pa.RecordBatch]:
+    left = limit
+    # with a limit, most of what is read ahead may be for nothing
+    keeps_all = keeps_all and left is None
+    waits = plan.fragments.concurrency > 1
+    fragments = plan.prefetched(fragments, has_limit=limit is not None)
+    pieces = batches.split(plan, fragments, batch_size, keeps_all=keeps_all)
+    # what is read together is read by one thread, one piece after the other
+    joins = plan.can_join and batch_size is None and not waits
+    work = batches.together(pieces) if joins else ([piece] for piece in pieces)
+    for batch in read_ahead.ordered(work, partial(read, plan), keeps_all=keeps_all, waits=waits):
+        if batch is None:
+            continue
+        if left is not None:
+            batch = batch.slice(0, left)
+            left -= batch.num_rows
+        yield batch
+        if left == 0:
+            return

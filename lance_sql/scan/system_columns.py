@@ -17,7 +17,7 @@ import pyarrow as pa
 from lance_sql import row_ranges
 from lance_sql.errors import InvalidArgument
 from lance_sql.row_ranges import RowRanges
-from lance_sql.scan.fragments import FragmentRows
+from lance_sql.table.open_fragment import OpenFragment
 
 ROW_ID = "_rowid"
 ROW_ADDRESS = "_rowaddr"
@@ -54,12 +54,12 @@ def field(name: str) -> pa.Field:
     return pa.field(name, TYPE, nullable=False)
 
 
-def read(name: str, fragment: FragmentRows, rows: RowRanges) -> pa.Array:
+def read(name: str, fragment: OpenFragment, rows: RowRanges) -> pa.Array:
     """The column for `rows` (physical offsets) of a fragment."""
     if name == ROW_ID:
         values = fragment.row_ids(rows)
     elif name == ROW_ADDRESS:
-        values = addresses(fragment.fragment_id, rows)
+        values = addresses(fragment.id, rows)
     elif name == CREATED_AT:
         values = fragment.created_at(rows)
     else:

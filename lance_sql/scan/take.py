@@ -9,41 +9,43 @@ import pyarrow as pa
 
 from lance_sql import row_choice, row_ranges
 from lance_sql.errors import InvalidArgument
-from lance_sql.scan.batches import Batch, cut, read, record_batch, rows_per_batch
-from lance_sql.scan.fragments import FragmentRows
-from lance_sql.scan.open_files import OpenFiles
-from lance_sql.scan.plan import ScanPlan
+from lance_sql.scan import lineage
+from lance_sql.scan.batches import Piece, cut, rows_per_batch
+from lance_sql.scan.candidates import Candidates
+from lance_sql.scan.plan import ReadPlan
 from lance_sql.scan.projection import OutputColumn
+from lance_sql.scan.read_batch import read, record_batch
+from lance_sql.table.snapshot import Snapshot
 
 
-def take(files: OpenFiles, columns: Sequence[OutputColumn], wanted: npt.NDArray[np.uint64]) -> pa.Table:
+def take(snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: npt.NDArray[np.uint64]) -> pa.Table:
     """The live rows with the ids `wanted`, in that order; an id may be wanted twice.
 
     raises: InvalidArgument for an id that no live row has
     """
-    plan = ScanPlan(files, tuple(columns), (), (), None, None)
+    plan = ReadPlan(snapshot.open_fragments, tuple(columns), None, (), ())
     schema = pa.schema([column.arrow for column in columns])
     order = np.full(len(wanted), -1, np.int64)
     parts: list[pa.RecordBatch] = []
     num_rows = 0
-    for manifest_fragment in files.snapshot.manifest.fragments:
-        fragment = FragmentRows(files, manifest_fragment)
-        index, offsets = fragment.row_id_sequence().positions(wanted)
+    for place in lineage.with_row_ids(Candidates.all_of(snapshot), wanted).tolist():
+        fragment = snapshot.open(snapshot.manifest.fragments[place])
+        index, offsets = fragment.row_id_sequence.positions(wanted)
         live = row_ranges.within(fragment.live_rows(), offsets) if len(offsets) else np.empty(0, np.bool_)
         index, offsets = index[live], offsets[live]
         if len(offsets) == 0:
             continue
-        distinct, place = np.unique(offsets, return_inverse=True)
-        order[index] = num_rows + place
+        distinct, ranks = np.unique(offsets, return_inverse=True)
+        order[index] = num_rows + ranks
         num_rows += len(distinct)
-        for rows in cut(row_ranges.from_sorted(distinct), rows_per_batch(fragment, plan.fields)):
-            batch = read(plan, Batch(fragment, rows))
+        for rows in cut(row_ranges.from_sorted(distinct), rows_per_batch(plan.columns_of(fragment))):
+            batch = read(plan, [Piece(fragment, rows)])
             assert batch is not None
             parts.append(batch)
     missing = wanted[order < 0]
     if len(missing):
         shown = ", ".join(map(str, missing[:5].tolist())) + (", ..." if len(missing) > 5 else "")
-        raise InvalidArgument(f"{files.snapshot.label} has no rows with the row ids {shown}")
+        raise InvalidArgument(f"{snapshot.label} has no rows with the row ids {shown}")
     if not columns:
         return pa.Table.from_batches([record_batch([], [], len(wanted))])
     table = pa.Table.from_batches(parts, schema)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from lance_sql.file.statistics import PageStatistics
-from lance_sql.scan.predicates import Path, from_sql, may_match
+from lance_sql.scan.predicates import Path, from_sql, may_match, must_match
 
 SCHEMA = pa.schema([("i", pa.int32()), ("f", pa.float64()), ("s", pa.string()), ("b", pa.bool_()), ("x", pa.int32())])
 
@@ -92,6 +92,35 @@ def test_a_page_is_ruled_out_when_its_bounds_tell(condition: str, pages: list[in
 
 
 def test_of_long_lists_the_ends_decide() -> None:
+    listed = ", ".join(f"'{letter}{i}'" for letter in "ln" for i in range(50))
+    assert np.flatnonzero(may_match(from_sql(f"s IN ({listed})", SCHEMA), STATISTICS, 4)).tolist() == [1, 2]
+    assert np.flatnonzero(may_match(from_sql(f"s IN ('z', {listed})", SCHEMA), STATISTICS, 4)).tolist() == [1, 2, 3]
+
+
+def test_of_integers_every_one_of_a_list_counts() -> None:
     listed = ", ".join(map(str, range(100, 200)))
     assert np.flatnonzero(may_match(from_sql(f"i IN ({listed})", SCHEMA), STATISTICS, 4)).tolist() == [2]
-    assert np.flatnonzero(may_match(from_sql(f"i IN (15, {listed})", SCHEMA), STATISTICS, 4)).tolist() == [1, 2, 3]
+    assert np.flatnonzero(may_match(from_sql(f"i IN (15, {listed})", SCHEMA), STATISTICS, 4)).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("condition", "pages"),
+    [
+        ("i < 10", [0]),
+        ("i >= 0", [0]),
+        ("i >= 5", []),
+        ("NOT i >= 10", [0]),
+        ("i NOT IN (20, 21)", [0]),
+        ("i < 10 OR NULL", [0]),
+        ("NOT (i >= 10 OR NULL)", []),
+        ("i < 10 AND f <= 0.0", []),
+        ("f > 5.0", [1, 3]),
+        ("NOT f < 5.0", [1, 3]),
+        ("s >= 'a'", []),
+    ],
+)
+def test_pages_match_whole_where_every_value_does_and_none_is_null(condition: str, pages: list[int]) -> None:
+    predicate = from_sql(condition, SCHEMA)
+    whole = must_match(predicate, STATISTICS, 4)
+    assert np.flatnonzero(whole).tolist() == pages
+    assert not (whole & ~may_match(predicate, STATISTICS, 4)).any()

@@ -10,7 +10,7 @@ name, never ignored. The SQL parser and Arrow's compute functions are imported w
 
 from .arrow import from_arrow
 from .evaluation import evaluate
-from .may_match import may_match
+from .may_match import may_match, must_match
 from .sql import from_sql
 from .tree import (
     And,
@@ -58,4 +58,5 @@ __all__ = [
     "from_arrow",
     "from_sql",
     "may_match",
+    "must_match",
 ]

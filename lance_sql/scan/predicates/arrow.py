@@ -19,7 +19,7 @@ from .arrow_expression import Constant, Decoded, Field, Function, Node, decode
 from .build import MIRRORED, conjunction, disjunction, negate, never
 from .constants import from_scalar, is_decimal, is_text, plain_type
 from .evaluation import evaluate
-from .tree import ColumnRef, Const, In, IsNan, IsNull, Opaque, Predicate
+from .tree import ColumnRef, Const, In, IsNan, IsNull, IsUnknown, Opaque, Predicate
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
@@ -38,6 +38,23 @@ _TEXT_MATCHES: Final = {
     "match_substring": "contains",
     "match_like": "like",
 }
+_CONDITIONS: Final = frozenset(
+    [
+        *_COMPARISONS,
+        *_TEXT_MATCHES,
+        "and_kleene",
+        "and",
+        "or_kleene",
+        "or",
+        "invert",
+        "is_null",
+        "is_valid",
+        "is_nan",
+        "is_in",
+    ]
+)
+"""Functions that are true, false or unknown."""
+
 _Typed: TypeAlias = tuple[ColumnRef, pa.DataType]
 
 
@@ -95,6 +112,10 @@ class _Translator:
                 return disjunction([self.predicate(part) for part in _chain(call)])
             case "invert", (argument,):
                 return negate(self.predicate(argument))
+            case "is_null", (Function(name) as condition,) if name in _CONDITIONS:
+                return IsUnknown(self.predicate(condition))
+            case "is_valid", (Function(name) as condition,) if name in _CONDITIONS:
+                return negate(IsUnknown(self.predicate(condition)))
             case "is_null", (operand,):
                 column, _ = self._operand(operand)
                 null = IsNull(column)
@@ -116,6 +137,8 @@ class _Translator:
 
     def _compare(self, op: str, left: Node, right: Node) -> Predicate:
         left, right = _without_cast(left), _without_cast(right)
+        if op in ("=", "<>") and (_is_condition(left) or _is_condition(right)):
+            return _equal(self.predicate(left), self.predicate(right) if op == "=" else negate(self.predicate(right)))
         if isinstance(left, Constant) and isinstance(right, Constant):
             raise _UnknownFormError
         if isinstance(left, Constant):
@@ -124,10 +147,6 @@ class _Translator:
         if isinstance(right, Constant):
             return folding.compare(op, column, type, from_scalar(right.scalar))
         other, other_type = self._operand(right)
-        if column == other and op in ("=", "<>") and pa.types.is_floating(plain_type(type)):
-            # The IEEE probe for NaN: engines write `x != x` for isnan(x) and nothing else.
-            nan = IsNan(column)
-            return nan if op == "<>" else negate(nan)
         return folding.compare_terms(op, column, type, other, other_type)
 
     def _member(self, call: Function, operand: Node) -> Predicate:
@@ -211,6 +230,15 @@ def _fields(node: Node) -> Iterator[tuple[str, ...]]:
         case Function(arguments=arguments):
             for argument in arguments:
                 yield from _fields(argument)
+
+
+def _equal(left: Predicate, right: Predicate) -> Predicate:
+    """Both true or both false; unknown where one is unknown."""
+    return disjunction([conjunction([left, right]), conjunction([negate(left), negate(right)])])
+
+
+def _is_condition(node: Node) -> bool:
+    return isinstance(node, Function) and node.name in _CONDITIONS
 
 
 def _is_known(predicate: Predicate) -> bool:

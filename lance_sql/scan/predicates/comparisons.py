@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from . import rounding
 from .build import MIRRORED
 from .constants import UNIT_NANOSECONDS, is_bytes, is_decimal, is_text, plain_type
 from .tree import Value
@@ -119,13 +120,18 @@ def _common(left: pa.Array, right: pa.Array) -> tuple[pa.Array, pa.Array]:
         return left.cast(pa.large_binary()), right.cast(pa.large_binary())
     if any(map(pa.types.is_floating, kinds)):
         target = _float(*kinds)
-        return left.cast(target, safe=False), right.cast(target, safe=False)
+        return to_float(left, target), to_float(right, target)
     if any(map(is_decimal, kinds)) or any(map(pa.types.is_uint64, kinds)):
         target = _decimal(*map(_as_decimal, kinds))
         return _to_decimal(left, target), _to_decimal(right, target)
     if all(map(pa.types.is_integer, kinds)):
         return left.cast(pa.int64()), right.cast(pa.int64())
     return _exact_times(left), _exact_times(right)
+
+
+def to_float(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Numbers as the nearest ones of a floating-point type."""
+    return rounding.cast_decimals(array, target) if is_decimal(array.type) else array.cast(target, safe=False)
 
 
 def _float(left: pa.DataType, right: pa.DataType) -> pa.DataType:

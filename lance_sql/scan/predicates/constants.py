@@ -1,13 +1,16 @@
 """Constants as filters write them, and where they lie among the values of a column type.
 
 A filter's constant rarely has the column's own type: `qty > 1.5`, `day = '2024-01-01'`, `small = 3000000000`.
-`locate` places such a constant exactly, so that no comparison ever rounds or overflows.
+`locate` finds the values of the column that stand where such a constant does, so that evaluation compares values of one
+type. Beside a constant in floating point, integers and decimals become floats first, as SQL has it; then several of
+them may equal the constant.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from fractions import Fraction
@@ -18,7 +21,7 @@ import pyarrow as pa
 
 from lance_sql.errors import UnsupportedFeature
 
-from . import timestamps
+from . import rounding, timestamps
 from .tree import Value
 
 
@@ -50,7 +53,8 @@ class Span:
     nanoseconds: int
 
 
-Constant: TypeAlias = bool | int | float | Decimal | str | bytes | Day | Instant | TimeOfDay | Span | None
+Constant: TypeAlias = bool | int | float | np.float32 | Decimal | str | bytes | Day | Instant | TimeOfDay | Span | None
+"""A float is a double, an np.float32 a single: SQL compares with them in different ways."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +62,12 @@ class Position:
     """Where a constant lies in a type: `floor` is the type's greatest value that is not above it.
 
     exact: the constant equals `floor`. A floor of None: every value of the type is above the constant.
+    first: the least of several values that equal the constant, of which `floor` is the greatest; else None
     """
 
     floor: Value | None
     exact: bool
+    first: Value | None = None
 
 
 UNIT_NANOSECONDS: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -113,7 +119,7 @@ def locate(constant: Constant, type: pa.DataType) -> Position | None:
         return None if parsed is None else locate(parsed, type)
     if pa.types.is_boolean(type):
         return Position(constant, True) if isinstance(constant, bool) else None
-    if isinstance(constant, (int, float, Decimal)) and not isinstance(constant, bool):
+    if isinstance(constant, (int, float, np.float32, Decimal)) and not isinstance(constant, bool):
         return _locate_number(constant, type)
     if is_text(type):
         return _locate_text(constant)
@@ -122,6 +128,14 @@ def locate(constant: Constant, type: pa.DataType) -> Position | None:
     if _is_clock(type):
         return _locate_time(constant, type)
     return None
+
+
+def to_float(number: int | float | np.float32 | Decimal, type: pa.DataType) -> float | np.float32:
+    """A number as SQL casts it to a floating-point type."""
+    kind = np.float32 if type.bit_width == 32 else np.float64
+    with np.errstate(over="ignore"):
+        rounded = rounding.nearest(number, kind) if isinstance(number, (int, Decimal)) else kind(number)
+    return rounded if isinstance(rounded, np.float32) else float(rounded)
 
 
 def from_scalar(scalar: pa.Scalar) -> Constant:
@@ -139,6 +153,8 @@ def from_scalar(scalar: pa.Scalar) -> Constant:
     if _is_clock(type):
         return from_stored(scalar.value, type)
     value = scalar.as_py()
+    if pa.types.is_floating(type) and type.bit_width < 64:
+        return np.float32(value)
     if isinstance(value, (bool, int, float, Decimal, str, bytes)):
         return value
     raise UnsupportedFeature(f"A filter cannot compare with a constant of type {type}")
@@ -146,6 +162,8 @@ def from_scalar(scalar: pa.Scalar) -> Constant:
 
 def from_stored(value: Value, type: pa.DataType) -> Constant:
     """A value of `type`, held as the tree holds it, as a constant."""
+    if pa.types.is_float32(type):
+        return np.float32(value)
     if not _is_clock(type):
         return value
     number = int(value)
@@ -183,6 +201,8 @@ def text(constant: Constant) -> str:
             return f"'{str(np.datetime64(seconds, 's')).replace('T', ' ')}{fraction}'"
         case TimeOfDay(nanoseconds) | Span(nanoseconds):
             return f"{nanoseconds / 10**9:g} s"
+    if isinstance(constant, np.float32):
+        return f"{constant}::FLOAT"
     return str(constant)
 
 
@@ -196,29 +216,32 @@ def _locate_text(constant: Constant) -> Position | None:
     return Position(constant, True)
 
 
-def _locate_number(number: int | float | Decimal, type: pa.DataType) -> Position | None:
+def _locate_number(number: int | float | np.float32 | Decimal, type: pa.DataType) -> Position | None:
+    if pa.types.is_floating(type):
+        return _locate_float(number, type)
     if pa.types.is_integer(type):
         bits = type.bit_width
         low, high = (
             (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if pa.types.is_signed_integer(type) else (0, (1 << bits) - 1)
         )
-        return _locate_scaled(number, 0, low, high)
-    if pa.types.is_floating(type):
-        return _locate_float(number, type)
+        return _locate_among(number, 0, low, high)
     if is_decimal(type):
         limit = 10**type.precision - 1
-        position = _locate_scaled(number, type.scale, -limit, limit)
-        if position.floor is None:
-            return position
-        return Position(_decimal(int(position.floor), type.scale), position.exact)
+        position = _locate_among(number, type.scale, -limit, limit)
+        floor, first = (
+            None if value is None else _decimal(int(value), type.scale) for value in (position.floor, position.first)
+        )
+        return Position(floor, position.exact, first)
     return None
 
 
-def _locate_scaled(number: int | float | Decimal, scale: int, low: int, high: int) -> Position:
+def _locate_among(number: int | float | np.float32 | Decimal, scale: int, low: int, high: int) -> Position:
     """The place of `number` among the integers low..high, each standing for itself / 10**scale."""
     if not math.isfinite(number):
         # NaN is greater than every number, infinity included.
         return Position(None, False) if number == -math.inf else Position(high, False)
+    if isinstance(number, (float, np.float32)):
+        return _locate_rounded(number, scale, low, high)
     if isinstance(number, Decimal) and number.adjusted() > _MAX_EXPONENT:
         return Position(high, False) if number > 0 else Position(None, False)
     if isinstance(number, Decimal) and number.adjusted() < -_MAX_EXPONENT:
@@ -232,33 +255,59 @@ def _locate_scaled(number: int | float | Decimal, scale: int, low: int, high: in
     return Position(floor, floor == scaled)
 
 
+def _locate_rounded(number: float | np.float32, scale: int, low: int, high: int) -> Position:
+    """The same for a floating-point number, beside which each of the integers is rounded to its type."""
+    kind = np.float32 if isinstance(number, np.float32) else np.float64
+    guess = math.floor(Fraction(float(number)) * 10**scale)
+    floor = _last(lambda value: bool(rounding.scaled(value, scale, kind) <= number), guess, low, high)
+    below = _last(lambda value: bool(rounding.scaled(value, scale, kind) < number), guess, low, high)
+    if floor is None:
+        return Position(None, False)
+    first = low if below is None else below + 1
+    return Position(floor, first <= floor, None if first >= floor else first)
+
+
+def _last(holds: Callable[[int], bool], guess: int, low: int, high: int) -> int | None:
+    """The greatest of low..high for which `holds`, which is true up to some value and false above; None of none.
+
+    guess: is near it
+    """
+    known, step = min(max(guess, low), high), 1
+    if holds(known):
+        while known < high and holds(min(known + step, high)):
+            known, step = min(known + step, high), 2 * step
+        start, end = known, min(known + step, high + 1)
+    else:
+        while known > low and not holds(max(known - step, low)):
+            known, step = max(known - step, low), 2 * step
+        if known == low:
+            return None
+        start, end = max(known - step, low), known
+    while end - start > 1:
+        middle = (start + end) // 2
+        start, end = (middle, end) if holds(middle) else (start, middle)
+    return start
+
+
 # Beyond the digits of every number type, so that a hostile exponent costs no memory.
 _MAX_EXPONENT: Final = 400
 
 
-def _locate_float(number: int | float | Decimal, type: pa.DataType) -> Position:
-    """Decimals are rounded to the type, as SQL does; integers and doubles are placed exactly."""
-    if isinstance(number, Decimal):
-        return Position(_round_float(float(number), type), True)
-    if isinstance(number, float) and (math.isnan(number) or math.isinf(number)):
-        return Position(number, True)
-    try:
-        rounded = _round_float(float(number), type)
-    except OverflowError:
-        rounded = math.inf if number > 0 else -math.inf
-    if rounded == number:
+def _locate_float(number: int | float | np.float32 | Decimal, type: pa.DataType) -> Position:
+    """Integers and decimals are rounded to the type, as SQL does; singles and doubles are compared as doubles."""
+    kind = np.float32 if type.bit_width == 32 else np.float64
+    if not isinstance(number, (float, np.float32)):
+        return Position(float(rounding.nearest(number, kind)), True)
+    double = float(number)
+    if math.isnan(double) or math.isinf(double):
+        return Position(double, True)
+    with np.errstate(over="ignore"):
+        rounded = float(kind(double))
+    if rounded == double:
         return Position(rounded, True)
-    if rounded > number:
-        kind = np.float32 if type.bit_width == 32 else np.float64
+    if rounded > double:
         rounded = float(np.nextafter(kind(rounded), kind(-np.inf)))
     return Position(rounded, False)
-
-
-def _round_float(number: float, type: pa.DataType) -> float:
-    if type.bit_width == 64:
-        return number
-    with np.errstate(over="ignore"):
-        return float(np.float32(number))
 
 
 def _decimal(unscaled: int, scale: int) -> Decimal:
@@ -304,18 +353,31 @@ def parse(value: str, type: pa.DataType) -> Constant:
         return None if nanoseconds is None else Day(nanoseconds // _NANOSECONDS_PER_DAY)
     if pa.types.is_timestamp(type):
         nanoseconds = timestamps.parse_timestamp(value)
-        return None if nanoseconds is None else Instant(nanoseconds)
+        return None if nanoseconds is None else Instant(_to_unit(nanoseconds, type.unit))
     if pa.types.is_time(type):
         nanoseconds = timestamps.parse_time(value)
-        return None if nanoseconds is None else TimeOfDay(nanoseconds)
+        # SQL has times in microseconds, whatever a column has
+        return None if nanoseconds is None else TimeOfDay(_to_unit(nanoseconds, "ns" if type.unit == "ns" else "us"))
     return None
 
 
-def _parse_float(value: str, type: pa.DataType) -> float | None:
+def _to_unit(nanoseconds: int, unit: str) -> int:
+    """A time in text as SQL reads it: cut after microseconds, and rounded to units that are longer."""
+    if unit == "ns":
+        return nanoseconds
+    microseconds = nanoseconds // 1000
+    length = UNIT_NANOSECONDS[unit] // 1000
+    whole = (2 * abs(microseconds) + length) // (2 * length)
+    return int(math.copysign(1, microseconds)) * whole * length * 1000
+
+
+def _parse_float(value: str, type: pa.DataType) -> float | np.float32 | None:
     try:
-        return _round_float(float(value), type)
+        number = float(value)
     except ValueError:
         return None
+    with np.errstate(over="ignore"):
+        return number if type.bit_width == 64 else np.float32(number)
 
 
 def parse_decimal(value: str, scale: int) -> Decimal | None:

@@ -29,6 +29,8 @@ def compare(op: str, operand: ColumnRef | Call, type: pa.DataType, constant: Con
     if position.floor is None:
         return always(operand) if op in ("<>", ">", ">=") else never(operand)
     literal = Literal(position.floor, plain_type(type))
+    if position.first is not None:
+        return _compare_range(op, operand, Literal(position.first, plain_type(type)), literal)
     if position.exact:
         return Compare(op, operand, literal)
     match op:
@@ -42,21 +44,34 @@ def compare(op: str, operand: ColumnRef | Call, type: pa.DataType, constant: Con
             return Compare(">", operand, literal)
 
 
+def _compare_range(op: str, operand: ColumnRef | Call, first: Literal, last: Literal) -> Predicate:
+    """`operand op constant`, when the constant equals all values from `first` to `last`."""
+    if op in ("=", "<>"):
+        inside = conjunction([Compare(">=", operand, first), Compare("<=", operand, last)])
+        return inside if op == "=" else negate(inside)
+    return Compare(op, operand, first if op in ("<", ">=") else last)
+
+
 def member(operand: ColumnRef | Call, type: pa.DataType, values: Iterable[Constant]) -> Predicate:
     """`operand IN (values)`; values that the type cannot hold match nothing."""
     kept: dict[Value, None] = {}
+    ranges: list[Predicate] = []
     has_null = False
     for value in values:
         position = _locate(operand, type, value)
         if position is None:
             has_null = True
+        elif position.first is not None:
+            ranges.append(compare("=", operand, type, value))
         elif position.exact and position.floor is not None:
             kept[_canonical(position.floor)] = None
-    if not kept:
-        return Const(None) if has_null else never(operand)
     if len(kept) == 1 and not has_null:
-        return Compare("=", operand, Literal(next(iter(kept)), plain_type(type)))
-    return In(operand, tuple(kept), plain_type(type), has_null)
+        return disjunction([Compare("=", operand, Literal(next(iter(kept)), plain_type(type))), *ranges])
+    if kept:
+        return disjunction([In(operand, tuple(kept), plain_type(type), has_null), *ranges])
+    if has_null:
+        return disjunction([*ranges, Const(None)])
+    return disjunction(ranges) if ranges else never(operand)
 
 
 def compare_terms(

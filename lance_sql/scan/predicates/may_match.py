@@ -24,6 +24,11 @@ Pages: TypeAlias = npt.NDArray[np.bool_]
 _FEW_VALUES: Final = 64
 """Of longer lists only the ends are looked at."""
 
+_LIMITS: Final = {
+    pa.from_numpy_dtype(name): np.iinfo(name)
+    for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+}
+
 _NEGATED: Final = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
@@ -33,6 +38,48 @@ def may_match(predicate: Predicate, statistics: Mapping[Path, PageStatistics], n
     statistics: of the columns of which there are any; all of them over the same pages
     """
     return _answers(predicate, statistics, num_pages).true
+
+
+def must_match(predicate: Predicate, statistics: Mapping[Path, PageStatistics], num_pages: int) -> Pages:
+    """Whether the predicate is true for every row of each of `num_pages` pages, as far as statistics tell.
+
+    statistics: as for `may_match`
+    """
+    return _certain(predicate, statistics, num_pages).true
+
+
+def _certain(predicate: Predicate, statistics: Mapping[Path, PageStatistics], num_pages: int) -> _Answers:
+    """For each page, whether the predicate is true, and whether it is false, for all of its rows."""
+    never = np.zeros(num_pages, np.bool_)
+    match predicate:
+        case Const(value):
+            return _Answers(never | (value is True), never | (value is False))
+        case And(arguments):
+            parts = [_certain(argument, statistics, num_pages) for argument in arguments]
+            return _Answers(
+                reduce(np.logical_and, (part.true for part in parts)),
+                reduce(np.logical_or, (part.false for part in parts)),
+            )
+        case Or(arguments):
+            parts = [_certain(argument, statistics, num_pages) for argument in arguments]
+            return _Answers(
+                reduce(np.logical_or, (part.true for part in parts)),
+                reduce(np.logical_and, (part.false for part in parts)),
+            )
+        case Not(argument):
+            part = _certain(argument, statistics, num_pages)
+            return _Answers(part.false, part.true)
+        case Compare(op, ColumnRef(path), Literal(value)) if path in statistics:
+            known = statistics[path]
+            no_nulls = ~_may_hold(known.null_counts, ">", 0)
+            return _Answers(
+                no_nulls & ~_may_compare(_NEGATED[op], known, value), no_nulls & ~_may_compare(op, known, value)
+            )
+        case In(ColumnRef(path), values, _, has_null) if path in statistics:
+            known = statistics[path]
+            no_nulls = ~_may_hold(known.null_counts, ">", 0)
+            return _Answers(never, no_nulls & ~_may_be_one_of(known, values) & (not has_null))
+    return _Answers(never, never)
 
 
 class _Answers(NamedTuple):
@@ -95,10 +142,23 @@ def _may_compare(op: str, known: PageStatistics, value: Value) -> Pages:
 def _may_be_one_of(known: PageStatistics, values: Sequence[Value]) -> Pages:
     if any(value != value for value in values):
         return np.ones(len(known.mins), np.bool_)
+    if pa.types.is_integer(known.mins.type) and len(values) > 1:
+        return _may_hold_one_of(known, values)
     if len(values) > _FEW_VALUES:
         least, most = min(values), max(values)
         return _may_hold(known.mins, "<=", most) & _may_hold(known.maxs, ">=", least)
     return reduce(np.logical_or, [_may_compare("=", known, value) for value in values])
+
+
+def _may_hold_one_of(known: PageStatistics, values: Sequence[Value]) -> Pages:
+    """Whether one of several integers lies between the bounds."""
+    type = known.mins.type
+    ascending = np.sort(pa.array(values, type).to_numpy())
+    floor, ceiling = pa.scalar(_LIMITS[type].min, type), pa.scalar(_LIMITS[type].max, type)
+    first = np.searchsorted(ascending, known.mins.fill_null(floor).to_numpy(), "left")
+    end = np.searchsorted(ascending, known.maxs.fill_null(ceiling).to_numpy(), "right")
+    answers: Pages = first < end
+    return answers
 
 
 def _may_start_with(known: PageStatistics, prefix: str) -> Pages:

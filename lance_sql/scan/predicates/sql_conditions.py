@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
@@ -15,6 +16,7 @@ from lance_sql.errors import InvalidArgument
 
 from . import constants, folding, like
 from .build import MIRRORED, conjunction, disjunction, negate
+from .common_type import common_type, type_of
 from .constants import Constant, Day, Instant, plain_type
 from .sql_operands import Known, Operand, Operands, Typed, check_arguments, refuse
 from .terms import result_type
@@ -84,7 +86,12 @@ def _compare_constants(op: str, left: Constant, right: Constant, node: exp.Expr)
     if left is None or right is None:
         return Const(None)
     numbers = (int, Decimal)
-    if isinstance(left, numbers) and isinstance(right, numbers):
+    floats = (float, np.float32)
+    if isinstance(left, floats) and isinstance(right, floats):
+        # NaN is equal to itself, and above all others
+        one, other = ((value != value, 0.0 if value != value else float(value)) for value in (left, right))
+        order = (one > other) - (one < other)
+    elif isinstance(left, numbers) and isinstance(right, numbers):
         order = (Fraction(left) > Fraction(right)) - (Fraction(left) < Fraction(right))
     elif isinstance(left, str) and isinstance(right, str):
         order = (left.encode() > right.encode()) - (left.encode() < right.encode())
@@ -107,7 +114,8 @@ def _comparison(op: str) -> _Translate:
         for side, other in (sides, sides[::-1]):
             if conditions.is_condition(side):
                 return _compare_condition(conditions, op, side, other, node)
-        return conditions.compare(op, conditions.operand(node.this), conditions.operand(node.expression), node)
+        left, right = _unified([conditions.operand(node.this), conditions.operand(node.expression)])
+        return conditions.compare(op, left, right, node)
 
     return translate
 
@@ -127,7 +135,7 @@ def _same(op: str) -> _Translate:
     """IS [NOT] DISTINCT FROM."""
 
     def translate(conditions: Conditions, node: exp.Expr) -> Predicate:
-        left, right = conditions.operand(node.this), conditions.operand(node.expression)
+        left, right = _unified([conditions.operand(node.this), conditions.operand(node.expression)])
         if isinstance(left, Known):
             left, right = right, left
         if isinstance(left, Known):
@@ -147,16 +155,15 @@ def _not(conditions: Conditions, node: exp.Expr) -> Predicate:
 
 
 def _between(conditions: Conditions, node: exp.Expr) -> Predicate:
-    value = conditions.operand(node.this)
-    low, high = _unified([conditions.operand(node.args["low"]), conditions.operand(node.args["high"])])
+    parts = (node.this, node.args["low"], node.args["high"])
+    value, low, high = _unified([conditions.operand(part) for part in parts])
     return conjunction([conditions.compare(">=", value, low, node), conditions.compare("<=", value, high, node)])
 
 
 def _in(conditions: Conditions, node: exp.Expr) -> Predicate:
     if not node.expressions:
         raise refuse(node)
-    value = conditions.operand(node.this)
-    listed = _unified([conditions.operand(item) for item in node.expressions])
+    value, *listed = _unified([conditions.operand(part) for part in (node.this, *node.expressions)])
     if isinstance(value, Typed) and all(isinstance(item, Known) for item in listed):
         values = [item.value for item in listed if isinstance(item, Known)]
         return folding.member(value.term, value.type, values)
@@ -164,13 +171,33 @@ def _in(conditions: Conditions, node: exp.Expr) -> Predicate:
 
 
 def _unified(operands: list[Operand]) -> list[Operand]:
-    """SQL's common type: beside a double, decimals are doubles too. It matters to float32 columns only."""
-    if not any(isinstance(operand, Known) and isinstance(operand.value, float) for operand in operands):
+    """The operands of one comparison, constants as values of the type that SQL compares all of them in."""
+    types = [type for type in map(_own_type, operands) if type is not None]
+    common = common_type(types)
+    if common is None:
         return operands
-    return [
-        Known(float(operand.value)) if isinstance(operand, Known) and isinstance(operand.value, Decimal) else operand
-        for operand in operands
-    ]
+    # two columns find their own common type, three may be compared in that of the third
+    has_columns = len(operands) > 2 and sum(isinstance(operand, Typed) for operand in operands) > 1
+    return [_in_type(operand, common, has_columns) for operand in operands]
+
+
+def _own_type(operand: Operand) -> pa.DataType | None:
+    return operand.type if isinstance(operand, Typed) else type_of(operand.value)
+
+
+def _in_type(operand: Operand, common: pa.DataType, has_columns: bool) -> Operand:
+    floating = pa.types.is_floating(common)
+    if isinstance(operand, Typed):
+        if has_columns and floating and plain_type(operand.type) != common:
+            return Typed(Call("cast", (operand.term,), common), common)
+        return operand
+    value = operand.value
+    if isinstance(value, str):
+        parsed = constants.parse(value, common)
+        return operand if parsed is None else Known(parsed)
+    if floating and isinstance(value, (int, float, np.float32, Decimal)) and not isinstance(value, bool):
+        return Known(constants.to_float(value, common))
+    return operand
 
 
 def _is(conditions: Conditions, node: exp.Expr) -> Predicate:

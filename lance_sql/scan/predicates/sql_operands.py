@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 
 from . import columns, constants, terms
+from .common_type import common_type, type_of
 from .constants import Constant, Day, Instant, Span, is_text, plain_type
 from .tree import Call, ColumnRef, Literal, Term
 
@@ -103,9 +105,12 @@ class Operands:
 
 def _literal(value: Constant, type: pa.DataType) -> Literal | None:
     kinds = [type, pa.int64()] if isinstance(value, int) and not isinstance(value, bool) else [type]
+    if isinstance(value, (float, np.float32)) and common_type([type, type_of(value)]) != type:
+        # the column's values would become floating-point numbers
+        return None
     for kind in kinds:
         position = None if value is None else constants.locate(value, kind)
-        if position is not None and position.exact and position.floor is not None:
+        if position is not None and position.exact and position.floor is not None and position.first is None:
             return Literal(position.floor, kind)
     return None
 
@@ -157,13 +162,18 @@ def _literal_node(_: Operands, node: exp.Expr) -> Operand:
         return Known(text)
     if "e" in text.lower():
         return Known(float(text))
-    return Known(Decimal(text) if "." in text else int(text))
+    if "." not in text:
+        return Known(int(text))
+    # decimals have 38 digits; with more a number is a double
+    return Known(Decimal(text) if sum(map(str.isdigit, text)) <= _MAX_DIGITS else float(text))
 
 
 def _neg(operands: Operands, node: exp.Expr) -> Operand:
     operand = operands.operand(node.this)
     if isinstance(operand, Typed):
         return operands.call("negate", node, operand)
+    if isinstance(operand.value, np.float32):
+        return Known(-operand.value)
     match operand.value:
         case bool():
             raise refuse(node)
@@ -288,16 +298,19 @@ def _cast_constant(value: Constant, target: pa.DataType, node: exp.Expr) -> Cons
             return value
         raise refuse(node)
     parsed = constants.parse(value, target) if isinstance(value, str) else value
+    if pa.types.is_floating(target) and isinstance(parsed, (int, float, np.float32, Decimal)):
+        return constants.to_float(parsed, target)
     position = None if parsed is None else constants.locate(parsed, target)
     if position is None or position.floor is None:
         raise InvalidArgument(f"Cannot convert {constants.text(value)} to {target}")
-    if not position.exact:
+    if not position.exact or position.first is not None:
         raise refuse(node)
     return constants.from_stored(position.floor, target)
 
 
 _Translate: TypeAlias = Callable[[Operands, exp.Expr], Operand]
 
+_MAX_DIGITS: Final = 38
 _DIVISIONS: Final = ("divide", "modulo", "shift_right")
 _PARTS: Final = ("year", "quarter", "month", "day", "hour", "minute", "second")
 _SPANS: Final = {

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 import pyarrow as pa
 
-from .constants import is_bytes, is_text, plain_type
+from .constants import is_bytes, is_decimal, is_text, plain_type
 
 Types: TypeAlias = Sequence[pa.DataType]
 
@@ -38,13 +38,14 @@ def result_type(function: str, types: Types) -> pa.DataType | None:
 
 
 def castable(source: pa.DataType, target: pa.DataType) -> bool:
-    """Whether CAST is exact, or fails, for every value as SQL defines it."""
+    """Whether CAST gives the value or the nearest number, or fails, for every value as SQL defines it."""
     source = plain_type(source)
     if source == plain_type(target):
         return True
     if pa.types.is_integer(source):
         return bool(
             pa.types.is_integer(target)
+            or pa.types.is_float32(target)
             or pa.types.is_float64(target)
             or (pa.types.is_decimal(target) and target.precision - target.scale >= 20)
             or is_text(target)
@@ -54,6 +55,8 @@ def castable(source: pa.DataType, target: pa.DataType) -> bool:
     if pa.types.is_timestamp(source):
         finer = pa.types.is_timestamp(target) and _UNITS.index(target.unit) >= _UNITS.index(source.unit)
         return bool(pa.types.is_date32(target) or finer)
+    if is_decimal(source):
+        return bool(pa.types.is_float32(target) or pa.types.is_float64(target))
     return bool(pa.types.is_float32(source) and pa.types.is_float64(target))
 
 
@@ -162,6 +165,10 @@ def _truncate(unit: str) -> Callable[..., pa.Array]:
 
 
 def _cast(result: pa.DataType, argument: pa.Array) -> pa.Array:
+    from . import comparisons
+
+    if pa.types.is_floating(result):
+        return comparisons.to_float(argument, result)
     # Towards fewer units only timestamp -> date, which SQL floors as Arrow does when told not to mind.
     return argument.cast(result, safe=not pa.types.is_date(result))
 

@@ -1,0 +1,121 @@
+"""The rows of a version that may be in the result, while planning rules out more and more of them.
+
+    place of the fragment      0     2     3
+    rows                      all   all   [40, 60)      only what is not all has ranges of its own
+
+Whole fragments stay columns, so that planning costs the same few array operations for any number of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from lance_sql import row_ranges
+from lance_sql.row_ranges import RowRanges
+from lance_sql.table.fragments import Fragments
+from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.table.snapshot import Snapshot
+
+I64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Rows of some fragments of a snapshot, ascending.
+
+    places: of the fragments in the manifest: int64[k]
+    parts: the live rows that are left, for each place of which not all live rows are
+    """
+
+    snapshot: Snapshot
+    places: I64
+    parts: Mapping[int, RowRanges]
+
+    @classmethod
+    def all_of(cls, snapshot: Snapshot) -> Candidates:
+        """Every row of a version."""
+        return cls(snapshot, np.arange(len(snapshot.manifest.fragments)), {}).without_empty()
+
+    def __len__(self) -> int:
+        """How many fragments have rows left."""
+        return len(self.places)
+
+    def __iter__(self) -> Iterator[tuple[int, RowRanges]]:
+        """The place of each fragment, and its rows as physical offsets; of a whole fragment also the deleted ones."""
+        totals = self._physical_rows()
+        for place, total in zip(self.places.tolist(), totals.tolist(), strict=True):
+            part = self.parts.get(place)
+            yield place, row_ranges.single(0, total) if part is None else part
+
+    @property
+    def fragments(self) -> Fragments:
+        """Those of the version."""
+        return self.snapshot.manifest.fragments
+
+    def open(self, place: int) -> OpenFragment:
+        """The fragment at a place."""
+        return self.snapshot.open(self.fragments[place])
+
+    def live_rows(self, place: int) -> RowRanges:
+        """The live rows that are left of the fragment at a place; its deletion file is read."""
+        part = self.parts.get(place)
+        return self.open(place).live_rows() if part is None else part
+
+    @cached_property
+    def num_rows(self) -> int:
+        """Live rows."""
+        return int(self.counts().sum())
+
+    def counts(self) -> I64:
+        """Live rows of each fragment, from the manifest where it says how many were deleted."""
+        table = self.fragments.table
+        deleted = table.num_deleted_rows[self.places].astype(np.int64)
+        counts = self._physical_rows() - deleted
+        unknown = table.have_deletions[self.places] & (deleted == 0)
+        for i in np.flatnonzero(unknown | (counts < 0)).tolist():
+            counts[i] = row_ranges.count(self.open(int(self.places[i])).live_rows())
+        for i, place in enumerate(self.places.tolist()) if self.parts else ():
+            if place in self.parts:
+                counts[i] = row_ranges.count(self.parts[place])
+        return counts
+
+    def narrowed(self, places: I64, parts: Mapping[int, RowRanges]) -> Candidates:
+        """Some of these rows.
+
+        places: some of those here
+        parts: rows of fragments of which fewer are left than here; those without any drop out
+        """
+        kept = np.array([place for place in places.tolist() if place not in parts or len(parts[place])], np.int64)
+        return replace(self, places=kept, parts={**self.parts, **parts})
+
+    def without_empty(self) -> Candidates:
+        """Without fragments that have no rows at all."""
+        return replace(self, places=self.places[self._physical_rows() > 0])
+
+    def head(self, num_rows: int) -> Candidates:
+        """The first rows."""
+        before = 0
+        parts = {}
+        taken = 0
+        for place in self.places.tolist():
+            if before >= num_rows:
+                break
+            rows = row_ranges.head(self.live_rows(place), num_rows - before)
+            before += row_ranges.count(rows)
+            parts[place] = rows
+            taken += 1
+        return self.narrowed(self.places[:taken], parts)
+
+    def _physical_rows(self) -> I64:
+        """Physical rows of each fragment; from its data files where the manifest does not know."""
+        if not self.fragments.trust_rows:
+            return np.array([self.open(place).num_rows for place in self.places.tolist()], np.int64)
+        totals = self.fragments.table.physical_rows[self.places].astype(np.int64)
+        for i in np.flatnonzero(totals <= 0).tolist():
+            totals[i] = self.open(int(self.places[i])).num_rows
+        return totals

@@ -1,0 +1,79 @@
+"""The type in which SQL compares operands of several types, where values of one are rounded to it.
+
+DuckDB finds one type for all that a comparison, a list or a BETWEEN has side by side: beside a double everything is a
+double, else beside a float everything is a float. Integers and decimals are compared exactly; text is read as the type
+that the others have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from .constants import Constant, Day, Instant, TimeOfDay, is_decimal, is_text, plain_type
+
+_UNITS: Final = ("s", "ms", "us", "ns")
+
+
+def common_type(types: Iterable[pa.DataType]) -> pa.DataType | None:
+    """The plain type that the types have in common; None where they have none.
+
+    Integers of any width have int64, decimals the largest scale and any width.
+    """
+    plain = [plain_type(type) for type in types]
+    if not plain:
+        return None
+    if all(pa.types.is_integer(type) or pa.types.is_floating(type) or is_decimal(type) for type in plain):
+        return _number(plain)
+    if all(pa.types.is_date(type) or pa.types.is_timestamp(type) for type in plain):
+        return _moment(plain)
+    if all(map(pa.types.is_time, plain)):
+        return pa.time64("ns" if any(type.unit == "ns" for type in plain) else "us")
+    return plain[0] if all(type == plain[0] for type in plain) and not is_text(plain[0]) else None
+
+
+def type_of(constant: Constant) -> pa.DataType | None:
+    """The type that a constant brings along; None of NULL and of text, which take any."""
+    if isinstance(constant, np.float32):
+        return pa.float32()
+    match constant:
+        case bool():
+            return pa.bool_()
+        case int():
+            return pa.int64()
+        case float():
+            return pa.float64()
+        case Decimal():
+            exponent = constant.as_tuple().exponent
+            scale = -exponent if isinstance(exponent, int) else 0
+            return pa.decimal256(76, min(max(scale, 0), 76))
+        case bytes():
+            return pa.large_binary()
+        case Day():
+            return pa.date32()
+        case Instant(nanoseconds):
+            return pa.timestamp("us" if nanoseconds % 1000 == 0 else "ns")
+        case TimeOfDay(nanoseconds):
+            return pa.time64("us" if nanoseconds % 1000 == 0 else "ns")
+    return None
+
+
+def _number(types: list[pa.DataType]) -> pa.DataType:
+    if any(map(pa.types.is_float64, types)):
+        return pa.float64()
+    if any(map(pa.types.is_floating, types)):
+        return pa.float32()
+    scales = [type.scale for type in types if is_decimal(type)]
+    return pa.decimal256(76, max(scales)) if scales else pa.int64()
+
+
+def _moment(types: list[pa.DataType]) -> pa.DataType:
+    stamps = [type for type in types if pa.types.is_timestamp(type)]
+    if not stamps:
+        return types[0]
+    unit = max((type.unit for type in stamps), key=_UNITS.index)
+    return pa.timestamp(unit, "UTC" if any(type.tz is not None for type in stamps) else None)

@@ -1,0 +1,106 @@
+"""Reading a batch: the columns of the filter first, the other columns only for rows that passed.
+
+A batch may have pieces of several fragments. Each column is read piece by piece, and put together before anything is
+computed, so that a table of many short fragments costs no more than its rows.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from lance_sql import row_choice, row_ranges
+from lance_sql.errors import CorruptFile, at
+from lance_sql.layouts.page import concat
+from lance_sql.row_ranges import RowRanges
+from lance_sql.scan import system_columns
+from lance_sql.scan.batches import Batch, Piece
+from lance_sql.scan.masks import true_ranges
+from lance_sql.scan.plan import ReadPlan
+from lance_sql.scan.predicates import evaluate
+from lance_sql.scan.projection import OutputColumn
+from lance_sql.schema import Field
+
+ROWS_PER_RANGE = 8
+"""Survivors that lie in shorter runs than this, on average over the batch, are found cheaper by decoding everything."""
+
+
+def read(plan: ReadPlan, batch: Batch) -> pa.RecordBatch | None:
+    """The rows of the batch that pass the residual filter; None when there are none."""
+    if plan.residual is None:
+        return _assemble(plan, batch, {})
+    fields, system = plan.filter_fields, plan.filter_system_columns
+    arrays = _read_fields(plan, fields, batch)
+    arrays += [_system_column(name, batch) for name in system]
+    names = [*(field.name for field in fields), *system]
+    num_rows = _num_rows(batch)
+    mask = evaluate(plan.residual, record_batch(arrays, names, num_rows))
+    passed = true_ranges(mask)
+    num_passed = row_ranges.count(passed)
+    if num_passed == 0:
+        return None
+    known = dict(zip(fields, arrays, strict=False))
+    if num_passed == num_rows:
+        return _assemble(plan, batch, known)
+    if len(passed) * ROWS_PER_RANGE > num_rows:
+        return row_choice.filter(_assemble(plan, batch, known), mask)
+    wanted = {column.field for column in plan.columns}
+    known = {field: row_choice.filter_array(array, mask) for field, array in known.items() if field in wanted}
+    return _assemble(plan, _choose(batch, passed), known)
+
+
+def record_batch(arrays: list[pa.Array], fields: list[pa.Field] | list[str], num_rows: int) -> pa.RecordBatch:
+    """A batch of `num_rows` rows, even without columns."""
+    if not arrays:
+        return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), num_rows, [None]))
+    if isinstance(fields[0], str):
+        return pa.RecordBatch.from_arrays(arrays, fields)
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _assemble(plan: ReadPlan, batch: Batch, known: Mapping[Field, pa.Array]) -> pa.RecordBatch:
+    """The projected columns of the batch; `known` holds the fields that have been read."""
+    missing = [column.field for column in plan.columns if column.field is not None and column.field not in known]
+    missing = list(dict.fromkeys(missing))
+    arrays_of = {**known, **dict(zip(missing, _read_fields(plan, missing, batch), strict=True))}
+    arrays = [_column(column, batch, arrays_of) for column in plan.columns]
+    for column, array in zip(plan.columns, arrays, strict=True):
+        if not column.arrow.nullable and array.null_count:
+            with at(column=column.name):
+                raise CorruptFile("NULL in a column that has none by the table's schema")
+    return record_batch(arrays, [column.arrow for column in plan.columns], _num_rows(batch))
+
+
+def _column(column: OutputColumn, batch: Batch, known: Mapping[Field, pa.Array]) -> pa.Array:
+    if column.field is not None:
+        return column.extract(known[column.field])
+    if column.literal is not None:
+        return pa.repeat(column.literal, _num_rows(batch))
+    return _system_column(column.name, batch)
+
+
+def _read_fields(plan: ReadPlan, fields: Sequence[Field], batch: Batch) -> list[pa.Array]:
+    if not fields:
+        return []
+    parts = [piece.fragment.read(fields, piece.rows, plan.delivered) for piece in batch]
+    return parts[0] if len(parts) == 1 else [concat(column) for column in zip(*parts, strict=True)]
+
+
+def _system_column(name: str, batch: Batch) -> pa.Array:
+    return concat([system_columns.read(name, piece.fragment, piece.rows) for piece in batch])
+
+
+def _num_rows(batch: Batch) -> int:
+    return sum(piece.num_rows for piece in batch)
+
+
+def _choose(batch: Batch, passed: RowRanges) -> list[Piece]:
+    """The rows at these positions of the batch."""
+    chosen = []
+    start = 0
+    for piece in batch:
+        end = start + piece.num_rows
+        inside = row_ranges.clip(passed, start, end)
+        if len(inside):
+            chosen.append(Piece(piece.fragment, row_ranges.compose(piece.rows, inside - start)))
+        start = end
+    return chosen
