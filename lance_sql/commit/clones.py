@@ -24,8 +24,9 @@ from lance_sql.commit.operations import Clone
 from lance_sql.commit.transactions import Transaction
 from lance_sql.errors import InvalidArgument, TableExists, UnsupportedFeature, VersionNotFound
 from lance_sql.store import Store, open_store
-from lance_sql.store.open import local_path
+from lance_sql.store.open import files_uri, local_path
 from lance_sql.table import features, indices, refs, versions
+from lance_sql.table.commit_summary import CommitSummary
 from lance_sql.table.fragments import ExternalSequence, Fragment
 from lance_sql.table.location import branch_store, table_name
 from lance_sql.table.paths import DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS, BasePath, NamingScheme
@@ -93,8 +94,9 @@ def delete_branch(snapshot: Snapshot, name: str) -> None:
 
 def root_of(snapshot: Snapshot) -> str:
     """Where the files of a snapshot's branch are, by itself: an absolute path, or a URI."""
-    path = local_path(snapshot.store.uri)
-    return snapshot.store.uri.rstrip("/") if path is None else os.path.abspath(path)
+    uri = files_uri(snapshot.store.uri)
+    path = local_path(uri)
+    return uri.rstrip("/") if path is None else os.path.abspath(path)
 
 
 def _clone(snapshot: Snapshot, branch: str | None) -> tuple[NextVersion, Transaction]:
@@ -102,9 +104,18 @@ def _clone(snapshot: Snapshot, branch: str | None) -> tuple[NextVersion, Transac
     features.check_writable(manifest.reader_flags | manifest.writer_flags, snapshot.label)
     if any(field.dictionary is not None for field in manifest.schema.by_id.values()):
         raise UnsupportedFeature("cloning tables of file version 0.1 whose dictionaries are in the manifest")
+    if repeated := manifest.fragments.repeated_ids():
+        raise UnsupportedFeature(
+            f"{snapshot.label}: several fragments have the id {repeated[0]}; the next change of the table mends that"
+        )
     root = root_of(snapshot)
     base = BasePath(max(manifest.base_paths, default=-1) + 1, snapshot.branch, True, root)
-    transaction = Transaction(snapshot.version, str(uuid4()), Clone(snapshot.version, root, snapshot.branch, branch))
+    transaction = Transaction(
+        snapshot.version,
+        str(uuid4()),
+        Clone(snapshot.version, root, snapshot.branch, branch),
+        CommitSummary("create_branch" if branch is not None else "shallow_clone").to_properties(),
+    )
     inherited = recounted(snapshot)
     fragments = inherited.edited(replaced=[_with_base(fragment, base.id) for fragment in inherited])
     reader_flags, writer_flags = features.describe(

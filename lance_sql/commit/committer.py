@@ -21,13 +21,15 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import uuid4
 
-from lance_sql.commit import conflicts, manifest_builder, rebase, transactions
+from lance_sql.commit import conflicts, manifest_builder, rebase, repeated_ids, transactions
 from lance_sql.commit.conflicts import Outcome
 from lance_sql.commit.draft import NextVersion
 from lance_sql.commit.operations import U32, Delete, Operation, Overwrite, Update
+from lance_sql.commit.rebase import Committed
 from lance_sql.commit.transactions import Transaction
 from lance_sql.errors import (
     CommitConflict,
+    CorruptFile,
     InvalidArgument,
     LanceError,
     RetryableConflict,
@@ -35,9 +37,10 @@ from lance_sql.errors import (
     TableNotFound,
     UnsupportedFeature,
 )
-from lance_sql.schema import Schema
 from lance_sql.store import Store, open_store
 from lance_sql.table import features, manifest, versions
+from lance_sql.table.commit_summary import CommitSummary
+from lance_sql.table.fragments import Fragment
 from lance_sql.table.location import table_name
 from lance_sql.table.paths import TRANSACTIONS, VERSIONS, NamingScheme, manifest_path, parse_manifest_name
 from lance_sql.table.snapshot import Snapshot
@@ -45,8 +48,13 @@ from lance_sql.table.transactions import read_bytes
 from lance_sql.table.versions import VersionFile
 
 _HINT: Final = f"{VERSIONS}/latest_version_hint.json"
+_PUT_ATTEMPTS: Final = 4
+MAX_ATTEMPTS: Final = 20
 _MIN_SLOT_SECONDS: Final = 0.005
 _MAX_WAIT_SECONDS: Final = 5.0
+
+REFUSALS: Final = (CommitConflict, InvalidArgument, UnsupportedFeature)
+"""What a commit raises when nothing was committed, and nothing will be."""
 
 
 def commit(
@@ -56,7 +64,8 @@ def commit(
     affected_rows: Mapping[int, U32] | None = None,
     inserts_by_key: bool = False,
     properties: Mapping[str, str] | None = None,
-    max_attempts: int = 20,
+    uuid: str | None = None,
+    max_attempts: int = MAX_ATTEMPTS,
 ) -> Snapshot:
     """Commits an operation, on top of what others committed in between.
 
@@ -66,6 +75,7 @@ def commit(
     inserts_by_key: rows are inserted because no row had their keys, so that rows which others added are a retryable
         conflict
     properties: kept with the transaction
+    uuid: of the transaction, for callers that have to find out later whether it was tried; see `was_tried`
     returns: the new version
     raises: RetryableConflict when the operation has to be computed again from the latest version, or when all attempts
         lost against others; CommitConflict when it does not go together with another commit; UnsupportedFeature for a
@@ -76,35 +86,98 @@ def commit(
         raise InvalidArgument(f"{snapshot.label} is detached: nothing can be committed after it")
     if not conflicts.can_be_committed(operation):
         raise UnsupportedFeature(f"commits of {type(operation).__name__}")
-    uuid = str(uuid4())
+    recorded: set[str] = set()
+    try:
+        return _commit(
+            snapshot,
+            operation,
+            affected_rows,
+            uuid or str(uuid4()),
+            recorded,
+            inserts_by_key=inserts_by_key,
+            properties=properties,
+            max_attempts=max_attempts,
+        )
+    except REFUSALS:
+        # No version names them, and none will.
+        for name in recorded:
+            _forget(snapshot.store, name)
+        raise
+
+
+def _commit(
+    snapshot: Snapshot,
+    operation: Operation,
+    affected_rows: Mapping[int, U32] | None,
+    uuid: str,
+    recorded: set[str],
+    *,
+    inserts_by_key: bool,
+    properties: Mapping[str, str] | None,
+    max_attempts: int,
+) -> Snapshot:
+    """`commit`, which says in `recorded` under which names it has written the transaction."""
     judged = base = snapshot
-    schemas: list[Schema] = []
+    others: list[Committed] = []
     read_version = snapshot.version
     started = time.monotonic()
     for attempt in range(max_attempts):
-        files = versions.list_versions(snapshot.store)
+        files = versions.list_newer(snapshot.store, judged.version)
         if not files:
             raise TableNotFound(f"{snapshot.name} is gone")
         latest = judged if files[-1].version == judged.version else judged.sibling(files[-1])
         features.check_writable(latest.manifest.reader_flags | latest.manifest.writer_flags, latest.label)
+        if latest.manifest.fragments.repeated_ids():
+            _commit_own_ids(latest, files[-1])
+            continue
         for other in _newer(judged, files):
-            _judge(operation, other, inserts_by_key=inserts_by_key)
-            schemas.append(other.manifest.schema)
+            theirs = _transaction(other)
+            if theirs is not None and theirs.uuid == uuid:
+                return _ours(other, theirs.operation, operation, was_sent=bool(recorded))
+            others.append(
+                Committed(_judge(operation, other, theirs, inserts_by_key=inserts_by_key), other.manifest.schema)
+            )
         judged = latest
         rebased = operation
         if latest.version != base.version:
-            rebased = rebase.rebase(operation, base, latest, schemas, affected_rows)
+            rebased = rebase.rebase(operation, base, latest, others, affected_rows)
             if isinstance(operation, Delete | Update):
                 read_version = latest.version
         transaction = Transaction(read_version, uuid, rebased, dict(properties or {}))
+        recorded.add(transaction.file_name)
         version = manifest_builder.next_version(
             latest, rebased, timestamp=datetime.now(UTC), transaction_file=transaction.file_name
         )
-        file = put_version(snapshot.store, version, transaction, _scheme(files[-1]), latest.name)
+        file = put_version(snapshot.store, version, transaction, naming_scheme(files[-1]), latest.name)
         if file is not None:
             return snapshot.sibling(file)
         _wait(attempt, time.monotonic() - started)
     raise RetryableConflict(f"{snapshot.name}: other commits came first in each of {max_attempts} attempts")
+
+
+def with_own_ids(latest: Snapshot) -> Snapshot:
+    """The newest version, or the one after it in which every fragment has an id of its own.
+
+    raises: RetryableConflict when other writers are always first; as `commit`
+    """
+    for _ in range(MAX_ATTEMPTS):
+        if not latest.manifest.fragments.repeated_ids():
+            return latest
+        _commit_own_ids(latest, latest.file)
+        latest = latest.latest()
+    raise RetryableConflict(f"{latest.name}: other commits came first in each of {MAX_ATTEMPTS} attempts")
+
+
+def _commit_own_ids(latest: Snapshot, file: VersionFile) -> None:
+    """Gives fragments ids of their own, unless another writer commits first."""
+    operation = repeated_ids.merge_with_own_ids(latest)
+    transaction = Transaction(
+        latest.version, str(uuid4()), operation, CommitSummary("assign_fragment_ids").to_properties()
+    )
+    version = manifest_builder.next_version(
+        latest, operation, timestamp=datetime.now(UTC), transaction_file=transaction.file_name
+    )
+    put_version(latest.store, version, transaction, naming_scheme(file), latest.name)
 
 
 def create(
@@ -116,19 +189,21 @@ def create(
     file_version: str = "2.2",
     properties: Mapping[str, str] | None = None,
     naming: NamingScheme = NamingScheme.V2,
+    uuid: str | None = None,
 ) -> Snapshot:
     """Creates a table at a path or URI.
 
     file_version: of the data files
     naming: how the names of its manifests spell versions
+    uuid: as for `commit`
     returns: version 1
     raises: TableExists, also when another writer is first; InvalidArgument
     """
     store = open_store(uri, storage_options)
     name = table_name(uri)
-    if versions.list_versions(store):
+    if versions.newest(store) is not None:
         raise TableExists(f"there is a table at {uri!r} already")
-    transaction = Transaction(0, str(uuid4()), operation, dict(properties or {}))
+    transaction = Transaction(0, uuid or str(uuid4()), operation, dict(properties or {}))
     version = manifest_builder.first_version(
         operation,
         stable_row_ids=stable_row_ids,
@@ -138,11 +213,47 @@ def create(
     )
     file = put_version(store, version, transaction, naming, name)
     if file is None:
+        _forget(store, transaction.file_name)
         raise TableExists(f"there is a table at {uri!r} already: another writer was first")
     return Snapshot(uri, store, store, file, storage_options=storage_options)
 
 
-def _scheme(file: VersionFile) -> NamingScheme:
+def was_tried(store: Store, read_version: int, uuid: str) -> bool:
+    """Whether a commit may have been carried out, or may still be: its transaction is recorded, and it was not refused.
+
+    raises: what the store does
+    """
+    try:
+        store.tail(f"{TRANSACTIONS}/{transactions.file_name(read_version, uuid)}", 0)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _forget(store: Store, transaction_file: str) -> None:
+    with suppress(OSError, LanceError):
+        store.delete(f"{TRANSACTIONS}/{transaction_file}")
+
+
+def _ours(version: Snapshot, committed: Operation | None, operation: Operation, *, was_sent: bool) -> Snapshot:
+    """A version that this transaction has made before, by a request whose answer was lost.
+
+    was_sent: by this commit; it was another one otherwise
+    raises: InvalidArgument when it was another one, or was committed with other files
+    """
+    if not was_sent:
+        raise InvalidArgument(f"This job was committed to {version.name} already, as version {version.version}")
+    if _data_files(committed) != _data_files(operation):
+        raise InvalidArgument(f"{version.label} was made by the same write, with other files")
+    return version
+
+
+def _data_files(operation: Operation | None) -> set[str]:
+    fragments: Sequence[Fragment] = getattr(operation, "fragments", ()) or getattr(operation, "new_fragments", ())
+    return {file.path for fragment in fragments for file in fragment.files}
+
+
+def naming_scheme(file: VersionFile) -> NamingScheme:
     """How the names of manifests spell versions, from one of them."""
     parsed = parse_manifest_name(file.path.rpartition("/")[2])
     assert parsed is not None
@@ -165,14 +276,16 @@ def _newer(snapshot: Snapshot, files: Sequence[VersionFile]) -> Iterator[Snapsho
         yield snapshot.sibling(by_version[version])
 
 
-def _judge(operation: Operation, other: Snapshot, *, inserts_by_key: bool) -> None:
-    """Makes sure that the operation goes together with what made another version.
+def _judge(operation: Operation, other: Snapshot, theirs: Transaction | None, *, inserts_by_key: bool) -> Operation:
+    """What made another version, with which the operation goes together.
 
+    theirs: its transaction; None when that is not recorded or cannot be read
     raises: CommitConflict, RetryableConflict
     """
-    theirs = _transaction(other)
     if theirs is None:
-        raise CommitConflict(f"{other.label}: what it did is not recorded, so nothing can be committed from before it")
+        raise CommitConflict(
+            f"{other.label}: what it did is not recorded or cannot be read, so nothing can be committed from before it"
+        )
     outcome = conflicts.judge(operation, theirs.operation)
     if outcome is Outcome.COMPATIBLE and inserts_by_key and conflicts.adds_rows(theirs.operation):
         outcome = Outcome.RETRYABLE
@@ -180,10 +293,15 @@ def _judge(operation: Operation, other: Snapshot, *, inserts_by_key: bool) -> No
         theirs_name = type(theirs.operation).__name__
         message = f"{type(operation).__name__} conflicts with {theirs_name} of {other.label}"
         raise (RetryableConflict if outcome is Outcome.RETRYABLE else CommitConflict)(message)
+    return theirs.operation
 
 
 def _transaction(snapshot: Snapshot) -> Transaction | None:
-    """What a version did; None where that is not recorded, or cannot be read."""
+    """What a version did; None where that is not recorded, or the version is damaged."""
+    try:
+        _ = snapshot.manifest
+    except CorruptFile:
+        return None
     content = read_bytes(snapshot.store, snapshot.manifest_path, snapshot.manifest)
     return transactions.parse(content) if content is not None else None
 
@@ -193,36 +311,54 @@ def put_version(
 ) -> VersionFile | None:
     """Writes the transaction and the manifest; None when another writer has taken the version.
 
-    raises: what the store does, unless the manifest is there all the same
+    raises: what the store does, unless the manifest is there all the same. It may be there later then: nothing that it
+        names may be removed
     """
     recorded = transactions.serialize(transaction)
     store.put(f"{TRANSACTIONS}/{transaction.file_name}", recorded, mode="overwrite")
     content = manifest.serialize(version.manifest, index_section=version.index_section, transaction=recorded)
     path = manifest_path(version.manifest.version, scheme)
-    try:
-        store.put(path, content, mode="create")
-    except FileExistsError:
-        # A request that was sent twice finds what it wrote itself.
-        if not _is_ours(store, path, transaction, table):
-            return None
-    except (OSError, LanceError) as error:
-        # It may have been carried out although its answer got lost.
-        try:
-            is_ours = _is_ours(store, path, transaction, table)
-        except (OSError, LanceError):
-            raise error from None
-        if is_ours is None:
-            raise
-        if not is_ours:
-            return None
-    # Only a hint, which readers may not even look at.
-    with suppress(OSError, LanceError):
-        store.put(_HINT, json.dumps({"version": version.manifest.version}).replace(" ", "").encode(), mode="overwrite")
+    if not _put_manifest(store, path, content, transaction, table):
+        return None
+    if not (store.lists_by_name and scheme is NamingScheme.V2):
+        # Only a hint for those who would have to list all versions, and they may not even look at it.
+        with suppress(OSError, LanceError):
+            store.put(
+                _HINT, json.dumps({"version": version.manifest.version}).replace(" ", "").encode(), mode="overwrite"
+            )
     return VersionFile(version.manifest.version, path, len(content))
 
 
+def _put_manifest(store: Store, path: str, content: bytes, transaction: Transaction, table: str) -> bool:
+    """Whether the manifest at the path is this one now, and not another writer's.
+
+    raises: what the store does, when that is not known
+    """
+    for attempt in range(_PUT_ATTEMPTS):
+        try:
+            store.put(path, content, mode="create")
+            return True
+        except FileExistsError:
+            # A request that was sent twice finds what it wrote itself.
+            is_ours = _is_ours(store, path, transaction, table)
+            if is_ours is not None:
+                return is_ours
+            # Another request for it is under way, which may be an earlier one of ours.
+            time.sleep(_MIN_SLOT_SECONDS * 4**attempt)
+        except (OSError, LanceError) as error:
+            # It may have been carried out although its answer got lost.
+            try:
+                is_ours = _is_ours(store, path, transaction, table)
+            except (OSError, LanceError):
+                raise error from None
+            if is_ours is None:
+                raise
+            return is_ours
+    raise OSError(f"{path}: the store says that it exists, and that it does not")
+
+
 def _is_ours(store: Store, path: str, transaction: Transaction, table: str) -> bool | None:
-    """Whether the manifest at a path came from this transaction; None when there is none.
+    """Whether the manifest at a path came from this transaction, as the store has it now; None when there is none.
 
     raises: what reading it does
     """

@@ -27,7 +27,7 @@ from lance_sql.table.snapshot import Snapshot
 
 # So many fragments are asked whether they have row ids that are said to be free.
 _YOUNGEST: Final = 16
-_MAX_FRAGMENT_ID: Final = 2**32 - 1
+MAX_FRAGMENT_ID: Final = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Draft:
             self.change(fragments=recounted(self.latest))
         ids = self.manifest.fragments.ids
         if ids:
-            if max(ids) > _MAX_FRAGMENT_ID:
+            if max(ids) > MAX_FRAGMENT_ID:
                 raise CorruptFile(f"a fragment with the id {max(ids)}")
             # Manifests may say less than they list.
             self.change(max_fragment_id=max(*ids, self.manifest.max_fragment_id or 0))
@@ -120,7 +120,7 @@ class Draft:
     def next_fragment_id(self, count: int = 1) -> int:
         """The first of `count` ids that no fragment has had."""
         highest = -1 if self.manifest.max_fragment_id is None else self.manifest.max_fragment_id
-        if not 1 <= count <= _MAX_FRAGMENT_ID - highest:
+        if not 1 <= count <= MAX_FRAGMENT_ID - highest:
             raise InvalidArgument(f"no {count} fragment ids above {highest}")
         return highest + 1
 
@@ -187,18 +187,18 @@ class Draft:
         assert self.latest is not None
         if len(offsets) and int(offsets.max()) >= fragment.physical_rows:
             raise InvalidArgument(f"fragment {fragment.id} has no row {offsets.max()}")
-        values = lineage.last_updated_at(self.latest, fragment).expand()
+        values = self.latest.open(fragment).last_updated_at_sequence.expand()
         values[offsets] = self.version
         return row_versions.serialize(row_versions.from_values(values))
 
 
 def recounted(snapshot: Snapshot) -> Fragments:
     """The fragments with right row counts: those of the data files where an early writer recorded wrong ones."""
-    if snapshot.manifest.fragments.trust_rows:
+    if snapshot.manifest.fragments.trust_rows or snapshot.manifest.fragments.repeated_ids():
         return snapshot.manifest.fragments
     return Fragments.of(
         [
-            dataclasses.replace(fragment, physical_rows=lineage.num_rows(snapshot, fragment))
+            dataclasses.replace(fragment, physical_rows=snapshot.open(fragment).num_rows)
             for fragment in snapshot.manifest.fragments
         ],
         file=snapshot.manifest_path,

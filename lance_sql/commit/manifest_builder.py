@@ -8,13 +8,13 @@ Source: table format, transactions, building the manifest; row lineage, what eac
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 import numpy as np
 
-from lance_sql.commit import data_files, metadata
-from lance_sql.commit.draft import Draft, NextVersion
+from lance_sql.commit import data_files, metadata, repeated_ids
+from lance_sql.commit.draft import MAX_FRAGMENT_ID, Draft, NextVersion
 from lance_sql.commit.operations import (
     Append,
     DataReplacement,
@@ -77,9 +77,37 @@ def next_version(latest: Snapshot, operation: Operation, *, timestamp: datetime,
 
     raises: CommitConflict when fragments are not there any longer; InvalidArgument, UnsupportedFeature
     """
-    section = indices.read_bytes(latest.store, latest.manifest_path, latest.manifest)
+    # what replaces everything does not need the latest indices, which may be damaged
+    keeps_indices = not isinstance(operation, Restore | Overwrite)
+    section = indices.read_bytes(latest.store, latest.manifest_path, latest.manifest) if keeps_indices else None
     draft = Draft(latest, latest.manifest, section, latest.version + 1)
     _apply(draft, operation)
+    return draft.finish(timestamp, transaction_file)
+
+
+def restored_above(
+    readable: Snapshot,
+    version: int,
+    *,
+    number: int,
+    spare_fragments: int,
+    spare_rows: int,
+    timestamp: datetime,
+    transaction_file: str,
+) -> NextVersion:
+    """An earlier version as the version `number`, above versions that cannot be read.
+
+    readable: the newest version that can be
+    spare_fragments, spare_rows: so many ids above those of `readable` may have been given to others
+    raises: VersionNotFound, CorruptFile; InvalidArgument when there are not so many ids; UnsupportedFeature
+    """
+    draft = Draft(readable, readable.manifest, None, number)
+    # a transaction may claim anything: half of the free ids are kept for what comes
+    first = draft.next_fragment_id()
+    draft.change(max_fragment_id=first + min(spare_fragments, (MAX_FRAGMENT_ID - first) // 2))
+    if draft.manifest.has_stable_row_ids:
+        draft.change(next_row_id=draft.manifest.next_row_id + spare_rows)
+    _restore(draft, version)
     return draft.finish(timestamp, transaction_file)
 
 
@@ -177,6 +205,9 @@ def _rewrite(draft: Draft, operation: Rewrite) -> None:
 
 
 def _merge(draft: Draft, operation: Merge) -> None:
+    if repeated := draft.manifest.fragments.repeated_ids():
+        _set_own_ids(draft, operation.fragments, repeated)
+        return
     ids = {fragment.id for fragment in operation.fragments}
     draft.check_present(ids)
     current = draft.current(operation.fragments)
@@ -199,6 +230,17 @@ def _merge(draft: Draft, operation: Merge) -> None:
     draft.edit(removed=set(draft.manifest.fragments.ids) - ids, replaced=replaced)
     draft.index_section = indices.without_values(draft.index_section, changed)
     _set_schema(draft, operation.schema)
+
+
+def _set_own_ids(draft: Draft, fragments: Sequence[Fragment], repeated: Collection[int]) -> None:
+    """Puts fragments with ids of their own in the place of those of a version that has `repeated` ones."""
+    draft.change(
+        fragments=Fragments.of(fragments, file=draft.manifest.fragments.file),
+        max_fragment_id=max(fragment.id for fragment in fragments),
+    )
+    # an index of a repeated id covers rows of which nobody knows where they are
+    changed = dict.fromkeys(draft.manifest.schema.by_id, repeated)
+    draft.index_section = indices.without_values(draft.index_section, changed)
 
 
 def _project(draft: Draft, schema: Schema) -> None:
@@ -236,6 +278,8 @@ def _restore(draft: Draft, version: int) -> None:
         indices.read_bytes(restored.store, restored.manifest_path, restored.manifest),
         draft.version,
     )
+    if repeated := again.manifest.fragments.repeated_ids():
+        _set_own_ids(again, repeated_ids.own_ids(restored, highest=highest), repeated)
     draft.manifest, draft.index_section = again.manifest, again.index_section
     draft.change(
         max_fragment_id=max(highest, again.next_fragment_id() - 1) if highest >= 0 else None,

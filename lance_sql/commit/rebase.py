@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from lance_sql.commit import lineage
 from lance_sql.commit.operations import (
     U32,
     Append,
@@ -35,29 +35,37 @@ from lance_sql.commit.operations import (
     UpdateMode,
 )
 from lance_sql.errors import RetryableConflict
-from lance_sql.schema import Schema
+from lance_sql.schema import Field, Schema
 from lance_sql.table import deletions
 from lance_sql.table.fragments import DataFile, DeletionFileType, Fragment
 from lance_sql.table.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What another writer committed, and the schema of the version that it made."""
+
+    operation: Operation
+    schema: Schema
 
 
 def rebase(
     operation: Operation,
     read: Snapshot,
     latest: Snapshot,
-    schemas: Sequence[Schema],
+    others: Sequence[Committed],
     affected_rows: Mapping[int, U32] | None,
 ) -> Operation:
     """The operation to commit after `latest`. Writes deletion files where rows were deleted on both sides.
 
     read: the version that the operation was computed from
-    schemas: of all versions after it
+    others: what was committed after it, up to `latest`
     affected_rows: by fragment id, the physical offsets that the operation deletes and `read` did not
     raises: RetryableConflict when the same row was changed, when columns changed their meaning, or when anything else
         that the operation replaces is not what it was
     """
     _check_unchanged(operation, read, latest)
-    _check_columns(operation, [read.manifest.schema, *schemas])
+    _check_columns(operation, read.manifest.schema, others)
     match operation:
         case Delete(updated, gone):
             kept, emptied = _rebased(updated, read, latest, affected_rows)
@@ -150,8 +158,8 @@ def _rebased(
             continue
         if affected_rows is None or fragment.id not in affected_rows:
             raise RetryableConflict(f"rows of fragment {fragment.id} were deleted by another commit")
-        num_rows = lineage.num_rows(latest, current)
-        theirs = latest.deletions(current, num_rows)
+        opened = latest.open(current)
+        num_rows, theirs = opened.num_rows, opened.deletions
         ours = affected_rows[fragment.id]
         merged = np.union1d(theirs, ours).astype(np.uint32)
         if len(merged) < len(theirs) + len(ours):
@@ -164,22 +172,57 @@ def _rebased(
     return kept, emptied
 
 
-def _check_columns(operation: Operation, schemas: Sequence[Schema]) -> None:
-    """Makes sure that the ids of fields in new data files still mean the columns that were written.
+def _check_columns(operation: Operation, read: Schema, others: Sequence[Committed]) -> None:
+    """Makes sure that the fields of new data files still are the columns that were written.
 
-    An id that was dropped may be given to another column once no data file has it.
+    A change of a column's type gives it another field, whose values the new files do not have: they would read as NULL.
+    So they would where a column was dropped and another one of its name was added. Values of a column that is dropped
+    and stays so go with it, unless nothing else is in the file. An id that was dropped may be given to another column
+    once no data file has it.
 
-    schemas: from the version that was read up to the latest one
     raises: RetryableConflict
     """
-    for field_id in {field_id for file in _new_files(operation) for field_id in file.fields}:
-        last = schemas[-1].by_id.get(field_id)
-        if last is None:
-            continue
-        for schema in schemas:
-            field = schema.by_id.get(field_id)
-            if field is None or (field.logical_type, field.parent_id) != (last.logical_type, last.parent_id):
-                raise RetryableConflict(f"another commit made column {last.name!r} of what was another column")
+    schemas = [read, *(other.schema for other in others)]
+    last = schemas[-1]
+    replaced = _replaced(schemas, others)
+    for file in _new_files(operation):
+        for field_id in file.fields:
+            if field_id in replaced:
+                raise RetryableConflict(f"another commit replaced column {replaced[field_id]!r} by another one")
+            field = last.by_id.get(field_id)
+            if field is not None and any(_meaning(schema.by_id.get(field_id)) != _meaning(field) for schema in schemas):
+                raise RetryableConflict(f"another commit made column {field.name!r} of what was another column")
+        known = [field_id for field_id in file.fields if field_id in read.by_id]
+        if known and not any(field_id in last.by_id for field_id in known):
+            raise RetryableConflict("other commits dropped every column that there are new values for")
+
+
+def _replaced(schemas: Sequence[Schema], others: Sequence[Committed]) -> dict[int, str]:
+    """The names of fields that went because another one came in their place, by their ids."""
+    last = schemas[-1]
+    paths = {_path(last, field_id) for field_id in last.by_id}
+    replaced: dict[int, str] = {}
+    for before, other in zip(schemas, others, strict=False):
+        for field_id in before.by_id.keys() - other.schema.by_id.keys():
+            path = _path(before, field_id)
+            # what drops columns and nothing else is a `Project`
+            if path in paths or not isinstance(other.operation, Project):
+                replaced[field_id] = ".".join(path)
+    return {field_id: name for field_id, name in replaced.items() if field_id not in last.by_id}
+
+
+def _path(schema: Schema, field_id: int) -> tuple[str, ...]:
+    """The names of a field and of those around it, from the top."""
+    names: list[str] = []
+    field = schema.by_id.get(field_id)
+    while field is not None:
+        names.append(field.name)
+        field = schema.by_id.get(field.parent_id)
+    return tuple(reversed(names))
+
+
+def _meaning(field: Field | None) -> tuple[str, int] | None:
+    return None if field is None else (field.logical_type, field.parent_id)
 
 
 def _new_files(operation: Operation) -> Iterable[DataFile]:

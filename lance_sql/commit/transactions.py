@@ -69,7 +69,12 @@ class Transaction:
     @property
     def file_name(self) -> str:
         """The name of its file in `_transactions`."""
-        return f"{self.read_version}-{self.uuid}.txn"
+        return file_name(self.read_version, self.uuid)
+
+
+def file_name(read_version: int, uuid: str) -> str:
+    """The name of a transaction's file in `_transactions`."""
+    return f"{read_version}-{uuid}.txn"
 
 
 def parse(data: bytes) -> Transaction:

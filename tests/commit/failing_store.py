@@ -49,36 +49,48 @@ class FailingStore:
     def gap(self) -> int:
         return self.store.gap
 
+    @property
+    def concurrency(self) -> int:
+        # one after the other, so that calls have the same numbers in every run
+        return 1
+
+    @property
+    def lists_by_name(self) -> bool:
+        return self.store.lists_by_name
+
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
-        with _Call(self):
+        with Call(self):
             return self.store.get_ranges(path, ranges)
 
     def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
-        with _Call(self):
+        with Call(self):
             return self.store.tail(path, num_bytes, size=size)
 
     def files(self, prefix: str) -> Iterator[ObjectInfo]:
-        with _Call(self):
+        with Call(self):
             return iter(list(self.store.files(prefix)))
 
+    def names(self, prefix: str) -> list[str] | None:
+        return self.store.names(prefix)
+
     def folders(self, prefix: str) -> Iterator[str]:
-        with _Call(self):
+        with Call(self):
             return iter(list(self.store.folders(prefix)))
 
     def modified(self, path: str) -> datetime | None:
-        with _Call(self):
+        with Call(self):
             return self.store.modified(path)
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
-        with _Call(self):
+        with Call(self):
             self.store.put(path, data, mode=mode)
 
     def create(self, path: str) -> Sink:
-        with _Call(self):
+        with Call(self):
             return _FailingSink(self, self.store.create(path))
 
     def delete(self, path: str) -> None:
-        with _Call(self):
+        with Call(self):
             self.store.delete(path)
 
 
@@ -90,21 +102,21 @@ class _FailingSink:
         self._sink = sink
 
     def write(self, data: bytes | pa.Buffer | memoryview) -> None:
-        with _Call(self._store):
+        with Call(self._store):
             self._sink.write(data)
 
     def tell(self) -> int:
         return self._sink.tell()
 
     def close(self) -> None:
-        with _Call(self._store):
+        with Call(self._store):
             self._sink.close()
 
     def abort(self) -> None:
         self._sink.abort()
 
 
-class _Call:
+class Call:
     """One call of a store, which may fail on its way in or out."""
 
     def __init__(self, store: FailingStore) -> None:

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 import lance_sql
-from lance_sql.commit import lineage
 from lance_sql.commit.committer import create
 from lance_sql.commit.operations import U32, Delete, Overwrite, Update
 from lance_sql.schema.from_arrow import from_arrow
@@ -75,7 +74,7 @@ def deletion(
     updated, removed, affected = [], [], {}
     for number, fragment in snapshot.manifest.fragments.by_id(set(rows)).items():
         affected[number] = np.array(sorted(rows[number]), np.uint32)
-        offsets = np.union1d(snapshot.deletions(fragment), affected[number]).astype(np.uint32)
+        offsets = np.union1d(snapshot.open(fragment).deletions, affected[number]).astype(np.uint32)
         if len(offsets) == fragment.physical_rows:
             removed.append(number)
         else:
@@ -90,7 +89,7 @@ def update(snapshot: Snapshot, rows: Mapping[int, Sequence[int]], new: pa.Table)
     carried: list[int] = []
     if snapshot.manifest.has_stable_row_ids:
         for number, fragment in snapshot.manifest.fragments.by_id(set(rows)).items():
-            carried += lineage.row_ids_of(snapshot, fragment).take(affected[number].astype(np.int64)).tolist()
+            carried += snapshot.open(fragment).row_id_sequence.take(affected[number].astype(np.int64)).tolist()
     (fragment,) = fragments(snapshot.uri, new)
     fragment = dataclasses.replace(fragment, row_ids=row_ids.serialize(np.array(carried, np.uint64)))
     operation = Update(

@@ -9,7 +9,6 @@ import lance
 import pytest
 
 import lance_sql
-from lance_sql.commit import lineage
 from lance_sql.commit.committer import commit
 from lance_sql.commit.operations import U32, Operation, Restore, UpdateConfig, UpdateMap
 from lance_sql.errors import UnsupportedFeature
@@ -21,9 +20,9 @@ from tests.conftest import Case
 def first_row(snapshot: Snapshot) -> tuple[Operation, dict[int, U32]] | None:
     """The deletion of the first live row."""
     for fragment in snapshot.manifest.fragments:
-        num_rows = lineage.num_rows(snapshot, fragment)
-        gone = set(snapshot.deletions(fragment, num_rows).tolist())
-        live = next((row for row in range(num_rows) if row not in gone), None)
+        opened = snapshot.open(fragment)
+        gone = set(opened.deletions.tolist())
+        live = next((row for row in range(opened.num_rows) if row not in gone), None)
         if live is not None:
             return deletion(snapshot, {fragment.id: [live]})
     return None

@@ -50,6 +50,7 @@ from tests.commit.tables import (
     table,
     update,
 )
+from tests.damaged.messages import with_manifest
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -210,11 +211,11 @@ def compacted(snapshot: Snapshot, content: pa.Table, new_id: int) -> Fragment:
         (new,) = fragments(snapshot.uri, content)
         return dataclasses.replace(new, id=new_id)
     for fragment in snapshot.manifest.fragments:
-        live = np.setdiff1d(np.arange(fragment.physical_rows), snapshot.deletions(fragment))
+        live = np.setdiff1d(np.arange(fragment.physical_rows), snapshot.open(fragment).deletions)
         for found, sequence in (
-            (ids, snapshot.row_ids(fragment, fragment.physical_rows)),
-            (created_at, snapshot.created_at(fragment, fragment.physical_rows)),
-            (updated_at, snapshot.last_updated_at(fragment, fragment.physical_rows)),
+            (ids, snapshot.open(fragment).row_id_sequence),
+            (created_at, snapshot.open(fragment).created_at_sequence),
+            (updated_at, snapshot.open(fragment).last_updated_at_sequence),
         ):
             assert isinstance(sequence, row_ids.RowIds | row_versions.RowVersions)
             found += sequence.take(live).tolist()
@@ -488,9 +489,7 @@ def test_tables_that_need_more_of_a_writer_are_refused(root: str) -> None:
     snapshot = created(root)
     new = fragments(root, table([6]))
     path = next((Path(root) / "_versions").glob("*.manifest"))
-    content = path.read_bytes()
-    at = content.index(b"\x48\x02\x50\x02", content.rindex(b".lance"))
-    path.write_bytes(content[: at + 3] + b"\x40" + content[at + 4 :])
+    path.write_bytes(with_manifest(path.read_bytes(), lambda message: setattr(message, "writer_feature_flags", 64)))
     assert snapshot.version == 1
     for operation in (Append(new), Delete()):
         with pytest.raises(UnsupportedFeature, match="flag 64, with which this release cannot write"):
