@@ -1,24 +1,43 @@
-"""Writing tables: in one call, or in two steps for writers that run in many processes."""
+"""Writing tables: in one call, or in two steps for writers that run in many processes.
+
+    job = begin_write(uri, schema, mode="append")
+    fragments = job.write_fragments(rows)        # here or in another process: jobs and fragments are picklable
+    job.commit(fragments)                        # or job.abort()
+
+Nothing that a job writes belongs to a version before its commit. The names of its files begin with its id, so that
+whatever failed or repeated tasks leave behind is found and removed.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+from uuid import UUID, uuid4
 
 import pyarrow as pa
 
-from lance_sql.dataset import Dataset, open
-from lance_sql.statements import job as jobs
+from lance_sql.dataset import Dataset
+from lance_sql.errors import InvalidArgument, LanceError, TableExists, TableNotFound
+from lance_sql.statements import insert
 from lance_sql.statements.fragments import MAX_BYTES_PER_FILE, MAX_ROWS_PER_FILE, FileLimits
-from lance_sql.statements.job import Job
+from lance_sql.statements.insert import Target
+from lance_sql.statements.session import REFUSALS, RowCounts, summarize
 from lance_sql.statements.source import to_reader
+from lance_sql.store.manifest_store import ManifestStore
+from lance_sql.store.open import with_manifest_store
+from lance_sql.table.commit_summary import check_properties
 from lance_sql.table.fragments import Fragment
+from lance_sql.table.location import table_name
+from lance_sql.table.snapshot import Snapshot, list_snapshots
 
 __all__ = ["MAX_BYTES_PER_FILE", "MAX_ROWS_PER_FILE", "Mode", "NewFragments", "WriteJob", "begin_write", "write"]
 
-Mode: TypeAlias = jobs.Mode
+Mode: TypeAlias = insert.Mode
 
 NewFragments: TypeAlias = tuple[Fragment, ...]
 """Data files that belong to no version yet."""
@@ -30,18 +49,19 @@ class WriteJob:
 
     Data files are written anywhere, then one process commits all of them. Nothing belongs to the table before.
 
+    id: what the names of the job's data files begin with
+
     >>> job = lance_sql.begin_write(orders.uri, orders.schema, mode="append")
     >>> fragments = job.write_fragments(orders.scan(limit=10))
     >>> job.commit(fragments).version
     2
     """
 
-    job: Job
-
-    @property
-    def id(self) -> str:
-        """What the names of the job's data files begin with."""
-        return self.job.id
+    target: Target
+    limits: FileLimits
+    properties: Mapping[str, str]
+    id: str = dataclasses.field(default_factory=lambda: uuid4().hex)
+    started: float = dataclasses.field(default_factory=time.time)
 
     def write_fragments(self, data: object) -> NewFragments:
         """Writes rows to new data files; all of them or none. What it returns is picklable, and goes to `commit`.
@@ -49,19 +69,106 @@ class WriteJob:
         data: as for `write`
         raises: InvalidArgument for rows that do not fit the table
         """
-        return self.job.write_fragments(to_reader(data, table=self.job.schema.arrow))
+        batches = to_reader(data, table=self.target.schema.arrow)
+        return insert.write_fragments(self.target, batches, self.limits, f"{self.id}_")
 
     def commit(self, fragments: Iterable[Fragment]) -> Dataset:
         """Makes one version of the fragments, and removes what else the job has written, such as files of tasks that
-        failed or ran twice. A job is committed once.
+        failed or ran twice. A job is committed once; one whose commit failed may be aborted.
 
         raises: CommitConflict, TableExists; InvalidArgument for fragments of another job, or for a second commit
         """
-        return Dataset(self.job.commit(fragments))
+        fragments = tuple(fragments)
+        names = [file.path for fragment in fragments for file in fragment.files]
+        for name in names:
+            if not name.startswith(self.id):
+                raise InvalidArgument(f"The data file {name!r} was not written by this job")
+        if len(set(names)) < len(names):
+            raise InvalidArgument("The same fragment is given twice")
+        made = self._commit(fragments)
+        # the version is there: what cannot be removed now is left to a cleanup
+        with suppress(OSError, LanceError):
+            self._remove_files(keep=names)
+        return Dataset(made)
 
     def abort(self) -> None:
-        """Removes the data files that the job has written, wherever its tasks ran; those of a version stay."""
-        self.job.abort()
+        """Removes the data files that the job has written, wherever its tasks ran. No error for none.
+
+        Files that a version has stay: a commit may have succeeded although it seemed to fail. All of them stay when a
+        commit ended without an answer and no version has them yet, for its request may still be carried out; a cleanup
+        removes them when it was not.
+
+        raises: CorruptFile, UnsupportedFeature for a version that cannot be read
+        """
+        kept = self._committed()
+        if not kept and self.target.was_tried(self._transaction):
+            # It may have been carried out between both answers.
+            kept = self._committed()
+            if not kept:
+                return
+        self._remove_files(keep=kept)
+
+    def write(self, data: object) -> Dataset:
+        """Both steps at once; nothing stays of a write that fails.
+
+        raises: as `write_fragments` and `commit`; what the data raises
+        """
+        fragments = self.write_fragments(data)
+        try:
+            return Dataset(self._commit(fragments))
+        except (*REFUSALS, TableExists):
+            store = self.target.store()
+            for fragment in fragments:
+                for file in fragment.files:
+                    store.delete(f"data/{file.path}")
+            raise
+
+    def _commit(self, fragments: NewFragments) -> Snapshot:
+        rows = RowCounts(
+            inserted=sum(fragment.physical_rows for fragment in fragments), deleted=self.target.num_replaced_rows()
+        )
+        files = [file for fragment in fragments for file in fragment.files]
+        summary = summarize(self.target.operation, rows, files, self.started, self.properties, self.id)
+        try:
+            return self.target.commit(fragments, summary.to_properties(), self._transaction)
+        except TableExists:
+            if self._committed():
+                name = table_name(self.target.uri)
+                raise InvalidArgument(f"This job was committed to {name} already: begin another one") from None
+            raise
+
+    @property
+    def _transaction(self) -> str:
+        """The id of the transaction, by which another process finds out whether the commit was tried."""
+        return str(UUID(self.id))
+
+    def _committed(self) -> set[str]:
+        """The names of the job's files that a version has.
+
+        raises: CorruptFile, UnsupportedFeature for a version that cannot be read
+        """
+        snapshot = self.target.snapshot
+        since, branch = (0, None) if snapshot is None else (snapshot.version, snapshot.branch)
+        try:
+            versions = list_snapshots(self.target.uri, branch=branch, storage_options=self.target.storage_options)
+        except TableNotFound:
+            return set()
+        names = (
+            file.path
+            for each in versions
+            if each.version > since
+            for fragment in each.manifest.fragments
+            for file in fragment.files
+        )
+        return {name for name in names if name.startswith(self.id)}
+
+    def _remove_files(self, keep: Collection[str]) -> None:
+        store = self.target.store()
+        kept = set(keep)
+        for info in list(store.files("data")):
+            name = info.path.removeprefix("data/")
+            if name.startswith(self.id) and name not in kept:
+                store.delete(info.path)
 
 
 def begin_write(
@@ -76,25 +183,25 @@ def begin_write(
     max_bytes_per_file: int = MAX_BYTES_PER_FILE,
     properties: Mapping[str, str] | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    manifest_store: ManifestStore | None = None,
 ) -> WriteJob:
     """Begins a write in two steps; what can be refused is refused here.
 
     schema: of the rows to come
     others, raises: as for `write`
     """
-    return WriteJob(
-        jobs.begin_write(
-            os.fspath(uri),
-            schema,
-            mode=mode,
-            branch=branch,
-            file_version=file_version,
-            stable_row_ids=stable_row_ids,
-            limits=FileLimits(max_rows_per_file, max_bytes_per_file),
-            properties=properties,
-            storage_options=storage_options,
-        )
+    storage_options = with_manifest_store(storage_options, manifest_store)
+    snapshot = insert.existing(os.fspath(uri), mode, branch=branch, storage_options=storage_options)
+    target = insert.target(
+        os.fspath(uri),
+        mode,
+        snapshot,
+        schema,
+        wanted_version=file_version,
+        stable_row_ids=stable_row_ids,
+        storage_options=storage_options,
     )
+    return WriteJob(target, FileLimits(max_rows_per_file, max_bytes_per_file), check_properties(properties))
 
 
 def write(
@@ -110,11 +217,13 @@ def write(
     max_bytes_per_file: int = MAX_BYTES_PER_FILE,
     properties: Mapping[str, str] | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    manifest_store: ManifestStore | None = None,
 ) -> Dataset:
     """Writes a table, or appends to one; nothing stays of a write that fails.
 
-    data: anything with `__arrow_c_stream__` (pyarrow, a DuckDB relation, Polars, a `Dataset`), a pandas DataFrame, a
-        dict of columns, or record batches. Streams are written as they come
+    data: anything with `__arrow_c_stream__` (pyarrow, a DuckDB relation, Polars, a `Dataset`), a pandas DataFrame,
+        whose index becomes columns where it has names, a frame of Spark, which is collected, a dict of columns, or
+        record batches. Streams are written as they come
     mode: "create" a table that must not exist, "append" to one that must, or "overwrite" all rows and columns of a
         table, which is created when it does not exist
     schema: of a dict or of record batches, where their own does not say it
@@ -124,26 +233,29 @@ def write(
     stable_row_ids: rows keep their ids when they move, and have versions, which change queries need. On unless False;
         fixed when a table is created
     max_rows_per_file, max_bytes_per_file: where a data file ends and the next one begins
-    properties: kept with the transaction
-    storage_options: for the file system of the URI
+    properties: kept with the transaction, beside what `commit_summary` says of the write
+    storage_options: for the store of the URI, by the names of object_store
+    manifest_store: who keeps the manifests of the table's versions, where the URI's store cannot create a file that
+        only one of several writers creates; every reader and writer of the table has to give it
     raises: TableExists, TableNotFound; InvalidArgument for rows that do not fit; UnsupportedFeature for types that the
         file version does not hold; CommitConflict
 
     >>> lance_sql.write({"id": [1, 2], "name": ["a", "b"]}, path).version
     1
     """
-    table = open(uri, branch=branch, storage_options=storage_options).schema if mode == "append" else None
+    storage_options = with_manifest_store(storage_options, manifest_store)
+    place = os.fspath(uri)
+    limits, checked = FileLimits(max_rows_per_file, max_bytes_per_file), check_properties(properties)
+    snapshot = insert.existing(place, mode, branch=branch, storage_options=storage_options)
+    table = snapshot.manifest.schema.arrow if mode == "append" and snapshot is not None else None
     reader = to_reader(data, schema, table=table)
-    begun = begin_write(
-        uri,
+    target = insert.target(
+        place,
+        mode,
+        snapshot,
         reader.schema,
-        mode=mode,
-        branch=branch,
-        file_version=file_version,
+        wanted_version=file_version,
         stable_row_ids=stable_row_ids,
-        max_rows_per_file=max_rows_per_file,
-        max_bytes_per_file=max_bytes_per_file,
-        properties=properties,
         storage_options=storage_options,
     )
-    return Dataset(jobs.write(begun.job, reader))
+    return WriteJob(target, limits, checked).write(reader)

@@ -16,25 +16,19 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import row_choice, row_ranges
-from lance_sql.commit.committer import commit
 from lance_sql.commit.operations import Merge, Project
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.file.writer import FileWriter
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.filters import to_predicate
-from lance_sql.scan.fragments import FragmentRows
-from lance_sql.scan.open_files import OpenFiles
-from lance_sql.scan.plan import FragmentScan
 from lance_sql.scan.projection import resolve
-from lance_sql.scan.scan import Scan, ScanTask
+from lance_sql.scan.scan import Scan
 from lance_sql.schema import Field, Schema, arrow_field, primary_key
 from lance_sql.schema.from_arrow import check_names, check_top_names, extend
 from lance_sql.schema.projection import split_path
 from lance_sql.statements import expressions
-from lance_sql.statements.files import REFUSALS, file_version
-from lance_sql.statements.fragments import data_file, new_file_name
-from lance_sql.statements.retry import on_latest
-from lance_sql.table.fragments import DataFile, Fragment
+from lance_sql.statements.scanning import read_fragments
+from lance_sql.statements.session import RowCounts, WriteSession, file_version, on_latest
+from lance_sql.table.fragments import Fragment
 from lance_sql.table.snapshot import Snapshot
 
 _MAX_FIELD_ID: Final = 2**31 - 1
@@ -42,7 +36,11 @@ _MAX_FIELD_ID: Final = 2**31 - 1
 _SPARE_FIELD_IDS: Final = 2**20
 
 
-def add(snapshot: Snapshot, columns: Mapping[str, Any] | pa.Schema | Sequence[pa.Field]) -> Snapshot:
+def add(
+    snapshot: Snapshot,
+    columns: Mapping[str, Any] | pa.Schema | Sequence[pa.Field],
+    properties: Mapping[str, str] | None = None,
+) -> Snapshot:
     """Adds columns to the newest version, behind its own.
 
     columns: values by name, see `expressions.compile`, which make every row an updated one; or Arrow fields, whose
@@ -52,7 +50,7 @@ def add(snapshot: Snapshot, columns: Mapping[str, Any] | pa.Schema | Sequence[pa
     if isinstance(columns, Mapping):
         if not columns:
             raise InvalidArgument("No column is added")
-        return on_latest(snapshot, lambda latest: _add_values(latest, columns))
+        return on_latest(snapshot, "add_columns", lambda session: _add_values(session, columns), properties)
     fields = list(columns) if isinstance(columns, Iterable) else [columns]
     if not fields:
         raise InvalidArgument("No column is added")
@@ -61,10 +59,10 @@ def add(snapshot: Snapshot, columns: Mapping[str, Any] | pa.Schema | Sequence[pa
             raise InvalidArgument(f"A new column is an Arrow field, or a name with a value, not {field!r}")
         if not field.nullable:
             raise InvalidArgument(f"The new column {field.name!r} would be NULL everywhere: it must be nullable")
-    return on_latest(snapshot, lambda latest: _add_nulls(latest, fields))
+    return on_latest(snapshot, "add_columns", lambda session: _add_nulls(session, fields), properties)
 
 
-def drop(snapshot: Snapshot, names: Sequence[str]) -> Snapshot:
+def drop(snapshot: Snapshot, names: Sequence[str], properties: Mapping[str, str] | None = None) -> Snapshot:
     """Drops columns of the newest version; `a.b` is a member of a struct. Data files stay as they are.
 
     raises: ColumnNotFound; InvalidArgument for no column, and when none would be left, or a struct without members
@@ -72,18 +70,19 @@ def drop(snapshot: Snapshot, names: Sequence[str]) -> Snapshot:
     if not names:
         raise InvalidArgument("No column is dropped")
 
-    def change(latest: Snapshot) -> Snapshot:
+    def change(session: WriteSession) -> Snapshot:
+        latest = session.snapshot
         schema = latest.manifest.schema
         gone = {schema.resolve(name, table=latest.label)[-1].id for name in names}
         kept = tuple(field for field in (_without(field, gone) for field in schema.fields) if field is not None)
         if not kept:
             raise InvalidArgument(f"{latest.name} would have no column left")
-        return commit(latest, Project(Schema(kept, schema.metadata), preserves_nullability=True))
+        return session.commit(Project(Schema(kept, schema.metadata), preserves_nullability=True), RowCounts())
 
-    return on_latest(snapshot, change)
+    return on_latest(snapshot, "drop_columns", change, properties)
 
 
-def rename(snapshot: Snapshot, names: Mapping[str, str]) -> Snapshot:
+def rename(snapshot: Snapshot, names: Mapping[str, str], properties: Mapping[str, str] | None = None) -> Snapshot:
     """Renames columns of the newest version; `a.b` is a member of a struct, whose new name is given without the struct.
 
     raises: ColumnNotFound; InvalidArgument for no column, and for names that are taken
@@ -91,7 +90,8 @@ def rename(snapshot: Snapshot, names: Mapping[str, str]) -> Snapshot:
     if not names:
         raise InvalidArgument("No column is renamed")
 
-    def change(latest: Snapshot) -> Snapshot:
+    def change(session: WriteSession) -> Snapshot:
+        latest = session.snapshot
         schema = latest.manifest.schema
         new_names = {schema.resolve(old, table=latest.label)[-1].id: new for old, new in names.items()}
         fields = tuple(
@@ -99,12 +99,19 @@ def rename(snapshot: Snapshot, names: Mapping[str, str]) -> Snapshot:
             for field in schema.fields
         )
         _check_renamed(fields)
-        return commit(latest, Project(Schema(fields, schema.metadata), preserves_nullability=True))
+        return session.commit(Project(Schema(fields, schema.metadata), preserves_nullability=True), RowCounts())
 
-    return on_latest(snapshot, change)
+    return on_latest(snapshot, "rename_columns", change, properties)
 
 
-def alter(snapshot: Snapshot, name: str, *, type: pa.DataType | None = None, nullable: bool | None = None) -> Snapshot:
+def alter(
+    snapshot: Snapshot,
+    name: str,
+    *,
+    type: pa.DataType | None = None,
+    nullable: bool | None = None,
+    properties: Mapping[str, str] | None = None,
+) -> Snapshot:
     """Changes the type of a top-level column of the newest version, which makes every row an updated one, or whether a
     column may be NULL.
 
@@ -114,17 +121,18 @@ def alter(snapshot: Snapshot, name: str, *, type: pa.DataType | None = None, nul
     if type is None and nullable is None:
         raise InvalidArgument(f"Say what is to change about column {name!r}: type or nullable")
 
-    def change(latest: Snapshot) -> Snapshot:
+    def change(session: WriteSession) -> Snapshot:
+        latest = session.snapshot
         path = latest.manifest.schema.resolve(name, table=latest.label)
         if nullable is False:
             _check_no_nulls(latest, name)
         if type is None:
-            return _set_nullable(latest, path[-1], nullable=bool(nullable))
+            return _set_nullable(session, path[-1], nullable=bool(nullable))
         if len(path) > 1:
             raise InvalidArgument(f"{name!r} is a member of a struct: the type of a whole column can be changed")
-        return _cast(latest, path[0], type, nullable)
+        return _cast(session, path[0], type, nullable)
 
-    return on_latest(snapshot, change)
+    return on_latest(snapshot, "alter_column", change, properties)
 
 
 def _check_new(snapshot: Snapshot, names: Iterable[str]) -> None:
@@ -140,15 +148,18 @@ def _check_renamed(fields: Sequence[Field]) -> None:
         check_names(field.children, (field.name,))
 
 
-def _add_nulls(snapshot: Snapshot, fields: Sequence[pa.Field]) -> Snapshot:
+def _add_nulls(session: WriteSession, fields: Sequence[pa.Field]) -> Snapshot:
+    snapshot = session.snapshot
     version = snapshot.manifest.data_format
     _check_new(snapshot, [field.name for field in fields])
     schema = extend(snapshot.manifest.schema, fields, _next_field_id(snapshot), file_version=version)
     primary_key.check(schema)
-    return commit(snapshot, Merge(tuple(snapshot.manifest.fragments), schema, preserves_nullability=True))
+    operation = Merge(tuple(snapshot.manifest.fragments), schema, preserves_nullability=True)
+    return session.commit(operation, RowCounts())
 
 
-def _add_values(snapshot: Snapshot, values: Mapping[str, Any]) -> Snapshot:
+def _add_values(session: WriteSession, values: Mapping[str, Any]) -> Snapshot:
+    snapshot = session.snapshot
     schema, version = snapshot.manifest.schema, file_version(snapshot)
     _check_new(snapshot, values)
     compute = expressions.compile(values, schema.arrow)
@@ -160,10 +171,11 @@ def _add_values(snapshot: Snapshot, values: Mapping[str, Any]) -> Snapshot:
         results = compute(batch)
         return [expressions.cast(field.name, results[field.name], field) for field in new.arrow]
 
-    return _with_columns(snapshot, compute.columns, made, new, target)
+    return _with_columns(session, compute.columns, made, new, target)
 
 
-def _cast(snapshot: Snapshot, field: Field, type: pa.DataType, nullable: bool | None) -> Snapshot:
+def _cast(session: WriteSession, field: Field, type: pa.DataType, nullable: bool | None) -> Snapshot:
+    snapshot = session.snapshot
     schema, version = snapshot.manifest.schema, file_version(snapshot)
     old = arrow_field(field)
     wanted = pa.field(field.name, type, field.nullable if nullable is None else nullable, old.metadata)
@@ -179,11 +191,11 @@ def _cast(snapshot: Snapshot, field: Field, type: pa.DataType, nullable: bool | 
             raise InvalidArgument(f"Column {field.name!r} does not fit {type}: {error}") from error
 
     # rows that others add meanwhile have the values of the old field: as rows of the new one they would be NULL
-    return _with_columns(snapshot, (field.name,), made, new, target, preserves_nullability=False)
+    return _with_columns(session, (field.name,), made, new, target, preserves_nullability=False)
 
 
 def _with_columns(
-    snapshot: Snapshot,
+    session: WriteSession,
     columns: Sequence[str],
     made: Callable[[pa.RecordBatch], list[pa.Array]],
     new: Schema,
@@ -192,48 +204,23 @@ def _with_columns(
     preserves_nullability: bool = True,
 ) -> Snapshot:
     """Writes a data file with the `new` columns beside those of each fragment, and commits the schema `target`."""
-    version = file_version(snapshot)
-    scan = Scan(OpenFiles(snapshot), resolve(snapshot, list(columns)), None, None, None)
-    written: list[str] = []
+    snapshot = session.snapshot
     fragments: list[Fragment] = []
-    try:
-        for index, fragment in enumerate(snapshot.manifest.fragments):
-            opened = FragmentRows(scan.files, fragment)
-            # values may be computed from no column at all
-            opened.check_num_rows()
-            live = opened.live_rows()
-            if len(live) == 0:
-                fragments.append(fragment)
-                continue
-            path = f"data/{new_file_name()}"
-            written.append(path)
-            batches = ScanTask(scan, (FragmentScan(index, live),)).to_reader()
-            computed = (pa.RecordBatch.from_arrays(made(batch), schema=new.arrow) for batch in batches)
-            file = _write_file(snapshot, path, new, version, _with_gaps(computed, live, opened.num_rows))
-            fragments.append(replace(fragment, files=(*fragment.files, file)))
-    except BaseException:
-        for path in written:
-            snapshot.store.delete(path)
-        raise
-    try:
-        return commit(snapshot, Merge(tuple(fragments), target, preserves_nullability))
-    except REFUSALS:
-        for path in written:
-            snapshot.store.delete(path)
-        raise
-
-
-def _write_file(
-    snapshot: Snapshot, path: str, schema: Schema, version: str, batches: Iterable[pa.RecordBatch]
-) -> DataFile:
-    writer = FileWriter(snapshot.store, path, schema, version)
-    try:
-        for batch in batches:
-            writer.write(batch)
-        return data_file(writer.finish())
-    except BaseException:
-        writer.abort()
-        raise
+    num_rows = 0
+    for fragment in snapshot.manifest.fragments:
+        opened = snapshot.open(fragment)
+        # values may be computed from no column at all
+        opened.check_num_rows()
+        live = opened.live_rows()
+        if len(live) == 0:
+            fragments.append(fragment)
+            continue
+        num_rows += row_ranges.count(live)
+        batches = read_fragments(snapshot, columns, [fragment])
+        computed = (pa.RecordBatch.from_arrays(made(batch), schema=new.arrow) for batch in batches)
+        file = session.write_file(new, _with_gaps(computed, live, opened.num_rows))
+        fragments.append(replace(fragment, files=(*fragment.files, file)))
+    return session.commit(Merge(tuple(fragments), target, preserves_nullability), RowCounts(updated=num_rows))
 
 
 def _with_gaps(batches: Iterable[pa.RecordBatch], live: RowRanges, num_rows: int) -> Iterator[pa.RecordBatch]:
@@ -255,8 +242,8 @@ def _with_gaps(batches: Iterable[pa.RecordBatch], live: RowRanges, num_rows: int
         start = end
 
 
-def _set_nullable(snapshot: Snapshot, field: Field, *, nullable: bool) -> Snapshot:
-    schema = snapshot.manifest.schema
+def _set_nullable(session: WriteSession, field: Field, *, nullable: bool) -> Snapshot:
+    schema = session.snapshot.manifest.schema
     changed = tuple(
         _mapped(top, lambda each: replace(each, nullable=nullable) if each.id == field.id else each)
         for top in schema.fields
@@ -264,13 +251,11 @@ def _set_nullable(snapshot: Snapshot, field: Field, *, nullable: bool) -> Snapsh
     target = Schema(changed, schema.metadata)
     primary_key.check(target)
     # who forbids NULL must not be overtaken by a writer that has just added one
-    return commit(snapshot, Project(target, preserves_nullability=nullable))
+    return session.commit(Project(target, preserves_nullability=nullable), RowCounts())
 
 
 def _check_no_nulls(snapshot: Snapshot, name: str) -> None:
-    scan = Scan(
-        OpenFiles(snapshot), resolve(snapshot, []), to_predicate(snapshot, f"{_quoted(name)} IS NULL"), None, None
-    )
+    scan = Scan(snapshot, resolve(snapshot, []), to_predicate(snapshot, f"{_quoted(name)} IS NULL"), None, None)
     count = scan.count_rows()
     if count:
         raise InvalidArgument(f"{count} rows of {snapshot.label} have NULL in column {name!r}")

@@ -5,26 +5,21 @@ Source: message Transaction.Rewrite; row lineage, duties of a writer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from lance_sql import row_ranges
-from lance_sql.commit.committer import commit
-from lance_sql.commit.operations import ReserveFragments, Rewrite, RewriteGroup
+from lance_sql.commit.operations import Rewrite, RewriteGroup
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.scan.fragments import FragmentRows
-from lance_sql.scan.open_files import OpenFiles
-from lance_sql.scan.plan import FragmentScan
-from lance_sql.scan.projection import resolve
-from lance_sql.scan.scan import Scan, ScanTask
-from lance_sql.statements.files import REFUSALS, file_version
-from lance_sql.statements.fragments import MAX_ROWS_PER_FILE, FileLimits, FragmentWriter
-from lance_sql.statements.retry import newest
+from lance_sql.statements.fragments import MAX_ROWS_PER_FILE, FileLimits
+from lance_sql.statements.scanning import read_fragments
+from lance_sql.statements.session import RowCounts, WriteSession, on_latest
 from lance_sql.table import row_ids, row_versions
 from lance_sql.table.fragments import Fragment
+from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.snapshot import Snapshot
 
 
@@ -56,7 +51,6 @@ def plan(snapshot: Snapshot, *, target_rows: int, max_deleted_share: float) -> l
             f"{snapshot.name} has indices and no stable row ids, so that its indices refer to places of rows: "
             "compaction of such tables is not supported"
         )
-    files = OpenFiles(snapshot)
     fragments = snapshot.manifest.fragments
     covered = [segment.fragment_ids for segment in snapshot.indices()]
     groups: list[Group] = []
@@ -66,12 +60,12 @@ def plan(snapshot: Snapshot, *, target_rows: int, max_deleted_share: float) -> l
         nonlocal open_group
         if open_group is not None:
             start, rows, _ = open_group
-            if end - start > 1 or _share_deleted(files, fragments[start]) > max_deleted_share:
+            if end - start > 1 or _share_deleted(snapshot.open(fragments[start])) > max_deleted_share:
                 groups.append(Group(start, fragments.ids[start:end], rows))
         open_group = None
 
     for index, fragment in enumerate(fragments):
-        opened = FragmentRows(files, fragment)
+        opened = snapshot.open(fragment)
         live = row_ranges.count(opened.live_rows())
         is_candidate = opened.num_rows < target_rows or opened.num_rows - live > max_deleted_share * opened.num_rows
         # an index covers all of a group or none of it
@@ -85,49 +79,43 @@ def plan(snapshot: Snapshot, *, target_rows: int, max_deleted_share: float) -> l
     return groups
 
 
-def compact(snapshot: Snapshot, *, target_rows: int = MAX_ROWS_PER_FILE, max_deleted_share: float = 0.1) -> Snapshot:
+def compact(
+    snapshot: Snapshot,
+    *,
+    target_rows: int = MAX_ROWS_PER_FILE,
+    max_deleted_share: float = 0.1,
+    properties: Mapping[str, str] | None = None,
+) -> Snapshot:
     """Rewrites fragments of the newest version that have fewer rows than `target_rows`, or a larger share of deleted
     rows than `max_deleted_share`. Two versions are made: one reserves fragment ids; none when there is nothing to do.
 
     raises: UnsupportedFeature; CommitConflict when another writer changes one of the fragments meanwhile
     """
-    latest = newest(snapshot)
-    groups = plan(latest, target_rows=target_rows, max_deleted_share=max_deleted_share)
-    if not groups:
-        return latest
-    version = file_version(latest)
-    writers: list[FragmentWriter] = []
-    try:
-        for group in groups:
-            writer = FragmentWriter(latest.store, latest.manifest.schema, version, FileLimits(max_rows=target_rows))
-            writers.append(writer)
-            writer.write_all(_rows(latest, group))
-        count = sum(len(writer.fragments) for writer in writers)
-        reserved = commit(latest, ReserveFragments(count)) if count else latest
-        first = (reserved.manifest.max_fragment_id or 0) - count + 1
+
+    def change(session: WriteSession) -> Snapshot:
+        latest = session.snapshot
+        groups = plan(latest, target_rows=target_rows, max_deleted_share=max_deleted_share)
+        if not groups:
+            return latest
+        limits = FileLimits(max_rows=target_rows)
+        written = [session.writer(limits=limits).write_all(_rows(latest, group)) for group in groups]
+        count = sum(map(len, written))
+        first = session.reserve_fragments(count) if count else 0
         rewritten = []
-        for group, writer in zip(groups, writers, strict=True):
+        for group, fragments in zip(groups, written, strict=True):
             old = tuple(latest.manifest.fragments[group.start : group.end])
-            new = _with_lineage(latest, old, writer.fragments, first)
+            new = _with_lineage(latest, old, fragments, first)
             first += len(new)
             rewritten.append(RewriteGroup(old, new))
-        return commit(latest, Rewrite(tuple(rewritten)))
-    except BaseException as error:
-        is_written = len(writers) == len(groups) and writers[-1].is_finished
-        if isinstance(error, REFUSALS) or not is_written:
-            for writer in writers:
-                writer.abort()
-        raise
+        return session.commit(Rewrite(tuple(rewritten)), RowCounts())
+
+    # what was rewritten for nothing once is not rewritten again unasked
+    return on_latest(snapshot, "compact", change, properties, max_attempts=1)
 
 
 def _rows(snapshot: Snapshot, group: Group) -> Iterator[pa.RecordBatch]:
-    files = OpenFiles(snapshot)
-    fragments = [
-        FragmentScan(index, FragmentRows(files, snapshot.manifest.fragments[index]).live_rows())
-        for index in range(group.start, group.end)
-    ]
-    scan = Scan(files, resolve(snapshot, None), None, None, None)
-    return iter(ScanTask(scan, tuple(each for each in fragments if each.num_rows)).to_reader())
+    fragments = snapshot.manifest.fragments[group.start : group.end]
+    return iter(read_fragments(snapshot, None, fragments))
 
 
 def _with_lineage(
@@ -137,8 +125,7 @@ def _with_lineage(
     numbered = [replace(fragment, id=first_id + i) for i, fragment in enumerate(new)]
     if not snapshot.manifest.has_stable_row_ids:
         return tuple(numbered)
-    files = OpenFiles(snapshot)
-    opened = [FragmentRows(files, fragment) for fragment in old]
+    opened = [snapshot.open(fragment) for fragment in old]
     live = [(fragment, fragment.live_rows()) for fragment in opened]
     live = [(fragment, rows) for fragment, rows in live if len(rows)]
     ends = np.cumsum([fragment.physical_rows for fragment in numbered])[:-1]
@@ -158,6 +145,5 @@ def _with_lineage(
     )
 
 
-def _share_deleted(files: OpenFiles, fragment: Fragment) -> float:
-    opened = FragmentRows(files, fragment)
+def _share_deleted(opened: OpenFragment) -> float:
     return 1 - row_ranges.count(opened.live_rows()) / opened.num_rows if opened.num_rows else 1.0

@@ -68,11 +68,11 @@ def _batch(arrays: list[pa.Array], schema: pa.Schema, num_rows: int) -> pa.Recor
 
 def _name_problems(source: pa.Schema, table: Schema) -> list[str]:
     problems = []
-    seen = set()
+    seen, known = set(), set(table.names)
     for name in source.names:
         if name in seen:
             problems.append(f"{name}: twice")
-        elif name not in table.names:
+        elif name not in known:
             nearest = closest(name, table.names)
             problems.append(f"{name}: no such column" + (f", did you mean {nearest!r}?" if nearest else ""))
         seen.add(name)

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
-from lance_sql.commit.committer import commit
-from lance_sql.commit.operations import Restore, UpdateConfig, UpdateMap
+from lance_sql.commit import recovery
+from lance_sql.commit.operations import UpdateConfig, UpdateMap
 from lance_sql.errors import InvalidArgument, VersionNotFound
+from lance_sql.statements.session import RowCounts, on_latest, summarize
 from lance_sql.table import refs, versions
+from lance_sql.table.commit_summary import check_properties
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import VersionFile
 
 
-def restore(snapshot: Snapshot, version: int) -> Snapshot:
-    """Makes an earlier version of the branch the newest one again.
+def restore(snapshot: Snapshot, version: int, properties: Mapping[str, str] | None = None) -> Snapshot:
+    """Makes an earlier version of the branch the newest one again, also where the newest one is damaged.
 
-    raises: VersionNotFound, CommitConflict
+    raises: VersionNotFound, CommitConflict; CorruptFile for a version that is damaged itself
     """
-    latest = snapshot.latest()
-    _file(latest, version)
-    return commit(latest, Restore(version))
+    checked, started = check_properties(properties), time.time()
+    _file(snapshot, version)
+    # how many rows come and go is not looked at
+    summary = summarize("restore", RowCounts(None, None, None), (), started, checked)
+    return recovery.restore(snapshot, version, summary.to_properties())
 
 
 def create_tag(snapshot: Snapshot, name: str, version: int) -> None:
@@ -48,7 +53,9 @@ def delete_tag(snapshot: Snapshot, name: str) -> None:
     refs.delete_tag(snapshot.main, name)
 
 
-def update_config(snapshot: Snapshot, values: Mapping[str, str | None]) -> Snapshot:
+def update_config(
+    snapshot: Snapshot, values: Mapping[str, str | None], properties: Mapping[str, str] | None = None
+) -> Snapshot:
     """Sets keys of the config of the newest version, or removes those whose value is None.
 
     raises: InvalidArgument for values that are no text; CommitConflict
@@ -58,7 +65,14 @@ def update_config(snapshot: Snapshot, values: Mapping[str, str | None]) -> Snaps
     for key, value in values.items():
         if not isinstance(key, str) or not (value is None or isinstance(value, str)):
             raise InvalidArgument(f"Config values are text: {key!r} is {value!r}")
-    return commit(snapshot.latest(), UpdateConfig(config=UpdateMap(dict(values))))
+    operation = UpdateConfig(config=UpdateMap(dict(values)))
+    return on_latest(
+        snapshot,
+        "update_config",
+        lambda session: session.commit(operation, RowCounts()),
+        properties,
+        max_attempts=1,
+    )
 
 
 def _file(snapshot: Snapshot, version: int) -> VersionFile:

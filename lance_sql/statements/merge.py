@@ -7,7 +7,7 @@ Source: message Transaction.Update; row lineage, what each operation does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
@@ -15,21 +15,18 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import row_choice
-from lance_sql.commit.committer import commit
 from lance_sql.commit.operations import Update
 from lance_sql.errors import ColumnNotFound, InvalidArgument
-from lance_sql.scan.open_files import OpenFiles
 from lance_sql.scan.projection import resolve
 from lance_sql.scan.take import take
 from lance_sql.schema import Schema
 from lance_sql.schema.primary_key import primary_key
 from lance_sql.statements.conform import Conform
-from lance_sql.statements.files import carrying, file_version, writing
-from lance_sql.statements.fragments import FragmentWriter
 from lance_sql.statements.matching import I64, Matches, match
-from lance_sql.statements.retry import on_latest
-from lance_sql.statements.rows import U64, bury
+from lance_sql.statements.rows import U64, carrying, delete_rows
 from lance_sql.statements.scanning import addresses
+from lance_sql.statements.session import RowCounts, WriteSession, on_latest
+from lance_sql.statements.source import to_reader
 from lance_sql.table.snapshot import Snapshot
 
 WhenMatched: TypeAlias = Literal["update", "delete", "keep", "fail"]
@@ -40,17 +37,18 @@ _BATCH_ROWS: Final = 128 * 1024
 
 def merge(
     snapshot: Snapshot,
-    source: pa.Table,
+    source: object,
     on: Sequence[str] | None,
     *,
     when_matched: WhenMatched = "update",
     when_not_matched: WhenNotMatched = "insert",
     delete_unmatched: bool | str = False,
+    properties: Mapping[str, str] | None = None,
 ) -> Snapshot:
-    """Merges rows into the newest version by their keys.
+    """Merges rows into the newest version by their keys; no version is made when no row changes and none is new.
 
-    source: some or all columns of the table; columns that it lacks keep their values in matched rows, and are NULL in
-        inserted ones
+    source: rows, see `to_reader`, with some or all columns of the table; columns that it lacks keep their values in
+        matched rows, and are NULL in inserted ones
     on: the key columns; the table's unenforced primary key without it
     delete_unmatched: rows of the table that no row of the source matches go, or those of them that pass a filter
     raises: InvalidArgument for rows that do not fit, and for two rows of the source that match one row; CommitConflict
@@ -60,32 +58,41 @@ def merge(
         ("when_not_matched", when_not_matched, ("insert", "ignore")),
     ):
         if value not in known:
-            raise InvalidArgument(f"{name}={value!r} is none of {', '.join(map(repr, known))}")
+            raise InvalidArgument(f"{name}={value!r} is not one of {', '.join(map(repr, known))}")
     if delete_unmatched is None:
         raise InvalidArgument("delete_unmatched=None: say True, False or a filter")
 
-    def change(latest: Snapshot) -> Snapshot:
+    read: list[pa.Table] = []
+
+    def change(session: WriteSession) -> Snapshot:
+        latest = session.snapshot
         table = latest.manifest.schema
         keys = _keys(table, on, latest.name)
-        rows, present = _conformed(source, latest, keys, inserts=when_not_matched == "insert")
+        if not read:
+            # a stream is there once, the statement may be computed again
+            read.append(to_reader(source, table=table.arrow).read_all())
+        rows, present = _conformed(read[0], latest, keys, inserts=when_not_matched == "insert")
         found = match(latest, rows, keys, one_each=when_matched != "keep")
         if when_matched == "fail" and len(found.source):
             row = rows.slice(int(found.source[0]), 1).select(list(keys)).to_pylist()[0]
             raise InvalidArgument(f"{latest.name} has a row of this key already: {row}")
         inserted = found.unmatched if when_not_matched == "insert" else np.empty(0, np.int64)
         moved = found if when_matched == "update" else _NOTHING
-        with writing(FragmentWriter(latest.store, table, file_version(latest))) as writer:
-            fragments = writer.write_all(_new_rows(latest, rows, moved, inserted))
-            gone = bury(latest, _removed(latest, found, when_matched, delete_unmatched))
-            operation = Update(
-                removed_fragment_ids=gone.removed,
-                updated_fragments=gone.updated,
-                new_fragments=carrying(latest, fragments, [moved.ids]),
-                fields_for_preserving_frag_bitmap=tuple(sorted(present.by_id)),
-            )
-            return commit(latest, operation, affected_rows=gone.affected, inserts_by_key=len(inserted) > 0)
+        fragments = session.writer().write_all(_new_rows(latest, rows, moved, inserted))
+        gone = delete_rows(latest, _removed(latest, found, when_matched, delete_unmatched))
+        if not fragments and not gone.affected:
+            return latest
+        operation = Update(
+            removed_fragment_ids=gone.removed,
+            updated_fragments=gone.updated,
+            new_fragments=carrying(latest, fragments, [moved.ids]),
+            fields_for_preserving_frag_bitmap=tuple(sorted(present.by_id)),
+        )
+        num_moved = len(moved.source)
+        counts = RowCounts(inserted=len(inserted), updated=num_moved, deleted=gone.num_rows - num_moved)
+        return session.commit(operation, counts, affected_rows=gone.affected, inserts_by_key=len(inserted) > 0)
 
-    return on_latest(snapshot, change)
+    return on_latest(snapshot, "merge", change, properties)
 
 
 _NOTHING: Final = Matches(np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))
@@ -123,11 +130,10 @@ def _new_rows(snapshot: Snapshot, rows: pa.Table, moved: Matches, inserted: I64)
     """Rewritten rows in the table's order, then the inserted ones in the source's."""
     target = snapshot.manifest.schema.arrow
     missing = [name for name in target.names if name not in rows.schema.names]
-    files = OpenFiles(snapshot)
     for start in range(0, len(moved.source), _BATCH_ROWS):
         part = slice(start, start + _BATCH_ROWS)
         new = row_choice.take(rows, pa.array(moved.source[part]))
-        old = take(files, resolve(snapshot, missing), moved.ids[part]) if missing else None
+        old = take(snapshot, resolve(snapshot, missing), moved.ids[part]) if missing else None
         yield from _assembled(target, new, old)
     for start in range(0, len(inserted), _BATCH_ROWS):
         new = row_choice.take(rows, pa.array(inserted[start : start + _BATCH_ROWS]))

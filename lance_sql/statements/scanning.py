@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from lance_sql import row_ranges
 from lance_sql.scan.filters import to_predicate
-from lance_sql.scan.fragments import FragmentRows
-from lance_sql.scan.open_files import OpenFiles
+from lance_sql.scan.plan import FragmentScan
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import resolve
 from lance_sql.scan.scan import Scan
 from lance_sql.scan.system_columns import ROW_ADDRESS
 from lance_sql.statements.rows import U64
+from lance_sql.table.fragments import Fragment
 from lance_sql.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -30,8 +31,19 @@ def scan(
     raises: as `Dataset.scan`
     """
     predicate = to_predicate(snapshot, filter)
-    made = Scan(OpenFiles(snapshot), resolve(snapshot, columns), predicate, None, None)
+    made = Scan(snapshot, resolve(snapshot, columns), predicate, None, None)
     return iter(made.to_reader())
+
+
+def read_fragments(
+    snapshot: Snapshot, columns: Sequence[str] | None, fragments: Sequence[Fragment]
+) -> pa.RecordBatchReader:
+    """The live rows of some fragments, in their order.
+
+    columns: all of the table without them
+    """
+    whole = (FragmentScan(each, row_ranges.single(0, snapshot.open(each).num_rows)) for each in fragments)
+    return Scan(snapshot, resolve(snapshot, columns), None, None, None).task(whole).to_reader()
 
 
 def addresses(snapshot: Snapshot, filter: str | pc.Expression | Predicate | None) -> U64:
@@ -40,14 +52,15 @@ def addresses(snapshot: Snapshot, filter: str | pc.Expression | Predicate | None
     raises: as `scan`; CorruptFile where the manifest claims rows that are in no data file, which a filter that reads no
         column would take for rows
     """
-    fragments = {fragment.id: fragment for fragment in snapshot.manifest.fragments}
-    files = OpenFiles(snapshot)
+    checked: set[int] = set()
     parts: list[U64] = []
     for batch in scan(snapshot, [ROW_ADDRESS], filter):
         found = numbers(batch, ROW_ADDRESS)
-        # a batch has rows of one fragment
-        if len(found) and (fragment := fragments.pop(int(found[0]) >> 32, None)):
-            FragmentRows(files, fragment).check_num_rows()
+        # with the first rows of a fragment, before rows that are in no file pile up
+        ids = set(np.unique(found >> np.uint64(32)).tolist()) - checked
+        for fragment in snapshot.manifest.fragments.by_id(ids).values() if ids else ():
+            snapshot.open(fragment).check_num_rows()
+        checked |= ids
         parts.append(found)
     return np.concatenate(parts) if parts else np.empty(0, np.uint64)
 

@@ -13,8 +13,9 @@ from lance_sql.errors import InvalidArgument
 def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema | None = None) -> pa.RecordBatchReader:
     """A stream of the rows that `data` has.
 
-    data: anything with `__arrow_c_stream__` (pyarrow, a DuckDB relation, Polars, a `Dataset`), a pandas DataFrame, a
-        dict of columns, or record batches, which need `schema` when there may be none
+    data: anything with `__arrow_c_stream__` (pyarrow, a DuckDB relation, Polars, a `Dataset`), a pandas DataFrame,
+        whose index becomes columns where it has names, a frame of Spark, which is collected, a dict of columns, or
+        record batches, which need `schema` when there may be none
     table: whose types Python values of a dict take, where it has the column
     raises: InvalidArgument for anything else
     """
@@ -23,7 +24,10 @@ def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema
     if isinstance(data, pa.RecordBatch):
         return pa.RecordBatchReader.from_batches(data.schema, [data])
     if _is_pandas(data):
-        return pa.Table.from_pandas(data, preserve_index=False).to_reader()
+        return _of_pandas(data).to_reader()
+    if _is_spark(data):
+        # its own stream of Arrow data needs pandas, and a session that is idle
+        return data.toArrow().to_reader()  # type: ignore[attr-defined]  # not imported here
     if hasattr(data, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(data)
     if isinstance(data, Mapping):
@@ -39,6 +43,39 @@ def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema
 def _is_pandas(data: object) -> bool:
     kind = type(data)
     return kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pandas"
+
+
+def _of_pandas(frame: Any) -> pa.Table:
+    """The columns of a frame, and behind them those of its index that have names.
+
+    raises: InvalidArgument for an index that would be lost: of other values than numbers of rows, and without a name
+    """
+    levels = list(frame.index.names)
+    named = [name for name in levels if name is not None]
+    if not named:
+        if len(levels) > 1 or frame.index.dtype.kind not in "iu":
+            raise InvalidArgument(
+                "The frame's index has no name, and would be lost: name it with rename_axis to make a column of it, or "
+                "drop it with reset_index(drop=True)"
+            )
+        return _from_pandas(frame, preserve_index=False)
+    taken = [name for name in named if name in frame.columns]
+    if len(named) < len(levels) or taken:
+        wrong = f"the name {taken[0]!r}, as a column has" if taken else "levels without names"
+        raise InvalidArgument(f"The frame's index has {wrong}: rename it with rename_axis")
+    return _from_pandas(frame, preserve_index=True)
+
+
+def _from_pandas(frame: Any, *, preserve_index: bool) -> pa.Table:
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=preserve_index)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InvalidArgument(f"The frame makes no table: {error}") from error
+
+
+def _is_spark(data: object) -> bool:
+    kind = type(data)
+    return kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pyspark" and hasattr(data, "toArrow")
 
 
 def _types(columns: Mapping[Any, Any], table: pa.Schema | None) -> pa.Schema | None:

@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.commit.committer import commit
 from lance_sql.commit.operations import Update
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.schema import Schema
 from lance_sql.statements import expressions
-from lance_sql.statements.files import carrying, file_version, writing
-from lance_sql.statements.fragments import FragmentWriter
-from lance_sql.statements.retry import on_latest
-from lance_sql.statements.rows import U64, bury
+from lance_sql.statements.rows import U64, carrying, delete_rows
 from lance_sql.statements.scanning import numbers, scan
+from lance_sql.statements.session import RowCounts, WriteSession, on_latest
 from lance_sql.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -30,11 +27,15 @@ if TYPE_CHECKING:
 
 
 def update(
-    snapshot: Snapshot, values: Mapping[str, Any], where: str | pc.Expression | Predicate | None = None
+    snapshot: Snapshot,
+    values: Mapping[str, Any],
+    where: str | pc.Expression | Predicate | None = None,
+    properties: Mapping[str, str] | None = None,
 ) -> Snapshot:
-    """Sets columns in the rows of the newest version that pass the filter; a version is made even when there are none.
+    """Sets columns in the rows of the newest version that pass the filter; no version is made when there are none.
 
     values: by column, see `expressions.compile`; they read the rows as they were before
+    properties: kept with the transaction
     raises: as `Dataset.scan` for the filter; ColumnNotFound, InvalidArgument for the values; CommitConflict
     """
     if not isinstance(values, Mapping):
@@ -42,7 +43,8 @@ def update(
     if not values:
         raise InvalidArgument("No column is set")
 
-    def change(latest: Snapshot) -> Snapshot:
+    def change(session: WriteSession) -> Snapshot:
+        latest = session.snapshot
         schema = latest.manifest.schema
         fields = [schema.field(name) for name in values]
         compute = expressions.compile(values, schema.arrow)
@@ -63,15 +65,16 @@ def update(
                 ]
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema.arrow)
 
-        with writing(FragmentWriter(latest.store, schema, file_version(latest))) as writer:
-            fragments = writer.write_all(rows())
-            gone = bury(latest, np.concatenate(places) if places else np.empty(0, np.uint64))
-            operation = Update(
-                removed_fragment_ids=gone.removed,
-                updated_fragments=gone.updated,
-                new_fragments=carrying(latest, fragments, ids),
-                fields_for_preserving_frag_bitmap=tuple(sorted(Schema(tuple(fields)).by_id)),
-            )
-            return commit(latest, operation, affected_rows=gone.affected)
+        fragments = session.writer().write_all(rows())
+        gone = delete_rows(latest, np.concatenate(places) if places else np.empty(0, np.uint64))
+        if not gone.affected:
+            return latest
+        operation = Update(
+            removed_fragment_ids=gone.removed,
+            updated_fragments=gone.updated,
+            new_fragments=carrying(latest, fragments, ids),
+            fields_for_preserving_frag_bitmap=tuple(sorted(Schema(tuple(fields)).by_id)),
+        )
+        return session.commit(operation, RowCounts(updated=gone.num_rows), affected_rows=gone.affected)
 
-    return on_latest(snapshot, change)
+    return on_latest(snapshot, "update", change, properties)

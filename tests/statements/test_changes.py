@@ -27,6 +27,7 @@ from lance_sql import (
 from lance_sql.statements import matching
 from lance_sql.store import LocalStore, Sink
 from tests.commit.failing_store import Broken, FailingStore, on
+from tests.damaged.messages import with_manifest
 
 HIDDEN = ["_rowid", "_row_created_at_version", "_row_last_updated_at_version"]
 
@@ -99,10 +100,21 @@ def test_values_that_make_no_sense(
     assert table.snapshot.latest().version == 2
 
 
-def test_changes_of_no_row_make_a_version(table: Dataset) -> None:
-    assert table.delete("k = 99").version == 3
-    assert table.update({"v": 1}, "k = 99").version == 4
-    assert by_key(lance_sql.open(table.uri), "v") == by_key(table, "v")
+def test_changes_of_no_row_commit_nothing(table: Dataset) -> None:
+    missing = pa.table({"k": pa.array([99], pa.int64()), "v": pa.array([1], pa.int32())})
+    files = sorted(Path(table.uri).rglob("*"))
+    assert table.delete("k = 99") is table
+    assert table.update({"v": 1}, "k = 99") is table
+    assert table.merge(missing, on="k", when_not_matched="ignore") is table
+    assert table.merge(missing.slice(0, 0), on="k") is table
+    assert table.merge(missing, on="k", when_not_matched="ignore", delete_unmatched="k = 98") is table
+    assert sorted(Path(table.uri).rglob("*")) == files
+    assert table.snapshot.latest().version == 2
+
+
+def test_a_change_of_no_row_returns_the_newest_version(table: Dataset) -> None:
+    lance.dataset(table.uri).delete("k = 1")
+    assert table.delete("k = 1").version == 3
 
 
 def test_changes_apply_to_the_newest_version(table: Dataset) -> None:
@@ -139,9 +151,7 @@ def test_no_filter_is_no_choice_of_all_rows(table: Dataset) -> None:
 )
 def test_tables_that_need_more_of_a_writer_are_refused_before_anything_is_written(table: Dataset, change: Any) -> None:
     path = Path(table.uri) / table.snapshot.manifest_path
-    content = path.read_bytes()
-    at = content.index(b"\x48\x02\x50\x02", content.rindex(b".lance"))
-    path.write_bytes(content[: at + 3] + b"\x40" + content[at + 4 :])
+    path.write_bytes(with_manifest(path.read_bytes(), lambda message: setattr(message, "writer_feature_flags", 64)))
     files = sorted(Path(table.uri).rglob("*"))
     with pytest.raises(UnsupportedFeature, match="flag 64"):
         change(lance_sql.open(table.uri))

@@ -18,9 +18,9 @@ import pytest
 import lance_sql
 from lance_sql import Dataset, LanceError
 from lance_sql.commit import committer
-from lance_sql.statements import job
+from lance_sql.statements import insert
 from lance_sql.store import LocalStore
-from lance_sql.table import location, snapshot
+from lance_sql.table import files, location
 from tests.commit.failing_store import Broken, FailingStore
 
 # A file whose opening was reported as failed is closed by nobody.
@@ -150,7 +150,7 @@ def failing(at: int | None, *, after: bool = False, once: bool = False) -> Itera
         return made[0]
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (location, snapshot, committer, job):
+        for module in (location, files, committer, insert):
             patch.setattr(module, "open_store", open_store)
         yield made
 

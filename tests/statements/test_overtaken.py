@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import lance
 import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql import Dataset
+from lance_sql import CommitConflict, Dataset, InvalidArgument, RetryableConflict
+from lance_sql.commit.committer import commit
+from lance_sql.commit.operations import DataReplacement, Replacement
 from lance_sql.store import LocalStore, PutMode
 from tests.commit.failing_store import FailingStore, on
 
@@ -33,8 +37,8 @@ def overtaken(table: Dataset, other: Callable[[Dataset], object]) -> Dataset:
     return Dataset(on(OvertakenStore(table.uri, lambda: other(lance_sql.open(table.uri))), table.snapshot))
 
 
-def content(table: Dataset) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = lance_sql.open(table.uri).to_table().sort_by("k").to_pylist()
+def content(table: Dataset) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = lance_sql.open(table.uri).to_table().sort_by("k").to_pylist()
     return rows
 
 
@@ -60,3 +64,108 @@ def test_a_merge_that_inserts_nothing_goes_beside_an_append(table: Dataset) -> N
     merge = overtaken(table, lambda other: lance_sql.write({"k": [3], "v": [-3]}, other.uri, mode="append")).merge
     assert merge({"k": [2, 3], "v": [21, 30]}, on="k", when_not_matched="ignore").version == 3
     assert content(table)[1:] == [{"k": 2, "v": 21}, {"k": 3, "v": -3}]
+
+
+def cast(other: Dataset) -> None:
+    dataset: Any = lance.dataset(other.uri)
+    dataset.alter_columns({"path": "v", "data_type": pa.int32()})
+
+
+def cast_and_renamed(other: Dataset) -> None:
+    dataset: Any = lance.dataset(other.uri)
+    dataset.alter_columns({"path": "v", "name": "w", "data_type": pa.int32()})
+
+
+def dropped_and_added(other: Dataset) -> None:
+    lance.dataset(other.uri).drop_columns(["v"])
+    lance.dataset(other.uri).add_columns({"v": "k * 2"})
+
+
+@pytest.mark.parametrize("change", [cast, cast_and_renamed, dropped_and_added])
+def test_an_append_does_not_lose_the_values_of_a_column_that_was_replaced(
+    table: Dataset, change: Callable[[Dataset], None]
+) -> None:
+    job = lance_sql.begin_write(table.uri, table.schema, mode="append")
+    fragments = job.write_fragments({"k": [3], "v": [30]})
+    change(table)
+    before = content(table)
+    with pytest.raises(RetryableConflict, match="replaced column 'v'"):
+        job.commit(fragments)
+    assert content(table) == before
+
+
+def test_an_append_of_dropped_columns_alone_is_a_conflict(table: Dataset) -> None:
+    job = lance_sql.begin_write(table.uri, table.schema, mode="append")
+    fragments = job.write_fragments({"v": [30]})
+    lance.dataset(table.uri).drop_columns(["v"])
+    with pytest.raises(RetryableConflict, match="dropped every column"):
+        job.commit(fragments)
+    assert len(content(table)) == 2
+
+
+def test_an_append_goes_beside_a_column_that_was_dropped(table: Dataset) -> None:
+    job = lance_sql.begin_write(table.uri, table.schema, mode="append")
+    fragments = job.write_fragments({"k": [3], "v": [30]})
+    lance.dataset(table.uri).drop_columns(["v"])
+    job.commit(fragments)
+    assert content(table) == [{"k": 1}, {"k": 2}, {"k": 3}]
+
+
+@pytest.mark.parametrize("change", [cast, dropped_and_added])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        lambda table: table.update({"v": 7}, "k = 1"),
+        lambda table: table.merge(pa.table({"k": [1], "v": pa.array([7], pa.int16())}), on="k"),
+        lambda table: table.merge(pa.table({"k": [1, 3], "v": pa.array([7, 30], pa.int16())}), on="k"),
+    ],
+)
+def test_changes_of_rows_are_computed_again_with_the_new_column(
+    table: Dataset, change: Callable[[Dataset], None], statement: Callable[[Dataset], Dataset]
+) -> None:
+    made = statement(overtaken(table, change))
+    assert content(table) == made.to_table().sort_by("k").to_pylist()
+    assert content(table)[0] == {"k": 1, "v": 7}
+    assert all(row["v"] is not None for row in content(table))
+
+
+def test_rows_that_do_not_fit_the_new_type_are_refused(table: Dataset) -> None:
+    with pytest.raises(InvalidArgument, match="v: int64 where int32 is expected"):
+        overtaken(table, cast).merge({"k": [1], "v": [7]}, on="k")
+    assert content(table)[0] == {"k": 1, "v": 10}
+
+
+@pytest.mark.parametrize("column", ["v", "k"])
+def test_computed_columns_are_computed_again_after_a_cast(table: Dataset, column: str) -> None:
+    made = overtaken(table, cast).add_columns({"w": f"{column} + 1"})
+    assert all(row["w"] == row[column] + 1 for row in content(table))
+    assert made.schema.field("v").type == pa.int32()
+
+
+def test_a_cast_sees_rows_that_pylance_appended(table: Dataset) -> None:
+    def append(other: Dataset) -> None:
+        lance.write_dataset(pa.table({"k": [3], "v": [30]}), other.uri, mode="append")
+
+    overtaken(table, append).alter_column("v", type=pa.int32())
+    assert content(table)[2:] == [{"k": 3, "v": 30}]
+
+
+def test_pylance_does_not_append_over_our_cast(table: Dataset) -> None:
+    stale = lance.dataset(table.uri)
+    rows = pa.table({"k": [3], "v": [30]})
+    transaction = lance.fragment.write_fragments(rows, stale, mode="append", return_transaction=True)
+    table.alter_column("v", type=pa.int32())
+    with pytest.raises(OSError, match="conflict"):
+        lance.LanceDataset.commit(table.uri, transaction)
+    assert len(content(table)) == 2
+
+
+def test_replaced_data_does_not_go_to_a_column_that_was_cast(table: Dataset) -> None:
+    (fragment,) = table.snapshot.manifest.fragments
+    job = lance_sql.begin_write(table.uri, table.schema, mode="append")
+    ((made,),) = [job.write_fragments({"v": [7, 8]})]
+    operation = DataReplacement((Replacement(fragment.id, made.files[0]),))
+    cast(table)
+    with pytest.raises(CommitConflict):
+        commit(table.snapshot, operation)
+    assert [row["v"] for row in content(table)] == [10, 20]

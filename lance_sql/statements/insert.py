@@ -1,0 +1,207 @@
+"""Writing rows to a table that is there or not yet: data files first, then one commit that appends or replaces.
+
+Source: messages Transaction.Append and Transaction.Overwrite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import pyarrow as pa
+
+from lance_sql.commit import committer
+from lance_sql.commit.operations import Append, Overwrite
+from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.schema import Schema, primary_key
+from lance_sql.schema.from_arrow import from_arrow
+from lance_sql.statements.conform import Conform
+from lance_sql.statements.fragments import FileLimits, FragmentWriter
+from lance_sql.statements.session import WRITTEN_VERSIONS, check_writable, file_version
+from lance_sql.store import Store, open_store
+from lance_sql.table.fragments import Fragment
+from lance_sql.table.snapshot import Snapshot, open_snapshot
+
+Mode: TypeAlias = Literal["create", "append", "overwrite"]
+
+DEFAULT_FILE_VERSION = "2.2"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What rows are written to, and how. Picklable.
+
+    snapshot: the version that was the newest one; None when there is no table yet
+    schema: of the table after the write
+    file_version: of the new data files
+    """
+
+    uri: str
+    mode: Mode
+    snapshot: Snapshot | None
+    schema: Schema
+    file_version: str
+    stable_row_ids: bool
+    storage_options: Mapping[str, Any] | None
+
+    def store(self) -> Store:
+        """Where the data files go."""
+        return open_store(self.uri, self.storage_options) if self.snapshot is None else self.snapshot.store
+
+    @property
+    def operation(self) -> str:
+        """What the user asks for, as the summary of the commit says it."""
+        if self.mode == "append":
+            return "insert"
+        return "create" if self.snapshot is None else "overwrite"
+
+    def num_replaced_rows(self) -> int | None:
+        """How many rows an overwrite replaces; None where that is not recorded."""
+        if self.mode == "append" or self.snapshot is None:
+            return 0
+        fragments = self.snapshot.manifest.fragments
+        total = 0
+        for fragment in fragments:
+            deleted = 0 if fragment.deletion_file is None else fragment.deletion_file.num_deleted_rows
+            if not fragment.physical_rows or (fragment.deletion_file is not None and not deleted):
+                return None
+            total += fragment.physical_rows - deleted
+        return total
+
+    def commit(self, fragments: tuple[Fragment, ...], properties: Mapping[str, str], uuid: str) -> Snapshot:
+        """The version that has the rows of new fragments.
+
+        uuid: of the transaction
+        raises: as `committer.commit` and `committer.create`
+        """
+        if self.mode == "append":
+            assert self.snapshot is not None
+            return committer.commit(self.snapshot, Append(fragments), properties=properties, uuid=uuid)
+        operation = Overwrite(fragments, self.schema, file_version=self.file_version)
+        if self.snapshot is not None:
+            return committer.commit(self.snapshot, operation, properties=properties, uuid=uuid)
+        return committer.create(
+            self.uri,
+            operation,
+            storage_options=self.storage_options,
+            stable_row_ids=self.stable_row_ids,
+            file_version=self.file_version,
+            properties=properties,
+            uuid=uuid,
+        )
+
+    def was_tried(self, uuid: str) -> bool:
+        """Whether the commit of a transaction may have been carried out, or may still be.
+
+        raises: what the store does
+        """
+        return committer.was_tried(self.store(), 0 if self.snapshot is None else self.snapshot.version, uuid)
+
+
+def existing(uri: str, mode: Mode, *, branch: str | None, storage_options: Mapping[str, Any] | None) -> Snapshot | None:
+    """The newest version of the table to be written, None where there is none yet.
+
+    raises: TableNotFound for rows to append to nothing; TableExists for a table to be created; InvalidArgument;
+        UnsupportedFeature for a table that needs more of a writer
+    """
+    if mode not in ("create", "append", "overwrite"):
+        raise InvalidArgument(f"mode={mode!r} is not one of 'create', 'append' and 'overwrite'")
+    try:
+        snapshot = open_snapshot(uri, branch=branch, storage_options=storage_options)
+    except TableNotFound:
+        if mode == "append" or branch is not None:
+            raise
+        return None
+    if mode == "create":
+        raise TableExists(
+            f"There is a table at {uri!r} already, version {snapshot.version}. "
+            "Use mode='append' or mode='overwrite', or another place."
+        )
+    check_writable(snapshot)
+    return snapshot
+
+
+def target(
+    uri: str,
+    mode: Mode,
+    snapshot: Snapshot | None,
+    schema: pa.Schema,
+    *,
+    wanted_version: str | None,
+    stable_row_ids: bool | None,
+    storage_options: Mapping[str, Any] | None,
+) -> Target:
+    """What rows of a schema are written to.
+
+    snapshot: see `existing`
+    wanted_version: of the data files; a table that exists keeps its own unless it is overwritten
+    stable_row_ids: fixed at creation, on unless False
+    raises: InvalidArgument for rows that do not fit; UnsupportedFeature
+    """
+    if wanted_version is not None and wanted_version not in WRITTEN_VERSIONS:
+        raise UnsupportedFeature(f"Data files of version {wanted_version!r}; {', '.join(WRITTEN_VERSIONS)} are written")
+    if snapshot is not None and stable_row_ids is not None:
+        _check_row_ids(snapshot, stable_row_ids)
+    if mode == "append":
+        assert snapshot is not None
+        chosen = _appended_version(snapshot, wanted_version)
+        fields = snapshot.manifest.schema
+        Conform(schema, fields, snapshot.name)
+    else:
+        chosen = wanted_version or (DEFAULT_FILE_VERSION if snapshot is None else _kept_version(snapshot))
+        fields = from_arrow(schema, file_version=chosen)
+        primary_key.check(fields)
+    return Target(uri, mode, snapshot, fields, chosen, stable_row_ids is not False, storage_options)
+
+
+def write_fragments(
+    into: Target, batches: Iterable[pa.RecordBatch] | pa.RecordBatchReader, limits: FileLimits, prefix: str
+) -> tuple[Fragment, ...]:
+    """Writes rows to new data files, which no version has yet; all of them or none.
+
+    batches: columns by name; those that may be NULL may be missing
+    prefix: the beginning of the files' names
+    raises: InvalidArgument for rows that do not fit the table
+    """
+    writer: FragmentWriter | None = None
+    store = into.store()
+    conform: Conform | None = None
+    seen: pa.Schema | None = None
+    try:
+        for batch in batches:
+            if conform is None or batch.schema != seen:
+                seen, conform = batch.schema, Conform(batch.schema, into.schema, into.uri)
+                if writer is not None and writer.schema.names != conform.schema.names:
+                    raise InvalidArgument("Batches of one write have different columns")
+            if writer is None:
+                writer = FragmentWriter(store, conform.schema, into.file_version, limits, prefix)
+            writer.write(conform(batch))
+        return writer.finish() if writer is not None else ()
+    except BaseException:
+        if writer is not None:
+            writer.abort()
+        raise
+
+
+def _check_row_ids(snapshot: Snapshot, wanted: bool) -> None:
+    if snapshot.manifest.has_stable_row_ids != wanted:
+        has = "has" if not wanted else "does not have"
+        raise InvalidArgument(
+            f"{snapshot.name} {has} stable row ids, which is fixed when a table is created. "
+            "Leave stable_row_ids out, or write to another place."
+        )
+
+
+def _appended_version(snapshot: Snapshot, wanted: str | None) -> str:
+    kept = file_version(snapshot)
+    if wanted is not None and wanted != kept:
+        raise InvalidArgument(
+            f"{snapshot.name} has data files of version {kept}: leave file_version={wanted!r} out, or overwrite it"
+        )
+    return kept
+
+
+def _kept_version(snapshot: Snapshot) -> str:
+    kept = snapshot.manifest.data_format
+    return kept if kept in WRITTEN_VERSIONS else DEFAULT_FILE_VERSION

@@ -1,0 +1,229 @@
+"""A change of a table from its beginning to its commit: one snapshot is read, files are written, one commit is made.
+
+    for each attempt
+        snapshot     the newest version of the branch, found once
+        files        new data files; they are removed when the change fails before its commit, or is refused
+        commit       on top of what others committed meanwhile, with a summary of what was done
+    again, when another writer changed the same rows first
+
+Source: table format, transactions, retry policy.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import pyarrow as pa
+
+from lance_sql.commit import committer
+from lance_sql.commit.operations import U32, Operation, ReserveFragments
+from lance_sql.errors import RetryableConflict, UnsupportedFeature
+from lance_sql.file.writer import FileWriter
+from lance_sql.schema import Schema
+from lance_sql.statements.fragments import FileLimits, FragmentWriter, data_file, new_file_name
+from lance_sql.table import features
+from lance_sql.table.commit_summary import CommitSummary, check_properties
+from lance_sql.table.fragments import DataFile
+from lance_sql.table.snapshot import Snapshot
+
+WRITTEN_VERSIONS: Final = ("2.0", "2.1", "2.2")
+
+MAX_ATTEMPTS: Final = 10
+MAX_SECONDS: Final = 30.0
+_FIRST_WAIT: Final = 0.02
+
+REFUSALS: Final = committer.REFUSALS
+"""What a commit raises when nothing was committed. After anything else it may have happened all the same, so that the
+files that it names have to stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """How many rows a change concerns; None where that is not known."""
+
+    inserted: int | None = 0
+    updated: int | None = 0
+    deleted: int | None = 0
+
+
+@dataclass
+class WriteSession:
+    """One attempt at a change. Ends with one `commit`, or with none; use it as a context manager.
+
+    snapshot: the version that is read, and that the change is committed on top of
+    operation: what the user asked for, such as "update"
+    properties: the caller's, kept with the transaction
+    started: when the first attempt began, as `time.time` had it
+    """
+
+    snapshot: Snapshot
+    operation: str
+    properties: Mapping[str, str] = field(default_factory=dict)
+    started: float = field(default_factory=time.time)
+    _writers: list[FragmentWriter] = field(default_factory=list)
+    _files: list[DataFile] = field(default_factory=list)
+    _is_sent: bool = False
+
+    def writer(self, schema: Schema | None = None, limits: FileLimits | None = None) -> FragmentWriter:
+        """What writes rows to new data files.
+
+        schema: of the files; that of the table without it
+        raises: UnsupportedFeature for a table whose data files are read only
+        """
+        made = FragmentWriter(
+            self.snapshot.store,
+            schema or self.snapshot.manifest.schema,
+            file_version(self.snapshot),
+            limits or FileLimits(),
+        )
+        self._writers.append(made)
+        return made
+
+    def commit(
+        self,
+        operation: Operation,
+        rows: RowCounts,
+        *,
+        affected_rows: Mapping[int, U32] | None = None,
+        inserts_by_key: bool = False,
+    ) -> Snapshot:
+        """The version in which the operation is done.
+
+        affected_rows, inserts_by_key, raises: as `committer.commit`
+        """
+        fragments = [fragment for writer in self._writers for fragment in writer.fragments]
+        files = [*self._files, *(file for fragment in fragments for file in fragment.files)]
+        summary = summarize(self.operation, rows, files, self.started, self.properties)
+        try:
+            self._is_sent = True
+            return committer.commit(
+                self.snapshot,
+                operation,
+                affected_rows=affected_rows,
+                inserts_by_key=inserts_by_key,
+                properties=summary.to_properties(),
+            )
+        except REFUSALS:
+            self._is_sent = False
+            raise
+
+    def reserve_fragments(self, count: int) -> int:
+        """Reserves ids for `count` fragments in a version of its own, and returns the first one."""
+        summary = summarize("reserve_fragments", RowCounts(), (), time.time(), self.properties)
+        made = committer.commit(self.snapshot, ReserveFragments(count), properties=summary.to_properties())
+        return (made.manifest.max_fragment_id or 0) - count + 1
+
+    def write_file(self, schema: Schema, batches: Iterable[pa.RecordBatch]) -> DataFile:
+        """A new data file with other columns of rows that are in the table already."""
+        writer = FileWriter(self.snapshot.store, f"data/{new_file_name()}", schema, file_version(self.snapshot))
+        try:
+            for batch in batches:
+                writer.write(batch)
+            made = data_file(writer.finish())
+        except BaseException:
+            writer.abort()
+            raise
+        self._files.append(made)
+        return made
+
+    def __enter__(self) -> WriteSession:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        # what may have been committed stays
+        if error is not None and not self._is_sent:
+            for writer in self._writers:
+                writer.abort()
+            for file in self._files:
+                self.snapshot.store.delete(f"data/{file.path}")
+
+
+def summarize(
+    operation: str,
+    rows: RowCounts,
+    files: Collection[DataFile],
+    started: float,
+    properties: Mapping[str, str],
+    job: str | None = None,
+) -> CommitSummary:
+    """What a commit did.
+
+    files: new data files
+    started: as `time.time` had it
+    job: id of a write in two steps
+    """
+    return CommitSummary(
+        operation,
+        rows_inserted=rows.inserted,
+        rows_updated=rows.updated,
+        rows_deleted=rows.deleted,
+        files_written=len(files),
+        bytes_written=sum(file.size_bytes for file in files),
+        duration_ms=max(round(1000 * (time.time() - started)), 0),
+        job=job,
+        properties=properties,
+    )
+
+
+def newest(snapshot: Snapshot) -> Snapshot:
+    """The newest version of the snapshot's branch, which can be written after.
+
+    raises: UnsupportedFeature, before anything is written
+    """
+    latest = snapshot.latest()
+    check_writable(latest)
+    return latest
+
+
+def check_writable(snapshot: Snapshot) -> None:
+    """Makes sure that versions can be made after this one.
+
+    raises: UnsupportedFeature
+    """
+    features.check_writable(snapshot.manifest.reader_flags | snapshot.manifest.writer_flags, snapshot.label)
+
+
+def on_latest(
+    snapshot: Snapshot,
+    operation: str,
+    change: Callable[[WriteSession], Snapshot],
+    properties: Mapping[str, str] | None = None,
+    *,
+    max_attempts: int = MAX_ATTEMPTS,
+) -> Snapshot:
+    """`change` of the newest version of the snapshot's branch; once more with what is then the newest one, when the
+    commit finds that another writer has changed the same rows.
+
+    raises: RetryableConflict after `max_attempts` attempts or 30 seconds; UnsupportedFeature; what `change` raises
+    """
+    checked = check_properties(properties)
+    started, end = time.time(), time.monotonic() + MAX_SECONDS
+    attempt = 0
+    while True:
+        attempt += 1
+        try:
+            latest = committer.with_own_ids(newest(snapshot))
+            with WriteSession(latest, operation, checked, started) as session:
+                return change(session)
+        except RetryableConflict:
+            if attempt >= max_attempts or time.monotonic() > end:
+                raise
+            time.sleep(random.uniform(0, _FIRST_WAIT * 2 ** min(attempt, 6)))
+
+
+def file_version(snapshot: Snapshot) -> str:
+    """The version of new data files of a table: a table keeps its own.
+
+    raises: UnsupportedFeature for versions that are read only
+    """
+    version = snapshot.manifest.data_format
+    if version not in WRITTEN_VERSIONS:
+        raise UnsupportedFeature(
+            f"{snapshot.name} has data files of version {version}, which this release reads but does not write. "
+            f"Copy it: lance_sql.write(lance_sql.open({snapshot.uri!r}), ...)"
+        )
+    return version

@@ -1,0 +1,59 @@
+"""Frames of pandas as rows: an index is never lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lance_sql
+from lance_sql.errors import InvalidArgument
+
+pandas = pytest.importorskip("pandas")
+
+
+def frame(**index: Any) -> Any:
+    return pandas.DataFrame({"v": [10, 20]}, **index)
+
+
+def written(tmp_path: Path, data: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = lance_sql.write(data, tmp_path / "t.lance").to_table().to_pylist()
+    return found
+
+
+def test_an_index_with_a_name_becomes_a_column(tmp_path: Path) -> None:
+    data = frame(index=pandas.Index(["a", "b"], name="key"))
+    assert written(tmp_path, data) == [{"v": 10, "key": "a"}, {"v": 20, "key": "b"}]
+    merged = lance_sql.open(tmp_path / "t.lance").merge(data.assign(v=[1, 2]), on="key")
+    assert merged.scan(["v"]).to_table()["v"].to_pylist() == [1, 2]
+
+
+def test_an_index_of_numbers_with_a_name_becomes_a_column(tmp_path: Path) -> None:
+    assert written(tmp_path, frame().rename_axis("id")) == [{"v": 10, "id": 0}, {"v": 20, "id": 1}]
+
+
+def test_every_level_of_an_index_becomes_a_column(tmp_path: Path) -> None:
+    levels = pandas.MultiIndex.from_tuples([("a", 1), ("b", 2)], names=["key", "n"])
+    assert written(tmp_path, frame(index=levels)) == [{"v": 10, "key": "a", "n": 1}, {"v": 20, "key": "b", "n": 2}]
+
+
+@pytest.mark.parametrize("data", [frame(), frame(index=[7, 3]), frame().iloc[::-1]])
+def test_numbers_of_rows_are_no_column(tmp_path: Path, data: Any) -> None:
+    assert list(written(tmp_path, data)[0]) == ["v"]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (frame(index=["a", "b"]), "has no name, and would be lost"),
+        (frame(index=pandas.MultiIndex.from_tuples([("a", 1), ("b", 2)])), "has no name, and would be lost"),
+        (frame(index=pandas.MultiIndex.from_tuples([("a", 1), ("b", 2)], names=["k", None])), "levels without names"),
+        (frame(index=pandas.Index([1, 2], name="v")), "has the name 'v', as a column has"),
+        (pandas.DataFrame({"v": [object()]}), "makes no table"),
+    ],
+)
+def test_what_would_be_lost_is_refused(tmp_path: Path, data: Any, message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        lance_sql.write(data, tmp_path / "t.lance")
+    assert not (tmp_path / "t.lance").exists()
