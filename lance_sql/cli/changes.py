@@ -1,11 +1,13 @@
-"""The verbs that change tables. What removes rows, files or versions says what it will do, and does nothing with
-`--dry-run`; on a terminal it asks first, unless `--yes` is given.
+"""The verbs that change tables. What replaces or removes rows, files or names says what it will do, and asks first;
+where there is no terminal to ask on, it needs `--yes`. With `--dry-run` it does nothing.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import tempfile
+from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 dry_run_option = click.option("--dry-run", "-n", is_flag=True, help="Only say what would be done.")
 yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-where_option = click.option("--where", "-w", metavar="SQL", help="Which rows; all of them without it.")
+where_option = click.option("--where", "-w", metavar="SQL", help="Which rows.")
 
 
 class Age(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases only
@@ -27,11 +29,13 @@ class Age(click.ParamType):  # type: ignore[type-arg]  # generic in newer releas
     name = "age"
 
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> timedelta:
-        units = {"d": "days", "h": "hours", "m": "minutes"}
-        number, unit = str(value)[:-1], str(value)[-1:]
-        if not number.isdecimal() or unit not in units:
-            self.fail(f"{value!r} is no age such as 30d, 12h or 90m.", param, context)
-        return timedelta(**{units[unit]: int(number)})
+        from lance_sql.ages import parse_age
+        from lance_sql.errors import InvalidArgument
+
+        try:
+            return parse_age(str(value))
+        except InvalidArgument as error:
+            self.fail(f"{error}.", param, context)
 
 
 AGE = Age()
@@ -45,6 +49,7 @@ AGE = Age()
 @click.option("--no-stable-row-ids", is_flag=True, help="Record no row history. Fixed when a table is created.")
 @click.option("--max-rows-per-file", type=click.IntRange(min=1), help="Where the next data file begins.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@yes_option
 @reports_errors
 def write(
     table: str,
@@ -54,10 +59,12 @@ def write(
     no_stable_row_ids: bool,
     max_rows_per_file: int | None,
     quiet: bool,
+    yes: bool,
 ) -> None:
     """Writes the rows of SOURCE to TABLE.
 
-    SOURCE is a file or a URI that DuckDB reads (Parquet, CSV, JSON), a Lance table, or an SQL query.
+    SOURCE is a file or a URI that DuckDB reads (Parquet, CSV, JSON), a Lance table, or an SQL query. To overwrite a
+    table has to be agreed to.
 
     \b
     lance-sql write events.lance events.parquet
@@ -67,41 +74,48 @@ def write(
 
     import lance_sql
     from lance_sql.cli import progress
+    from lance_sql.cli.interrupts import interruptible
     from lance_sql.writing import MAX_ROWS_PER_FILE
 
+    if mode == "overwrite" and not _overwriting_is_agreed(_unversioned(table), yes):
+        return
     is_query = any(character.isspace() for character in source) and not os.path.exists(source)
-    rows = lance_sql.connect().sql(source if is_query else "FROM '" + source.replace("'", "''") + "'")
-    if rows is None:
-        raise click.UsageError("The SQL has no result: give a query, or a file.")
-    reader = rows.to_arrow_reader()
-    with progress.counted(reader, "rows read", hidden=quiet) as batches:
-        made = lance_sql.write(
-            pa.RecordBatchReader.from_batches(reader.schema, batches),
-            _unversioned(table),
-            mode=mode,  # type: ignore[arg-type]  # click has checked the text
-            file_version=file_version,
-            stable_row_ids=False if no_stable_row_ids else None,
-            max_rows_per_file=max_rows_per_file or MAX_ROWS_PER_FILE,
-        )
+    connection = lance_sql.connect()
+    with interruptible(connection):
+        rows = connection.sql(source if is_query else "FROM '" + source.replace("'", "''") + "'")
+        if rows is None:
+            raise click.UsageError("The SQL has no result: give a query, or a file.")
+        reader = rows.to_arrow_reader()
+        with progress.counted(reader, "rows read", hidden=quiet) as batches:
+            made = lance_sql.write(
+                pa.RecordBatchReader.from_batches(reader.schema, batches),
+                _unversioned(table),
+                mode=mode,  # type: ignore[arg-type]  # click has checked the text
+                file_version=file_version,
+                stable_row_ids=False if no_stable_row_ids else None,
+                max_rows_per_file=max_rows_per_file or MAX_ROWS_PER_FILE,
+            )
     _done(made, f"{_count(made.count_rows(), 'row')}")
 
 
 @click.command()
 @click.argument("table")
 @where_option
+@click.option("--all", "every", is_flag=True, help="Every row.")
 @dry_run_option
 @yes_option
 @reports_errors
-def delete(table: str, where: str | None, dry_run: bool, yes: bool) -> None:
+def delete(table: str, where: str | None, every: bool, dry_run: bool, yes: bool) -> None:
     """Deletes rows of TABLE.
 
     \b
     lance-sql delete events.lance --where "ts < '2026-01-01'" --dry-run
     """
+    if every == (where is not None):
+        raise click.UsageError("Say which rows: --where SQL, or --all.")
     dataset = _latest(table)
-    condition = "true" if where is None else where
     if _agreed(f"delete {_rows(dataset, where)}", dry_run, yes):
-        _done(dataset.delete(condition))
+        _done(dataset.delete("true" if where is None else where))
 
 
 @click.command()
@@ -112,7 +126,7 @@ def delete(table: str, where: str | None, dry_run: bool, yes: bool) -> None:
 @yes_option
 @reports_errors
 def update(table: str, assignments: tuple[str, ...], where: str | None, dry_run: bool, yes: bool) -> None:
-    """Sets columns in rows of TABLE to SQL expressions.
+    """Sets columns in rows of TABLE to SQL expressions; in all rows without --where.
 
     \b
     lance-sql update events.lance "price=price * 1.1" "status='done'" --where "id = 7"
@@ -126,7 +140,10 @@ def update(table: str, assignments: tuple[str, ...], where: str | None, dry_run:
             raise click.UsageError(f"{name.strip()!r} is set twice.")
         values[name.strip()] = expression
     dataset = _latest(table)
-    if _agreed(f"set {', '.join(values)} in {_rows(dataset, where)}", dry_run, yes):
+    what = f"set {', '.join(values)} in {_rows(dataset, where)}"
+    if dry_run:
+        _rehearse(dataset, lambda copy: copy.update(values, where))
+    if _agreed(what, dry_run, yes):
         _done(dataset.update(values, where))
 
 
@@ -169,10 +186,10 @@ def restore(table: str, dry_run: bool, yes: bool) -> None:
     path, version, tag = tables.split_name(table)
     if version is None and tag is None:
         raise click.UsageError("Say which version: TABLE@41, or TABLE@tag.")
-    earlier, latest = tables.open_table(table), tables.open_table(path)
+    earlier = tables.open_table(table)
     what = (
-        f"return from version {latest.version} ({_count(latest.count_rows(), 'row')}) "
-        f"to version {earlier.version} ({_count(earlier.count_rows(), 'row')}); no version is removed"
+        f"return from {_newest(path, earlier)} to version {earlier.version} "
+        f"({_count(earlier.count_rows(), 'row')}); no version is removed"
     )
     if _agreed(what, dry_run, yes):
         _done(earlier.restore())
@@ -183,8 +200,9 @@ def restore(table: str, dry_run: bool, yes: bool) -> None:
 @click.argument("name", required=False)
 @click.option("--move", is_flag=True, help="The tag exists, and is to name this version.")
 @click.option("--delete", "remove", is_flag=True, help="Remove the tag.")
+@yes_option
 @reports_errors
-def tag(table: str, name: str | None, move: bool, remove: bool) -> None:
+def tag(table: str, name: str | None, move: bool, remove: bool, yes: bool) -> None:
     """Names a version of TABLE, or lists the names there are.
 
     \b
@@ -203,10 +221,14 @@ def tag(table: str, name: str | None, move: bool, remove: bool) -> None:
         for known, ref in sorted(dataset.tags().items()):
             click.echo(f"{known}\t{ref.version}" + (f"\t{ref.branch}" if ref.branch else ""))
     elif remove:
-        dataset.delete_tag(name)
-        click.echo(f"The tag {name!r} is removed.", err=True)
-    else:
-        (dataset.move_tag if move else dataset.create_tag)(name)
+        if _agreed(f"remove the tag {name!r}{_named(dataset, name)}", False, yes):
+            dataset.delete_tag(name)
+            click.echo(f"The tag {name!r} is removed.", err=True)
+    elif not move:
+        dataset.create_tag(name)
+        click.echo(f"{name!r} names version {dataset.version}.", err=True)
+    elif _agreed(f"move the tag {name!r}{_named(dataset, name)} to version {dataset.version}", False, yes):
+        dataset.move_tag(name)
         click.echo(f"{name!r} names version {dataset.version}.", err=True)
 
 
@@ -241,6 +263,19 @@ def cleanup(table: str, older_than: timedelta | None, keep: int | None, dry_run:
 VERBS = (write, delete, update, compact, restore, tag, cleanup)
 
 
+def _newest(path: str, earlier: Dataset) -> str:
+    """The newest version of a table in words, also where it cannot be read."""
+    from lance_sql.cli import tables
+    from lance_sql.errors import CorruptFile
+
+    try:
+        latest = tables.open_table(path)
+        return f"version {latest.version} ({_count(latest.count_rows(), 'row')})"
+    except CorruptFile as error:
+        newest = max(info.version for info in earlier.versions())
+        return f"version {newest}, which is damaged ({error}),"
+
+
 def _latest(table: str) -> Dataset:
     from lance_sql.cli import tables
 
@@ -256,10 +291,40 @@ def _unversioned(table: str) -> str:
     return path
 
 
+def _named(dataset: Dataset, tag: str) -> str:
+    """What a tag names now, in words.
+
+    raises: VersionNotFound when there is no such tag
+    """
+    from lance_sql.errors import VersionNotFound
+
+    ref = dataset.tags().get(tag)
+    if ref is None:
+        raise VersionNotFound(f"There is no tag {tag[:100]!r}")
+    return f" of version {ref.version}" + (f" of {ref.branch}" if ref.branch else "")
+
+
+def _overwriting_is_agreed(path: str, yes: bool) -> bool:
+    from lance_sql.cli import tables
+    from lance_sql.errors import TableNotFound
+
+    try:
+        dataset = tables.open_table(path)
+    except TableNotFound:
+        return True
+    return _agreed(f"replace {_rows(dataset, None)}; no version is removed", False, yes)
+
+
 def _rows(dataset: Dataset, where: str | None) -> str:
     """What a filter selects, in words; checks the filter as well."""
     selected, total = dataset.count_rows(where), dataset.count_rows()
     return f"{selected} of {_count(total, 'row')} of {dataset.uri} version {dataset.version}"
+
+
+def _rehearse(dataset: Dataset, change: Callable[[Dataset], object]) -> None:
+    """Makes the change in a clone of the table, which is then removed: whatever is wrong with the change comes out."""
+    with tempfile.TemporaryDirectory(prefix="lance-sql-") as folder:
+        change(dataset.shallow_clone(os.path.join(folder, "clone.lance")))
 
 
 def _agreed(what: str, dry_run: bool, yes: bool) -> bool:
@@ -267,14 +332,20 @@ def _agreed(what: str, dry_run: bool, yes: bool) -> bool:
     if dry_run:
         click.echo(f"Would {what}.", err=True)
         return False
-    if not _is_asked(yes):
-        click.echo(f"{what[0].upper()}{what[1:]}.", err=True)
+    sentence = f"{what[0].upper()}{what[1:]}"
+    if yes:
+        click.echo(f"{sentence}.", err=True)
         return True
-    return click.confirm(f"{what[0].upper()}{what[1:]}?", err=True)
+    if not _is_terminal():
+        raise click.UsageError(f"Nobody can be asked here: give --yes to {what}, or --dry-run.")
+    if click.confirm(f"{sentence}?", err=True):
+        return True
+    click.echo("Nothing was changed.", err=True)
+    return False
 
 
-def _is_asked(yes: bool) -> bool:
-    return not yes and sys.stdin.isatty()
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
 
 
 def _done(made: Dataset, details: str = "") -> None:

@@ -23,6 +23,10 @@ def reports_errors(command: Callable[..., None]) -> Callable[..., None]:
             # The reader of the pipe has seen enough. Nothing may be flushed into it when Python exits.
             sys.stdout = None
             sys.exit(0)
+        except (KeyboardInterrupt, click.Abort):
+            # a terminal has shown ^C
+            click.echo("\nError: interrupted" if sys.stderr.isatty() else "Error: interrupted", err=True)
+            sys.exit(failures.INTERRUPTED)
         except Exception as error:
             failure = failures.explain(error)
             if failure is None:

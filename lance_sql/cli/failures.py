@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from typing import Final
 
-from lance_sql.errors import InvalidArgument, LanceError
+from lance_sql import errors
+from lance_sql.errors import CorruptFile, InvalidArgument, LanceError
 
 WRONG_USAGE: Final = 2
 CANNOT_READ: Final = 3
+INTERRUPTED: Final = 130
 
 # DuckDB's errors about the text of a query; all others come out of running it.
 _USAGE_ERRORS: Final = ("BinderException", "CatalogException", "ParserException", "SyntaxException")
+# What an engine or Arrow says of an error of this library: the type and the message end its traceback.
+_WRAPPED: Final = re.compile(r"^(?:.*\s)?lance_sql\.errors\.(\w+): (.+)$", re.MULTILINE)
+_AFTER_DAMAGE: Final = "'lance-sql verify' with the table says which versions and columns can still be read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +29,28 @@ class Failure:
 
 def explain(error: Exception) -> Failure | None:
     """The failure that a user is told of; None for an error of this program itself."""
-    if isinstance(error, InvalidArgument):
-        return Failure(str(error), WRONG_USAGE)
     if isinstance(error, LanceError):
-        return Failure(str(error), CANNOT_READ)
+        return _of(type(error), str(error))
+    wrapped = _WRAPPED.findall(str(error))
+    if wrapped:
+        name, message = wrapped[-1]
+        return _of(getattr(errors, name, LanceError), message)
     if isinstance(error, OSError):
         return Failure(str(error), CANNOT_READ)
     engine = sys.modules.get("duckdb")
     if engine is None or not isinstance(error, engine.Error):
         return None
+    if isinstance(error, engine.InterruptException):
+        return Failure("interrupted", INTERRUPTED)
     if type(error).__name__ in _USAGE_ERRORS:
         return Failure(str(error), WRONG_USAGE)
     # DuckDB wraps what a table reports: "Invalid Input Error: No Lance table at ..."
     return Failure(str(error).removeprefix("Invalid Input Error: "), CANNOT_READ)
+
+
+def _of(kind: type[Exception], message: str) -> Failure:
+    if issubclass(kind, InvalidArgument):
+        return Failure(message, WRONG_USAGE)
+    if issubclass(kind, CorruptFile):
+        return Failure(f"{message}. {_AFTER_DAMAGE}", CANNOT_READ)
+    return Failure(message, CANNOT_READ)

@@ -5,7 +5,6 @@ All but `table` are written batch by batch.
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import unicodedata
@@ -16,6 +15,7 @@ import pyarrow as pa
 
 # Wider texts are cut in tables with lines; all else has them whole.
 _MAX_WIDTH = 80
+_QUOTED_IN_CSV = frozenset('",\r\n')
 
 
 def write(reader: pa.RecordBatchReader, output: str, stream: TextIO, *, boxes: bool) -> None:
@@ -49,11 +49,19 @@ def _write_json(reader: pa.RecordBatchReader, stream: TextIO) -> None:
 
 
 def _write_csv(reader: pa.RecordBatchReader, stream: TextIO) -> None:
-    """With a header; NULL is empty, and an empty text is quoted."""
-    writer = csv.writer(stream, quoting=csv.QUOTE_NOTNULL if hasattr(csv, "QUOTE_NOTNULL") else csv.QUOTE_MINIMAL)
-    writer.writerow(reader.schema.names)
+    """With a header and lines that end in CR LF (RFC 4180); NULL is empty, and an empty text is quoted.
+
+    The writers of Python and Arrow either quote every text or cannot tell the two apart.
+    """
+    stream.write(",".join(map(_csv_field, reader.schema.names)) + "\r\n")
     for row in _rows(reader):
-        writer.writerow(["" if value is None else text(value) for value in row])
+        stream.write(",".join("" if value is None else _csv_field(text(value)) for value in row) + "\r\n")
+
+
+def _csv_field(value: str) -> str:
+    if value and not _QUOTED_IN_CSV.intersection(value):
+        return value
+    return '"' + value.replace('"', '""') + '"'
 
 
 def _write_markdown(reader: pa.RecordBatchReader, stream: TextIO) -> None:

@@ -32,7 +32,7 @@ def versions(dataset: Dataset, limit: int | None) -> pa.Table:
         {
             "version": pa.array([info.version for info in shown], pa.int64()),
             "timestamp": pa.array([info.timestamp for info in shown], pa.timestamp("us", "UTC")),
-            "operation": pa.array([info.operation for info in shown], pa.string()),
+            "operation": pa.array(["(damaged)" if info.damage else info.operation for info in shown], pa.string()),
             "fragments": pa.array([info.num_fragments for info in shown], pa.int64()),
             "tags": pa.array([", ".join(names.get(info.version, [])) or None for info in shown], pa.string()),
         }

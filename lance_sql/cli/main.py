@@ -69,10 +69,15 @@ def query(sql: str | None, command: str | None, file: IO[str] | None, output: st
     if not given[0].strip():
         raise click.UsageError("The SQL is empty.")
     import lance_sql
+    from lance_sql.cli import statements
+    from lance_sql.cli.interrupts import interruptible
 
-    result = lance_sql.connect().sql(given[0])
-    if result is not None:
-        _write(result.to_arrow_reader(), output)
+    connection = lance_sql.connect()
+    statements.refuse_copies(connection, given[0])
+    with interruptible(connection):
+        result = connection.sql(given[0])
+        if result is not None:
+            _write(result.to_arrow_reader(), output)
 
 
 @main.command(epilog=_EPILOG)

@@ -71,25 +71,84 @@ def test_deleting(table: str) -> None:
     dry = run("delete", table, "--where", "id < 3", "--dry-run")
     assert (dry.exit_code, dry.stderr) == (0, "Would delete 3 of 12 rows of data.lance version 2.\n")
     assert version(table) == 2
-    done = run("delete", table, "-w", "id < 3")
+    done = run("delete", table, "-w", "id < 3", "--yes")
     assert done.stderr == "Delete 3 of 12 rows of data.lance version 2.\ndata.lance is at version 3\n"
     assert lance_sql.open(table).count_rows() == 9
-    assert run("delete", table, "-w", "idd < 3").exit_code == 2
+    assert run("delete", table, "-w", "idd < 3", "--yes").exit_code == 2
 
 
 def test_a_terminal_is_asked(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lance_sql.cli.changes._is_asked", lambda yes: not yes)
-    refused = CliRunner().invoke(main, ["delete", table], input="n\n")
+    monkeypatch.setattr("lance_sql.cli.changes._is_terminal", lambda: True)
+    refused = CliRunner().invoke(main, ["delete", table, "--all"], input="n\n")
     assert "Delete 12 of 12 rows of data.lance version 2? [y/N]" in refused.stderr
+    assert (refused.exit_code, refused.stderr.splitlines()[-1]) == (0, "Nothing was changed.")
     assert version(table) == 2
-    CliRunner().invoke(main, ["delete", table], input="y\n")
+    assert CliRunner().invoke(main, ["delete", table, "--all"], input="").exit_code == 130
+    assert version(table) == 2
+    CliRunner().invoke(main, ["delete", table, "--where", "id < 5"], input="y\n")
     assert version(table) == 3
-    run("delete", table, "--yes")
+    run("delete", table, "--all", "--yes")
+    assert version(table) == 4
+    run("delete", table, "--all", "--yes")
     assert version(table) == 4
 
 
+@pytest.mark.parametrize("answer", [None, "y\n", "n\n"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["delete", "data.lance", "--all"],
+        ["delete", "data.lance", "--where", "id < 5"],
+        ["update", "data.lance", "id=0"],
+        ["restore", "data.lance@1"],
+        ["cleanup", "data.lance", "--keep", "1"],
+        ["write", "data.lance", "SELECT 1 AS id", "--mode", "overwrite"],
+        ["tag", "data.lance", "first", "--delete"],
+        ["tag", "data.lance", "first", "--move"],
+    ],
+)
+def test_a_pipe_is_not_asked(table: str, arguments: list[str], answer: str | None) -> None:
+    run("tag", "data.lance@2", "first")
+    lance_sql.open(table).update_config({"a": "b"})
+    result = CliRunner().invoke(main, arguments, input=answer)
+    assert result.exit_code == 2
+    assert "Nobody can be asked here: give --yes to" in result.stderr
+    assert [info.version for info in lance_sql.open(table).versions()] == [1, 2, 3]
+    assert lance_sql.open(table).tags()["first"].version == 2
+    assert run(*arguments, "--yes").exit_code == 0
+
+
+def test_all_rows_have_to_be_meant(table: str) -> None:
+    for arguments in ([], ["--yes"], ["--dry-run"], ["--all", "--where", "true", "--yes"]):
+        result = run("delete", table, *arguments)
+        assert (result.exit_code, version(table)) == (2, 2)
+        assert "Say which rows: --where SQL, or --all" in result.stderr
+
+
+def test_a_new_table_is_not_overwritten(folder: Path) -> None:
+    assert run("write", "new.lance", "SELECT 1 AS id", "--mode", "overwrite").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        ("nome='x'", "nome"),
+        ("id='x'", "x"),
+        ("id=idd + 1", "idd"),
+        ("id=9223372036854775807 + id", "verflow"),
+        ("id=", "not of the form"),
+        ("id=sum(id)", "id"),
+    ],
+)
+def test_a_dry_run_finds_what_the_run_would(table: str, assignment: str, message: str) -> None:
+    found = [run("update", table, assignment, *how) for how in (["--dry-run"], ["--yes"])]
+    assert [result.exit_code for result in found] == [2, 2], found[0].output
+    assert all(message in result.stderr for result in found)
+    assert version(table) == 2
+
+
 def test_updating(table: str) -> None:
-    done = run("update", table, "name=upper(name)", "id=id + 100", "-w", "id >= 10")
+    done = run("update", table, "name=upper(name)", "id=id + 100", "-w", "id >= 10", "--yes")
     assert done.stderr.startswith("Set name, id in 2 of 12 rows of data.lance version 2.\n")
     assert lance_sql.open(table).scan(filter="id > 100").to_table().to_pylist() == [
         {"id": 110, "name": "N10"},
@@ -111,7 +170,7 @@ def test_restoring(table: str) -> None:
     dry = run("restore", f"{table}@1", "-n")
     expected = "Would return from version 2 (12 rows) to version 1 (10 rows); no version is removed.\n"
     assert dry.stderr == expected
-    assert run("restore", f"{table}@1").stderr.endswith("data.lance is at version 3\n")
+    assert run("restore", f"{table}@1", "--yes").stderr.endswith("data.lance is at version 3\n")
     assert lance_sql.open(table).count_rows() == 10
     assert run("restore", table).exit_code == 2
     assert run("restore", f"{table}@9").exit_code == 3
@@ -121,14 +180,16 @@ def test_tags(table: str) -> None:
     assert run("tag", f"{table}@1", "first").stderr == "'first' names version 1.\n"
     assert run("tag", table).stdout == "first\t1\n"
     assert run("tag", table, "first").exit_code == 2
-    assert run("tag", table, "first", "--move").stderr == "'first' names version 2.\n"
-    assert run("tag", table, "first", "--delete").exit_code == 0
-    assert run("tag", table, "first", "--delete").exit_code == 3
+    assert run("tag", table, "first", "--move", "--yes").stderr == (
+        "Move the tag 'first' of version 1 to version 2.\n'first' names version 2.\n"
+    )
+    assert run("tag", table, "first", "--delete", "--yes").exit_code == 0
+    assert run("tag", table, "first", "--delete", "--yes").exit_code == 3
     assert run("tag", table).stdout == ""
 
 
 def test_cleaning_up(table: str) -> None:
-    run("update", table, "name='x'")
+    run("update", table, "name='x'", "--yes")
     run("tag", f"{table}@1", "first")
     assert run("cleanup", table).stderr == "Nothing to remove.\n"
     dry = run("cleanup", table, "--keep", "1", "--dry-run")
@@ -136,7 +197,7 @@ def test_cleaning_up(table: str) -> None:
     assert dry.stderr == "Would remove 1 version and 2 files that no other needs.\n"
     assert run("cleanup", table, "--older-than", "12h").stderr == "Nothing to remove.\n"
     assert run("cleanup", table, "--older-than", "soon").exit_code == 2
-    assert run("cleanup", table, "--keep", "1").stderr.endswith("Removed 1 version and 2 files.\n")
+    assert run("cleanup", table, "--keep", "1", "--yes").stderr.endswith("Removed 1 version and 2 files.\n")
     assert [info.version for info in lance_sql.open(table).versions()] == [1, 3]
     assert lance.dataset(table, version=1).count_rows() == 10
 

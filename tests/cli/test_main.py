@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
+import io
 import json
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import duckdb
 import lance
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
 
+import lance_sql
 from lance_sql.cli import main
+from lance_sql.cli.interrupts import interruptible
 
 
 @pytest.fixture
@@ -137,6 +144,87 @@ def test_failures_have_a_message_and_an_exit_code(
     assert message in result.stderr
     assert result.stdout == ""
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "COPY (SELECT 1) TO 'x.lance'",
+        "COPY (SELECT 1) TO 'x.LANCE/' (FORMAT parquet)",
+        "SELECT 1; copy (FROM 'data.lance') TO 'x.lance' (FORMAT csv, HEADER)",
+    ],
+)
+def test_copying_into_a_table_is_refused(table: str, sql: str, tmp_path: Path) -> None:
+    result = run(sql)
+    assert result.exit_code == 2
+    assert "COPY writes no Lance tables: lance-sql write x.lance" in result.stderr.replace("LANCE/", "lance")
+    assert [path.name for path in tmp_path.iterdir()] == ["data.lance"]
+
+
+def test_copying_elsewhere_works(table: str, tmp_path: Path) -> None:
+    assert run("COPY (SELECT 'to x.lance' AS t FROM 'data.lance') TO 'copy.csv'").exit_code == 0
+    assert (tmp_path / "copy.csv").read_text() == "t\nto x.lance\nto x.lance\n"
+    assert run("CREATE TABLE t (t text); COPY t FROM 'copy.csv'; FROM t", "-o", "csv").stdout.count("to x.lance") == 2
+
+
+def test_csv_tells_nothing_from_an_empty_text() -> None:
+    sql = (
+        "SELECT * FROM (VALUES (1, 'a', ''), (NULL, NULL, 'x,y'), (3, 'say \"hi\"', E'two\nlines')) AS t(n, \"a,b\", c)"
+    )
+    shown = run(sql, "-o", "csv").stdout_bytes.decode()
+    assert shown == 'n,"a,b",c\r\n1,a,""\r\n,,"x,y"\r\n3,"say ""hi""","two\nlines"\r\n'
+    assert list(csv.reader(io.StringIO(shown, newline="")))[3] == ["3", 'say "hi"', "two\nlines"]
+    assert run("SELECT NULL AS a, '' AS b, [] AS c", "-o", "csv").stdout.replace("\r\n", "\n") == 'a,b,c\n,"",[]\n'
+
+
+@pytest.mark.parametrize("output", ["table", "csv", "json", "arrow"])
+@pytest.mark.parametrize("sql", ["SELECT s FROM 'big.lance'", "SELECT max(s) FROM lance_scan('big.lance')"])
+def test_damage_is_one_line(table: str, sql: str, output: str) -> None:
+    lance_sql.write({"s": [f"row {number * 7919 % 1000003}" for number in range(50_000)]}, "big.lance")
+    (path,) = Path("big.lance/data").iterdir()
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3 : len(content) // 2] = b"\xff" * (len(content) // 2 - len(content) // 3)
+    path.write_bytes(content)
+    result = run(sql, "-o", output)
+    assert result.exit_code == 3
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"Error: data/{path.name}: column 's', page 0")
+    assert "lance-sql verify" in line
+    for verb in (["delete", "big.lance", "-w", "s = 'x'", "--yes"], ["write", "b.lance", sql]):
+        (line,) = run(*verb).stderr.splitlines()
+        assert f"data/{path.name}: column 's', page 0" in line
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["SELECT count(*) FROM range(1000000000) AS a, range(1000) AS b WHERE hash(a.range, b.range) = 7"],
+        ["SELECT a.range FROM range(1000000000) AS a", "-o", "csv"],
+        ["write", "new.lance", "SELECT a.range AS id FROM range(1000000000000) AS a"],
+    ],
+)
+def test_an_interrupt_is_one_line(table: str, arguments: list[str], tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "lance_sql.cli", *arguments]
+    with open("out.txt", "wb") as out:
+        running = subprocess.Popen(command, stdout=out, stderr=subprocess.PIPE, text=True)
+        time.sleep(6)
+        running.send_signal(signal.SIGINT)
+        _, shown = running.communicate(timeout=60)
+    assert (running.returncode, shown) == (130, "Error: interrupted\n")
+    assert not list(tmp_path.glob("new.lance/_versions/*"))
+
+
+def test_an_interrupt_that_the_engine_made_an_error_of_its_own_is_one() -> None:
+    def interrupted() -> None:
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise RuntimeError("Query interrupted")
+
+    connection = duckdb.connect()
+    with pytest.raises(KeyboardInterrupt), interruptible(connection):
+        interrupted()
+    with pytest.raises(RuntimeError, match="an error of its own"), interruptible(connection):
+        raise RuntimeError("an error of its own")
 
 
 def test_a_statement_without_rows_says_nothing() -> None:

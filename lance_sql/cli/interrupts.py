@@ -1,0 +1,53 @@
+"""Ctrl-C while an engine computes: Python's own handler waits until the engine returns, so the engine is told to."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def interruptible(connection: Any) -> Iterator[None]:
+    """A signal ends what the connection runs; Ctrl-C is a KeyboardInterrupt, whatever the engine makes of it.
+
+    connection: of DuckDB
+    """
+    if threading.current_thread() is not threading.main_thread():
+        # signals come to the main thread only
+        yield
+        return
+    signals = bytearray()
+    try:
+        with _passing_signals_on(connection, signals):
+            yield
+    except Exception:
+        # An engine that asks for signals itself raises an error of its own, and Python's is gone.
+        if signal.SIGINT in signals:
+            raise KeyboardInterrupt from None
+        raise
+
+
+@contextmanager
+def _passing_signals_on(connection: Any, signals: bytearray) -> Iterator[None]:
+    arrives, sends = socket.socketpair()
+    sends.setblocking(False)
+    before = signal.set_wakeup_fd(sends.fileno(), warn_on_full_buffer=False)
+    waiting = threading.Thread(target=_interrupt, args=(arrives, connection, signals), daemon=True)
+    waiting.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        sends.close()
+        waiting.join()
+        arrives.close()
+
+
+def _interrupt(arrives: socket.socket, connection: Any, signals: bytearray) -> None:
+    while signal_number := arrives.recv(1):
+        signals += signal_number
+        connection.interrupt()
