@@ -4,6 +4,7 @@ connect()                          a DuckDB connection that knows Lance tables
 register(connection)               the same for an existing DuckDB connection
 register(connection, name, table)  one table under a name, for all of them alike
 register(spark)                    the format "lance" in a Spark session
+read_spark(spark, table, ...)      a Spark frame of some columns and rows of a table
 """
 
 from __future__ import annotations
@@ -14,17 +15,18 @@ from lance_sql.errors import InvalidArgument, UnsupportedFeature
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from lance_sql.dataset import Dataset
 
-__all__ = ["connect", "register"]
+__all__ = ["connect", "read_spark", "register"]
 
 
 def connect(database: str = ":memory:", **options: Any) -> Any:
     """A DuckDB connection in which `lance_scan('x.lance')` and `FROM 'x.lance'` are tables.
 
-    options: of `duckdb.connect`
+    options: of `duckdb.connect`; DuckDB 1.5 is told to allow extensions without a signature, for `FROM 'x.lance'` needs
+        one
     raises: UnsupportedFeature when DuckDB is not installed
 
     >>> connection = lance_sql.connect()
@@ -64,8 +66,6 @@ def register(
         from . import datafusion as provider  # type: ignore[no-redef]  # one of several engines
     elif engine == "pyspark":
         from . import spark as provider  # type: ignore[no-redef]  # as above
-    elif engine == "lance_sql":
-        from . import duckdb as provider
     else:
         kind = f"{type(target).__module__}.{type(target).__qualname__}"
         raise InvalidArgument(
@@ -75,6 +75,38 @@ def register(
     if name is not None and table is not None:
         provider.register_table(target, name, _opened(table, storage_options, time_travel))
     return target
+
+
+def read_spark(
+    spark: Any,
+    table: Dataset | str | os.PathLike[str],
+    columns: Sequence[str] | None = None,
+    filter: str | None = None,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    **time_travel: Any,
+) -> Any:
+    """A Spark frame with some columns and rows of a table: nothing else of it is read.
+
+    Spark does not tell a source in Python which columns a query uses, and filters only in a way that loses rows, so
+    that both are said here. Spark may filter the frame further.
+
+    table, storage_options: as for `register`; the frame stays at the version that is found
+    columns: in the order wanted, system columns among them; all columns of the table without it
+    filter: SQL as for `Dataset.scan`: in DuckDB's dialect, and times without a zone are UTC
+    raises: TableNotFound, VersionNotFound, ColumnNotFound; InvalidArgument and UnsupportedFeature for the filter
+
+    >>> read_spark(spark, "examples/orders.lance", ["id"], "status = 'open'").count()  # doctest: +SKIP
+    104
+    """
+    if type(spark).__module__.partition(".")[0] != "pyspark":
+        raise InvalidArgument(f"read_spark needs a SparkSession, not a {type(spark).__qualname__}")
+    from . import spark as provider
+
+    dataset = _opened(table, storage_options, time_travel)
+    # what is wrong is said here, rather than by a worker of Spark
+    _ = dataset.scan(columns, filter).schema
+    return provider.read(provider.register(spark), dataset, columns, filter)
 
 
 def _opened(

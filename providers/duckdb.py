@@ -6,7 +6,7 @@
         frame under a fresh name, where DuckDB's scan of Python variables finds it. The plan then holds the table:
         columns and filters are pushed into it, and the name is kept only for queries that are being bound.
     FROM 'path/x.lance'
-        the same without system columns; see `duckdb_extension` and `duckdb_paths` for how DuckDB gets there
+        the same without system columns, on connections of `connect`: an extension makes a macro of such a name
     FROM dataset
         a Python variable that holds a Dataset needs nothing from here
 
@@ -22,12 +22,10 @@ from threading import Lock
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
-import duckdb
-
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
 
-from . import duckdb_extension, duckdb_paths
+from . import duckdb_extension
 from .duckdb_tables import table
 from .snapshots import open_version
 
@@ -53,23 +51,21 @@ _MAX_NAMES: Final = 256
 
 
 def connect(database: str = ":memory:", **options: Any) -> DuckDBPyConnection:
-    """A connection with `lance_scan` and `FROM 'x.lance'`; the options are those of `duckdb.connect`."""
-    duckdb_extension.install()
-    return register(duckdb.connect(database, **options))
+    """A connection with `lance_scan` and `FROM 'x.lance'`; the options are those of `duckdb.connect`.
+
+    A database file that the process has open already, without the extension, has `lance_scan` only in DuckDB 1.5.
+    """
+    return register(duckdb_extension.open_with_extension(database, options))
 
 
 def register(connection: DuckDBPyConnection) -> DuckDBPyConnection:
-    """Adds `lance_scan` and `FROM 'x.lance'` to a connection.
+    """Adds `lance_scan` to a connection, and returns the connection.
 
     Cursors of a database in memory have `lance_scan` too; cursors of a database in a file are registered themselves.
+    `FROM 'x.lance'` needs a database that was opened by `connect`.
 
-    returns: the connection; in DuckDB 1.5 a PathConnection that stands for it, as only that knows `FROM 'x.lance'`
     raises: InvalidArgument for a connection that does not look at Python variables
     """
-    if isinstance(connection, duckdb_paths.PathConnection):
-        register(connection.connection)
-        return connection
-    duckdb_extension.install()
     _check_replacements(connection)
     known = "SELECT count(*) FROM duckdb_functions() WHERE function_name = ?"
     if connection.execute(known, [_REFERENCE]).fetchall() == [(0,)]:
@@ -80,9 +76,7 @@ def register(connection: DuckDBPyConnection) -> DuckDBPyConnection:
     kinds = ("TEMP ", "") if _is_in_memory(connection) else ("TEMP ",)
     for kind, macro in itertools.product(kinds, _MACROS):
         connection.execute(f"CREATE OR REPLACE {kind}{macro}")
-    if duckdb_extension.is_loaded(connection):
-        return connection
-    return duckdb_paths.prepare(connection)
+    return connection
 
 
 def register_table(connection: DuckDBPyConnection, name: str, dataset: Dataset) -> None:

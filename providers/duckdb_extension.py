@@ -1,8 +1,8 @@
-"""`FROM 'path/x.lance'` in DuckDB 2.0, for every connection, cursor and view of databases opened after `install`.
+"""How DuckDB gets the extension with which `FROM 'path/x.lance'` is a table; see duckdb_extension.cpp.
 
-DuckDB asks replacement scans for tables that it does not know. One can be added through the C interface, but only
-with a handle of the database, which Python connections do not give out and extensions get. So an extension of this
-process is announced, without a file: its entry adds the replacement scan to each database that is opened.
+DuckDB 2.0 takes extensions of the process: `announce` names this one, and every database that is opened afterwards has
+it. DuckDB 1.5 loads a file, and one without a signature only into databases that were opened to allow it, so only
+`connect` can do that.
 """
 
 from __future__ import annotations
@@ -10,19 +10,27 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
+import warnings
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 import _duckdb
+import duckdb
+
+import lance_sql
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# The macro that a path becomes an argument of.
+_FILE_NAME: Final = "lance_sql.duckdb_extension"
+# Beside the kernels: of an editable installation that is another folder than the sources are in.
+_PLACES: Final = [Path(folder) / _FILE_NAME for folder in lance_sql.__path__]
+FILE: Final = next(filter(Path.is_file, _PLACES), _PLACES[0])
 PATH_FUNCTION: Final = "__lance_path"
+"""The macro that a path becomes an argument of."""
 
 _NAME: Final = b"lance_sql"
-_SUFFIX: Final = b".lance"
 _LAYOUT: Final = 1
 
 _Pointer: Final = ctypes.c_void_p
@@ -47,21 +55,18 @@ class _Descriptor(ctypes.Structure):
     )
 
 
-class _Access(ctypes.Structure):
-    """duckdb_extension_access; get_database returns a pointer to the handle.
-
-    source: header duckdb_extension.h
-    """
+class _Functions(ctypes.Structure):
+    """lance_sql_functions of the extension, by the names that they have in DuckDB."""
 
     _fields_ = (
-        ("set_error", _Pointer),
-        ("get_database", ctypes.CFUNCTYPE(_Pointer, _Pointer)),
-        ("get_api", _Pointer),
+        ("destroy_value", _Pointer),
+        ("create_varchar", _Pointer),
+        ("add_replacement_scan", _Pointer),
+        ("replacement_scan_set_function_name", _Pointer),
+        ("replacement_scan_add_parameter", _Pointer),
     )
 
 
-_Replace: Final = ctypes.CFUNCTYPE(None, _Pointer, ctypes.c_char_p, _Pointer)
-_Enter: Final = ctypes.CFUNCTYPE(ctypes.c_bool, _Pointer, ctypes.POINTER(_Access))
 _Describe: Final = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(_Descriptor))
 
 _lock = Lock()
@@ -69,67 +74,51 @@ _lock = Lock()
 _callbacks: list[Any] = []
 
 
-def install() -> None:
-    """Announces the extension, once; does nothing in a DuckDB that has no such extensions."""
+def announce() -> bool:
+    """Names the extension to DuckDB, once; whether DuckDB takes extensions of the process."""
     with _lock:
-        if _callbacks or sys.platform == "win32":
-            return
+        if _callbacks:
+            return True
+        if sys.platform == "win32" or not FILE.is_file():
+            return False
         library = ctypes.CDLL(_duckdb.__file__)
         if not hasattr(library, "duckdb_register_static_extension"):
-            return
-        _declare(library)
-        replace = _Replace(functools.partial(_replace, library))
-        enter = _Enter(functools.partial(_enter, library, replace))
-        describe = _Describe(functools.partial(_describe, enter))
-        _callbacks.extend((replace, enter, describe))
+            return False
+        extension = ctypes.CDLL(str(FILE))
+        functions = _Functions.in_dll(extension, "lance_sql_functions")
+        for name, _ in _Functions._fields_:
+            setattr(functions, name, ctypes.cast(getattr(library, f"duckdb_{name}"), _Pointer))
+        entry = ctypes.cast(extension.lance_sql_init_c_api, _Pointer)
+        describe = _Describe(functools.partial(_describe, entry))
+        _callbacks.append(describe)
+        library.duckdb_register_static_extension.argtypes = (_Describe,)
         library.duckdb_register_static_extension(describe)
+        return True
 
 
-def is_loaded(connection: DuckDBPyConnection) -> bool:
-    """Whether the connection's database was opened after `install`."""
-    query = "SELECT count(*) FROM duckdb_extensions() WHERE extension_name = ? AND loaded"
-    return connection.execute(query, [_NAME.decode()]).fetchall() == [(1,)]
+def open_with_extension(database: str, options: dict[str, Any]) -> DuckDBPyConnection:
+    """A connection whose database has the extension; one without it where the database was opened before."""
+    if announce():
+        return duckdb.connect(database, **options)
+    allowing = {**options, "config": {"allow_unsigned_extensions": "true", **(options.get("config") or {})}}
+    try:
+        connection = duckdb.connect(database, **allowing)
+    except duckdb.ConnectionException:
+        # all connections of a process to one file have the same configuration
+        return duckdb.connect(database, **options)
+    try:
+        connection.execute("LOAD '" + str(FILE).replace("'", "''") + "'")
+    except duckdb.Error as error:
+        reason = str(error).partition("\n")[0]
+        warnings.warn(f"FROM 'x.lance' is not a table here, lance_scan('x.lance') is: {reason}", stacklevel=4)
+    return connection
 
 
-def _declare(library: ctypes.CDLL) -> None:
-    """The signatures of the C interface that are used; all pointers but the first are borrowed for the call."""
-    library.duckdb_register_static_extension.argtypes = (_Describe,)
-    library.duckdb_add_replacement_scan.argtypes = (_Pointer, _Replace, _Pointer, _Pointer)
-    library.duckdb_add_replacement_scan.restype = None
-    library.duckdb_replacement_scan_set_function_name.argtypes = (_Pointer, ctypes.c_char_p)
-    library.duckdb_replacement_scan_set_function_name.restype = None
-    library.duckdb_replacement_scan_add_parameter.argtypes = (_Pointer, _Pointer)
-    library.duckdb_replacement_scan_add_parameter.restype = None
-    library.duckdb_create_varchar.argtypes = (ctypes.c_char_p,)
-    library.duckdb_create_varchar.restype = _Pointer
-    library.duckdb_destroy_value.argtypes = (ctypes.POINTER(_Pointer),)
-    library.duckdb_destroy_value.restype = None
-
-
-def _describe(enter: Any, descriptor: Any) -> int:
+def _describe(entry: ctypes.c_void_p, descriptor: Any) -> int:
     described = descriptor.contents
     described.version = _LAYOUT
     described.name = _NAME
     described.extension_version = b"1"
     described.api_version = b"v1.2.0"
-    described.entry_capi_v1 = ctypes.cast(enter, _Pointer).value
+    described.entry_capi_v1 = entry
     return 0
-
-
-def _enter(library: ctypes.CDLL, replace: Any, info: int, access: Any) -> bool:
-    """Called for each database that is opened."""
-    handle = access.contents.get_database(info)
-    if not handle:
-        return False
-    library.duckdb_add_replacement_scan(_Pointer.from_address(handle), replace, None, None)
-    return True
-
-
-def _replace(library: ctypes.CDLL, info: int, name: bytes, _: int) -> None:
-    """Called for each table that DuckDB does not know."""
-    if not name.endswith(_SUFFIX):
-        return
-    library.duckdb_replacement_scan_set_function_name(info, PATH_FUNCTION.encode())
-    value = _Pointer(library.duckdb_create_varchar(name))
-    library.duckdb_replacement_scan_add_parameter(info, value)
-    library.duckdb_destroy_value(ctypes.byref(value))

@@ -8,26 +8,25 @@ version of them: a task that fails, runs again or runs twice adds no row, and a 
 was.
 
 Options of both: `branch`, and `storage.<key>` for the file system of the path. For reading: `version`, `tag`, `asOf`;
-`columns`, a list with commas, as Spark tells a Python source only of filters; `systemColumns` ("true" adds them to the
-columns); `partitions`, about how many. For writing: `fileVersion`, `stableRowIds`, `maxRowsPerFile`.
+`columns`, names with commas between them or a JSON array, and `filter`, a condition in SQL, which are applied while the
+table is read; `systemColumns` ("true" adds them to the columns); `partitions`, about how many. For writing:
+`fileVersion`, `stableRowIds`, `maxRowsPerFile`.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyspark.sql import SparkSession
-from pyspark.sql import datasource as spark_datasource
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
     DataSourceReader,
-    Filter,
     InputPartition,
     WriterCommitMessage,
 )
@@ -43,31 +42,44 @@ from lance_sql.writing import Mode, NewFragments, WriteJob
 from . import spark_types
 
 _ROWS_PER_PARTITION: Final = 4 * 1024 * 1024
-_READ_OPTIONS: Final = ("path", "version", "tag", "branch", "asof", "columns", "systemcolumns", "partitions")
+_READ_OPTIONS: Final = ("path", "version", "tag", "branch", "asof", "columns", "filter", "systemcolumns", "partitions")
 _WRITE_OPTIONS: Final = ("path", "branch", "fileversion", "stablerowids", "maxrowsperfile")
 _STORAGE: Final = "storage."
 
 
 def register(spark: SparkSession) -> SparkSession:
-    """Makes the format "lance" known to a session, with filters pushed down; returns the session."""
-    # off by default, and a source that takes filters then fails
-    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
-    spark.dataSource.register(FilteringLanceDataSource)
+    """Makes the format "lance" known to a session; returns the session.
+
+    Spark's own filter pushdown stays as it is, off: a reader that has taken filters serves later queries of the same
+    frame as well, which then lose rows.
+    """
+    spark.dataSource.register(LanceDataSource)
     return spark
 
 
 def register_table(spark: SparkSession, name: str, dataset: Dataset) -> None:
     """Makes one version of a table a temporary view."""
+    read(spark, dataset).createOrReplaceTempView(name)
+
+
+def read(
+    spark: SparkSession, dataset: Dataset, columns: Sequence[str] | None = None, filter: str | None = None
+) -> DataFrame:
+    """One version of a table as a frame; `columns` and `filter` are applied while it is read."""
     reader = spark.read.format("lance").option("version", dataset.version)
     if dataset.branch is not None:
         reader = reader.option("branch", dataset.branch)
-    reader.load(dataset.uri).createOrReplaceTempView(name)
+    if columns is not None:
+        reader = reader.option("columns", json.dumps(list(columns)))
+    if filter is not None:
+        reader = reader.option("filter", filter)
+    for key, value in (dataset.snapshot.storage_options or {}).items():
+        reader = reader.option(f"{_STORAGE}{key}", value)
+    return reader.load(dataset.uri)
 
 
 class LanceDataSource(DataSource):
-    """The format "lance"; filters stay with Spark."""
-
-    _takes_filters = False
+    """The format "lance"."""
 
     @classmethod
     def name(cls) -> str:
@@ -76,20 +88,13 @@ class LanceDataSource(DataSource):
     def schema(self) -> StructType:
         options = _ReadOptions(self.options)
         dataset = options.open()
-        return spark_types.spark_schema(dataset.scan(options.names(dataset)).schema)
+        return spark_types.spark_schema(dataset.scan(options.names(dataset), options.filter).schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        kind = FilteringLanceReader if self._takes_filters else LanceReader
-        return kind(_ReadOptions(self.options), schema)
+        return LanceReader(_ReadOptions(self.options), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         return LanceWriter(_begin(self.options, schema, overwrite=overwrite))
-
-
-class FilteringLanceDataSource(LanceDataSource):
-    """The same, which takes filters over; for sessions in which that is switched on."""
-
-    _takes_filters = True
 
 
 class LanceReader(DataSourceReader):
@@ -102,7 +107,7 @@ class LanceReader(DataSourceReader):
         self._schema = spark_types.arrow_schema(schema)
         self._dataset = options.open()
         self._partitions = options.partitions
-        self._filter: pc.Expression | None = None
+        self._filter = options.filter
 
     def partitions(self) -> Sequence[InputPartition]:
         scan = self._dataset.scan(self._schema.names, self._filter)
@@ -116,18 +121,6 @@ class LanceReader(DataSourceReader):
             return
         for batch in partition.task.to_reader():
             yield spark_types.cast(batch, self._schema)
-
-
-class FilteringLanceReader(LanceReader):
-    """The same, with filters."""
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        for each in filters:
-            expression = _expression(each, self._dataset.scan(self._schema.names).schema)
-            if expression is None:
-                yield each
-            else:
-                self._filter = expression if self._filter is None else self._filter & expression
 
 
 class LancePartition(InputPartition):
@@ -189,6 +182,7 @@ class _ReadOptions:
             "as_of": found.get("asof"),
         }
         self._columns = found.get("columns")
+        self.filter = found.get("filter")
         self._with_system_columns = _flag("systemColumns", found.get("systemcolumns", "false"))
         self.partitions = _number("partitions", found.get("partitions", "0"))
         self._storage_options = _storage_options(options)
@@ -200,7 +194,7 @@ class _ReadOptions:
         """The columns that are asked for."""
         names: list[str] = dataset.schema.names
         if self._columns is not None:
-            names = [name.strip() for name in self._columns.split(",")]
+            names = _names(self._columns)
         if self._with_system_columns:
             names = [*names, *(name for name in dataset.system_columns if name not in names)]
         return names
@@ -239,38 +233,6 @@ def _narrowed(rows: pa.Schema, table: pa.Schema) -> pa.Schema:
     return pa.schema(fields)
 
 
-def _expression(each: Filter, schema: pa.Schema) -> pc.Expression | None:
-    """The filter as an Arrow expression; None for what stays with Spark."""
-    negated = isinstance(each, spark_datasource.Not)
-    inner = each.child if isinstance(each, spark_datasource.Not) else each
-    path: tuple[str, ...] = getattr(inner, "attribute", ())
-    if len(path) != 1 or path[0] not in schema.names or not spark_types.keeps_filters(schema.field(path[0]).type):
-        return None
-    field = pc.field(path[0])
-    match inner:
-        case spark_datasource.EqualTo(value=value):
-            made = field == value
-        case spark_datasource.GreaterThan(value=value):
-            made = field > value
-        case spark_datasource.GreaterThanOrEqual(value=value):
-            made = field >= value
-        case spark_datasource.LessThan(value=value):
-            made = field < value
-        case spark_datasource.LessThanOrEqual(value=value):
-            made = field <= value
-        case spark_datasource.In(value=values) if None not in values:
-            made = field.isin(list(values))
-        case spark_datasource.IsNull():
-            made = field.is_null()
-        case spark_datasource.IsNotNull():
-            made = field.is_valid()
-        case spark_datasource.StringStartsWith(value=value):
-            made = pc.starts_with(field, value)
-        case _:
-            return None
-    return ~made if negated else made
-
-
 def _checked(options: Mapping[str, str], known: Sequence[str]) -> dict[str, str]:
     """The options by their names in lower case.
 
@@ -294,6 +256,19 @@ def _path(found: Mapping[str, str]) -> str:
 def _storage_options(options: Mapping[str, str]) -> dict[str, str] | None:
     found = {name[len(_STORAGE) :]: value for name, value in options.items() if name.lower().startswith(_STORAGE)}
     return found or None
+
+
+def _names(text: str) -> list[str]:
+    """The columns of the option: a JSON array, for names that have commas, or names with commas between them."""
+    if not text.lstrip().startswith("["):
+        return [name.strip() for name in text.split(",")]
+    try:
+        names = json.loads(text)
+    except ValueError:
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InvalidArgument(f"The option columns={text!r} is not a JSON array of names")
+    return names
 
 
 def _number(name: str, text: str) -> int:

@@ -72,14 +72,6 @@ def arrow_schema(schema: StructType) -> pa.Schema:
     return to_arrow_schema(schema, timezone="UTC")
 
 
-def keeps_filters(type: pa.DataType) -> bool:
-    """Whether a comparison means the same for a column and for what Spark sees of it.
-
-    Not for times: Spark has microseconds, and instants of its session's zone.
-    """
-    return not (pa.types.is_temporal(type) or pa.types.is_nested(type)) or bool(pa.types.is_date32(type))
-
-
 def cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The columns of a batch, by position, in the types of a schema.
 

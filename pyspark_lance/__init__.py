@@ -1,7 +1,4 @@
-"""Where PySpark looks for the format "lance": `spark.read.format("lance")` works without any registration.
-
-Filters are pushed down only after `lance_sql.register(spark)`, which switches that on in the session.
-"""
+"""Where PySpark looks for the format "lance": `spark.read.format("lance")` works without any registration."""
 
 from lance_sql.providers.spark import LanceDataSource as DefaultSource
 

@@ -45,9 +45,80 @@ def test_a_table_has_one_partition_per_task(context: Any, path: str) -> None:
     assert [row["id"] for row in rows] == list(range(902, 1000, 2))
 
 
-def test_no_rows_are_no_partitions(context: Any, path: str) -> None:
-    empty = context.sql(f"SELECT count(*) AS n FROM lance_scan('{path}') WHERE _rowid > 99999999999999")
-    assert empty.to_pylist() == [{"n": 0}]
+@pytest.fixture
+def tables(context: Any, tmp_path: Path) -> Any:
+    """The context with a table `t` of NaNs and NULLs, the same as `native`, and `nothing`, which has no rows."""
+    nan = float("nan")
+    rows = pa.table(
+        {
+            "id": range(8),
+            "f": [1.0, nan, None, 2.5, nan, None, -0.0, 0.0],
+            "g": pa.array([1.0, nan, 1.0, nan, 3.0, None, 0.0, -0.0], pa.float32()),
+            "h": pa.array([1.0, nan, 1.0, nan, 3.0, None, 0.0, -0.0], pa.float16()),
+            "b": [True, False, None, True, False, True, False, None],
+        }
+    )
+    lance_sql.register(context, "t", lance_sql.write(rows, str(tmp_path / "nan.lance"), max_rows_per_file=3))
+    lance_sql.register(context, "nothing", lance_sql.write(rows.slice(0, 0), str(tmp_path / "empty.lance")))
+    context.from_arrow(rows, name="native")
+    return context
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        *(f"f {op} f" for op in ("=", "<>", "<", "<=", ">", ">=")),
+        *(f"f {op} g" for op in ("=", "<>", "<", "<=", ">", ">=")),
+        *(f"h {op} g" for op in ("=", "<>", "<", "<=", ">", ">=")),
+        "NOT (f = f)",
+        "NOT (f <> f)",
+        "f IS DISTINCT FROM f",
+        "f IS DISTINCT FROM g",
+        "(f BETWEEN 1 AND 2) IS NULL",
+        "(f BETWEEN 1 AND 2) IS NOT NULL",
+        "(f NOT BETWEEN 1 AND 2) IS NULL",
+        "(f > 1 OR id > 3) IS NULL",
+        "(f IN (1, 2.5, 3, 4)) IS NULL",
+        "(NOT (f > 1)) IS NULL",
+        "(f IS NULL) IS NULL",
+        "(f = f) = (g = g)",
+        "(f > 1) <> (id > 3)",
+        "(f > 1) IS TRUE",
+        "(f > 1) IS UNKNOWN",
+        "b = (f > 1)",
+        "b IS NULL OR (f >= 2) IS NOT NULL",
+    ],
+)
+def test_a_condition_keeps_the_rows_of_a_native_table(tables: Any, condition: str) -> None:
+    found, expected = (
+        [row["id"] for row in tables.sql(f"SELECT id FROM {name} WHERE {condition} ORDER BY id").to_pylist()]
+        for name in ("t", "native")
+    )
+    assert found == expected
+
+
+@pytest.mark.parametrize("source", ["nothing", "t WHERE id > 100", "t WHERE id > 100 AND f > 1", "t WHERE _rowid > 9"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT id FROM {} ORDER BY id",
+        "SELECT id, f FROM {} ORDER BY f DESC, id LIMIT 3",
+        "SELECT id FROM {} LIMIT 3",
+        "SELECT count(*) AS n, max(f) AS m FROM {}",
+        "SELECT b, count(*) AS n FROM {} GROUP BY b ORDER BY b",
+        "SELECT DISTINCT b FROM {}",
+        "SELECT row_number() OVER (ORDER BY id) AS n FROM {}",
+        "SELECT a.id FROM (SELECT id FROM {}) AS a JOIN native ON a.id = native.id ORDER BY a.id",
+        "SELECT native.id FROM native LEFT JOIN (SELECT id FROM {}) AS a ON a.id = native.id ORDER BY native.id",
+        "SELECT id FROM native WHERE id IN (SELECT id FROM {}) ORDER BY id",
+        "SELECT id FROM {} UNION ALL SELECT id FROM native ORDER BY id LIMIT 2",
+    ],
+)
+def test_no_rows_can_be_asked_for_in_every_way(tables: Any, tmp_path: Path, source: str, query: str) -> None:
+    if "_rowid" in source:
+        source = source.replace("t ", f"lance_scan('{tmp_path}/nan.lance') ")
+    found = tables.sql(query.format(source)).to_pylist()
+    assert found == tables.sql(query.format("native WHERE id < 0")).to_pylist()
 
 
 def test_a_name_can_be_given_anew(context: Any, path: str) -> None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
+from lance_sql.errors import ColumnNotFound, InvalidArgument
 from tests.documents import ROOT, examples, run_python
 
 pytest.importorskip("pyspark", reason='PySpark is not installed: pip install "lance-sql[spark]"')
@@ -25,6 +26,8 @@ if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
+
+from lance_sql.providers.spark import LanceReader
 
 # What Spark's own libraries warn of.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -211,21 +214,78 @@ def test_filters_mean_what_they_mean_in_spark(spark: SparkSession, tmp_path: Pat
         }
     )
     lance_sql.write(table, path)
-    load(spark, path).createOrReplaceTempView("pushed")
+    load(spark, path).createOrReplaceTempView("loaded")
     loaded = load(spark, path)
     spark.createDataFrame(loaded.collect(), loaded.schema).createOrReplaceTempView("memory")
     found, wanted = (
         [row.id for row in spark.sql(f"SELECT id FROM {view} WHERE {condition} ORDER BY id").collect()]
-        for view in ("pushed", "memory")
+        for view in ("loaded", "memory")
     )
     assert found == wanted
 
 
-def test_filters_reach_the_reader(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_filter_of_one_query_stays_with_it(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t.lance"
-    save(rows(spark, 10), path)
-    plan = load(spark, path).where("v > 6")._jdf.queryExecution().executedPlan().toString()
-    assert "Filter (" not in plan, plan
+    save(rows(spark, 100), path)
+
+    def counts(view: str) -> list[int]:
+        return [spark.sql(f"SELECT * FROM {view} {where}").count() for where in ("", "WHERE id < 10", "")]
+
+    frame = load(spark, path)
+    assert (frame.count(), frame.where("id < 10").count(), frame.count()) == (100, 10, 100)
+    frame.createOrReplaceTempView("again")
+    assert counts("again") == [100, 10, 100]
+    lance_sql.register(spark, "named", path)
+    assert counts("named") == [100, 10, 100]
+    cached = load(spark, path).cache()
+    assert (cached.where("id < 10").count(), cached.count(), cached.where("id >= 10").count()) == (10, 100, 90)
+    both = frame.where("id < 10").union(frame.where("id > 97"))
+    assert (both.count(), frame.join(frame.where("id = 3"), "id").count(), frame.count()) == (12, 1, 100)
+
+
+def test_registering_leaves_pushdown_as_it_is(spark: SparkSession) -> None:
+    setting = "spark.sql.python.filterPushdown.enabled"
+    assert lance_sql.register(spark).conf.get(setting) == "false"
+    assert "pushFilters" not in vars(LanceReader)
+
+
+def test_filters_and_columns_are_options(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    save(rows(spark, 100), path)
+    frame = load(spark, path, filter="id < 10 AND s <> 'x3'", columns="s, id")
+    assert (frame.columns, frame.count(), frame.where("id > 5").count(), frame.count()) == (["s", "id"], 9, 4, 9)
+    with pytest.raises(Exception, match="No column 'idd'"):
+        load(spark, path, filter="idd < 10").count()
+    with pytest.raises(Exception, match="not a JSON array"):
+        load(spark, path, columns="[1]").count()
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW v USING lance OPTIONS (path '{path}', filter 'id >= 98')")
+    assert spark.sql("SELECT id FROM v ORDER BY id").collect() == [(98,), (99,)]
+
+
+def test_reading_some_columns_and_rows(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    lance_sql.write(pa.table({"id": range(10), "a, b": [f"x{i}" for i in range(10)]}), path)
+    lance_sql.open(path).delete("id = 9")
+    frame = lance_sql.read_spark(spark, path, ["a, b", "_rowid"], "id >= 7")
+    assert sorted(map(tuple, frame.collect())) == [("x7", 7), ("x8", 8)]
+    assert lance_sql.read_spark(spark, path, filter="id >= 7", version=1).count() == 3
+    assert lance_sql.read_spark(spark, lance_sql.open(path, version=1)).count() == 10
+    with pytest.raises(ColumnNotFound, match="No column 'idd'"):
+        lance_sql.read_spark(spark, path, filter="idd >= 7")
+    with pytest.raises(InvalidArgument, match="needs a SparkSession, not a str"):
+        lance_sql.read_spark("local", path)
+
+
+def test_a_frame_is_a_source_of_rows(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    table = lance_sql.write(rows(spark, 10), path)
+    merged = table.merge(spark.sql("SELECT id, -1 AS v, 'y' AS s FROM range(8, 12)"), on="id")
+    assert merged.scan(["id", "v", "s"], "v = -1").to_table().sort_by("id").to_pylist() == [
+        {"id": 8, "v": -1, "s": "y"},
+        {"id": 9, "v": -1, "s": "y"},
+        {"id": 10, "v": -1, "s": "y"},
+        {"id": 11, "v": -1, "s": "y"},
+    ]
 
 
 def test_types_that_spark_lacks_are_widened_and_narrowed(spark: SparkSession, tmp_path: Path) -> None:
@@ -280,7 +340,6 @@ def test_the_format_is_found_without_registration(tmp_path: Path) -> None:
     lance_sql.write(pa.table({"id": [1]}), tmp_path / "t.lance")
     source = DefaultSource({"path": str(tmp_path / "t.lance")})
     assert source.schema() == StructType.fromDDL("id bigint")
-    assert not hasattr(type(source.reader(source.schema())), "pushFilters") or type(source)._takes_filters is False
 
 
 def test_empty_tables(spark: SparkSession, tmp_path: Path) -> None:
