@@ -7,11 +7,11 @@ PYTEST := $(VENV)/bin/pytest
 DUCKDB15 := $(VENV)/duckdb15
 SANITIZED := $(VENV)/sanitized
 FUZZ_SECONDS ?= 300
-BUILD_FILES := pyproject.toml CMakeLists.txt scripts/setup.sh $(wildcard kernels/*)
+BUILD_FILES := pyproject.toml CMakeLists.txt scripts/setup.sh $(wildcard kernels/*) $(wildcard providers/*.cpp)
 SHARED_TESTS := tests/contracts tests/providers tests/cli tests/test_queries.py tests/test_readme.py tests/test_docs.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow fuzz check bench protos clean
+.PHONY: help demo test pythons slow fuzz check bench protos clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -19,11 +19,20 @@ help: ## list the targets
 demo: $(VENV)/duckdb.stamp ## write a table step by step, and ask in SQL what each step changed
 	@$(VENV)/bin/python examples/demo.py
 
-test: $(VENV)/test.stamp $(DUCKDB15)/stamp ## run the tests, those of the providers with DuckDB 2.0 and with 1.5
+test: $(VENV)/test.stamp $(DUCKDB15)/stamp ## run the tests, those of the providers also with DuckDB 1.5, all also with another Python
 	@echo "lance-sql: all tests"
 	@$(PYTEST) -q
 	@echo "lance-sql: the tests of the providers again, with DuckDB 1.5"
 	@PYTHONPATH=$(DUCKDB15) $(PYTEST) -q $(SHARED_TESTS) --ignore tests/providers/test_spark.py
+	@$(MAKE) --no-print-directory pythons
+
+pythons: $(VENV)/test.stamp ## run the tests with the oldest and the newest Python that are supported, where they are installed
+	@for found in $$(scripts/other_pythons.sh $(VENV)); do \
+		version=$${found%%=*}; \
+		$(MAKE) --no-print-directory $(VENV)/python$$version/stamp PYTHON="$${found#*=}" || exit; \
+		echo "lance-sql: all tests again, with Python $$version"; \
+		$(VENV)/python$$version/bin/pytest -q || exit; \
+	done
 
 slow: $(VENV)/test.stamp ## run the slow tests: hundreds of random tables, large inputs
 	@$(PYTEST) -q -m slow
@@ -62,6 +71,10 @@ $(VENV)/%.stamp: $(BUILD_FILES)
 $(SANITIZED)/stamp: $(BUILD_FILES) scripts/sanitizers.sh
 	@scripts/sanitizers.sh >/dev/null
 	@PYTHON="$(PYTHON)" CXX=g++ CMAKE_ARGS=-DLANCE_SQL_SANITIZE=ON scripts/setup.sh $(SANITIZED)
+	@touch $@
+
+$(VENV)/python%/stamp: $(BUILD_FILES)
+	@PYTHON="$(PYTHON)" scripts/setup.sh $(VENV)/python$* test
 	@touch $@
 
 $(DUCKDB15)/stamp: | $(VENV)/test.stamp
