@@ -31,12 +31,17 @@ def medians(sides: Mapping[str, Callable[[], object]], runs: int = RUNS) -> dict
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def report(what: str, times: Mapping[str, float], peer: str = "ours") -> None:
-    """One line: every side's time, and its ratio to `peer`; below 1 a side is faster than it."""
+def report(what: str, times: Mapping[str, float], peer: str = "ours", bound: float | None = None) -> None:
+    """One line: every side's time, and its ratio to `peer`; below 1 a side is faster than it.
+
+    bound: the highest ratio that is good enough
+    """
     columns = [f"{what:<34}"]
     for name, value in times.items():
         ratio = "" if name == peer else f"  x{value / times[peer]:5.2f}"
         columns.append(f"{name} {value:8.2f} ms{ratio}")
+    if bound is not None:
+        columns.append(f"bound {bound:.1f}")
     print("   ".join(columns), flush=True)
 
 

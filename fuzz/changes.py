@@ -28,8 +28,8 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import LanceError
 from lance_sql.proto import transaction_pb2
 from lance_sql.statements.conform import Conform
-from lance_sql.statements.files import file_version
 from lance_sql.statements.fragments import FragmentWriter
+from lance_sql.statements.session import file_version
 from lance_sql.store import ObjectInfo
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import list_versions

@@ -14,8 +14,6 @@ from fuzz.inputs import Values
 from fuzz.mutations import cuts, damage, data_file_cuts, is_legacy
 from lance_sql.dataset import Dataset
 from lance_sql.proto import table_pb2, transaction_pb2
-from lance_sql.scan.fragments import FragmentRows
-from lance_sql.scan.open_files import OpenFiles
 from lance_sql.store import ByteRange, MemoryStore
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import list_versions
@@ -71,9 +69,8 @@ def read_sections(values: Values) -> None:
 def read_metadata(values: Values) -> None:
     """Parses the metadata and the page layouts of every column, and decodes nothing."""
     snapshot = dataset_of(values).snapshot
-    files = OpenFiles(snapshot)
     for fragment in snapshot.manifest.fragments:
-        rows = FragmentRows(files, fragment)
+        rows = snapshot.open(fragment)
         for column in snapshot.manifest.schema.fields:
             for stored in rows.columns_of(column):
                 _ = stored.row_starts, stored.row_bytes, stored.has_dictionaries(100)

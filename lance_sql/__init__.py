@@ -10,6 +10,8 @@ Names are imported when they are first used, so that importing the package costs
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -28,8 +30,9 @@ if TYPE_CHECKING:
         UnsupportedFeature,
         VersionNotFound,
     )
-    from lance_sql.providers import connect, register
+    from lance_sql.providers import connect, read_spark, register
     from lance_sql.scan.scan import Scan, ScanTask
+    from lance_sql.store.manifest_store import ManifestEntry, ManifestStore, SqliteManifestStore
     from lance_sql.verification import verify
     from lance_sql.writing import WriteJob, begin_write, write
 
@@ -40,10 +43,13 @@ __all__ = [
     "Dataset",
     "InvalidArgument",
     "LanceError",
+    "ManifestEntry",
+    "ManifestStore",
     "MissingDependency",
     "RetryableConflict",
     "Scan",
     "ScanTask",
+    "SqliteManifestStore",
     "TableExists",
     "TableNotFound",
     "UnsupportedFeature",
@@ -52,6 +58,7 @@ __all__ = [
     "begin_write",
     "connect",
     "open",
+    "read_spark",
     "register",
     "verify",
     "write",
@@ -65,10 +72,13 @@ _MODULES = {
     "Dataset": "lance_sql.dataset",
     "InvalidArgument": _ERRORS,
     "LanceError": _ERRORS,
+    "ManifestEntry": "lance_sql.store.manifest_store",
+    "ManifestStore": "lance_sql.store.manifest_store",
     "MissingDependency": _ERRORS,
     "RetryableConflict": _ERRORS,
     "Scan": "lance_sql.scan.scan",
     "ScanTask": "lance_sql.scan.scan",
+    "SqliteManifestStore": "lance_sql.store.manifest_store",
     "TableExists": _ERRORS,
     "TableNotFound": _ERRORS,
     "UnsupportedFeature": _ERRORS,
@@ -77,10 +87,25 @@ _MODULES = {
     "begin_write": "lance_sql.writing",
     "connect": "lance_sql.providers",
     "open": "lance_sql.dataset",
+    "read_spark": "lance_sql.providers",
     "register": "lance_sql.providers",
     "verify": "lance_sql.verification",
     "write": "lance_sql.writing",
 }
+
+
+def _folders(sources: list[str]) -> list[str]:
+    """Where modules of the package are looked for: where it was installed, before its sources.
+
+    In the folder of the sources Python finds these first; but the kernels are built, and the providers put in their
+    place, when the package is installed.
+    """
+    found = [os.path.join(entry, __name__) for entry in sys.path]
+    return [*(folder for folder in found if os.path.isdir(os.path.join(folder, "providers"))), *sources]
+
+
+if not os.path.isdir(os.path.join(__path__[0], "providers")):
+    __path__ = _folders(list(__path__))
 
 
 def __getattr__(name: str) -> object:

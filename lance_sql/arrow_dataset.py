@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pyarrow as pa
@@ -16,7 +16,7 @@ import pyarrow as pa
 # The module that defines the class: `pyarrow.dataset` would cost three times as much to import.
 from pyarrow import _dataset
 
-from lance_sql.errors import UnsupportedFeature
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.scan.scan import Scan, ScanTask
 
 if TYPE_CHECKING:
@@ -63,8 +63,10 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
         return Scanner(self, self.scan(self._names(columns), filter, batch_size=batch_size))
 
     def get_fragments(self, filter: pc.Expression | None = None) -> list[Fragment]:
-        """The parts that an engine reads in parallel; none when the filter leaves no rows."""
-        tasks = self.scan([], filter).tasks(os.cpu_count() or 1)
+        """The parts that an engine reads in parallel; one without rows when the filter leaves none."""
+        scan = self.scan([], filter)
+        # DataFusion cannot sort what has no partitions
+        tasks = scan.tasks(os.cpu_count() or 1) or [scan.task(())]
         return [Fragment(self, task) for task in tasks]
 
     def to_batches(self, *args: Any, **kwargs: Any) -> Iterator[pa.RecordBatch]:
@@ -87,7 +89,8 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
 
     def _names(self, columns: Sequence[str] | None) -> list[str]:
         """No columns means all of this dataset, which may have more or fewer than a plain scan."""
-        return list(self.schema.names if columns is None else columns)
+        names = column_names(columns)
+        return list(self.schema.names if names is None else names)
 
     @property
     def partition_expression(self) -> NoReturn:
@@ -169,8 +172,26 @@ class Fragment:
 
         batch_size: not heeded, it is an engine's default of a few thousand rows, and small batches are slow
         """
-        scan = self._dataset.scan(self._dataset._names(columns), filter)
-        return Scanner(self._dataset, ScanTask(scan, self._task.fragments))
+        scan = self._dataset.scan(self._dataset._names(columns))
+        return Scanner(self._dataset, self._task.project(scan.columns, scan.schema))
+
+
+def column_names(columns: Sequence[str] | None) -> list[str] | None:
+    """The names of columns that a caller has given; None for all of them.
+
+    raises: InvalidArgument for a text, whose letters would be taken for names, and for what is not a list of names
+    """
+    if columns is None:
+        return None
+    if isinstance(columns, str):
+        raise InvalidArgument(f"columns={columns!r} is a text: give a list of names, such as [{columns!r}]")
+    if not isinstance(columns, Iterable):
+        raise InvalidArgument(f"columns={columns!r} is not a list of names")
+    names = list(columns)
+    for name in names:
+        if not isinstance(name, str):
+            raise InvalidArgument(f"columns has {name!r}: give a list of names")
+    return names
 
 
 def _unsupported(name: str) -> UnsupportedFeature:

@@ -13,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql.arrow_dataset import ArrowDataset
+from lance_sql.ages import parse_age
+from lance_sql.arrow_dataset import ArrowDataset, column_names
 from lance_sql.commit import cleanup as cleaning
 from lance_sql.commit import clones
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan import system_columns
 from lance_sql.scan.compact_types import compact_types
 from lance_sql.scan.filters import to_predicate
-from lance_sql.scan.open_files import OpenFiles
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import resolve
 from lance_sql.scan.scan import Scan
@@ -32,7 +32,8 @@ from lance_sql.statements import maintenance as maintaining
 from lance_sql.statements import merge as merging
 from lance_sql.statements import update as updating
 from lance_sql.statements.fragments import MAX_ROWS_PER_FILE
-from lance_sql.statements.source import to_reader
+from lance_sql.store.manifest_store import ManifestStore
+from lance_sql.store.open import with_manifest_store
 from lance_sql.table.refs import Ref
 from lance_sql.table.snapshot import Snapshot, open_snapshot
 from lance_sql.table.versions import VersionInfo
@@ -54,7 +55,6 @@ class Dataset(ArrowDataset):
     def __init__(self, snapshot: Snapshot) -> None:
         super().__init__()
         self.snapshot = snapshot
-        self._files = OpenFiles(snapshot)
 
     @property
     def uri(self) -> str:
@@ -84,7 +84,7 @@ class Dataset(ArrowDataset):
     @cached_property
     def compact_types(self) -> Mapping[str, pa.DataType]:
         """Smaller types for some columns, for `Scan.deliver`: dictionaries of strings, 64-bit decimals."""
-        return compact_types(self._files)
+        return compact_types(self.snapshot)
 
     def versions(self) -> tuple[VersionInfo, ...]:
         """Every version that can be opened as of now, ascending."""
@@ -126,8 +126,8 @@ class Dataset(ArrowDataset):
         """
         _check_positive("limit", limit, least=0)
         _check_positive("batch_size", batch_size, least=1)
-        chosen = resolve(self.snapshot, columns)
-        return Scan(self._files, chosen, to_predicate(self.snapshot, filter), limit, batch_size)
+        chosen = resolve(self.snapshot, column_names(columns))
+        return Scan(self.snapshot, chosen, to_predicate(self.snapshot, filter), limit, batch_size)
 
     def take(
         self, row_ids: Iterable[int] | pa.Array | pa.ChunkedArray, columns: Sequence[str] | None = None
@@ -136,22 +136,31 @@ class Dataset(ArrowDataset):
 
         raises: InvalidArgument for an id that no live row of this version has; ColumnNotFound
         """
-        return take(self._files, resolve(self.snapshot, columns), _row_ids(row_ids))
+        return take(self.snapshot, resolve(self.snapshot, column_names(columns)), _row_ids(row_ids))
 
-    def delete(self, where: str | pc.Expression | Predicate) -> Dataset:
+    def delete(self, where: str | pc.Expression | Predicate, *, properties: Mapping[str, str] | None = None) -> Dataset:
         """Deletes rows. Like every change it applies to the newest version of the branch, whichever this handle reads,
-        and returns a handle on the version that it made.
+        and returns a handle on the version that it made. Where no row passes the filter, no version is made, and the
+        handle is one on the newest version.
 
         where: as the filter of `scan`
+        properties: kept with the transaction, as in every change
         raises: as `scan`; CommitConflict when other writers keep changing the same rows
 
         >>> orders.delete("status = 'cancelled'").version
         2
         """
-        return Dataset(deleting.delete(self.snapshot, where))
+        return self._on(deleting.delete(self.snapshot, where, properties))
 
-    def update(self, values: Mapping[str, Any], where: str | pc.Expression | Predicate | None = None) -> Dataset:
-        """Sets columns in the rows that pass the filter, or in all. The rows keep their ids.
+    def update(
+        self,
+        values: Mapping[str, Any],
+        where: str | pc.Expression | Predicate | None = None,
+        *,
+        properties: Mapping[str, str] | None = None,
+    ) -> Dataset:
+        """Sets columns in the rows that pass the filter, or in all. The rows keep their ids. No version is made where
+        there are none.
 
         values: new values by column: text is an SQL expression in DuckDB's dialect, an Arrow expression is one, any
             other value is a constant. Expressions see the row as it was before, and no other row
@@ -160,7 +169,7 @@ class Dataset(ArrowDataset):
         >>> orders.update({"amount": "amount + 1"}, "status = 'open'").version
         2
         """
-        return Dataset(updating.update(self.snapshot, values, where))
+        return self._on(updating.update(self.snapshot, values, where, properties))
 
     def merge(
         self,
@@ -170,8 +179,10 @@ class Dataset(ArrowDataset):
         when_matched: merging.WhenMatched = "update",
         when_not_matched: merging.WhenNotMatched = "insert",
         delete_unmatched: bool | str = False,
+        properties: Mapping[str, str] | None = None,
     ) -> Dataset:
-        """Merges rows by their keys: an upsert, unless said otherwise. Matched rows keep their ids.
+        """Merges rows by their keys: an upsert, unless said otherwise. Matched rows keep their ids. No version is made
+        where no row changes and none is new.
 
         source: rows, as for `lance_sql.write`, with some or all of the columns; columns that it lacks keep their
             values in matched rows and are NULL in inserted ones
@@ -185,51 +196,69 @@ class Dataset(ArrowDataset):
         >>> orders.merge({"id": [1, 2], "status": ["paid", "open"]}, on="id", when_not_matched="ignore").version
         2
         """
-        rows = to_reader(source, table=self.snapshot.latest().manifest.schema.arrow).read_all()
         keys = [on] if isinstance(on, str) else on
-        return Dataset(
+        return self._on(
             merging.merge(
                 self.snapshot,
-                rows,
+                source,
                 keys,
                 when_matched=when_matched,
                 when_not_matched=when_not_matched,
                 delete_unmatched=delete_unmatched,
+                properties=properties,
             )
         )
 
-    def add_columns(self, columns: Mapping[str, Any] | pa.Schema | Sequence[pa.Field]) -> Dataset:
+    def add_columns(
+        self,
+        columns: Mapping[str, Any] | pa.Schema | Sequence[pa.Field],
+        *,
+        properties: Mapping[str, str] | None = None,
+    ) -> Dataset:
         """Adds columns behind those that there are.
 
         columns: values by name, as for `update`, which makes every row an updated one; or Arrow fields, whose columns
             are NULL everywhere, and no row is touched
         raises: InvalidArgument for names that are taken; CommitConflict
         """
-        return Dataset(evolving.add(self.snapshot, columns))
+        return Dataset(evolving.add(self.snapshot, columns, properties))
 
-    def drop_columns(self, names: str | Sequence[str]) -> Dataset:
+    def drop_columns(self, names: str | Sequence[str], *, properties: Mapping[str, str] | None = None) -> Dataset:
         """Drops columns; `a.b` is a member of a struct. No data file is rewritten.
 
         raises: ColumnNotFound; InvalidArgument when nothing would be left
         """
-        return Dataset(evolving.drop(self.snapshot, [names] if isinstance(names, str) else names))
+        return Dataset(evolving.drop(self.snapshot, [names] if isinstance(names, str) else names, properties))
 
-    def rename_columns(self, names: Mapping[str, str]) -> Dataset:
+    def rename_columns(self, names: Mapping[str, str], *, properties: Mapping[str, str] | None = None) -> Dataset:
         """Renames columns, old names to new ones; `a.b` is a member of a struct, whose new name has no dot.
 
         raises: ColumnNotFound; InvalidArgument for names that are taken
         """
-        return Dataset(evolving.rename(self.snapshot, names))
+        return Dataset(evolving.rename(self.snapshot, names, properties))
 
-    def alter_column(self, name: str, *, type: pa.DataType | None = None, nullable: bool | None = None) -> Dataset:
+    def alter_column(
+        self,
+        name: str,
+        *,
+        type: pa.DataType | None = None,
+        nullable: bool | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> Dataset:
         """Changes a column's type, which makes every row an updated one, or whether it may be NULL.
 
         raises: ColumnNotFound; InvalidArgument for values that the type does not hold, and for NULLs in a column that
             is to have none
         """
-        return Dataset(evolving.alter(self.snapshot, name, type=type, nullable=nullable))
+        return Dataset(evolving.alter(self.snapshot, name, type=type, nullable=nullable, properties=properties))
 
-    def compact(self, *, target_rows: int = MAX_ROWS_PER_FILE, max_deleted_share: float = 0.1) -> Dataset:
+    def compact(
+        self,
+        *,
+        target_rows: int = MAX_ROWS_PER_FILE,
+        max_deleted_share: float = 0.1,
+        properties: Mapping[str, str] | None = None,
+    ) -> Dataset:
         """Rewrites short fragments, and those with many deleted rows, into fewer ones. No row's id or versions change.
 
         target_rows: fragments with fewer rows are joined with their neighbours
@@ -239,8 +268,10 @@ class Dataset(ArrowDataset):
         Returns this version when there is nothing to do.
         """
         _check_positive("target_rows", target_rows, least=1)
-        made = compacting.compact(self.snapshot, target_rows=target_rows, max_deleted_share=max_deleted_share)
-        return Dataset(made)
+        made = compacting.compact(
+            self.snapshot, target_rows=target_rows, max_deleted_share=max_deleted_share, properties=properties
+        )
+        return self._on(made)
 
     def plan_compaction(
         self, *, target_rows: int = MAX_ROWS_PER_FILE, max_deleted_share: float = 0.1
@@ -251,20 +282,25 @@ class Dataset(ArrowDataset):
         """
         return compacting.plan(self.snapshot.latest(), target_rows=target_rows, max_deleted_share=max_deleted_share)
 
-    def restore(self, version: int | None = None) -> Dataset:
+    def restore(self, version: int | None = None, *, properties: Mapping[str, str] | None = None) -> Dataset:
         """Makes an earlier version the newest one again; the versions between stay where they are.
 
-        version: the one to return to; that of this handle without it
-        raises: VersionNotFound, CommitConflict
-        """
-        return Dataset(maintaining.restore(self.snapshot, self.version if version is None else version))
+        Where the newest version is damaged, the one above it is made, and a warning is logged. Ids of rows and
+        fragments that it may have given are not given again.
 
-    def update_config(self, values: Mapping[str, str | None]) -> Dataset:
+        version: the one to return to; that of this handle without it
+        raises: VersionNotFound, CommitConflict; CorruptFile for a version that is damaged itself
+        """
+        return Dataset(maintaining.restore(self.snapshot, self.version if version is None else version, properties))
+
+    def update_config(
+        self, values: Mapping[str, str | None], *, properties: Mapping[str, str] | None = None
+    ) -> Dataset:
         """Sets keys of the table's config; None removes one.
 
         raises: CommitConflict when another writer has set one of the keys
         """
-        return Dataset(maintaining.update_config(self.snapshot, values))
+        return Dataset(maintaining.update_config(self.snapshot, values, properties))
 
     def create_tag(self, name: str, version: int | None = None) -> None:
         """Gives a version of this branch a name. A tagged version is not cleaned up.
@@ -316,21 +352,31 @@ class Dataset(ArrowDataset):
         return Dataset(clones.shallow_clone(self.snapshot, os.fspath(uri), storage_options=options))
 
     def cleanup(
-        self, *, older_than: timedelta | None = None, retain_versions: int | None = None, dry_run: bool = False
+        self, *, older_than: timedelta | str | None = None, retain_versions: int | None = None, dry_run: bool = False
     ) -> cleaning.CleanupPlan:
         """Removes old versions of this branch, and files that no version needs. The latest version stays, and so do
         versions with a tag, versions that a branch begins with, and every file that one of them needs.
 
-        older_than: versions younger than this are kept; two weeks when neither this nor `retain_versions` is given
+        older_than: versions younger than this are kept: a timedelta, or text such as "7d", "12h" or "90m"; two weeks
+            when neither this nor `retain_versions` is given
         retain_versions: so many of the newest versions are kept
         dry_run: nothing is removed
         returns: what was removed, or would be
         raises: InvalidArgument; CorruptFile when a version cannot be read, for what it needs is not known then
         """
+        if isinstance(older_than, str):
+            older_than = parse_age(older_than)
+        if not isinstance(older_than, timedelta | None):
+            raise InvalidArgument(f"older_than={older_than!r} is not a timedelta, nor text such as '7d'")
+        _check_positive("retain_versions", retain_versions, least=1)
         planned = cleaning.plan(self.snapshot, older_than=older_than, retain_versions=retain_versions)
         if not dry_run:
             cleaning.execute(planned)
         return planned
+
+    def _on(self, snapshot: Snapshot) -> Dataset:
+        """The handle on a version: this one where it is the same."""
+        return self if snapshot is self.snapshot else Dataset(snapshot)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.scan().__arrow_c_stream__(requested_schema)
@@ -351,22 +397,23 @@ def open(
     branch: str | None = None,
     as_of: datetime | date | str | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    manifest_store: ManifestStore | None = None,
 ) -> Dataset:
     """Opens one version of a table: the latest one of main unless another is named.
 
-    uri: a path, or a URI that fsspec knows
+    uri: a path, or a URI of S3 (with DynamoDB: `s3+ddb://`), Google Cloud Storage, Azure or whatever fsspec knows
     version, tag, as_of: at most one of them; `branch` goes with `version` and `as_of`
     as_of: the newest version that was not committed later; a time without a zone is read as UTC
-    storage_options: for the file system of the URI; the names of object_store are understood
+    storage_options: for the store of the URI, by the names of object_store
+    manifest_store: the one that the table is written with, where there is one
     raises: TableNotFound, VersionNotFound, InvalidArgument; CorruptFile and UnsupportedFeature for a manifest that
         cannot be read
 
     >>> lance_sql.open("examples/orders.lance", version=1).version
     1
     """
-    return Dataset(
-        open_snapshot(uri, version=version, tag=tag, branch=branch, as_of=as_of, storage_options=storage_options)
-    )
+    options = with_manifest_store(storage_options, manifest_store)
+    return Dataset(open_snapshot(uri, version=version, tag=tag, branch=branch, as_of=as_of, storage_options=options))
 
 
 def _row_ids(values: Iterable[int] | pa.Array | pa.ChunkedArray) -> npt.NDArray[np.uint64]:
@@ -385,5 +432,9 @@ def _row_ids(values: Iterable[int] | pa.Array | pa.ChunkedArray) -> npt.NDArray[
 
 
 def _check_positive(name: str, value: int | None, *, least: int) -> None:
-    if value is not None and value < least:
+    if value is None:
+        return
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidArgument(f"{name} is {value!r}, not a whole number")
+    if value < least:
         raise InvalidArgument(f"{name} is {value}; it must be at least {least}")

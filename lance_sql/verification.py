@@ -17,14 +17,17 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile, LanceError, at
 from lance_sql.scan.batches import cut, rows_per_batch
-from lance_sql.scan.fragments import FragmentRows
-from lance_sql.scan.open_files import OpenFiles
 from lance_sql.schema import Field
+from lance_sql.store.manifest_store import ManifestStore
+from lance_sql.store.open import with_manifest_store
+from lance_sql.table.files import TableFiles
 from lance_sql.table.fragments import DataFile, Fragment
+from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.refs import Ref
 from lance_sql.table.row_versions import stored_rows
 from lance_sql.table.snapshot import Snapshot, list_snapshots
@@ -101,6 +104,7 @@ def verify(
     branch: str | None = None,
     deep: bool = False,
     storage_options: Mapping[str, Any] | None = None,
+    manifest_store: ManifestStore | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Checks one version of a table, or all of them.
@@ -111,7 +115,8 @@ def verify(
     >>> str(lance_sql.verify("examples/orders.lance", version=9))
     'examples/orders.lance: version 9 checked; no damage found'
     """
-    snapshots = list_snapshots(uri, version=version, tag=tag, branch=branch, storage_options=storage_options)
+    options = with_manifest_store(storage_options, manifest_store)
+    snapshots = list_snapshots(uri, version=version, tag=tag, branch=branch, storage_options=options)
     return _Check(os.fspath(uri), deep, progress).run(snapshots, with_refs=version is None and tag is None)
 
 
@@ -161,14 +166,15 @@ class _Check:
 
     def _version(self, snapshot: Snapshot) -> Iterator[Fragment]:
         """Checks one version; yields after each fragment."""
-        files = OpenFiles(snapshot)
-        errors: list[LanceError] = []
+        files = snapshot.open_fragments.files
+        errors = _errors(lambda: _check_fragment_ids(snapshot), snapshot.manifest_path)
         damaged: set[str] = set()
         whole = True
         for fragment in snapshot.manifest.fragments:
-            rows = FragmentRows(files, fragment)
+            rows = snapshot.open(fragment)
             in_files = [error for file in fragment.files for error in self._file(files, file)]
-            of_rows = self._once(("rows", *_identity(fragment)), partial(_check_rows, rows, fragment))
+            check_rows = partial(_check_rows, rows, fragment, has_stable_row_ids=snapshot.manifest.has_stable_row_ids)
+            of_rows = self._once(("rows", *_identity(fragment)), check_rows)
             errors += in_files + of_rows
             whole = whole and not of_rows
             for column in snapshot.manifest.schema.fields:
@@ -176,15 +182,17 @@ class _Check:
                 errors += in_column
                 if in_column:
                     damaged.add(column.name)
+                elif _claims_no_nulls(column):
+                    errors += self._nulls(rows, fragment, column)
             yield fragment
-        errors += _errors(lambda: _check_version(snapshot, files), snapshot.manifest_path) if not errors else []
+        errors += _errors(lambda: _check_version(snapshot), snapshot.manifest_path) if not errors else []
         errors += _errors(snapshot.transaction, snapshot.manifest_path)
         self._findings.add(snapshot.version, errors)
         names = tuple(column.name for column in snapshot.manifest.schema.fields if column.name not in damaged)
         if errors and whole and names and len(names) < len(snapshot.manifest.schema.fields):
             self._readable[snapshot.version] = names
 
-    def _file(self, files: OpenFiles, file: DataFile) -> list[LanceError]:
+    def _file(self, files: TableFiles, file: DataFile) -> list[LanceError]:
         """The file is there, whole, and opens."""
 
         def check() -> None:
@@ -195,7 +203,7 @@ class _Check:
 
         return self._once(("file", file.base_id, file.path, file.size_bytes), check)
 
-    def _column(self, rows: FragmentRows, fragment: Fragment, column: Field) -> list[LanceError]:
+    def _column(self, rows: OpenFragment, fragment: Fragment, column: Field) -> list[LanceError]:
         def check() -> None:
             for stored in rows.columns_of(column):
                 # parses the layout of every page
@@ -204,6 +212,21 @@ class _Check:
                 _decode(rows, column)
 
         key = ("column", column, rows.num_rows, tuple((file.base_id, file.path) for file in fragment.files))
+        return self._once(key, check)
+
+    def _nulls(self, rows: OpenFragment, fragment: Fragment, column: Field) -> list[LanceError]:
+        """NULLs against what the schema says, which are readable all the same."""
+
+        def check() -> None:
+            count = sum(_count_nulls(column, array) for array in _arrays(rows, column)) if rows.num_rows else 0
+            if count:
+                with at(column=column.name):
+                    raise CorruptFile(
+                        f"{count} value{'s are' if count > 1 else ' is'} NULL where the schema says that there is none,"
+                        " as an early release stored empty text; NULL is what a query gets"
+                    )
+
+        key = ("nulls", column, rows.num_rows, tuple((file.base_id, file.path) for file in fragment.files))
         return self._once(key, check)
 
     def _once(self, key: object, check: Callable[[], object]) -> list[LanceError]:
@@ -226,15 +249,46 @@ class _Check:
                 self._findings.add(tag.version, [missing])
 
 
-def _decode(rows: FragmentRows, column: Field) -> None:
+def _decode(rows: OpenFragment, column: Field) -> None:
     """Reads every row of the column, and has Arrow check the result."""
-    for part in cut(row_ranges.single(0, rows.num_rows), rows_per_batch(rows, [column])):
-        (array,) = rows.read([column], part)
+    for array in _arrays(rows, column):
         with at(column=column.name):
             array.validate(full=True)
 
 
-def _check_rows(rows: FragmentRows, fragment: Fragment) -> None:
+def _arrays(rows: OpenFragment, column: Field) -> Iterator[pa.Array]:
+    """Every row of the column, in parts."""
+    for part in cut(row_ranges.single(0, rows.num_rows), rows_per_batch(rows.columns_of(column))):
+        (array,) = rows.read([column], part)
+        yield array
+
+
+def _claims_no_nulls(column: Field) -> bool:
+    """Whether the schema says that a column is never NULL of which early writers stored NULLs."""
+    return column.may_be_null != column.nullable or any(map(_claims_no_nulls, column.children))
+
+
+def _count_nulls(column: Field, array: pa.Array) -> int:
+    """How many values are NULL against what the schema says."""
+    if not column.children:
+        return array.null_count if column.may_be_null != column.nullable else 0
+    if column.is_list:
+        return _count_nulls(column.children[0], array.flatten())
+    parts = array.flatten() if pa.types.is_struct(array.type) else [array.flatten()]
+    return sum(_count_nulls(child, part) for child, part in zip(column.children, parts, strict=True))
+
+
+def _check_fragment_ids(snapshot: Snapshot) -> None:
+    repeated = snapshot.manifest.fragments.repeated_ids()
+    if repeated:
+        listed = ", ".join(map(str, repeated[:10])) + ", ..." * (len(repeated) > 10)
+        raise CorruptFile(
+            f"several fragments have one id ({listed}), as an early release wrote it; all of them are read, and the"
+            " next commit gives them ids of their own"
+        )
+
+
+def _check_rows(rows: OpenFragment, fragment: Fragment, *, has_stable_row_ids: bool) -> None:
     """Counts, deletions, row ids and row versions of a fragment."""
     live = row_ranges.count(rows.live_rows())
     deletions = fragment.deletion_file
@@ -243,10 +297,8 @@ def _check_rows(rows: FragmentRows, fragment: Fragment) -> None:
             raise CorruptFile(
                 f"the file deletes {rows.num_rows - live} rows, the manifest says {deletions.num_deleted_rows}"
             )
-    if rows.has_stable_row_ids:
-        rows.row_id_sequence()
-        rows.created_at_sequence()
-        rows.last_updated_at_sequence()
+    if has_stable_row_ids:
+        _ = rows.row_id_sequence, rows.created_at_sequence, rows.last_updated_at_sequence
         for what, source in (("created-at", fragment.created_at), ("last-updated-at", fragment.last_updated_at)):
             if isinstance(source, bytes) and stored_rows(source) != rows.num_rows:
                 with at(file=f"fragment {fragment.id}"):
@@ -255,15 +307,15 @@ def _check_rows(rows: FragmentRows, fragment: Fragment) -> None:
                     )
 
 
-def _check_version(snapshot: Snapshot, files: OpenFiles) -> None:
+def _check_version(snapshot: Snapshot) -> None:
     """Rows across fragments: ids are unique and were handed out, versions are not of the future."""
     manifest = snapshot.manifest
     if not manifest.has_stable_row_ids:
         return
     ids = []
     for fragment in manifest.fragments:
-        rows = FragmentRows(files, fragment)
-        for name, sequence in (("created", rows.created_at_sequence()), ("updated", rows.last_updated_at_sequence())):
+        rows = snapshot.open(fragment)
+        for name, sequence in (("created", rows.created_at_sequence), ("updated", rows.last_updated_at_sequence)):
             bounds = sequence.bounds()
             if bounds is not None and bounds[1] > snapshot.version:
                 raise CorruptFile(f"rows of fragment {fragment.id} were {name} by version {bounds[1]}")

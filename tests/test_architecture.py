@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 
 FLOORS = (
     ("errors", "row_choice", "row_ranges", "proto", "_kernels"),
-    ("store", "schema"),
+    ("ages", "store", "schema"),
     ("encodings",),
     ("layouts",),
     ("file",),
@@ -32,6 +32,7 @@ FLOOR_OF = {unit: floor for floor, units in enumerate(FLOORS) for unit in units}
 
 # What providers and the command line may use beside each other: what users get, and the types they ask for.
 PUBLIC = (
+    "ages",
     "arrow_dataset",
     "dataset",
     "errors",
