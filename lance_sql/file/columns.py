@@ -149,7 +149,8 @@ def open_pages(
                 page = make(number, buffers[done : done + count])
             done += count
             found[place] = page
-            file.heads.put((file, column, number), page)
+            if not file.is_in_memory:
+                file.heads.put((file, column, number), page)
     return found  # type: ignore[return-value]  # the cache gives back what `make` has put there
 
 
@@ -162,13 +163,9 @@ class LeafColumn:
 
     file: DataFile
     index: int
+    metadata: ColumnMetadata
     chain: Chain
     name: str
-
-    @cached_property
-    def metadata(self) -> ColumnMetadata:
-        """The column's pages."""
-        return self.file.column(self.index)
 
     @cached_property
     def row_starts(self) -> npt.NDArray[np.int64]:

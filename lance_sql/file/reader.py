@@ -80,6 +80,11 @@ class DataFile:
     def heads(self) -> HeadCache:
         return self._heads
 
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether opening the file has read all of it, so that nothing is gained by keeping parts of it once more."""
+        return self._tail.size == self._footer.file_size
+
     def _read(self, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         """Like `fetch`, from the tail where it has them."""
         tail, size = self._tail, self._footer.file_size

@@ -34,7 +34,7 @@ from lance_sql.table.fragments import DeletionFile, ExternalSequence
 from lance_sql.table.listed_columns import ListedColumns
 from lance_sql.table.paths import DATA, DELETIONS, BasePath
 
-MAX_OPEN_FILES: Final = 4096
+MAX_OPEN_FILES: Final = 1024
 """Footers and column metadata of so many files are kept."""
 
 MAX_DICTIONARIES: Final = 256

@@ -29,7 +29,7 @@ from lance_sql.table.listed_columns import ListedFiles, listed, places
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.row_versions import RowVersions
 
-MAX_OPEN_FRAGMENTS = 8192
+MAX_OPEN_FRAGMENTS = 1024
 """So many are kept, with what has been read of their deletions, lineage and columns."""
 
 _T = TypeVar("_T")
