@@ -13,6 +13,7 @@ void bind_arrays(nb::module_& m);
 void bind_encoding(nb::module_& m);
 void bind_jsonb(nb::module_& m);
 void bind_table(nb::module_& m);
+void bind_files(nb::module_& m);
 
 namespace {
 
@@ -208,4 +209,5 @@ NB_MODULE(_kernels, m) {
     lance::bind_encoding(m);
     lance::bind_jsonb(m);
     lance::bind_table(m);
+    lance::bind_files(m);
 }

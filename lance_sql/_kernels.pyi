@@ -606,3 +606,53 @@ def num_rows_of_file(descriptor: Buffer) -> int:
 
     raises: ValueError for bytes that are no message, and for more than 2^48 rows
     """
+
+@final
+class FlatPages:
+    """Mini-block pages of values that are NULL or not, without nesting, by the bytes that describe them."""
+
+    def __init__(self) -> None: ...
+    def add(
+        self,
+        encoding: bytes,
+        *,
+        num_items: int,
+        codec: int,
+        bits: int,
+        large: bool,
+        has_def: bool,
+        definition: tuple[int, int] | None = None,
+    ) -> None:
+        """Makes an encoding known.
+
+        codec: 0 flat, 1 inline bitpacking, 2 variable
+        bits: of a value, a word or an offset
+        large, has_def: as in `ChunkTable`
+        definition: codec and bit width of the definition levels, as in `validity`; None where all values are valid
+        """
+    def add_other(self, encoding: bytes) -> None:
+        """Makes an encoding known as one that is not such a page."""
+
+def read_small_files(
+    pages: FlatPages,
+    paths: Sequence[str],
+    num_rows: Buffer,
+    formats: Sequence[tuple[bool, int]],
+    column_indices: Buffer,
+) -> tuple[
+    list[bool],
+    list[bytes],
+    list[tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8], npt.NDArray[np.uint8], int]],
+]:
+    """Columns of many small local data files of version 2.1 and 2.2.
+
+    A file is left out that has other rows than expected, more than 64 KiB, a column of several pages or of pages that
+    are not in `pages`, or any damage. Links are not followed.
+
+    num_rows: int64[files], of each file
+    formats: of each column whether it holds strings, and the bits of a value or of an offset
+    column_indices: int64[files, columns]
+    returns: whether each file was read; encodings that are not in `pages`; and for each column its values (or the bytes
+        of strings), offsets (none for values of fixed width), validity, and number of valid values, of all files that
+        were read, one after the other. The buffers have room for the rows of all files.
+    """

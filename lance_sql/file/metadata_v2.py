@@ -54,7 +54,7 @@ class PageMetadata:
             case None:
                 raise UnsupportedFeature("a page encoding that is not stored beside its page is not supported")
             case bytes() as encoding:
-                return _layout(encoding) if len(encoding) <= _MAX_SHARED_BYTES else _parse_layout(encoding)
+                return _layout(encoding) if len(encoding) <= _MAX_SHARED_BYTES else parse_layout(encoding)
             case layout:
                 return layout
 
@@ -77,11 +77,16 @@ class PageMetadata:
 class ColumnMetadata:
     """The pages of one column, in row order.
 
-    is_blob: the values are descriptors of bytes elsewhere in the file (file version 2.0)
+    encoding: the bytes that describe the column as a whole, which only files of version 2.0 need
     """
 
     pages: tuple[PageMetadata, ...]
-    is_blob: bool = False
+    encoding: bytes = b""
+
+    @property
+    def is_blob(self) -> bool:
+        """Whether the values are descriptors of bytes elsewhere in the file (file version 2.0)."""
+        return _is_blob(self.encoding)
 
     @cached_property
     def row_starts(self) -> npt.NDArray[np.int64]:
@@ -168,7 +173,7 @@ def parse_column(data: pa.Buffer, file_size: int) -> ColumnMetadata:
         PageMetadata(num_rows, tuple(map(ByteRange._make, buffers)), page_encoding)
         for num_rows, buffers, page_encoding in stored
     )
-    return ColumnMetadata(pages, _is_blob(encoding))
+    return ColumnMetadata(pages, encoding)
 
 
 def serialize_descriptor(schema: Schema, num_rows: int) -> bytes:
@@ -239,7 +244,11 @@ def _is_blob(column_encoding: bytes) -> bool:
     return bool(encoding.WhichOneof("column_encoding") == "blob")
 
 
-def _parse_layout(encoding: bytes) -> PageLayout:
+def parse_layout(encoding: bytes) -> PageLayout:
+    """The layout that a page's encoding describes.
+
+    raises: ValueError for bytes that are no message; UnsupportedFeature
+    """
     message = Any.FromString(encoding)
     match message.type_url.rpartition("/")[2]:
         case "lance.encodings21.PageLayout":
@@ -252,4 +261,4 @@ def _parse_layout(encoding: bytes) -> PageLayout:
 
 
 # Pages of equal columns and fragments of equal size are described by the same bytes.
-_layout = lru_cache(maxsize=4096)(_parse_layout)
+_layout = lru_cache(maxsize=4096)(parse_layout)

@@ -54,6 +54,12 @@ class StoredColumn:
     has_null_key: bool
     name: str
 
+    @property
+    def is_blob(self) -> bool:
+        """Whether the values are descriptors of bytes elsewhere in the file."""
+        with at(file=self.file.path, column=self.name):
+            return self.metadata.is_blob
+
     def encoding(self, page: int) -> Encoding:
         """The tree of a page."""
         layout = self.metadata.pages[page].layout
@@ -149,7 +155,7 @@ class PathColumn:
     def row_bytes(self) -> float:
         """See `Column`."""
         num_rows = max(self.file.num_rows, 1)
-        if self.leaf.metadata.is_blob:
+        if self.leaf.is_blob:
             return self.file.num_bytes / num_rows
         stored = self.leaf.metadata.num_bytes + (self.characters.metadata.num_bytes if self.characters else 0)
         values_per_row = self.leaf.metadata.num_rows / num_rows
@@ -202,7 +208,7 @@ class PathColumn:
 
     def _values(self, rows: RowRanges) -> Reading[pa.Array]:
         leaf, chain = self.leaf, self.chain
-        if leaf.metadata.is_blob:
+        if leaf.is_blob:
             with at(file=self.file.path, column=leaf.name):
                 blob.check_type(chain)
             return (yield from leaf.values(rows, replace(chain, stored=blob.DESCRIPTOR, finish=self._blobs)))

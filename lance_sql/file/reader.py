@@ -83,7 +83,7 @@ class DataFile:
     @property
     def is_in_memory(self) -> bool:
         """Whether opening the file has read all of it, so that nothing is gained by keeping parts of it once more."""
-        return self._tail.size == self._footer.file_size
+        return bool(self._tail.size == self._footer.file_size)
 
     def _read(self, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         """Like `fetch`, from the tail where it has them."""

@@ -73,12 +73,7 @@ _waiting_pool: ThreadPoolExecutor | None = None
 
 
 def ordered(
-    work: Iterable[Work],
-    run: Callable[[Work], Result],
-    *,
-    keeps_all: bool = False,
-    waits: bool = False,
-    is_light: Callable[[Work], bool] = lambda _: False,
+    work: Iterable[Work], run: Callable[[Work], Result], *, keeps_all: bool = False, waits: bool = False
 ) -> Iterator[Result]:
     """`run` of each piece of work, in order, computed ahead.
 
@@ -86,32 +81,28 @@ def ordered(
 
     keeps_all: the consumer keeps every result and wants all of them, so that giving memory back brings nothing
     waits: `run` waits for requests most of the time, so that more of it is under way at once
-    is_light: whether work is little but Python code, which the caller's own thread does; other threads would only
-        contend with it for the interpreter
     """
     pieces = iter(work)
     compute: Callable[[Callable[[Work], Result], Work], Result] = _call if keeps_all else _call_and_release
-    pending: deque[tuple[Work, Future[Result] | None]] = deque()
+    pending: deque[tuple[Work, Future[Result]]] = deque()
     most = NUM_WAITING_THREADS + 2 if waits else MAX_IN_FLIGHT
     try:
         window = most if keeps_all else 1
         while True:
             with _consumers:
                 while len(pending) < window and (piece := next(pieces, _END)) is not _END:
-                    pending.append((piece, None if is_light(piece) else _executor(waits).submit(compute, run, piece)))
+                    pending.append((piece, _executor(waits).submit(compute, run, piece)))  # type: ignore[arg-type]  # no `_END`
                 if not pending:
                     return
                 piece, future = pending.popleft()
                 # waiting for a thread takes longer than some of the work that has not begun
-                is_mine = future is None or (keeps_all and future.cancel())
-                result = run(piece) if is_mine else future.result()
+                result = run(piece) if keeps_all and future.cancel() else future.result()
             yield result
             # a consumer that comes back wants the rest as well
             window = most
     finally:
         for _, future in pending:
-            if future is not None:
-                future.cancel()
+            future.cancel()
 
 
 _END = object()

@@ -19,6 +19,7 @@ from lance_sql.scan.plan import ReadPlan
 from lance_sql.scan.predicates import evaluate
 from lance_sql.scan.projection import OutputColumn
 from lance_sql.schema import Field
+from lance_sql.table import small_fragments
 
 ROWS_PER_RANGE = 8
 """Survivors that lie in shorter runs than this, on average over the batch, are found cheaper by decoding everything."""
@@ -81,8 +82,19 @@ def _column(column: OutputColumn, batch: Batch, known: Mapping[Field, pa.Array])
 def _read_fields(plan: ReadPlan, fields: Sequence[Field], batch: Batch) -> list[pa.Array]:
     if not fields:
         return []
-    parts = [piece.fragment.read(fields, piece.rows, plan.delivered) for piece in batch]
-    return parts[0] if len(parts) == 1 else [concat(column) for column in zip(*parts, strict=True)]
+    if not batch[0].is_short:
+        (piece,) = batch
+        return piece.fragment.read(fields, piece.rows, plan.delivered)
+    small = small_fragments.read([piece.fragment for piece in batch], fields, plan.delivered)
+    if None not in small.starts and len(small.columns[0]) == _num_rows(batch):
+        return list(small.columns)
+    parts = [
+        piece.fragment.read(fields, piece.rows, plan.delivered)
+        if start is None
+        else [column.take(pa.array(row_ranges.expand(piece.rows) + start)) for column in small.columns]
+        for piece, start in zip(batch, small.starts, strict=True)
+    ]
+    return [concat(column) for column in zip(*parts, strict=True)]
 
 
 def _system_column(name: str, batch: Batch) -> pa.Array:

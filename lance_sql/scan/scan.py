@@ -178,10 +178,7 @@ def _read(
     # what is read together is read by one thread, one piece after the other
     joins = plan.can_join and batch_size is None and not waits
     work = batches.together(pieces) if joins else ([piece] for piece in pieces)
-    found = read_ahead.ordered(
-        work, partial(read, plan), keeps_all=keeps_all, waits=waits, is_light=lambda batch: joins and batch[0].is_short
-    )
-    for batch in found:
+    for batch in read_ahead.ordered(work, partial(read, plan), keeps_all=keeps_all, waits=waits):
         if batch is None:
             continue
         if left is not None:

@@ -76,6 +76,12 @@ class Store(Protocol):
     def lists_by_name(self) -> bool:
         """Whether `files` yields in ascending order of names, and asks for more only as they are taken."""
 
+    def local_path(self, path: str) -> str | None:
+        """Where an object is in the local file system; None where it is elsewhere.
+
+        raises: CorruptFile for a path that leads out of the store
+        """
+
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         """The bytes of each range, in the order asked for; each buffer has exactly the length of its range.
 

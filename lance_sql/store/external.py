@@ -61,6 +61,9 @@ class ExternalManifests:
     def lists_by_name(self) -> bool:
         return self._files.lists_by_name
 
+    def local_path(self, path: str) -> str | None:
+        return self._files.local_path(path)
+
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         try:
             return self._files.get_ranges(path, ranges)

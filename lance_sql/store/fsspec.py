@@ -64,6 +64,9 @@ class FsspecStore:
     def lists_by_name(self) -> bool:
         return False
 
+    def local_path(self, path: str) -> str | None:
+        return None
+
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         full = self._full(path)
         with at(file=path):

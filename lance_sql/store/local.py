@@ -81,6 +81,12 @@ class LocalStore:
     def lists_by_name(self) -> bool:
         return False
 
+    def local_path(self, path: str) -> str | None:
+        check_path(path)
+        full = os.path.join(self._root, path)
+        self._check_folder(os.path.dirname(full), path)
+        return full
+
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         content = self._mapping(path)
         with at(file=path):

@@ -39,6 +39,9 @@ class MemoryStore:
     def lists_by_name(self) -> bool:
         return False
 
+    def local_path(self, path: str) -> str | None:
+        return None
+
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         content = self._content(path)
         with at(file=path):

@@ -81,6 +81,9 @@ class ObjectStore:
     def concurrency(self) -> int:
         return CONCURRENCY
 
+    def local_path(self, path: str) -> str | None:
+        return None
+
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         check_path(path)
         with at(file=path):

@@ -18,6 +18,7 @@ from lance_sql.errors import CorruptFile, InvalidArgument, at
 from lance_sql.file.columns import Column, read_columns
 from lance_sql.file.leaves import is_leaf, join
 from lance_sql.file.reader import DataFile
+from lance_sql.file.small_files import MAX_BYTES, SmallFile
 from lance_sql.row_ranges import RowRanges
 from lance_sql.schema import Field
 from lance_sql.store import together
@@ -73,7 +74,8 @@ class OpenFragment:
             self._open(self._fragment.files[0])
 
     @cached_property
-    def _listed(self) -> ListedFiles:
+    def listed(self) -> ListedFiles:
+        """Which columns its files have."""
         return listed(self._fragment.files)
 
     @cached_property
@@ -174,6 +176,19 @@ class OpenFragment:
                     out.append(join(each.field, dict(zip(columns, arrays[start:end], strict=True)), num_rows))
         return out
 
+    def small_file(self, number: int, column_indices: tuple[int, ...]) -> SmallFile | None:
+        """One of its files, to be read whole; None where it is large, or not on a local disk.
+
+        raises: CorruptFile for a path that leads out of the table
+        """
+        fragment = self._fragment
+        file = fragment.files[number]
+        if not 0 < file.size_bytes <= MAX_BYTES or fragment.physical_rows == 0:
+            return None
+        store, path = self._files.resolve(file)
+        local = store.local_path(path)
+        return SmallFile(local, fragment.physical_rows, column_indices) if local is not None else None
+
     def columns_of(self, field: Field, delivered: pa.DataType | None = None) -> Collection[Column]:
         """The columns that hold the leaves of a field; leaves that no file has are left out.
 
@@ -185,11 +200,11 @@ class OpenFragment:
         found = self._columns.get((field, delivered))
         if found is None:
             files = self._fragment.files
-            stored, found_places = places(field, delivered, self._listed)
+            stored, found_places = places(field, delivered, self.listed)
             columns = {}
             for leaf, number in found_places:
                 self._open(files[number])
-                column = self._files.column(files[number], self._listed.files[number], leaf, field.name)
+                column = self._files.column(files[number], self.listed.files[number], leaf, field.name)
                 if column is not None:
                     columns[leaf.field.id] = column
             found = self._columns[field, delivered] = _FieldColumns(stored, columns)

@@ -199,7 +199,8 @@ def test_tables_outside_of_the_file_are_refused(small: bytes, field: int, value:
 
 
 def read_b(data: bytes) -> None:
-    read_columns([LeafColumn(opened(data), 1, Chain(pa.string()), "b")], row_ranges.single(0, 3))
+    file = opened(data)
+    read_columns([LeafColumn(file, 1, file.column(1), Chain(pa.string()), "b")], row_ranges.single(0, 3))
 
 
 def changed(data: bytes, change: Callable[[file2_pb2.ColumnMetadata], None]) -> bytes:
@@ -215,7 +216,8 @@ def changed(data: bytes, change: Callable[[file2_pb2.ColumnMetadata], None]) -> 
 
 def read_a(data: bytes) -> list[int | None]:
     file = opened(data)
-    (array,) = read_columns([LeafColumn(file, 0, Chain(pa.int64()), "a")], row_ranges.single(0, file.num_rows))
+    column = LeafColumn(file, 0, file.column(0), Chain(pa.int64()), "a")
+    (array,) = read_columns([column], row_ranges.single(0, file.num_rows))
     return list(array.to_pylist())
 
 

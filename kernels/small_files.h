@@ -1,0 +1,85 @@
+// Whole columns of many small data files at once: each is read, understood and decoded without Python in between.
+//
+// Only what is simple is read here. Everything else is left to the caller, file by file: other file versions, several
+// pages, page encodings that are not known, files that are missing or damaged. Nothing here says what is wrong.
+#pragma once
+
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "chunks.h"
+#include "levels.h"
+
+namespace lance {
+
+// Larger files are left to the caller.
+inline constexpr int64_t kSmallFileBytes = 64 * 1024;
+
+enum class ValueCodec : int { kFlat = 0, kInlineBitpacking = 1, kVariable = 2 };
+
+// Where the values of a column go.
+struct ValueFormat {
+    bool variable;
+    int64_t bits;  // of a value, or of an offset
+
+    bool operator==(const ValueFormat&) const = default;
+};
+
+// A mini-block page of values that are NULL or not, without any nesting.
+struct FlatPage {
+    ChunkShape shape;
+    int64_t num_items;
+    ValueCodec codec;
+    int64_t bits;  // of a value, a word or an offset
+    std::optional<LevelEncoding> definition;
+
+    ValueFormat format() const { return {codec == ValueCodec::kVariable, bits}; }
+};
+
+// The pages that can be decoded, by the bytes that describe them; nothing for those that are known to be others.
+// Thread-safe.
+class FlatPages {
+  public:
+    void add(std::string encoding, std::optional<FlatPage> page);
+    // False where nothing is known.
+    bool find(Bytes encoding, std::optional<FlatPage>& page) const;
+
+  private:
+    // Writers describe pages in few ways; beyond this all is learnt anew.
+    static constexpr size_t kMostPages = 1 << 16;
+
+    struct Hash {
+        using is_transparent = void;
+        size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+    };
+    mutable std::shared_mutex mutex_;
+    std::unordered_map<std::string, std::optional<FlatPage>, Hash, std::equal_to<>> pages_;
+};
+
+// The values of one column, those of all files that were read one after the other.
+struct SmallColumn {
+    std::vector<uint8_t> values;   // or the bytes of strings
+    std::vector<uint8_t> offsets;  // empty for values of fixed width
+    std::vector<uint8_t> validity;
+    int64_t num_valid = 0;
+};
+
+struct SmallFiles {
+    std::vector<bool> read;
+    std::unordered_set<std::string> unknown;  // encodings
+    std::vector<SmallColumn> columns;
+};
+
+// Reads columns of local files.
+//
+// num_rows: that each file must have
+// column_indices: of every column in the first file, then in the second, ...
+SmallFiles read_small_files(const FlatPages& pages, const std::vector<std::string>& paths, Bytes num_rows,
+                            const std::vector<ValueFormat>& formats, Bytes column_indices);
+
+}  // namespace lance

@@ -1,0 +1,137 @@
+"""Columns of many small data files at once, read and decoded in one call of a kernel.
+
+The kernel takes what is simple: local files 2.1 and 2.2 of at most 64 KiB, each column one mini-block page of plain
+values. It leaves out every other file, damaged ones too, so that whoever asked reads those one by one, and says what
+is wrong with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import _kernels
+from lance_sql.encodings.tree import Encoding, Flat, InlineBitpacking, Variable
+from lance_sql.errors import LanceError, at
+from lance_sql.file.metadata_v2 import parse_layout
+from lance_sql.layouts.levels import level_codec
+from lance_sql.layouts.tree import Layer, MiniBlock, PageLayout
+
+MAX_BYTES: Final = 64 * 1024
+"""Larger files are left out."""
+
+_pages = _kernels.FlatPages()
+
+
+@dataclass(frozen=True, slots=True)
+class SmallFile:
+    """A file to be read whole.
+
+    path: in the local file system
+    num_rows: that it must have
+    column_indices: of the columns that are wanted
+    """
+
+    path: str
+    num_rows: int
+    column_indices: tuple[int, ...]
+
+
+def is_plain(type: pa.DataType) -> bool:
+    """Whether columns of the type can be read here."""
+    return _format(type) is not None
+
+
+def read(files: Sequence[SmallFile], types: Sequence[pa.DataType]) -> tuple[list[bool], list[pa.Array]]:
+    """The columns of the files.
+
+    types: of the columns, each of which `is_plain`
+    returns: whether each file was read, and the columns of all those that were, one after the other
+    """
+    formats = [_format(type) or (False, 0) for type in types]
+    paths = [file.path for file in files]
+    num_rows = np.array([file.num_rows for file in files], np.int64)
+    indices = np.array([file.column_indices for file in files], np.int64)
+    done, unknown, columns = _kernels.read_small_files(_pages, paths, num_rows, formats, indices)
+    if unknown:
+        for encoding in unknown:
+            _learn(encoding)
+        done, _, columns = _kernels.read_small_files(_pages, paths, num_rows, formats, indices)
+    count = int(num_rows[done].sum())
+    arrays = []
+    for type, (values, offsets, validity, num_valid) in zip(types, columns, strict=True):
+        buffers = [pa.py_buffer(validity) if num_valid < count else None]
+        if len(offsets):
+            buffers.append(pa.py_buffer(offsets))
+        arrays.append(pa.Array.from_buffers(type, count, [*buffers, pa.py_buffer(values)], count - num_valid))
+    return done, arrays
+
+
+_VARIABLE: Final = {pa.string(): 32, pa.binary(): 32, pa.large_string(): 64, pa.large_binary(): 64}
+
+
+@lru_cache(maxsize=1024)
+def _format(type: pa.DataType) -> tuple[bool, int] | None:
+    """Whether the type is one of strings, and the bits of its values or offsets; None for types with other buffers."""
+    if type in _VARIABLE:
+        return True, _VARIABLE[type]
+    if pa.types.is_primitive(type) or pa.types.is_decimal128(type) or pa.types.is_decimal256(type):
+        return False, type.bit_width
+    return None
+
+
+def _learn(encoding: bytes) -> None:
+    try:
+        with at():
+            layout = parse_layout(encoding)
+        codec = _codec(layout)
+        if isinstance(layout, MiniBlock) and codec is not None:
+            definition = None
+            if layout.definition is not None and layout.layers == (Layer.NULLABLE_ITEM,):
+                levels = level_codec(layout.definition)
+                definition = levels.codec, levels.num_bits
+            _pages.add(
+                encoding,
+                num_items=layout.num_items,
+                codec=codec[0],
+                bits=codec[1],
+                large=layout.has_large_chunk,
+                has_def=layout.definition is not None,
+                definition=definition,
+            )
+            return
+    except LanceError:
+        # reading the file by itself says what is wrong
+        pass
+    _pages.add_other(encoding)
+
+
+def _codec(layout: PageLayout) -> tuple[int, int] | None:
+    """The kernel's codec of a page and its bits; None for a page that it does not read."""
+    match layout:
+        case MiniBlock(
+            layers=(Layer.NULLABLE_ITEM | Layer.ALL_VALID_ITEM,),
+            repetition=None,
+            dictionary=None,
+            repetition_index_depth=0,
+            num_buffers=1,
+            values=values,
+        ):
+            return _value_codec(values)
+    return None
+
+
+def _value_codec(values: Encoding) -> tuple[int, int] | None:
+    match values:
+        case Flat(bits_per_value=bits):
+            return 0, bits
+        case InlineBitpacking(word_bits=bits):
+            return 1, bits
+        case Variable(offset_bits=bits):
+            return 2, bits
+    return None

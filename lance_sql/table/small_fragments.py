@@ -1,0 +1,78 @@
+"""Whole columns of many small fragments, whose files are read together where that is possible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import pyarrow as pa
+
+from lance_sql.file import small_files
+from lance_sql.file.leaves import is_leaf
+from lance_sql.file.small_files import SmallFile
+from lance_sql.schema import Field, arrow_field
+from lance_sql.schema.types import is_json
+from lance_sql.table.listed_columns import ListedFiles, places
+from lance_sql.table.open_fragment import OpenFragment
+
+
+@dataclass(frozen=True, slots=True)
+class SmallFragments:
+    """What was read of some fragments.
+
+    starts: where the rows of each fragment begin in the columns; None for one that is still to be read
+    columns: of all fragments that were read, one after the other
+    """
+
+    starts: Sequence[int | None]
+    columns: Sequence[pa.Array]
+
+
+def read(
+    fragments: Sequence[OpenFragment], fields: Sequence[Field], delivered: Mapping[int, pa.DataType]
+) -> SmallFragments:
+    """One array for each field, of all rows of those fragments that could be read together, deleted rows included.
+
+    delivered: other types for top-level leaf fields, by field id
+    """
+    starts: list[int | None] = [None] * len(fragments)
+    types = tuple([delivered.get(field.id) or arrow_field(field).type for field in fields])
+    wanted = tuple(fields)
+    chosen: list[int] = []
+    files: list[SmallFile] = []
+    for number, fragment in enumerate(fragments):
+        place = _place(wanted, fragment.listed)
+        file = fragment.small_file(*place) if place is not None else None
+        if file is not None:
+            chosen.append(number)
+            files.append(file)
+    if not files or not all(map(small_files.is_plain, types)):
+        return SmallFragments(starts, ())
+    done, columns = small_files.read(files, types)
+    start = 0
+    for number, file, is_read in zip(chosen, files, done, strict=True):
+        if is_read:
+            starts[number] = start
+            start += file.num_rows
+    return SmallFragments(starts, columns)
+
+
+@lru_cache(maxsize=1024)
+def _place(fields: tuple[Field, ...], files: ListedFiles) -> tuple[int, tuple[int, ...]] | None:
+    """The number of the one file that has all fields, and their columns; None where they are not stored so simply."""
+    numbers = set()
+    columns = []
+    for field in fields:
+        if not is_leaf(field) or is_json(field) or field.is_blob_v2:
+            return None
+        _, found = places(field, None, files)
+        if len(found) != 1:
+            return None
+        number = found[0][1]
+        column = files.files[number].columns.get(field.id)
+        if column is None:
+            return None
+        numbers.add(number)
+        columns.append(column)
+    return (numbers.pop(), tuple(columns)) if len(numbers) == 1 else None
