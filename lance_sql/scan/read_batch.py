@@ -113,6 +113,7 @@ def _choose(batch: Batch, passed: RowRanges) -> list[Piece]:
         end = start + piece.num_rows
         inside = row_ranges.clip(passed, start, end)
         if len(inside):
-            chosen.append(Piece(piece.fragment, row_ranges.compose(piece.rows, inside - start)))
+            rows = row_ranges.compose(piece.rows, inside - start)
+            chosen.append(Piece(piece.fragment, rows, is_short=piece.is_short))
         start = end
     return chosen
