@@ -83,6 +83,8 @@ def _on_pages() -> Iterator[Values]:
                 yield _call("validity", **page, ranges=_ints(pairs), **how, threshold=0, out=(_NUM_ITEMS + 7) // 8)
                 yield _call("levels", **page, first_chunk=0, end_chunk=3, kind=1, **how, out=2 * _NUM_ITEMS)
                 yield _call("levels", **page, first_chunk=1, end_chunk=3, kind=0, **how, out=2 * _NUM_ITEMS)
+                yield _call("match_validity", **page, ranges=_ints(pairs), **how, is_valid=large, out_flags=_NUM_ITEMS)
+                yield from _of_matches(pairs, large, codec)
                 yield _call("num_levels", **page, first_chunk=0, end_chunk=3)
                 yield _call("value_buffer_ranges", **page, buffer_index=0, first_chunk=0, end_chunk=3)
                 yield _call("chunk_of", **page, item=400)
@@ -108,6 +110,43 @@ def _of_fixed_width(pairs: Sequence[int], large: bool) -> Iterator[Values]:
     offsets = _ints(np.cumsum([0, *_SIZES]) * 4)
     yield _call(
         "with_first_buffer", **plain, first_chunk=0, data=replaced, offsets=offsets, ranges=ranges, out=4 * num_items
+    )
+
+
+def _of_matches(pairs: Sequence[int], large: bool, level_codec: int) -> Iterator[Values]:
+    ranges = _ints(pairs)
+    _, level_bits = _levels(4, level_codec)
+    levels: Values = {"level_codec": level_codec, "level_bits": level_bits}
+    for dtype, order in (("<u1", 0), ("<i2", 1), ("<i4", 1), ("<f4", 2), ("<u8", 0), ("<f8", 2)):
+        values = (np.arange(_NUM_ITEMS) // 9 % 29).astype(dtype)
+        bits = values.dtype.itemsize * 8
+        parts = [part.view(f"<u{bits // 8}") for part in np.split(values, np.cumsum(_SIZES)[:-1])]
+        forms = [[[part.tobytes()] for part in parts], [[oracles.inline_group(part, bits)] for part in parts]]
+        forms += [forms[0], [[p.tobytes() for p in oracles.runs_of(part)] for part in parts]]
+        for codec, form in enumerate(forms):
+            page = _page(form, large=large, codec=level_codec)
+            how: Values = {"codec": codec, "num_bits": bits}
+            low, high = ((1 << bits) // 3).to_bytes(16, "little"), ((1 << bits) - 1).to_bytes(16, "little")
+            keys: Values = {"order": order, "low": low, "high": high, "inside": not large}
+            yield _call("match_range", **page, ranges=ranges, **how, **keys, **levels, out_flags=_NUM_ITEMS)
+            if dtype in ("<u1", "<i4"):
+                answers = bytes(number % 2 for number in range(29))
+                yield _call(
+                    "match_items", **page, ranges=ranges, **how, answers=answers, **levels, out_flags=_NUM_ITEMS
+                )
+    wide = [[bytes(16 * size)] for size in _SIZES]
+    yield _call(
+        "match_range",
+        **_page(wide, large=large, codec=level_codec),
+        ranges=ranges,
+        codec=0,
+        num_bits=128,
+        order=1,
+        low=bytes(16),
+        high=b"\xff" * 16,
+        inside=True,
+        **levels,
+        out_flags=_NUM_ITEMS,
     )
 
 

@@ -1,8 +1,10 @@
 // Binds the kernels as lance_sql._kernels; lance_sql/_kernels.pyi holds the signatures and their meaning. Here: the
 // kernels of mini-block pages; the others are in module_arrays.cpp.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
 #include "kernels.h"
+#include "matching.h"
 #include "python.h"
 
 using namespace nanobind::literals;
@@ -194,6 +196,46 @@ void bind_levels(nb::module_& m) {
         "levels"_a, "num_levels"_a, "threshold"_a, "out"_a);
 }
 
+using Definition = std::optional<std::pair<Count, Count>>;
+
+std::optional<LevelEncoding> to_levels(const Definition& definition) {
+    if (!definition) return std::nullopt;
+    return LevelEncoding(definition->first, definition->second);
+}
+
+void bind_matching(nb::module_& m) {
+    m.def(
+        "match_range",
+        [](const BoundChunks& c, const InputBuffer& ranges, Count codec, Count num_bits, Count order,
+           const InputBuffer& low, const InputBuffer& high, bool inside, const Definition& definition,
+           const OutputBuffer& flags) {
+            if (order > 2) fail("order ", int64_t{order}, " is not 0 to 2");
+            const std::optional<LevelEncoding> levels = to_levels(definition);
+            Unlocked unlocked;
+            const KeyRange range{static_cast<ValueOrder>(int64_t{order}), low, high, inside};
+            match_range(c.chunks, c.ranges(ranges), {codec, num_bits}, range, levels, flags);
+        },
+        "c"_a, "ranges"_a, "codec"_a, "num_bits"_a, "order"_a, "low"_a, "high"_a, "inside"_a, "definition"_a.none(),
+        "flags"_a);
+    m.def(
+        "match_items",
+        [](const BoundChunks& c, const InputBuffer& ranges, Count codec, Count num_bits, const InputBuffer& answers,
+           const Definition& definition, const OutputBuffer& flags) {
+            const std::optional<LevelEncoding> levels = to_levels(definition);
+            Unlocked unlocked;
+            match_items(c.chunks, c.ranges(ranges), {codec, num_bits}, answers, levels, flags);
+        },
+        "c"_a, "ranges"_a, "codec"_a, "num_bits"_a, "answers"_a, "definition"_a.none(), "flags"_a);
+    m.def(
+        "match_validity",
+        [](const BoundChunks& c, const InputBuffer& ranges, Count codec, Count num_bits, bool is_valid,
+           const OutputBuffer& flags) {
+            Unlocked unlocked;
+            match_validity(c.chunks, c.ranges(ranges), {codec, num_bits}, is_valid, flags);
+        },
+        "c"_a, "ranges"_a, "codec"_a, "num_bits"_a, "is_valid"_a, "flags"_a);
+}
+
 }  // namespace
 
 }  // namespace lance
@@ -205,6 +247,7 @@ NB_MODULE(_kernels, m) {
     lance::bind_values(m);
     lance::bind_variable(m);
     lance::bind_levels(m);
+    lance::bind_matching(m);
     lance::bind_arrays(m);
     lance::bind_encoding(m);
     lance::bind_jsonb(m);

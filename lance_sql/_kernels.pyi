@@ -656,3 +656,49 @@ def read_small_files(
         of strings), offsets (none for values of fixed width), validity, and number of valid values, of all files that
         were read, one after the other. The buffers have room for the rows of all files.
     """
+
+# In all of these `codec` is 0 flat, 1 inline bitpacking, 2 byte stream split, 3 RLE, and `definition` the codec and
+# bit width of the definition levels (as in `validity`), None where there are no NULLs. `flags` holds a byte for each
+# item of the ranges: 1 stays where it matches and becomes 0 elsewhere; chunks without a flag are not decoded.
+
+def match_range(
+    c: Chunks,
+    ranges: Buffer,
+    codec: int,
+    num_bits: int,
+    order: int,
+    low: Buffer,
+    high: Buffer,
+    inside: bool,
+    definition: tuple[int, int] | None,
+    flags: Buffer,
+) -> None:
+    """Keeps the flags of values whose keys lie from `low` to `high`; of those that do not, unless `inside`.
+
+    num_bits: of a value: 8, 16, 32, 64 or 128
+    order: how values become keys: 0 unsigned, 1 signed (the highest bit is flipped), 2 IEEE floats (-0.0 as 0.0, NaN
+        above everything)
+    low, high: 16 bytes, little endian
+    """
+
+def match_items(
+    c: Chunks,
+    ranges: Buffer,
+    codec: int,
+    num_bits: int,
+    answers: Buffer,
+    definition: tuple[int, int] | None,
+    flags: Buffer,
+) -> None:
+    """Keeps the flags of indices whose answer is 1.
+
+    num_bits: of an index
+    answers: a byte for each item of the dictionary, 0 or 1
+    raises: ValueError for an index that has no answer
+    """
+
+def match_validity(c: Chunks, ranges: Buffer, codec: int, num_bits: int, is_valid: bool, flags: Buffer) -> None:
+    """Keeps the flags of items that are valid, or of those that are not.
+
+    codec, num_bits: of the definition levels
+    """

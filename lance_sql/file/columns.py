@@ -21,6 +21,7 @@ from lance_sql.file.heads import Head
 from lance_sql.file.metadata_v2 import ColumnMetadata
 from lance_sql.file.reader import DataFile
 from lance_sql.file.statistics import PageStatistics
+from lance_sql.layouts.matching import Flags, PageMatch, ValueTest
 from lance_sql.layouts.nest import Chain
 from lance_sql.layouts.page import Page, concat
 from lance_sql.layouts.pages import head_ranges, open_page
@@ -77,6 +78,14 @@ class Column(Protocol):
         """
         ...
 
+    def match(self, rows: RowRanges, test: ValueTest, flags: Flags) -> Reading[bool]:
+        """Clears the flags of `rows` that do not match; False, and no flag cleared, where they have to be read to know.
+
+        flags: one for each of `rows`
+        raises: as `read`
+        """
+        ...
+
 
 def read_columns(columns: Sequence[Column], rows: RowRanges) -> list[pa.Array]:
     """One array for each column, in order; see `Column.read`."""
@@ -94,6 +103,23 @@ def read_columns(columns: Sequence[Column], rows: RowRanges) -> list[pa.Array]:
     for places, read in zip(by_file.values(), found, strict=True):
         arrays.update(zip(places, read, strict=True))
     return [arrays[place] for place in range(len(columns))]
+
+
+def match_columns(columns: Sequence[tuple[Column, ValueTest]], rows: RowRanges, flags: Flags) -> list[bool]:
+    """Clears the flags of rows that fail one of the tests, and tells which tests were carried out; see `Column.match`.
+
+    All columns of a file ask for their bytes at once, and are tested one after the other: what one has ruled out, the
+    next does not decode.
+    """
+    by_file: dict[DataFile, list[int]] = {}
+    for place, (column, _) in enumerate(columns):
+        by_file.setdefault(column.file, []).append(place)
+    done = [False] * len(columns)
+    for file, places in by_file.items():
+        readings = [column.match(rows, test, flags) for column, test in map(columns.__getitem__, places)]
+        for place, is_done in zip(places, run(together(readings), file.fetch), strict=True):
+            done[place] = is_done
+    return done
 
 
 def split_by_page(starts: npt.NDArray[np.int64], rows: RowRanges) -> list[tuple[int, RowRanges]]:
@@ -221,9 +247,7 @@ class LeafColumn:
 
     def read(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
         """See `Column`."""
-        parts = split_by_page(self.row_starts, rows)
-        numbers = [number for number, _ in parts]
-        pages = yield from open_pages(self.file, self.index, numbers, self.at, self._head_ranges, self._open)
+        parts, pages = yield from self._pages_of(rows)
         planned = []
         for (number, inside), page in zip(parts, pages, strict=True):
             with self.at(number):
@@ -242,9 +266,43 @@ class LeafColumn:
             arrays.append(array)
         return concat(arrays)
 
+    def match(self, rows: RowRanges, test: ValueTest, flags: Flags) -> Reading[bool]:
+        """See `Column`."""
+        chain = self.chain
+        if not chain.is_flat or chain.stored is not None or chain.finish is not None:
+            return False
+        parts, pages = yield from self._pages_of(rows)
+        planned = []
+        for (number, inside), page in zip(parts, pages, strict=True):
+            with self.at(number):
+                answer = page.match(inside, test, chain, self.file.gap)
+            if answer is None:
+                return False
+            planned.append(answer)
+        ranges = [where for part in planned if isinstance(part, PageMatch) for where in part.ranges]
+        buffers = (yield ranges) if ranges else ()
+        done = start = 0
+        for (number, inside), answer in zip(parts, planned, strict=True):
+            end = start + row_ranges.count(inside)
+            if answer is False:
+                flags[start:end] = 0
+            elif isinstance(answer, PageMatch):
+                with self.at(number):
+                    answer.keep(buffers[done : done + len(answer.ranges)], flags[start:end])
+                done += len(answer.ranges)
+            start = end
+        return True
+
     def at(self, page: int) -> at:
         """Where errors in a page are."""
         return at(file=self.file.path, column=self.name, page=page)
+
+    def _pages_of(self, rows: RowRanges) -> Reading[tuple[list[tuple[int, RowRanges]], list[Page]]]:
+        """The pages that hold the rows, opened, each with its number and its rows."""
+        parts = split_by_page(self.row_starts, rows)
+        numbers = [number for number, _ in parts]
+        pages = yield from open_pages(self.file, self.index, numbers, self.at, self._head_ranges, self._open)
+        return parts, pages
 
     def _head_ranges(self, page: int) -> list[ByteRange]:
         metadata = self.metadata.pages[page]

@@ -27,6 +27,7 @@ from lance_sql.file.statistics import PageStatistics
 from lance_sql.layouts import blob
 from lance_sql.layouts.array_tree import ArrayPage, ListRows, head_ranges
 from lance_sql.layouts.ends import Bounds
+from lance_sql.layouts.matching import Flags, ValueTest
 from lance_sql.layouts.nest import Chain, Slots, nest
 from lance_sql.layouts.page import concat
 from lance_sql.layouts.reading import Reading, Shared, together
@@ -184,6 +185,11 @@ class PathColumn:
             return None
         with at(file=self.file.path, column=self.leaf.name):
             return self.stored_statistics()
+
+    def match(self, rows: RowRanges, test: ValueTest, flags: Flags) -> Reading[bool]:
+        """See `Column`; values of these file versions are always read."""
+        return False
+        yield ()
 
     def read(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
         """See `Column`."""

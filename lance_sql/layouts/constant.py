@@ -17,6 +17,7 @@ from lance_sql.encodings.dialect import Dialect
 from lance_sql.encodings.tree import Encoding
 from lance_sql.errors import CorruptFile
 from lance_sql.layouts.levels import encode_levels, levels_from_buffer
+from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
 from lance_sql.layouts.page import Fetch, PageRead
 from lance_sql.layouts.shredded import Buffers, ShreddedPage
@@ -100,6 +101,17 @@ class ConstantPage:
         if self._rep is None and self._def is None:
             return PageRead((), lambda _: self._without_levels(row_ranges.count(rows), chain))
         return PageRead((), lambda _: self._with_levels(rows, chain))
+
+    def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> bool | None:
+        """See `Page.match`; the one value is tested once."""
+        chain.check(self._layout.layers)
+        if self._rep is not None or self._def is not None or chain.outer or chain.is_empty_struct:
+            return None
+        if self._scalar is None:
+            return bool(test.wants_null)
+        if test.wants_null is not None:
+            return not test.wants_null
+        return bool(test.answers(self._without_levels(1, chain))[0])
 
     def _without_levels(self, num_rows: int, chain: Chain) -> pa.Array:
         layers = self._layout.layers

@@ -17,6 +17,7 @@ from lance_sql import _kernels, row_ranges
 from lance_sql.encodings.blocks import Block, VariableWidth
 from lance_sql.encodings.codecs import decode_fixed_values, decode_variable_values
 from lance_sql.errors import CorruptFile
+from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
 from lance_sql.layouts.page import Fetch, PageRead, cluster, concat
 from lance_sql.layouts.tree import FullZip, max_repetition, max_visible
@@ -48,6 +49,9 @@ class FullZipPage:
         self._control_bytes = _control_bytes(layout.bits_rep + layout.bits_def)
         self._index = _row_index(head[0], num_rows, self._data) if head else None
         self.num_bytes = 64 + sum(buffer.size for buffer in head)
+
+    def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> None:
+        """See `Page.match`."""
 
     def read(self, rows: RowRanges, chain: Chain, gap: int, fetch: Fetch) -> PageRead:
         """See `Page.read`."""

@@ -18,6 +18,7 @@ from lance_sql.encodings.chunk_rows import ChunkRows
 from lance_sql.encodings.codecs import decode_block, decode_mini_block
 from lance_sql.errors import CorruptFile
 from lance_sql.layouts.levels import LevelCodec, level_codec
+from lance_sql.layouts.matching import Answer, Flags, PageMatch, ValueTest, mini_block_answer
 from lance_sql.layouts.nest import Chain, Slots, nest, unravel
 from lance_sql.layouts.page import Fetch, PageRead, cluster, concat
 from lance_sql.layouts.tree import MiniBlock, max_repetition, max_visible
@@ -28,6 +29,9 @@ ROWS_READ_OVER = 256
 """Lists are unravelled over gaps of so many rows; a new start costs more."""
 
 MAX_DICTIONARY_ITEMS = 1 << 31
+
+MAX_ANSWERS = 8
+"""Tests of a filter whose answers for the dictionary of a page are kept."""
 
 
 def head_ranges(layout: MiniBlock, buffers: Sequence[ByteRange]) -> list[ByteRange]:
@@ -62,6 +66,7 @@ class MiniBlockPage:
         self._def = level_codec(layout.definition) if layout.definition is not None else None
         self._dictionary = self._read_dictionary(head[1]) if layout.dictionary is not None else None
         self._rows = self._read_row_index(head[-1]) if max_repetition(layout.layers) else None
+        self._answers: dict[ValueTest, Answer | None] = {}
         self.num_bytes = 32 * len(self._item_starts) + sum(buffer.size for buffer in head)
 
     def _read_dictionary(self, data: pa.Buffer) -> Block:
@@ -86,6 +91,33 @@ class MiniBlockPage:
         if chain.is_flat:
             return self._read_flat(rows, chain, gap)
         return self._read_nested(rows, chain)
+
+    def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> PageMatch | bool | None:
+        """See `Page.match`."""
+        chain.check(self._layout.layers)
+        if rows[-1, 1] > self._layout.num_items:
+            return None
+        answer = self._answer(test, chain.leaf)
+        if not callable(answer):
+            return answer
+        groups = [(part, self._byte_range(part)) for part in self._near(rows, gap)]
+
+        def keep(buffers: Sequence[pa.Buffer], flags: Flags) -> None:
+            start = 0
+            for (part, where), data in zip(groups, buffers, strict=True):
+                chunk_rows = self._chunk_rows(part, data, where.start - self._data.start)
+                answer(chunk_rows, flags[start : start + chunk_rows.num_items])
+                start += chunk_rows.num_items
+
+        return PageMatch([where for _, where in groups], keep)
+
+    def _answer(self, test: ValueTest, leaf: pa.DataType) -> Answer | None:
+        """How the page's values are tested, remembered from one batch to the next."""
+        if test not in self._answers:
+            if len(self._answers) >= MAX_ANSWERS:
+                self._answers.clear()
+            self._answers[test] = mini_block_answer(self._layout.values, self._def, self._dictionary, leaf, test)
+        return self._answers.get(test)
 
     def _read_flat(self, rows: RowRanges, chain: Chain, gap: int) -> PageRead:
         if rows[-1, 1] > self._layout.num_items:

@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from lance_sql.layouts.matching import PageMatch, ValueTest
 from lance_sql.layouts.nest import Chain
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
@@ -38,6 +39,14 @@ class Page(Protocol):
         """Plans to read `rows` (table rows, relative to the page; not empty) as an array of `chain.type`.
 
         gap: so many bytes between two ranges are better read over than asked for separately
+        """
+        ...
+
+    def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> PageMatch | bool | None:
+        """Plans to test `rows`: True or False where the answer is the same for all of them, None where they have to be
+        read to know.
+
+        chain: of a column of which every row is one value, as its page stores it
         """
         ...
 

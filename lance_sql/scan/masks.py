@@ -1,10 +1,28 @@
 """Answers of a filter as row ranges."""
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.encodings.blocks import bitmap_and
 from lance_sql.row_ranges import RowRanges
+
+
+def from_flags(flags: npt.NDArray[np.uint8]) -> pa.BooleanArray:
+    """A mask that is true where a byte is 1, and false where it is 0."""
+    bits = pa.py_buffer(np.packbits(flags, bitorder="little"))
+    return pa.BooleanArray.from_buffers(pa.bool_(), len(flags), [None, bits], 0)
+
+
+def both(one: pa.BooleanArray, other: pa.BooleanArray) -> pa.BooleanArray:
+    """True where both masks are; else false or NULL.
+
+    one: without NULLs
+    """
+    import pyarrow.compute as pc
+
+    return pc.and_kleene(one, other)
 
 
 def true_ranges(mask: pa.BooleanArray) -> RowRanges:

@@ -18,7 +18,7 @@ from lance_sql.file.columns import Column
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import lineage
 from lance_sql.scan.candidates import Candidates
-from lance_sql.scan.predicates import And, Const, Predicate, conjuncts
+from lance_sql.scan.predicates import And, ColumnTest, Const, Predicate, column_tests, conjuncts
 from lance_sql.scan.projection import OutputColumn, filter_fields
 from lance_sql.scan.pruning import prune
 from lance_sql.schema import Field, Schema, arrow_field
@@ -110,6 +110,15 @@ class ReadPlan:
         """Whether columns of several fragments can be put together: each has dictionaries of its own."""
         types = [column.arrow.type for column in self.columns] + [arrow_field(field).type for field in self.fields]
         return not any(_has_dictionary(type) for type in types)
+
+    @cached_property
+    def tests(self) -> tuple[Sequence[tuple[Field, ColumnTest]], Sequence[Predicate]]:
+        """The parts of the residual filter that test the values of a column, and the other parts."""
+        tests, others = column_tests(conjuncts(self.residual)) if self.residual is not None else ([], [])
+        fields = {field.name: field for field in self.filter_fields}
+        on_fields = [(fields[test.column], test) for test in tests if test.column in fields]
+        on_system_columns = [part for test in tests if test.column not in fields for part in test.predicates]
+        return on_fields, [*others, *on_system_columns]
 
     def columns_of(self, fragment: OpenFragment) -> Iterator[Column]:
         """The columns of all fields in a fragment, in the types that are delivered; opens its data files."""

@@ -6,17 +6,17 @@ computed, so that a table of many short fragments costs no more than its rows.
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from lance_sql import row_choice, row_ranges
 from lance_sql.errors import CorruptFile, at
 from lance_sql.layouts.page import concat
 from lance_sql.row_ranges import RowRanges
-from lance_sql.scan import system_columns
+from lance_sql.scan import masks, system_columns
 from lance_sql.scan.batches import Batch, Piece
-from lance_sql.scan.masks import true_ranges
 from lance_sql.scan.plan import ReadPlan
-from lance_sql.scan.predicates import evaluate
+from lance_sql.scan.predicates import And, Predicate, evaluate
 from lance_sql.scan.projection import OutputColumn
 from lance_sql.schema import Field
 from lance_sql.table import small_fragments
@@ -29,17 +29,61 @@ def read(plan: ReadPlan, batch: Batch) -> pa.RecordBatch | None:
     """The rows of the batch that pass the residual filter; None when there are none."""
     if plan.residual is None:
         return _assemble(plan, batch, {})
-    fields, system = plan.filter_fields, plan.filter_system_columns
+    if batch[0].is_short:
+        return _read_evaluated(plan, batch, plan.residual)
+    (piece,) = batch
+    return _read_tested(plan, piece)
+
+
+def _read_tested(plan: ReadPlan, piece: Piece) -> pa.RecordBatch | None:
+    """The rows of one piece that pass: what tests of encoded values rule out is not decoded for the other parts."""
+    tests, others = plan.tests
+    flags = np.ones(piece.num_rows, np.uint8)
+    done = piece.fragment.match([(field, test.test) for field, test in tests], piece.rows, flags)
+    if not any(done):
+        assert plan.residual is not None
+        return _read_evaluated(plan, [piece], plan.residual)
+    if not flags.any():
+        return None
+    mask = masks.from_flags(flags)
+    rest = [part for (_, test), is_done in zip(tests, done, strict=True) if not is_done for part in test.predicates]
+    rest += others
+    if not rest:
+        return _read_passed(plan, [piece], mask, {})
+    predicate = rest[0] if len(rest) == 1 else And(tuple(rest))
+    passed = masks.true_ranges(mask)
+    if len(passed) * ROWS_PER_RANGE > piece.num_rows:
+        return _read_evaluated(plan, [piece], predicate, mask)
+    return _read_evaluated(plan, _choose([piece], passed), predicate)
+
+
+def _read_evaluated(
+    plan: ReadPlan, batch: Batch, predicate: Predicate, mask: pa.BooleanArray | None = None
+) -> pa.RecordBatch | None:
+    """The rows of the batch that pass a predicate, and are true in the mask."""
+    names = {path[0] for path in predicate.columns}
+    fields = [field for field in plan.filter_fields if field.name in names]
+    system = [name for name in plan.filter_system_columns if name in names]
     arrays = _read_fields(plan, fields, batch)
     arrays += [_system_column(name, batch) for name in system]
-    names = [*(field.name for field in fields), *system]
+    columns = [*(field.name for field in fields), *system]
+    found = evaluate(predicate, record_batch(arrays, columns, _num_rows(batch)))
+    known = dict(zip(fields, arrays, strict=False))
+    return _read_passed(plan, batch, found if mask is None else masks.both(mask, found), known)
+
+
+def _read_passed(
+    plan: ReadPlan, batch: Batch, mask: pa.BooleanArray, known: Mapping[Field, pa.Array]
+) -> pa.RecordBatch | None:
+    """The rows of the batch where the mask is true; None when there are none.
+
+    known: fields that have been read, for all rows of the batch
+    """
     num_rows = _num_rows(batch)
-    mask = evaluate(plan.residual, record_batch(arrays, names, num_rows))
-    passed = true_ranges(mask)
+    passed = masks.true_ranges(mask)
     num_passed = row_ranges.count(passed)
     if num_passed == 0:
         return None
-    known = dict(zip(fields, arrays, strict=False))
     if num_passed == num_rows:
         return _assemble(plan, batch, known)
     if len(passed) * ROWS_PER_RANGE > num_rows:

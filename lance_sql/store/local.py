@@ -27,8 +27,9 @@ from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check
 GAP: Final = 2**62
 
 # Pages of a mapping that have been touched count as memory of the process until they are given back. They stay in the
-# system's cache: touching one again is cheap.
-MAX_TOUCHED_BYTES: Final = 16 * 1024 * 1024
+# XX
+MAX_TOUCHED_BLOCKS: Final = 128
+BLOCK_BYTES: Final = 1024 * 1024
 
 # A mapping holds a file descriptor, and 1,024 of them is a usual limit.
 MAX_MAPPINGS: Final = 128
@@ -63,7 +64,8 @@ class LocalStore:
         self._inside: set[str] = set()
         self._mappings: OrderedDict[str, _Mapping] = OrderedDict()
         self._changes = 0
-        self._touched = 0
+        self._touched: dict[str, int] = {}
+        self._num_touched = 0
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[type[LocalStore], tuple[str, str]]:
@@ -92,7 +94,7 @@ class LocalStore:
         with at(file=path):
             for wanted in ranges:
                 check_range(wanted, content.size)
-        self._give_back(sum(end - start for start, end in ranges))
+        self._touch(path, ranges)
         return [content.slice(start, end - start) for start, end in ranges]
 
     def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
@@ -163,6 +165,7 @@ class LocalStore:
         with self._lock:
             self._changes += 1
             self._mappings.pop(path, None)
+            self._untouch(path)
 
     def _scan(self, prefix: str) -> list[os.DirEntry[str]]:
         if prefix:
@@ -196,7 +199,8 @@ class LocalStore:
             if changes == self._changes:
                 self._mappings[path] = _Mapping(whole, mapping, identity)
             if len(self._mappings) > MAX_MAPPINGS:
-                self._mappings.popitem(last=False)
+                dropped, _ = self._mappings.popitem(last=False)
+                self._untouch(dropped)
         return whole
 
     def _identity(self, path: str) -> tuple[int, int, int, int] | None:
@@ -205,16 +209,35 @@ class LocalStore:
         except OSError:
             return None
 
-    def _give_back(self, num_bytes: int) -> None:
-        """Counts bytes that are about to be touched, and bounds the memory that touched ones take."""
+    def _touch(self, path: str, ranges: Sequence[ByteRange]) -> None:
+        """Counts what is about to be touched, and bounds the memory that it takes.
+
+        What the least recently used files take is given back first.
+        """
+        blocks = 0
+        for start, end in ranges:
+            first, last = start // BLOCK_BYTES, -(-end // BLOCK_BYTES)
+            blocks |= ((1 << (last - first)) - 1) << first
         with self._lock:
-            self._touched += num_bytes
-            if self._touched <= MAX_TOUCHED_BYTES or not hasattr(mmap, "MADV_DONTNEED"):
-                return
-            self._touched = num_bytes
-            mappings = [each.mapping for each in self._mappings.values() if each.mapping is not None]
-        for mapping in mappings:
-            mapping.madvise(mmap.MADV_DONTNEED)
+            known = self._touched.pop(path, 0)
+            self._num_touched += (blocks & ~known).bit_count()
+            released = []
+            while self._num_touched > MAX_TOUCHED_BLOCKS and self._touched:
+                oldest = next(iter(self._touched))
+                self._num_touched -= self._touched.pop(oldest).bit_count()
+                released.append(oldest)
+            if self._num_touched > MAX_TOUCHED_BLOCKS:
+                self._num_touched, known = blocks.bit_count(), 0
+                released.append(path)
+            self._touched[path] = known | blocks
+            found = [self._mappings[each].mapping for each in released if each in self._mappings]
+        for mapping in found:
+            if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
+                mapping.madvise(mmap.MADV_DONTNEED)
+
+    def _untouch(self, path: str) -> None:
+        """Forgets what was touched of a file that is no longer mapped; the lock is held."""
+        self._num_touched -= self._touched.pop(path, 0).bit_count()
 
     def _open(self, path: str) -> tuple[int, int]:
         """A descriptor of the file, and its size."""

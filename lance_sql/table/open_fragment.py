@@ -15,10 +15,11 @@ from cachetools import LRUCache
 
 from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile, InvalidArgument, at
-from lance_sql.file.columns import Column, read_columns
+from lance_sql.file.columns import Column, match_columns, read_columns
 from lance_sql.file.leaves import is_leaf, join
 from lance_sql.file.reader import DataFile
 from lance_sql.file.small_files import MAX_BYTES, SmallFile
+from lance_sql.layouts.matching import Flags, ValueTest
 from lance_sql.row_ranges import RowRanges
 from lance_sql.schema import Field
 from lance_sql.store import together
@@ -175,6 +176,20 @@ class OpenFragment:
                 with at(column=field.name):
                     out.append(join(each.field, dict(zip(columns, arrays[start:end], strict=True)), num_rows))
         return out
+
+    def match(self, tests: Sequence[tuple[Field, ValueTest]], rows: RowRanges, flags: Flags) -> list[bool]:
+        """Clears the flags of rows that fail one of the tests; False for a test whose values have to be read for it.
+
+        flags: one for each of `rows`
+        raises: as `read`
+        """
+        columns = [self.columns_of(field) for field, _ in tests]
+        places = [place for place, found in enumerate(columns) if len(found) == 1 and is_leaf(tests[place][0])]
+        wanted = [(next(iter(columns[place])), tests[place][1]) for place in places]
+        done = [False] * len(tests)
+        for place, is_done in zip(places, match_columns(wanted, rows, flags), strict=True):
+            done[place] = is_done
+        return done
 
     def small_file(self, number: int, column_indices: tuple[int, ...]) -> SmallFile | None:
         """One of its files, to be read whole; None where it is large, or not on a local disk.

@@ -33,11 +33,13 @@ from .tree import (
     Value,
     conjuncts,
 )
+from .value_tests import ColumnTest, column_tests
 
 __all__ = [
     "And",
     "Call",
     "ColumnRef",
+    "ColumnTest",
     "Compare",
     "Const",
     "In",
@@ -53,6 +55,7 @@ __all__ = [
     "Term",
     "TextMatch",
     "Value",
+    "column_tests",
     "conjuncts",
     "evaluate",
     "from_arrow",

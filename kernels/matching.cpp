@@ -1,0 +1,270 @@
+#include "matching.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "kernels.h"
+#include "packed.h"
+
+namespace lance {
+
+FixedWidthEncoding::FixedWidthEncoding(int64_t codec_number, int64_t bits)
+    : codec(static_cast<FixedCodec>(codec_number)), num_bits(bits) {
+    if (codec_number > 3) fail("value codec ", codec_number, " is not 0 to 3");
+    if (bits != 8 && bits != 16 && bits != 32 && bits != 64 && bits != 128) {
+        fail("values of ", bits, " bits, not 8, 16, 32, 64 or 128");
+    }
+}
+
+namespace {
+
+constexpr int64_t kMostItems = UINT16_MAX;  // the number of levels of a chunk is a u16
+
+struct Wide {
+    uint64_t low;
+    uint64_t high;
+};
+
+bool any(Bytes flags) { return std::memchr(flags.data(), 1, flags.size()) != nullptr; }
+
+// The values of pieces of chunks, decoded where they are not stored as they are.
+class PieceValues {
+  public:
+    PieceValues(const Chunks& chunks, const FixedWidthEncoding& encoding)
+        : chunks_(chunks), encoding_(encoding), width_(encoding.num_bits / 8) {
+        chunks.require_buffer_index(encoding.codec == FixedCodec::kRle ? 1 : 0);
+    }
+
+    // Valid until the next call.
+    const uint8_t* of(const Piece& piece) {
+        switch (encoding_.codec) {
+            case FixedCodec::kFlat: return flat_values(piece);
+            case FixedCodec::kInlineBitpacking: return unpacked_values(piece);
+            case FixedCodec::kByteStreamSplit:
+            case FixedCodec::kRle: return decoded_values(piece);
+        }
+        return nullptr;
+    }
+
+  private:
+    const uint8_t* flat_values(const Piece& piece) const {
+        const Bytes values = chunks_.values(piece.chunk, 0);
+        const int64_t needed = multiply(piece.num_items, width_);
+        if (size_of(values) < needed) {
+            fail("chunk ", piece.chunk, ": ", encoding_.num_bits, " bits x ", piece.num_items, " needs ", needed,
+                 " bytes, found ", values.size());
+        }
+        return values.data() + piece.first * width_;
+    }
+
+    const uint8_t* unpacked_values(const Piece& piece) {
+        if (piece.chunk != chunk_in_group_) {
+            if (piece.num_items > kGroup) {
+                fail("chunk ", piece.chunk, " holds ", piece.num_items, " values, not up to 1024");
+            }
+            const Bytes values = chunks_.values(piece.chunk, 0);
+            try {
+                with_word(encoding_.num_bits,
+                          [&](auto word) { unpack_inline<decltype(word)>(values, group_.data()); });
+            } catch (const std::invalid_argument& error) {
+                fail("chunk ", piece.chunk, ": ", error.what());
+            }
+            chunk_in_group_ = piece.chunk;
+        }
+        return group_.data() + piece.first * width_;
+    }
+
+    const uint8_t* decoded_values(const Piece& piece) {
+        const int64_t start = chunks_.table().item_starts()[static_cast<size_t>(piece.chunk)];
+        const std::array<int64_t, 2> items = {start + piece.first, start + piece.last};
+        const Ranges ranges({reinterpret_cast<const uint8_t*>(items.data()), sizeof(items)},
+                            chunks_.table().num_items());
+        decoded_.resize(static_cast<size_t>(multiply(piece.size(), width_)));
+        if (encoding_.codec == FixedCodec::kRle) {
+            rle(chunks_, ranges, encoding_.num_bits, decoded_);
+        } else {
+            byte_stream_split(chunks_, ranges, width_, decoded_);
+        }
+        return decoded_.data();
+    }
+
+    const Chunks& chunks_;
+    const FixedWidthEncoding& encoding_;
+    int64_t width_;
+    int64_t chunk_in_group_ = -1;
+    alignas(64) std::array<uint8_t, kGroup * 8> group_;
+    std::vector<uint8_t> decoded_;
+};
+
+// The definition levels of pieces of chunks, none of which nest.
+class PieceLevels {
+  public:
+    PieceLevels(const Chunks& chunks, const LevelEncoding& encoding)
+        : chunks_(chunks), encoding_(encoding), levels_(std::make_unique_for_overwrite<uint8_t[]>(2 * kMostItems)) {}
+
+    const uint8_t* of(const Piece& piece) {
+        if (piece.chunk != chunk_) {
+            const int64_t count = chunks_.num_levels(piece.chunk);
+            if (count != piece.num_items) {
+                fail("chunk ", piece.chunk, " has ", count, " levels for ", piece.num_items, " items");
+            }
+            try {
+                decode_levels(chunks_.def(piece.chunk), encoding_, count, levels_.get());
+            } catch (const std::invalid_argument& error) {
+                fail("chunk ", piece.chunk, ": ", error.what());
+            }
+            chunk_ = piece.chunk;
+        }
+        return levels_.get() + 2 * piece.first;
+    }
+
+    void keep(const Piece& piece, bool is_valid, uint8_t* flags) {
+        const uint8_t* levels = of(piece);
+        for (int64_t i = 0; i < piece.size(); ++i) {
+            flags[i] &= static_cast<uint8_t>((load<uint16_t>(levels + 2 * i) == 0) == is_valid);
+        }
+    }
+
+  private:
+    const Chunks& chunks_;
+    const LevelEncoding& encoding_;
+    std::unique_ptr<uint8_t[]> levels_;
+    int64_t chunk_ = -1;
+};
+
+// Calls keep(values, num_values, flags) for the values of each piece that has flags left, and drops NULLs.
+template <class Keep>
+void for_each_match(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding,
+                    const std::optional<LevelEncoding>& definition, MutableBytes flags, Keep keep) {
+    require_output(flags, ranges.num_items(), "flags");
+    PieceValues values(chunks, encoding);
+    std::optional<PieceLevels> levels;
+    if (definition) levels.emplace(chunks, *definition);
+    for_each_piece(chunks.table(), ranges, [&](const Piece& piece) {
+        uint8_t* at = flags.data() + piece.position;
+        const Bytes of_piece(at, static_cast<size_t>(piece.size()));
+        if (!any(of_piece)) return;
+        if (levels) {
+            levels->keep(piece, true, at);
+            if (!any(of_piece)) return;
+        }
+        keep(values.of(piece), piece, at);
+    });
+}
+
+template <class Word>
+constexpr Word kHighestBit = static_cast<Word>(Word{1} << (8 * sizeof(Word) - 1));
+
+template <ValueOrder order, class Word>
+Word key_of(Word bits) {
+    if constexpr (order == ValueOrder::kUnsigned) return bits;
+    if constexpr (order == ValueOrder::kSigned) return static_cast<Word>(bits ^ kHighestBit<Word>);
+    if constexpr (order == ValueOrder::kFloat) {
+        constexpr Word infinity = sizeof(Word) == 4 ? Word{0x7F800000} : static_cast<Word>(0x7FF0000000000000);
+        const auto magnitude = static_cast<Word>(bits & ~kHighestBit<Word>);
+        // -0.0 becomes 0.0: of it only the highest bit is set
+        const Word sign = magnitude == 0 ? Word{0} : static_cast<Word>(bits & kHighestBit<Word>);
+        const Word key = sign ? static_cast<Word>(~bits) : static_cast<Word>(magnitude | kHighestBit<Word>);
+        return magnitude > infinity ? static_cast<Word>(~Word{0}) : key;
+    }
+}
+
+template <class Word>
+Word word_of(Bytes key) {
+    require_input(key, 16, "a key");
+    for (size_t i = sizeof(Word); i < 16; ++i) {
+        if (key[i] != 0) fail("a key of more than ", 8 * sizeof(Word), " bits");
+    }
+    return load<Word>(key.data());
+}
+
+template <ValueOrder order, class Word>
+void keep_range(const uint8_t* values, int64_t num_values, Word low, Word high, bool inside, uint8_t* flags) {
+    const auto span = static_cast<Word>(high - low);
+    const auto outside = static_cast<uint8_t>(!inside);
+    for (int64_t i = 0; i < num_values; ++i) {
+        const Word key = key_of<order>(load<Word>(values + i * static_cast<int64_t>(sizeof(Word))));
+        flags[i] &= static_cast<uint8_t>(static_cast<uint8_t>(static_cast<Word>(key - low) <= span) ^ outside);
+    }
+}
+
+bool at_most(Wide a, Wide b) { return a.high < b.high || (a.high == b.high && a.low <= b.low); }
+
+void keep_wide_range(const uint8_t* values, int64_t num_values, Wide low, Wide high, bool inside, uint8_t* flags) {
+    for (int64_t i = 0; i < num_values; ++i) {
+        auto key = load<Wide>(values + 16 * i);
+        key.high ^= kHighestBit<uint64_t>;
+        flags[i] &= static_cast<uint8_t>((at_most(low, key) && at_most(key, high)) == inside);
+    }
+}
+
+}  // namespace
+
+void match_range(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding, const KeyRange& range,
+                 const std::optional<LevelEncoding>& definition, MutableBytes flags) {
+    if (encoding.num_bits == 128) {
+        if (range.order != ValueOrder::kSigned) fail("values of 128 bits are signed");
+        require_input(range.low, 16, "a key");
+        require_input(range.high, 16, "a key");
+        const auto low = load<Wide>(range.low.data());
+        const auto high = load<Wide>(range.high.data());
+        if (!at_most(low, high)) fail("a range of keys that ends before it begins");
+        for_each_match(chunks, ranges, encoding, definition, flags,
+                       [&](const uint8_t* values, const Piece& piece, uint8_t* at) {
+                           keep_wide_range(values, piece.size(), low, high, range.inside, at);
+                       });
+        return;
+    }
+    with_word(encoding.num_bits, [&](auto word) {
+        using Word = decltype(word);
+        const Word low = word_of<Word>(range.low);
+        const Word high = word_of<Word>(range.high);
+        if (low > high) fail("a range of keys that ends before it begins");
+        const auto run = [&](auto order) {
+            for_each_match(chunks, ranges, encoding, definition, flags,
+                           [&](const uint8_t* values, const Piece& piece, uint8_t* at) {
+                               keep_range<decltype(order)::value>(values, piece.size(), low, high, range.inside, at);
+                           });
+        };
+        switch (range.order) {
+            case ValueOrder::kUnsigned: run(std::integral_constant<ValueOrder, ValueOrder::kUnsigned>{}); break;
+            case ValueOrder::kSigned: run(std::integral_constant<ValueOrder, ValueOrder::kSigned>{}); break;
+            case ValueOrder::kFloat:
+                if constexpr (sizeof(Word) >= 4) {
+                    run(std::integral_constant<ValueOrder, ValueOrder::kFloat>{});
+                } else {
+                    fail("floats of ", encoding.num_bits, " bits, not 32 or 64");
+                }
+                break;
+        }
+    });
+}
+
+void match_items(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding, Bytes answers,
+                 const std::optional<LevelEncoding>& definition, MutableBytes flags) {
+    with_word(encoding.num_bits, [&](auto word) {
+        using Index = decltype(word);
+        for_each_match(chunks, ranges, encoding, definition, flags,
+                       [&](const uint8_t* values, const Piece& piece, uint8_t* at) {
+                           check_indices({values, static_cast<size_t>(piece.size()) * sizeof(Index)}, encoding.num_bits,
+                                         piece.size(), size_of(answers));
+                           for (int64_t i = 0; i < piece.size(); ++i) {
+                               const Index index = load<Index>(values + i * static_cast<int64_t>(sizeof(Index)));
+                               at[i] &= answers[index];
+                           }
+                       });
+    });
+}
+
+void match_validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& definition, bool is_valid,
+                    MutableBytes flags) {
+    require_output(flags, ranges.num_items(), "flags");
+    PieceLevels levels(chunks, definition);
+    for_each_piece(chunks.table(), ranges, [&](const Piece& piece) {
+        uint8_t* at = flags.data() + piece.position;
+        if (any({at, static_cast<size_t>(piece.size())})) levels.keep(piece, is_valid, at);
+    });
+}
+
+}  // namespace lance

@@ -1,0 +1,49 @@
+// Which values of mini-block pages match: those in a range, those whose dictionary item does, those that are NULL.
+//
+// Answers are flags, one byte for each item: 1 stays where the value matches, and becomes 0 elsewhere. Chunks of which
+// no flag is left are not decoded.
+#pragma once
+
+#include <optional>
+
+#include "chunks.h"
+#include "levels.h"
+
+namespace lance {
+
+enum class FixedCodec : int { kFlat = 0, kInlineBitpacking = 1, kByteStreamSplit = 2, kRle = 3 };
+
+struct FixedWidthEncoding {
+    FixedWidthEncoding(int64_t codec, int64_t num_bits);
+
+    FixedCodec codec;
+    int64_t num_bits;  // of a value
+};
+
+// How the bits of a value become an unsigned key, so that keys are ordered as values are.
+enum class ValueOrder : int {
+    kUnsigned = 0,
+    kSigned = 1,
+    kFloat = 2,  // -0.0 is 0.0, and NaN is above everything
+};
+
+// Keys from low to high, both included; 16 bytes each, little endian.
+struct KeyRange {
+    ValueOrder order;
+    Bytes low;
+    Bytes high;
+    bool inside;  // false: those outside of the range match
+};
+
+// NULLs do not match. No definition: there are none.
+void match_range(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding, const KeyRange& range,
+                 const std::optional<LevelEncoding>& definition, MutableBytes flags);
+
+// answers: 0 or 1 for each item of the dictionary
+void match_items(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding, Bytes answers,
+                 const std::optional<LevelEncoding>& definition, MutableBytes flags);
+
+void match_validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& definition, bool is_valid,
+                    MutableBytes flags);
+
+}  // namespace lance
