@@ -1,0 +1,104 @@
+"""Filters of several selectivities on several kinds of columns, read as streams of four columns, against the same
+stream without a filter, and against pylance. Ratios below 1: we are faster.
+
+scattered   the rows that pass lie everywhere
+clustered   the filter is on the order of the rows, so that those that pass lie together
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import lance
+import numpy as np
+import pyarrow as pa
+
+import lance_sql
+
+from .measure import medians, parser, print_versions
+
+SHARES = (0.0001, 0.01, 0.1, 0.5, 0.99, 1.0)
+RANKS = 10_000
+"""A row's rank says which share of all rows has lower ones."""
+
+
+def make(path: Path, rows: int) -> None:
+    """One column for each kind of filter, all by the same ranks, the rank in row order, and three more to read."""
+    random = np.random.default_rng(6)
+    ranks = random.integers(0, RANKS, rows)
+    days = pa.array(ranks.astype(np.int32), pa.date32())
+    texts = pa.array([f"customer number {rank:05d} of the market" for rank in range(RANKS)])
+    kinds = pa.array([f"kind {number:03d}" for number in range(100)])
+    content = pa.table(
+        {
+            "int64": pa.array(ranks, pa.int64()),
+            "double": ranks + random.random(rows) / 2,
+            "decimal": pa.array([Decimal(rank) / 100 for rank in range(RANKS)], pa.decimal128(12, 2)).take(ranks),
+            "date": days,
+            "dictionary": kinds.take(ranks // 100),
+            "text": texts.take(ranks),
+            "ordered": np.arange(rows) * RANKS // rows,
+            "price": random.random(rows),
+            "qty": random.integers(0, 1000, rows).astype(np.int32),
+        }
+    )
+    shutil.rmtree(path, ignore_errors=True)
+    lance.write_dataset(content, path, data_storage_version="2.2")
+
+
+def condition(column: str, share: float) -> str:
+    """A filter that lets about this share of the rows pass."""
+    rank = round(share * RANKS)
+    literal = {
+        "decimal": f"{rank // 100}.{rank % 100:02d}",
+        "date": f"DATE '{np.datetime64(rank, 'D')}'",
+        "dictionary": f"'kind {rank // 100:03d}'",
+        "text": f"'customer number {rank:05d}'",
+    }.get(column, str(rank))
+    return f"{column} < {literal}"
+
+
+def drain(stream: pa.RecordBatchReader) -> int:
+    return sum(batch.num_rows for batch in stream)
+
+
+def main() -> None:
+    arguments = parser(__doc__, 5_000_000)
+    arguments.add_argument("--columns", nargs="*", help="columns of filters; all without one")
+    given = arguments.parse_args()
+    print_versions("pylance")
+    given.data.mkdir(parents=True, exist_ok=True)
+    path = given.data / f"filters_{given.rows}.lance"
+    if not path.exists():
+        make(path, given.rows)
+    ours, theirs = lance_sql.open(path), lance.dataset(path)
+    kinds = ("int64", "double", "decimal", "date", "dictionary", "text", "ordered")
+    for column in given.columns or kinds:
+        columns = list(dict.fromkeys([column, "price", "qty", "int64"]))
+        for share in SHARES:
+            if column == "dictionary" and share < 0.01:
+                continue
+            filter = condition(column, share)
+            sides: dict[str, Callable[[], object]] = {
+                "all": lambda columns=columns: drain(ours.scan(columns).to_reader()),  # type: ignore[misc]
+                "ours": lambda columns=columns, filter=filter: drain(ours.scan(columns, filter).to_reader()),  # type: ignore[misc]
+                "pylance": lambda columns=columns, filter=filter: drain(  # type: ignore[misc]
+                    theirs.scanner(columns=columns, filter=filter).to_reader()
+                ),
+            }
+            found = drain(ours.scan(columns, filter).to_reader())
+            assert found == theirs.count_rows(filter=filter)
+            times = medians(sides, given.runs)
+            print(
+                f"{column:<10} {100 * share:6.2f} %  {found:>8} rows   ours {times['ours']:7.2f} ms"
+                f"   all rows {times['all']:7.2f} ms  x{times['ours'] / times['all']:5.2f}"
+                f"   pylance {times['pylance']:7.2f} ms  x{times['ours'] / times['pylance']:5.2f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
