@@ -406,6 +406,56 @@ def test_structs_without_members_are_there_inside_of_others(tmp_path: Path) -> N
     assert dataset.scan(["s.x", "s.deep"], "s.x > 3").to_table().to_pylist() == [{"s.x": 4, "s.deep": {"nothing": {}}}]
 
 
+_FAULTS = """
+import resource, sys
+import lance_sql
+scan = lance_sql.open(sys.argv[1]).scan()
+for _ in range(3):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    num_bytes = sum(batch.nbytes for batch in scan.to_reader())
+faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+print(faults * resource.getpagesize() / num_bytes)
+"""
+
+
+def test_a_stream_reuses_the_memory_of_batches_that_nobody_holds(tmp_path: Path) -> None:
+    lance.write_dataset(pa.table({"x": np.random.default_rng(0).random(4_000_000)}), tmp_path / "t")
+    done = subprocess.run(
+        [sys.executable, "-c", _FAULTS, str(tmp_path / "t")], capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) < 0.1
+
+
+_KEPT = """
+import re, sys, time
+import lance_sql
+
+def anonymous():
+    return int(re.search(r"RssAnon:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) * 1024
+
+scan = lance_sql.open(sys.argv[1]).scan()
+scan.to_reader().read_next_batch()
+time.sleep(1)
+before = anonymous()
+reader = scan.to_reader()
+held = [reader.read_next_batch() for _ in range(int(sys.argv[2]))]
+most = anonymous()
+held.clear()
+del reader
+time.sleep(1)
+print((anonymous() - before) / (most - before))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+def test_memory_goes_back_after_a_scan_that_was_dropped(tmp_path: Path) -> None:
+    lance.write_dataset(pa.table({"x": np.random.default_rng(0).random(8_000_000)}), tmp_path / "t")
+    done = subprocess.run(
+        [sys.executable, "-c", _KEPT, str(tmp_path / "t"), "20"], capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) < 0.25
+
+
 _PEAK = """
 import resource, sys
 import lance_sql
