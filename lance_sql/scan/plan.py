@@ -106,6 +106,11 @@ class ReadPlan:
         return tuple(dict.fromkeys([*self.filter_fields, *projected]))
 
     @cached_property
+    def reads_nothing(self) -> bool:
+        """Whether the rows alone are wanted, or values that are in no file."""
+        return self.residual is None and all(column.literal is not None for column in self.columns)
+
+    @cached_property
     def can_join(self) -> bool:
         """Whether columns of several fragments can be put together: each has dictionaries of its own."""
         types = [column.arrow.type for column in self.columns] + [arrow_field(field).type for field in self.fields]

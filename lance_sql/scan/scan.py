@@ -14,6 +14,7 @@ from lance_sql.scan.plan import FragmentScan, ReadPlan, ScanPlan, make_plan, mak
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import OutputColumn
 from lance_sql.scan.read_batch import read
+from lance_sql.scan.sampling import sample
 from lance_sql.table.snapshot import Snapshot
 
 
@@ -42,6 +43,14 @@ class Scan:
             for column in self.columns
         )
         return replace(self, columns=columns)
+
+    def with_nulls(self, place: int, name: str) -> Scan:
+        """The same scan with one column more, of NULLs, for which nothing is read.
+
+        place: of the column in the result
+        """
+        column = OutputColumn(name, None, (), pa.field(name, pa.null()), pa.scalar(None, pa.null()))
+        return replace(self, columns=(*self.columns[:place], column, *self.columns[place:]))
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -75,6 +84,22 @@ class Scan:
             return self.plan.num_candidates
         without_columns = replace(self, columns=())
         return sum(batch.num_rows for batch in without_columns._batches())
+
+    def estimate_share(self) -> float:
+        """The share of the version's rows that pass the filter, judged by some thousands of them.
+
+        Rows that pass may lie together where none was looked at: 0 says that they are few, or clustered.
+
+        raises: as reading the columns of the filter
+        """
+        plan = replace(self, columns=(), limit=None).plan
+        share = plan.num_candidates / max(plan.count_rows().total, 1)
+        rows = sample(plan.candidates)
+        if plan.residual is None or not rows:
+            return share
+        # by this thread, as one batch: the rows are few
+        passed = read(plan.read, [batches.Piece(plan.read.open(each.fragment), each.rows) for each in rows])
+        return 0.0 if passed is None else share * passed.num_rows / sum(each.num_rows for each in rows)
 
     def explain(self) -> str:
         """What the scan reads and what planning has ruled out, as text; opens the data files, reads no page."""
@@ -179,7 +204,11 @@ def _read(
     joins = plan.can_join and batch_size is None and not waits
     work = batches.together(pieces) if joins else ([piece] for piece in pieces)
     found = read_ahead.ordered(
-        work, partial(read, plan), keeps_all=keeps_all, waits=waits, is_light=lambda batch: joins and batch[0].is_short
+        work,
+        partial(read, plan),
+        keeps_all=keeps_all,
+        waits=waits,
+        is_light=lambda batch: plan.reads_nothing or (joins and batch[0].is_short),
     )
     for batch in found:
         if batch is None:
