@@ -7,7 +7,7 @@ value of its own. It reads no page of values.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, pairwise
 
@@ -18,8 +18,8 @@ from lance_sql.file.columns import Column
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import lineage
 from lance_sql.scan.candidates import Candidates
-from lance_sql.scan.predicates import And, Const, Predicate, conjuncts
-from lance_sql.scan.projection import OutputColumn, filter_fields
+from lance_sql.scan.predicates import And, Const, Path, Predicate, answer_null_tests, conjuncts, null_tests
+from lance_sql.scan.projection import OutputColumn, filter_fields, restrict
 from lance_sql.scan.pruning import prune
 from lance_sql.schema import Field, Schema, arrow_field
 from lance_sql.table.fragments import Fragment
@@ -115,6 +115,28 @@ class ReadPlan:
         """Whether columns of several fragments can be put together: each has dictionaries of its own."""
         types = [column.arrow.type for column in self.columns] + [arrow_field(field).type for field in self.fields]
         return not any(_has_dictionary(type) for type in types)
+
+    @cached_property
+    def null_tests(self) -> frozenset[Path]:
+        """The columns of the table that the residual tests for NULL."""
+        tested = null_tests(self.residual) if self.residual is not None else frozenset()
+        return frozenset(path for path in tested if path[0] not in self.filter_system_columns)
+
+    def answered(self, answers: Mapping[Path, bool]) -> ReadPlan:
+        """The plan for rows of which it is known whether these columns are NULL."""
+        if not answers or self.residual is None:
+            return self
+        residual = answer_null_tests(self.residual, answers)
+        if residual == Const(True):
+            return replace(self, residual=None, filter_fields=(), filter_system_columns=())
+        paths = residual.columns
+        below = {field: [path[1:] for path in paths if path[0] == field.name] for field in self.filter_fields}
+        return replace(
+            self,
+            residual=residual,
+            filter_fields=tuple(restrict(field, inside) for field, inside in below.items() if inside),
+            filter_system_columns=tuple(name for name in self.filter_system_columns if (name,) in paths),
+        )
 
     def columns_of(self, fragment: OpenFragment) -> Iterator[Column]:
         """The columns of all fields in a fragment, in the types that are delivered; opens its data files."""

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 import pyarrow as pa
 
 from lance_sql import row_ranges
-from lance_sql.scan import batches, read_ahead
+from lance_sql.scan import batches, null_pages, read_ahead
 from lance_sql.scan.plan import FragmentScan, ReadPlan, ScanPlan, make_plan, make_read_plan
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import OutputColumn
@@ -205,7 +205,7 @@ def _read(
     work = batches.together(pieces) if joins else ([piece] for piece in pieces)
     found = read_ahead.ordered(
         work,
-        partial(read, plan),
+        partial(_read_batch, plan),
         keeps_all=keeps_all,
         waits=waits,
         is_light=lambda batch: plan.reads_nothing or (joins and batch[0].is_short),
@@ -219,3 +219,7 @@ def _read(
         yield batch
         if left == 0:
             return
+
+
+def _read_batch(plan: ReadPlan, batch: batches.Batch) -> pa.RecordBatch | None:
+    return read(null_pages.answered(plan, batch), batch)

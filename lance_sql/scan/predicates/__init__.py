@@ -14,6 +14,7 @@ from .constants import Constant, from_scalar
 from .evaluation import evaluate
 from .folding import compare, member
 from .may_match import may_match, must_match
+from .nulls import answer_null_tests, null_tests
 from .sql import from_sql
 from .tree import (
     And,
@@ -57,6 +58,7 @@ __all__ = [
     "Term",
     "TextMatch",
     "Value",
+    "answer_null_tests",
     "compare",
     "conjunction",
     "conjuncts",
@@ -69,4 +71,5 @@ __all__ = [
     "member",
     "must_match",
     "negate",
+    "null_tests",
 ]
