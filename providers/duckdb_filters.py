@@ -8,7 +8,7 @@ form of its own (durations, JSON), only `IS NULL` is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
@@ -27,6 +27,9 @@ from lance_sql.scan.predicates import (
     member,
     negate,
 )
+
+if TYPE_CHECKING:
+    from lance_sql.scan.scan import FilterSample
 
 _COMPARISONS: Final = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
@@ -88,21 +91,17 @@ def is_worthwhile(dataset: Dataset, predicate: Predicate) -> bool:
     raises: as reading the columns of the predicate
     """
     scan = dataset.scan([], predicate)
-    if scan.plan.residual is None:
-        # answered by planning
+    # planning answers it; or else what is not fetched from far away is worth most
+    if scan.plan.residual is None or dataset.snapshot.open_fragments.concurrency > 1:
         return True
-    if dataset.snapshot.open_fragments.concurrency > 1:
-        # what is not fetched from far away is worth most
-        return True
-    if dataset.count_rows() < FEWEST_ROWS:
-        return False
-    shares = _shares.setdefault(dataset, {})
-    if predicate not in shares:
-        shares[predicate] = scan.estimate_share()
-    return shares[predicate] < MOST_ROWS_LEFT
+    known = _samples.setdefault(dataset, {})
+    if predicate not in known:
+        known[predicate] = scan.sample_filter()
+    sample = known[predicate]
+    return sample.is_free or (sample.share < MOST_ROWS_LEFT and dataset.count_rows() >= FEWEST_ROWS)
 
 
-_shares: WeakKeyDictionary[Dataset, dict[Predicate, float]] = WeakKeyDictionary()
+_samples: WeakKeyDictionary[Dataset, dict[Predicate, FilterSample]] = WeakKeyDictionary()
 
 
 class _Translator:

@@ -110,6 +110,11 @@ class ReadPlan:
         """Whether the rows alone are wanted, or values that are in no file."""
         return self.residual is None and all(column.literal is not None for column in self.columns)
 
+    @property
+    def reads_filter(self) -> bool:
+        """Whether rows have to be looked at before it is known which of them pass."""
+        return bool(self.filter_fields or self.filter_system_columns)
+
     @cached_property
     def can_join(self) -> bool:
         """Whether columns of several fragments can be put together: each has dictionaries of its own."""

@@ -85,10 +85,10 @@ class Scan:
         without_columns = replace(self, columns=())
         return sum(batch.num_rows for batch in without_columns._batches())
 
-    def estimate_share(self) -> float:
-        """The share of the version's rows that pass the filter, judged by some thousands of them.
+    def sample_filter(self) -> FilterSample:
+        """What the filter leaves of the version's rows and whether it costs anything, judged by some thousands of rows.
 
-        Rows that pass may lie together where none was looked at: 0 says that they are few, or clustered.
+        Rows that pass may lie together where none was looked at: a share of 0 says that they are few, or clustered.
 
         raises: as reading the columns of the filter
         """
@@ -96,10 +96,14 @@ class Scan:
         share = plan.num_candidates / max(plan.count_rows().total, 1)
         rows = sample(plan.candidates)
         if plan.residual is None or not rows:
-            return share
+            return FilterSample(share, is_free=True)
         # by this thread, as one batch: the rows are few
-        passed = read(plan.read, [batches.Piece(plan.read.open(each.fragment), each.rows) for each in rows])
-        return 0.0 if passed is None else share * passed.num_rows / sum(each.num_rows for each in rows)
+        batch = [batches.Piece(plan.read.open(each.fragment), each.rows) for each in rows]
+        if not null_pages.answered(plan.read, batch).reads_filter:
+            return FilterSample(share, is_free=True)
+        passed = read(plan.read, batch)
+        num_passed = 0 if passed is None else passed.num_rows
+        return FilterSample(share * num_passed / sum(each.num_rows for each in rows), is_free=False)
 
     def explain(self) -> str:
         """What the scan reads and what planning has ruled out, as text; opens the data files, reads no page."""
@@ -153,6 +157,18 @@ class Scan:
     def __reduce__(self) -> tuple[type[Scan], tuple[object, ...]]:
         # without the plan, which is made again from the manifest
         return Scan, (self.snapshot, self.columns, self.predicate, self.limit, self.batch_size)
+
+
+@dataclass(frozen=True, slots=True)
+class FilterSample:
+    """What is known of a filter from a few rows.
+
+    share: of the version's rows that pass
+    is_free: rows are not looked at, for the manifest or the layouts of pages answer the filter
+    """
+
+    share: float
+    is_free: bool
 
 
 @dataclass(frozen=True)

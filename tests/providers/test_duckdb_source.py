@@ -32,6 +32,7 @@ def path(tmp_path: Path) -> str:
             "id": np.arange(ROWS),
             "share": rng.random(ROWS),
             "group": pa.array([f"g{number % 5}" for number in range(ROWS)]),
+            "holes": pa.array([None if number % 9 == 0 else number for number in range(ROWS)]),
             "day": pa.array(np.arange(ROWS) % 100, pa.int32()).cast(pa.date32()),
         }
     )
@@ -91,10 +92,10 @@ def test_counting_reads_no_column(connection: Any, path: str, monkeypatch: pytes
 
 
 def test_the_column_for_counting_is_seen_by_nobody(connection: Any, path: str) -> None:
-    assert connection.sql(f"FROM '{path}'").columns == ["id", "share", "group", "day"]
+    assert connection.sql(f"FROM '{path}'").columns == ["id", "share", "group", "holes", "day"]
     assert duckdb_tables.NO_COLUMN not in connection.sql(f"FROM lance_scan('{path}')").columns
     lance_sql.register(connection, "named", lance_sql.open(path))
-    assert connection.sql("FROM named").columns == ["id", "share", "group", "day"]
+    assert connection.sql("FROM named").columns == ["id", "share", "group", "holes", "day"]
 
 
 def test_a_table_with_a_column_of_that_name_is_refused_by_name(connection: Any, tmp_path: Path) -> None:
@@ -116,7 +117,8 @@ def test_a_table_with_a_column_of_that_name_is_refused_by_name(connection: Any, 
         ("share < 0.0001", True),
         ("share < 0.5", False),
         ("\"group\" = 'g1'", False),
-        ("id IS NOT NULL", False),
+        ("id IS NOT NULL", True),
+        ("holes IS NOT NULL", False),
         ("_rowid < 10000", True),
         ("id % 2 = 0", False),
     ],

@@ -406,6 +406,27 @@ def test_structs_without_members_are_there_inside_of_others(tmp_path: Path) -> N
     assert dataset.scan(["s.x", "s.deep"], "s.x > 3").to_table().to_pylist() == [{"s.x": 4, "s.deep": {"nothing": {}}}]
 
 
+def test_a_filter_is_judged_by_a_sample(tmp_path: Path) -> None:
+    rows = 100_000
+    table = pa.table({"n": np.arange(rows), "x": np.random.default_rng(0).random(rows)})
+    lance.write_dataset(table, tmp_path / "t", max_rows_per_file=7_000, enable_stable_row_ids=True)
+    lance.dataset(tmp_path / "t").delete("n < 50000")
+    dataset = lance_sql.open(tmp_path / "t")
+
+    def sample(condition: str) -> tuple[float, bool]:
+        found = dataset.scan(["x"], condition, limit=3).sample_filter()
+        return round(found.share, 1), found.is_free
+
+    assert sample("x < 0.3") == (0.3, False)
+    assert sample("n >= 75000") == (0.5, False)
+    assert sample("n = 77777") == (0.0, False)
+    assert sample("x > 0 AND n IS NOT NULL") == (1.0, False)
+    assert sample("n IS NOT NULL") == (1.0, True)
+    assert sample("_rowid < 60000") == (0.2, True)
+    assert sample("_rowid < 60000 AND x < 0.5") == (0.1, False)
+    assert sample("_rowid < 50000") == (0.0, True)
+
+
 _FAULTS = """
 import resource, sys
 import lance_sql
