@@ -6,7 +6,6 @@ The extension is measured where it is installed for the DuckDB at hand (package 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ import lance
 
 import lance_sql
 
-from .measure import medians, parser, print_versions, report
+from .measure import equal_rows, medians, parser, print_versions, report
 from .tables import orders
 
 QUERIES = {
@@ -40,7 +39,7 @@ def main() -> None:
     for what, query in QUERIES.items():
         answers = {name: run(query) for name, run in sides.items()}
         for name, answer in answers.items():
-            if not _equal(answer, answers["ours"]):
+            if not equal_rows(answer, answers["ours"]):
                 raise AssertionError(f"{what}: {name} answers {answer}, ours {answers['ours']}")
         report(what, medians({name: partial(run, query) for name, run in sides.items()}, arguments.runs))
 
@@ -52,14 +51,15 @@ def _sides(path: Path, parquet: Path) -> dict[str, Run]:
         "ours": lambda query: ours.execute(query.format(t=f"lance_scan('{path}')")).fetchall(),
         "pylance": lambda query: plain.execute(query.format(t="peer")).fetchall(),
     }
-    extension = _extension()
-    if extension is not None:
-        sides["extension"] = lambda query: extension.execute(query.format(t=f"'{path}'")).fetchall()
+    official = extension()
+    if official is not None:
+        sides["extension"] = lambda query: official.execute(query.format(t=f"'{path}'")).fetchall()
     sides["parquet"] = lambda query: plain.execute(query.format(t=f"'{parquet}'")).fetchall()
     return sides
 
 
-def _extension() -> duckdb.DuckDBPyConnection | None:
+def extension() -> duckdb.DuckDBPyConnection | None:
+    """A connection with the official lance extension, where it is installed for the DuckDB at hand."""
     try:
         import duckdb_extension_lance  # type: ignore[import-not-found]
     except ImportError:
@@ -71,15 +71,6 @@ def _extension() -> duckdb.DuckDBPyConnection | None:
     connection = duckdb.connect(config={"allow_unsigned_extensions": True})
     connection.execute(f"LOAD '{file}'")
     return connection
-
-
-def _equal(a: list[tuple[object, ...]], b: list[tuple[object, ...]]) -> bool:
-    """Equal rows; sums of floats depend on the order of the additions."""
-    return len(a) == len(b) and all(
-        math.isclose(x, y, rel_tol=1e-9) if isinstance(x, float) and isinstance(y, float) else x == y
-        for left, right in zip(a, b, strict=True)
-        for x, y in zip(left, right, strict=True)
-    )
 
 
 if __name__ == "__main__":

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import platform
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -45,10 +46,23 @@ def report(what: str, times: Mapping[str, float], peer: str = "ours", bound: flo
     print("   ".join(columns), flush=True)
 
 
-def parser(description: str | None, rows: int) -> argparse.ArgumentParser:
-    """Arguments that all benchmarks share."""
+def equal_rows(a: Sequence[Sequence[object]], b: Sequence[Sequence[object]]) -> bool:
+    """Whether two answers are equal; sums of floats depend on the order of the additions."""
+    return len(a) == len(b) and all(
+        math.isclose(x, y, rel_tol=1e-9) if isinstance(x, float) and isinstance(y, float) else x == y
+        for left, right in zip(a, b, strict=True)
+        for x, y in zip(left, right, strict=True)
+    )
+
+
+def parser(description: str | None, rows: int | None = None) -> argparse.ArgumentParser:
+    """Arguments that all benchmarks share.
+
+    rows: of the table, unless told otherwise; None for a benchmark whose tables have sizes of their own
+    """
     arguments = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--rows", type=int, default=rows, help="rows of the table")
+    if rows is not None:
+        arguments.add_argument("--rows", type=int, default=rows, help="rows of the table")
     arguments.add_argument("--runs", type=int, default=RUNS, help="counted runs of each side")
     default = Path(tempfile.gettempdir()) / "lance-sql-benchmarks"
     arguments.add_argument("--data", type=Path, default=default, help="where tables are made and kept")

@@ -19,6 +19,8 @@ from lance_sql.scan.scan import Scan
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
+    from lance_sql.scan.predicates import Predicate
+
 Widen: TypeAlias = Callable[[pa.DataType], pa.DataType]
 
 
@@ -55,7 +57,7 @@ class EngineDataset(ArrowDataset):
     def scan(
         self,
         columns: Sequence[str] | None = None,
-        filter: pc.Expression | None = None,
+        filter: pc.Expression | Predicate | None = None,
         *,
         limit: int | None = None,
         batch_size: int | None = None,

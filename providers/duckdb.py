@@ -26,7 +26,7 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
 
 from . import duckdb_extension
-from .duckdb_tables import table
+from .duckdb_tables import NO_COLUMN, table
 from .snapshots import open_version
 
 if TYPE_CHECKING:
@@ -37,13 +37,13 @@ _REFERENCE_TYPES: Final = ["VARCHAR", "BIGINT", "VARCHAR", "VARCHAR", "VARCHAR",
 # An exception of a Python function would bring its source-code paths into DuckDB 1.5's message: `error` does not.
 _FAILED: Final = "!"
 _RESULT: Final = (
-    "query_table(list_transform([{}], lambda name: "
+    f"SELECT * EXCLUDE ({NO_COLUMN}) FROM query_table(list_transform([{{}}], lambda name: "
     f"CASE WHEN starts_with(name, '{_FAILED}') THEN error(substr(name, {len(_FAILED) + 1})) ELSE name END)[1])"
 )
 _MACROS: Final = (
-    "MACRO lance_scan(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL) AS TABLE SELECT * FROM "
+    "MACRO lance_scan(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL) AS TABLE "
     + _RESULT.format(f"{_REFERENCE}(path, version, tag, branch, as_of::VARCHAR, true)"),
-    f"MACRO {duckdb_extension.PATH_FUNCTION}(path) AS TABLE SELECT * FROM "
+    f"MACRO {duckdb_extension.PATH_FUNCTION}(path) AS TABLE "
     + _RESULT.format(f"{_REFERENCE}(path, NULL, NULL, NULL, NULL, false)"),
 )
 # More than any statement has references, with room for the statements of other threads.
@@ -114,7 +114,7 @@ def _refer(
         return f"{_FAILED}lance_scan needs a path"
     try:
         dataset = open_version(path, version=version, tag=tag, branch=branch, as_of=as_of)
-        found = table(dataset, with_system_columns=with_system_columns)
+        found = table(dataset, with_system_columns=with_system_columns, with_no_column=True)
     except LanceError as error:
         return f"{_FAILED}{error}"
     # Without dots: DuckDB 1.5 would split the name at them.

@@ -2,22 +2,86 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
 import pyarrow as pa
 
 from lance_sql.dataset import Dataset
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.scan.scan import Scan
 
 from .arrow import EngineDataset
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+
+    from lance_sql.scan.predicates import Predicate
 
 _MAX_DIGITS = 38
 
 
-def table(dataset: Dataset, *, with_system_columns: bool = False) -> EngineDataset:
+NO_COLUMN: Final = "__lance_no_column"
+"""A first column of NULLs, for queries that need no column: DuckDB asks for the first one then, whatever it costs."""
+
+
+class DuckDBTable(EngineDataset):
     """A Dataset that DuckDB can bind, whatever the types of its columns.
 
-    raises: UnsupportedFeature, naming the column, for a type that DuckDB has no counterpart for
+    with_no_column: `NO_COLUMN` is the first column. Whoever lets users name the table's columns leaves it out.
+    raises: UnsupportedFeature, naming the column, for a type that DuckDB has no counterpart for, and for a column that
+        has the name of `NO_COLUMN`
     """
-    return EngineDataset(dataset, widen, with_system_columns=with_system_columns, compact=True)
+
+    def __init__(self, dataset: Dataset, *, with_system_columns: bool = False, with_no_column: bool = False) -> None:
+        super().__init__(dataset, widen, with_system_columns=with_system_columns, compact=True)
+        self._with_no_column = with_no_column
+        if with_no_column:
+            if NO_COLUMN in map(str.casefold, self._schema.names):
+                raise UnsupportedFeature(f"DuckDB cannot read a table with a column {NO_COLUMN!r} by its path")
+            self._schema = self._schema.insert(0, pa.field(NO_COLUMN, pa.null()))
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: pc.Expression | Predicate | None = None,
+        *,
+        limit: int | None = None,
+        batch_size: int | None = None,
+    ) -> Scan:
+        """As `EngineDataset.scan`; reading `NO_COLUMN` costs nothing."""
+        names = self._names(columns)
+        if not self._with_no_column or NO_COLUMN not in names:
+            return super().scan(names, filter, limit=limit, batch_size=batch_size)
+        place = names.index(NO_COLUMN)
+        stored = [*names[:place], *names[place + 1 :]]
+        return super().scan(stored, filter, limit=limit, batch_size=batch_size).with_nulls(place, NO_COLUMN)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.dataset, self._with_system_columns, self._with_no_column)
+
+
+def table(dataset: Dataset, *, with_system_columns: bool = False, with_no_column: bool = False) -> DuckDBTable:
+    """A table in the best form that the installed DuckDB takes.
+
+    raises: as `DuckDBTable`
+    """
+    return _table_class()(dataset, with_system_columns=with_system_columns, with_no_column=with_no_column)
+
+
+@functools.cache
+def _table_class() -> type[DuckDBTable]:
+    try:
+        # needs a module that only DuckDB 2.0 has
+        from . import duckdb_source
+    except ImportError:
+        return DuckDBTable
+    return duckdb_source.DuckDBSource if duckdb_source.is_available() else DuckDBTable
+
+
+def _restore(dataset: Dataset, with_system_columns: bool, with_no_column: bool) -> DuckDBTable:
+    return table(dataset, with_system_columns=with_system_columns, with_no_column=with_no_column)
 
 
 def widen(type: pa.DataType) -> pa.DataType:

@@ -37,6 +37,7 @@ PUBLIC = (
     "dataset",
     "errors",
     "providers",
+    "scan.predicates",
     "scan.scan",
     "scan.system_columns",
     "verification",

@@ -26,12 +26,14 @@ from lance_sql.layouts.nest import Chain
 from lance_sql.layouts.page import Page, concat
 from lance_sql.layouts.pages import head_ranges, open_page
 from lance_sql.layouts.reading import Reading, Shared, run, together
-from lance_sql.layouts.tree import Blob, Constant, MiniBlock
+from lance_sql.layouts.tree import Blob, Constant, FullZip, Layer, MiniBlock
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange, requests
 
 BLOB_BYTES = 256 * 1024
 """Taken for the size of a blob that may lie outside of the data file."""
+
+_NEVER_NULL = (Layer.ALL_VALID_ITEM, Layer.ALL_VALID_LIST, Layer.EMPTYABLE_LIST)
 
 AnyHead = TypeVar("AnyHead", bound=Head)
 
@@ -68,6 +70,14 @@ class Column(Protocol):
         """What is known of each page; reads what the file stores of it.
 
         raises: CorruptFile
+        """
+        ...
+
+    def are_null(self, page: int, depth: int) -> bool | None:
+        """Whether all values of a page are NULL, or none is, as far as its layout tells: None where it does not.
+
+        depth: which values: 1 for those of the table's column, 2 for members of a struct that it is, and so on
+        raises: CorruptFile, UnsupportedFeature
         """
         ...
 
@@ -244,6 +254,23 @@ class LeafColumn:
     def statistics(self) -> PageStatistics | None:
         """See `Column`; these file versions have none."""
         return None
+
+    def are_null(self, page: int, depth: int) -> bool | None:
+        """See `Column`."""
+        chain = self.chain
+        if chain.stored is not None or chain.finish is not None or depth > len(chain.outer) + 1:
+            return None
+        with self.at(page):
+            metadata = self.metadata.pages[page]
+            layout = metadata.layout
+        # of an empty struct, the structs around it have no layers
+        if not isinstance(layout, (Constant, FullZip, MiniBlock)) or len(layout.layers) != len(chain.outer) + 1:
+            return None
+        if isinstance(layout, Constant) and layout.inline_value is None and len(metadata.buffers) not in (1, 3):
+            return True if layout.layers == (Layer.NULLABLE_ITEM,) and not metadata.buffers else None
+        # layers are listed from the inside
+        around = layout.layers[-depth:]
+        return False if all(layer in _NEVER_NULL for layer in around) else None
 
     def read(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
         """See `Column`."""

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from lance_sql import row_ranges
 from lance_sql.encodings.stored import bitmap
-from lance_sql.encodings.tree import Constant, Dictionary, Encoding
+from lance_sql.encodings.tree import Constant, Dictionary, Encoding, Stored
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.file.columns import open_pages, split_by_page, value_bytes
 from lance_sql.file.metadata_v2 import ColumnMetadata
@@ -190,6 +190,26 @@ class PathColumn:
         """See `Column`; values of these file versions are always read."""
         return False
         yield ()
+
+    def are_null(self, page: int, depth: int) -> bool | None:
+        """See `Column`; structs never are, in these file versions."""
+        leaf, chain = self.leaf, self.chain
+        is_leaf = depth == len(chain.outer) + 1
+        if self.lists or depth > len(chain.outer) + 1:
+            return None
+        if not is_leaf:
+            return False
+        if chain.stored is not None or chain.finish is not None or leaf.is_blob:
+            return None
+        if pa.types.is_dictionary(chain.leaf) or self.characters is not None:
+            return None
+        with leaf.at(page):
+            match leaf.encoding(page):
+                case Constant(None):
+                    return True
+                case Stored():
+                    return False
+        return None
 
     def read(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
         """See `Column`."""

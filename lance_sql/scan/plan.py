@@ -7,7 +7,7 @@ value of its own. It reads no page of values.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, pairwise
 
@@ -18,8 +18,18 @@ from lance_sql.file.columns import Column
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import lineage
 from lance_sql.scan.candidates import Candidates
-from lance_sql.scan.predicates import And, ColumnTest, Const, Predicate, column_tests, conjuncts
-from lance_sql.scan.projection import OutputColumn, filter_fields
+from lance_sql.scan.predicates import (
+    And,
+    ColumnTest,
+    Const,
+    Path,
+    Predicate,
+    answer_null_tests,
+    column_tests,
+    conjuncts,
+    null_tests,
+)
+from lance_sql.scan.projection import OutputColumn, filter_fields, restrict
 from lance_sql.scan.pruning import prune
 from lance_sql.schema import Field, Schema, arrow_field
 from lance_sql.table.fragments import Fragment
@@ -106,6 +116,16 @@ class ReadPlan:
         return tuple(dict.fromkeys([*self.filter_fields, *projected]))
 
     @cached_property
+    def reads_nothing(self) -> bool:
+        """Whether the rows alone are wanted, or values that are in no file."""
+        return self.residual is None and all(column.literal is not None for column in self.columns)
+
+    @property
+    def reads_filter(self) -> bool:
+        """Whether rows have to be looked at before it is known which of them pass."""
+        return bool(self.filter_fields or self.filter_system_columns)
+
+    @cached_property
     def can_join(self) -> bool:
         """Whether columns of several fragments can be put together: each has dictionaries of its own."""
         types = [column.arrow.type for column in self.columns] + [arrow_field(field).type for field in self.fields]
@@ -119,6 +139,39 @@ class ReadPlan:
         on_fields = [(fields[test.column], test) for test in tests if test.column in fields]
         on_system_columns = [part for test in tests if test.column not in fields for part in test.predicates]
         return on_fields, [*others, *on_system_columns]
+
+    @cached_property
+    def null_tests(self) -> frozenset[Path]:
+        """The columns of the table that the residual tests for NULL."""
+        tested = null_tests(self.residual) if self.residual is not None else frozenset()
+        return frozenset(path for path in tested if path[0] not in self.filter_system_columns)
+
+    def answered(self, answers: Mapping[Path, bool]) -> ReadPlan:
+        """The plan for rows of which it is known whether these columns are NULL; the same one for the same answers."""
+        if not answers or self.residual is None:
+            return self
+        key = frozenset(answers.items())
+        found = self._answered.get(key)
+        if found is None:
+            found = self._answered[key] = self._answer(answers, self.residual)
+        return found
+
+    @cached_property
+    def _answered(self) -> dict[frozenset[tuple[Path, bool]], ReadPlan]:
+        return {}
+
+    def _answer(self, answers: Mapping[Path, bool], residual: Predicate) -> ReadPlan:
+        residual = answer_null_tests(residual, answers)
+        if residual == Const(True):
+            return replace(self, residual=None, filter_fields=(), filter_system_columns=())
+        paths = residual.columns
+        below = {field: [path[1:] for path in paths if path[0] == field.name] for field in self.filter_fields}
+        return replace(
+            self,
+            residual=residual,
+            filter_fields=tuple(restrict(field, inside) for field, inside in below.items() if inside),
+            filter_system_columns=tuple(name for name in self.filter_system_columns if (name,) in paths),
+        )
 
     def columns_of(self, fragment: OpenFragment) -> Iterator[Column]:
         """The columns of all fields in a fragment, in the types that are delivered; opens its data files."""

@@ -7,7 +7,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import suppress
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -21,8 +22,11 @@ MAX_IN_FLIGHT = NUM_THREADS + 2
 NUM_WAITING_THREADS = 16
 """Threads that decode batches whose bytes come from far away: most of them wait."""
 
-RESULTS_PER_RELEASE = 8
-"""After so many results a thread gives back memory that Arrow's allocator has kept for it and nobody uses."""
+SECONDS_IDLE = 0.2
+"""When no scan has been read for so long, memory that Arrow's allocator has kept for the next batch is given back."""
+
+SECONDS_TO_MEET = 0.05
+"""Threads that give memory back wait for each other at most so long."""
 
 SECONDS_TO_SETTLE = 2.0
 """At exit, threads of an engine that are inside of a scan are waited for at most so long."""
@@ -64,60 +68,127 @@ class _Consumers:
             quiet = 0 if self._num_inside else quiet + 1
 
 
+class _Scans:
+    """Counts the scans that are being read; memory that was kept for them goes back soon after the last one has ended.
+
+    Arrow's allocator keeps freed memory for the thread that allocated it, which makes the next batch cheap: fresh
+    memory costs more than decoding into it. So nothing is given back while a scan runs, nor between queries that follow
+    each other closely. Only the thread itself can give its memory back, so every thread of the pool has to.
+    """
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Begins anew, in a process that has one thread."""
+        self._lock = threading.Lock()
+        self._num_running = 0
+        self._last_end = 0.0
+        self._is_watched = False
+
+    def begin(self) -> None:
+        """A scan is about to compute results."""
+        with self._lock:
+            self._num_running += 1
+
+    def end(self) -> None:
+        """A scan has ended, or was dropped."""
+        with self._lock:
+            self._num_running -= 1
+            self._last_end = time.monotonic()
+            if self._num_running or self._is_watched:
+                return
+            self._is_watched = True
+        # at exit there are no new threads, and no need for one
+        with suppress(RuntimeError):
+            threading.Thread(target=self._watch, name="lance-sql-memory", daemon=True).start()
+
+    def _watch(self) -> None:
+        """Waits until no scan has run for a while, or one runs whose end begins this anew."""
+        while True:
+            time.sleep(SECONDS_IDLE)
+            with self._lock:
+                if self._num_running == 0 and time.monotonic() < self._last_end + SECONDS_IDLE:
+                    continue
+                self._is_watched = False
+                if self._num_running:
+                    return
+            _give_back()
+            return
+
+
+_scans = _Scans()
 _consumers = _Consumers()
 atexit.register(_consumers.settle)
-_local = threading.local()
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
 _waiting_pool: ThreadPoolExecutor | None = None
 
 
 def ordered(
-    work: Iterable[Work], run: Callable[[Work], Result], *, keeps_all: bool = False, waits: bool = False
+    work: Iterable[Work],
+    run: Callable[[Work], Result],
+    *,
+    keeps_all: bool = False,
+    waits: bool = False,
+    is_light: Callable[[Work], bool] = lambda _: False,
 ) -> Iterator[Result]:
     """`run` of each piece of work, in order, computed ahead.
 
-    Nothing is computed before the first result is asked for. Dropping the iterator cancels what has not begun.
+    Nothing is computed before the first result is asked for. Dropping the iterator cancels what has not begun. Memory
+    that is not needed any more goes back to the system soon after the last such iterator has ended, not before.
 
-    keeps_all: the consumer keeps every result and wants all of them, so that giving memory back brings nothing
+    keeps_all: the consumer keeps every result and wants all of them
     waits: `run` waits for requests most of the time, so that more of it is under way at once
+    is_light: whether work is too little to hand it to another thread
     """
     pieces = iter(work)
-    compute: Callable[[Callable[[Work], Result], Work], Result] = _call if keeps_all else _call_and_release
-    pending: deque[tuple[Work, Future[Result]]] = deque()
+    pending: deque[tuple[Work, Future[Result] | None]] = deque()
     most = NUM_WAITING_THREADS + 2 if waits else MAX_IN_FLIGHT
+    _scans.begin()
     try:
         window = most if keeps_all else 1
         while True:
             with _consumers:
                 while len(pending) < window and (piece := next(pieces, _END)) is not _END:
-                    pending.append((piece, _executor(waits).submit(compute, run, piece)))  # type: ignore[arg-type]  # no `_END`
+                    pending.append((piece, None if is_light(piece) else _executor(waits).submit(run, piece)))
                 if not pending:
                     return
                 piece, future = pending.popleft()
                 # waiting for a thread takes longer than some of the work that has not begun
-                result = run(piece) if keeps_all and future.cancel() else future.result()
+                result = run(piece) if future is None or (keeps_all and future.cancel()) else future.result()
             yield result
             # a consumer that comes back wants the rest as well
             window = most
     finally:
         for _, future in pending:
-            future.cancel()
+            if future is not None:
+                future.cancel()
+        _scans.end()
 
 
-_END = object()
+_END: Any = object()
 
 
-def _call(run: Callable[[Work], Result], piece: Work) -> Result:
-    return run(piece)
+def _give_back() -> None:
+    """Makes every thread of the pools give back what the allocator has kept for it; does not wait for them."""
+    with _lock:
+        pools = [(_pool, NUM_THREADS), (_waiting_pool, NUM_WAITING_THREADS)]
+    for pool, num_threads in pools:
+        if pool is None:
+            continue
+        # a thread that has given its own back is held until the others have, so that none of them does it twice
+        barrier = threading.Barrier(num_threads)
+        for _ in range(num_threads):
+            # at exit there are no threads left
+            with suppress(RuntimeError):
+                pool.submit(_release, barrier)
 
 
-def _call_and_release(run: Callable[[Work], Result], piece: Work) -> Result:
-    result = run(piece)
-    _local.results = getattr(_local, "results", 0) + 1
-    if _local.results % RESULTS_PER_RELEASE == 0:
-        pa.default_memory_pool().release_unused()
-    return result
+def _release(barrier: threading.Barrier) -> None:
+    pa.default_memory_pool().release_unused()
+    with suppress(threading.BrokenBarrierError):
+        barrier.wait(SECONDS_TO_MEET)
 
 
 def _executor(waits: bool = False) -> ThreadPoolExecutor:
@@ -137,6 +208,7 @@ def _forget_pool() -> None:
     global _pool, _waiting_pool, _lock
     _pool, _waiting_pool, _lock = None, None, threading.Lock()
     _consumers.forget()
+    _scans.forget()
 
 
 if hasattr(os, "register_at_fork"):

@@ -29,10 +29,9 @@ def read(plan: ReadPlan, batch: Batch) -> pa.RecordBatch | None:
     """The rows of the batch that pass the residual filter; None when there are none."""
     if plan.residual is None:
         return _assemble(plan, batch, {})
-    if batch[0].is_short:
-        return _read_evaluated(plan, batch, plan.residual)
-    (piece,) = batch
-    return _read_tested(plan, piece)
+    if len(batch) == 1 and not batch[0].is_short:
+        return _read_tested(plan, batch[0])
+    return _read_evaluated(plan, batch, plan.residual)
 
 
 def _read_tested(plan: ReadPlan, piece: Piece) -> pa.RecordBatch | None:
@@ -126,9 +125,14 @@ def _column(column: OutputColumn, batch: Batch, known: Mapping[Field, pa.Array])
 def _read_fields(plan: ReadPlan, fields: Sequence[Field], batch: Batch) -> list[pa.Array]:
     if not fields:
         return []
-    if not batch[0].is_short:
-        (piece,) = batch
-        return piece.fragment.read(fields, piece.rows, plan.delivered)
+    if batch[0].is_short:
+        return _read_short(plan, fields, batch)
+    parts = [piece.fragment.read(fields, piece.rows, plan.delivered) for piece in batch]
+    return parts[0] if len(parts) == 1 else [concat(column) for column in zip(*parts, strict=True)]
+
+
+def _read_short(plan: ReadPlan, fields: Sequence[Field], batch: Batch) -> list[pa.Array]:
+    """The fields of short pieces, whose files are read together where that is possible."""
     small = small_fragments.read([piece.fragment for piece in batch], fields, plan.delivered)
     if None not in small.starts and len(small.columns[0]) == _num_rows(batch):
         return list(small.columns)

@@ -9,11 +9,12 @@ from functools import cached_property, partial
 import pyarrow as pa
 
 from lance_sql import row_ranges
-from lance_sql.scan import batches, read_ahead
+from lance_sql.scan import batches, null_pages, read_ahead
 from lance_sql.scan.plan import FragmentScan, ReadPlan, ScanPlan, make_plan, make_read_plan
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import OutputColumn
 from lance_sql.scan.read_batch import read
+from lance_sql.scan.sampling import sample
 from lance_sql.table.snapshot import Snapshot
 
 
@@ -42,6 +43,14 @@ class Scan:
             for column in self.columns
         )
         return replace(self, columns=columns)
+
+    def with_nulls(self, place: int, name: str) -> Scan:
+        """The same scan with one column more, of NULLs, for which nothing is read.
+
+        place: of the column in the result
+        """
+        column = OutputColumn(name, None, (), pa.field(name, pa.null()), pa.scalar(None, pa.null()))
+        return replace(self, columns=(*self.columns[:place], column, *self.columns[place:]))
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -75,6 +84,26 @@ class Scan:
             return self.plan.num_candidates
         without_columns = replace(self, columns=())
         return sum(batch.num_rows for batch in without_columns._batches())
+
+    def sample_filter(self) -> FilterSample:
+        """What the filter leaves of the version's rows and whether it costs anything, judged by some thousands of rows.
+
+        Rows that pass may lie together where none was looked at: a share of 0 says that they are few, or clustered.
+
+        raises: as reading the columns of the filter
+        """
+        plan = replace(self, columns=(), limit=None).plan
+        share = plan.num_candidates / max(plan.count_rows().total, 1)
+        rows = sample(plan.candidates)
+        if plan.residual is None or not rows:
+            return FilterSample(share, is_free=True)
+        # by this thread, as one batch: the rows are few
+        batch = [batches.Piece(plan.read.open(each.fragment), each.rows) for each in rows]
+        if not null_pages.answered(plan.read, batch).reads_filter:
+            return FilterSample(share, is_free=True)
+        passed = read(plan.read, batch)
+        num_passed = 0 if passed is None else passed.num_rows
+        return FilterSample(share * num_passed / sum(each.num_rows for each in rows), is_free=False)
 
     def explain(self) -> str:
         """What the scan reads and what planning has ruled out, as text; opens the data files, reads no page."""
@@ -130,6 +159,18 @@ class Scan:
         return Scan, (self.snapshot, self.columns, self.predicate, self.limit, self.batch_size)
 
 
+@dataclass(frozen=True, slots=True)
+class FilterSample:
+    """What is known of a filter from a few rows.
+
+    share: of the version's rows that pass
+    is_free: rows are not looked at, for the manifest or the layouts of pages answer the filter
+    """
+
+    share: float
+    is_free: bool
+
+
 @dataclass(frozen=True)
 class ScanTask:
     """A part of a scan: some rows of some fragments, with all that reading them needs. Picklable.
@@ -178,7 +219,14 @@ def _read(
     # what is read together is read by one thread, one piece after the other
     joins = plan.can_join and batch_size is None and not waits
     work = batches.together(pieces) if joins else ([piece] for piece in pieces)
-    for batch in read_ahead.ordered(work, partial(read, plan), keeps_all=keeps_all, waits=waits):
+    found = read_ahead.ordered(
+        work,
+        partial(_read_batch, plan),
+        keeps_all=keeps_all,
+        waits=waits,
+        is_light=lambda _: plan.reads_nothing,
+    )
+    for batch in found:
         if batch is None:
             continue
         if left is not None:
@@ -187,3 +235,7 @@ def _read(
         yield batch
         if left == 0:
             return
+
+
+def _read_batch(plan: ReadPlan, batch: batches.Batch) -> pa.RecordBatch | None:
+    return read(null_pages.answered(plan, batch), batch)

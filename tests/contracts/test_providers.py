@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
+from lance_sql.providers import duckdb_tables
 
 NAN = float("nan")
 ROWS = pa.table(
@@ -152,6 +153,23 @@ class TestDuckDB(Provider):
 
     def named(self, name: str, dataset: lance_sql.Dataset) -> None:
         lance_sql.register(self.connection, name, dataset)
+
+
+class TestDuckDBAsDataset(TestDuckDB):
+    """The way of DuckDB versions that have no sources."""
+
+    @pytest.fixture(autouse=True)
+    def _as_dataset(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(duckdb_tables, "_table_class", lambda: duckdb_tables.DuckDBTable)
+
+
+class TestDuckDBWithEveryFilter(TestDuckDB):
+    """Sources may apply whatever filter they understand, however little it saves."""
+
+    @pytest.fixture(autouse=True)
+    def _every_filter(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        source = pytest.importorskip("lance_sql.providers.duckdb_source")
+        monkeypatch.setattr(source, "is_worthwhile", lambda *_: True)
 
 
 class TestDataFusion(Provider):

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lance_sql
+from lance_sql.providers import duckdb_tables
 from tests.properties.test_filters import TABLE
 
 # Constants that both dialects read as the same value of the column's type.
@@ -89,7 +90,23 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Rows
 
         return rows
 
-    answers = {"native": in_duckdb("native"), "lance_scan": in_duckdb(f"lance_scan('{path}')")}
+    in_scan = in_duckdb(f"lance_scan('{path}')")
+
+    def as_dataset(condition: str) -> list[int]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(duckdb_tables, "_table_class", lambda: duckdb_tables.DuckDBTable)
+            return in_scan(condition)
+
+    answers = {"native": in_duckdb("native"), "lance_scan": in_scan, "lance_scan as dataset": as_dataset}
+    if duckdb_tables._table_class() is not duckdb_tables.DuckDBTable:
+        from lance_sql.providers import duckdb_source
+
+        def with_every_filter(condition: str) -> list[int]:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(duckdb_source, "is_worthwhile", lambda *_: True)
+                return in_scan(condition)
+
+        answers["lance_scan with every filter"] = with_every_filter
     connection.register("variable", variable)
     answers["dataset"] = in_duckdb("variable")
     answers["datafusion"] = _in_datafusion(path)

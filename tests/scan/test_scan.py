@@ -406,6 +406,77 @@ def test_structs_without_members_are_there_inside_of_others(tmp_path: Path) -> N
     assert dataset.scan(["s.x", "s.deep"], "s.x > 3").to_table().to_pylist() == [{"s.x": 4, "s.deep": {"nothing": {}}}]
 
 
+def test_a_filter_is_judged_by_a_sample(tmp_path: Path) -> None:
+    rows = 100_000
+    table = pa.table({"n": np.arange(rows), "x": np.random.default_rng(0).random(rows)})
+    lance.write_dataset(table, tmp_path / "t", max_rows_per_file=7_000, enable_stable_row_ids=True)
+    lance.dataset(tmp_path / "t").delete("n < 50000")
+    dataset = lance_sql.open(tmp_path / "t")
+
+    def sample(condition: str) -> tuple[float, bool]:
+        found = dataset.scan(["x"], condition, limit=3).sample_filter()
+        return round(found.share, 1), found.is_free
+
+    assert sample("x < 0.3") == (0.3, False)
+    assert sample("n >= 75000") == (0.5, False)
+    assert sample("n = 77777") == (0.0, False)
+    assert sample("x > 0 AND n IS NOT NULL") == (1.0, False)
+    assert sample("n IS NOT NULL") == (1.0, True)
+    assert sample("_rowid < 60000") == (0.2, True)
+    assert sample("_rowid < 60000 AND x < 0.5") == (0.1, False)
+    assert sample("_rowid < 50000") == (0.0, True)
+
+
+_FAULTS = """
+import resource, sys
+import lance_sql
+scan = lance_sql.open(sys.argv[1]).scan()
+for _ in range(3):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    num_bytes = sum(batch.nbytes for batch in scan.to_reader())
+faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+print(faults * resource.getpagesize() / num_bytes)
+"""
+
+
+def test_a_stream_reuses_the_memory_of_batches_that_nobody_holds(tmp_path: Path) -> None:
+    lance.write_dataset(pa.table({"x": np.random.default_rng(0).random(4_000_000)}), tmp_path / "t")
+    done = subprocess.run(
+        [sys.executable, "-c", _FAULTS, str(tmp_path / "t")], capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) < 0.1
+
+
+_KEPT = """
+import re, sys, time
+import lance_sql
+
+def anonymous():
+    return int(re.search(r"RssAnon:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) * 1024
+
+scan = lance_sql.open(sys.argv[1]).scan()
+scan.to_reader().read_next_batch()
+time.sleep(1)
+before = anonymous()
+reader = scan.to_reader()
+held = [reader.read_next_batch() for _ in range(int(sys.argv[2]))]
+most = anonymous()
+held.clear()
+del reader
+time.sleep(1)
+print((anonymous() - before) / (most - before))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+def test_memory_goes_back_after_a_scan_that_was_dropped(tmp_path: Path) -> None:
+    lance.write_dataset(pa.table({"x": np.random.default_rng(0).random(8_000_000)}), tmp_path / "t")
+    done = subprocess.run(
+        [sys.executable, "-c", _KEPT, str(tmp_path / "t"), "20"], capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) < 0.25
+
+
 _PEAK = """
 import resource, sys
 import lance_sql

@@ -1,4 +1,4 @@
-"""Filters: one tree, two languages into it (SQL text, Arrow expressions), one exact evaluation.
+"""Filters: one tree, several languages into it (SQL text, Arrow expressions, engines), one exact evaluation.
 
     SQL text --------- from_sql ---+
                                    +--> Predicate --> evaluate(predicate, batch) -> true/false/NULL per row
@@ -9,8 +9,12 @@ name, never ignored. The SQL parser and Arrow's compute functions are imported w
 """
 
 from .arrow import from_arrow
+from .build import conjunction, disjunction, negate
+from .constants import Constant, from_scalar
 from .evaluation import evaluate
+from .folding import compare, member
 from .may_match import may_match, must_match
+from .nulls import answer_null_tests, null_tests
 from .sql import from_sql
 from .tree import (
     And,
@@ -42,6 +46,7 @@ __all__ = [
     "ColumnTest",
     "Compare",
     "Const",
+    "Constant",
     "In",
     "IsNan",
     "IsNull",
@@ -55,11 +60,19 @@ __all__ = [
     "Term",
     "TextMatch",
     "Value",
+    "answer_null_tests",
     "column_tests",
+    "compare",
+    "conjunction",
     "conjuncts",
+    "disjunction",
     "evaluate",
     "from_arrow",
+    "from_scalar",
     "from_sql",
     "may_match",
+    "member",
     "must_match",
+    "negate",
+    "null_tests",
 ]

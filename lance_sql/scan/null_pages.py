@@ -1,0 +1,48 @@
+"""IS NULL and IS NOT NULL by the layouts of pages: a page without definition levels has no NULL.
+
+Engines ask whether the key of every join is NULL. Where the pages of a batch know, nothing is read for it.
+"""
+
+from __future__ import annotations
+
+from lance_sql.file.columns import Column, split_by_page
+from lance_sql.row_ranges import RowRanges
+from lance_sql.scan.batches import Batch, Piece
+from lance_sql.scan.plan import ReadPlan
+from lance_sql.scan.predicates import Path
+from lance_sql.scan.projection import restrict
+
+
+def answered(plan: ReadPlan, batch: Batch) -> ReadPlan:
+    """The plan for the rows of a batch, in whose filter is no test that their pages answer.
+
+    raises: CorruptFile, UnsupportedFeature
+    """
+    # of short fragments all rows are read at once, for less than opening each of them
+    if not plan.null_tests or batch[0].is_short:
+        return plan
+    answers = {}
+    for path in plan.null_tests:
+        found = {_are_null(plan, piece, path) for piece in batch}
+        if len(found) == 1 and (answer := found.pop()) is not None:
+            answers[path] = answer
+    return plan.answered(answers)
+
+
+def _are_null(plan: ReadPlan, piece: Piece, path: Path) -> bool | None:
+    """Whether the values of a column are NULL in all rows of the piece, or in none; None where pages do not tell."""
+    top = next(field for field in plan.filter_fields if field.name == path[0])
+    columns = piece.fragment.columns_of(restrict(top, [path[1:]]))
+    if not columns:
+        # no file has it
+        return True
+    found = [_in_pages(column, piece.rows, len(path)) for column in columns]
+    if len(found) == 1:
+        return found[0]
+    # members of a struct: it is there where one of them says so
+    return False if False in found else None
+
+
+def _in_pages(column: Column, rows: RowRanges, depth: int) -> bool | None:
+    answers = {column.are_null(number, depth) for number, _ in split_by_page(column.row_starts, rows)}
+    return answers.pop() if len(answers) == 1 else None

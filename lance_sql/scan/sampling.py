@@ -1,0 +1,34 @@
+"""A few rows that stand for all of a plan's candidates."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lance_sql import row_ranges
+from lance_sql.scan.candidates import Candidates
+from lance_sql.scan.plan import FragmentScan
+
+SPOTS = 8
+ROWS_PER_SPOT = 1024
+"""Rows are taken in runs, since values are stored in chunks of about so many."""
+
+
+def sample(candidates: Candidates) -> list[FragmentScan]:
+    """Live rows at places that lie evenly over the candidates, in scan order; all of them where there are not more.
+
+    raises: CorruptFile when a deletion file is damaged
+    """
+    counts = candidates.counts()
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if len(ends) else 0
+    # the middle of each of as many parts as there are spots
+    middles = total * (2 * np.arange(SPOTS, dtype=np.int64) + 1) // (2 * SPOTS)
+    starts = np.maximum(middles - ROWS_PER_SPOT // 2, 0)
+    spots = row_ranges.coalesce(np.stack((starts, np.minimum(starts + ROWS_PER_SPOT, total)), axis=1), 0)
+    found = []
+    for place, count, end in zip(candidates.places.tolist(), counts.tolist(), ends.tolist(), strict=True):
+        inside = row_ranges.clip(spots, end - count, end)
+        if len(inside):
+            rows = row_ranges.compose(candidates.live_rows(place), inside - (end - count))
+            found.append(FragmentScan(candidates.fragments[place], rows))
+    return found

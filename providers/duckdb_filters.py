@@ -1,0 +1,187 @@
+"""Conditions as DuckDB 2.0 offers them to a source, as predicates; see duckdb_source.py.
+
+A condition compares columns with constants that are of the column's type in DuckDB. It is translated where DuckDB has
+the values of the table as they are. Of types that DuckDB cuts (dates in milliseconds, times in nanoseconds) or gives a
+form of its own (durations, JSON), only `IS NULL` is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, TypeAlias
+from weakref import WeakKeyDictionary
+
+import pyarrow as pa
+from duckdb._sources.nodes import Binary, Col, In, Lit, Node, Postfix, Unary
+
+from lance_sql.dataset import Dataset
+from lance_sql.scan.predicates import (
+    ColumnRef,
+    Constant,
+    IsNull,
+    Predicate,
+    compare,
+    conjunction,
+    disjunction,
+    from_scalar,
+    member,
+    negate,
+)
+
+if TYPE_CHECKING:
+    from lance_sql.scan.scan import FilterSample
+
+_COMPARISONS: Final = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+
+_TYPES: Final[Mapping[str, pa.DataType]] = {
+    "BOOLEAN": pa.bool_(),
+    "TINYINT": pa.int8(),
+    "SMALLINT": pa.int16(),
+    "INTEGER": pa.int32(),
+    "BIGINT": pa.int64(),
+    "UTINYINT": pa.uint8(),
+    "USMALLINT": pa.uint16(),
+    "UINTEGER": pa.uint32(),
+    "UBIGINT": pa.uint64(),
+    "FLOAT": pa.float32(),
+    "DOUBLE": pa.float64(),
+    "VARCHAR": pa.string(),
+    "BLOB": pa.binary(),
+    "DATE": pa.date32(),
+    "TIME": pa.time64("us"),
+    "TIMESTAMP_S": pa.timestamp("s"),
+    "TIMESTAMP_MS": pa.timestamp("ms"),
+    "TIMESTAMP": pa.timestamp("us"),
+    "TIMESTAMP WITH TIME ZONE": pa.timestamp("us", "UTC"),
+}
+_NAMES: Final = {type: name for name, type in _TYPES.items()}
+_EXACT_UNITS: Final = ("s", "ms", "us")
+
+_Column: TypeAlias = tuple[ColumnRef, pa.DataType, pa.DataType]
+
+
+MOST_ROWS_LEFT: Final = 0.02
+"""DuckDB filters as fast as it is handed rows; only a filter that leaves fewer than this share saves reading them."""
+
+FEWEST_ROWS: Final = 1000
+"""Of a smaller table, DuckDB's guess what a filter leaves is worth more than the filter: where a source applies it,
+DuckDB takes all rows to be left, and orders joins by that."""
+
+
+class UntranslatableError(Exception):
+    """A condition that DuckDB is to evaluate itself."""
+
+
+def to_predicate(node: Node, stored: pa.Schema, declared: pa.Schema) -> Predicate:
+    """The predicate of a condition.
+
+    stored: the columns in the types of the table, system columns included
+    declared: the same columns, by the same names, in the types that DuckDB was told
+    raises: UntranslatableError
+    """
+    try:
+        return _Translator(stored, declared).predicate(node)
+    except RecursionError:
+        raise UntranslatableError(node) from None
+
+
+def is_worthwhile(dataset: Dataset, predicate: Predicate) -> bool:
+    """Whether a scan that applies the predicate is faster than one that leaves it to DuckDB; measured by TPC-H.
+
+    raises: as reading the columns of the predicate
+    """
+    scan = dataset.scan([], predicate)
+    # planning answers it; or else what is not fetched from far away is worth most
+    if scan.plan.residual is None or dataset.snapshot.open_fragments.concurrency > 1:
+        return True
+    known = _samples.setdefault(dataset, {})
+    if predicate not in known:
+        known[predicate] = scan.sample_filter()
+    sample = known[predicate]
+    return sample.is_free or (sample.share < MOST_ROWS_LEFT and dataset.count_rows() >= FEWEST_ROWS)
+
+
+_samples: WeakKeyDictionary[Dataset, dict[Predicate, FilterSample]] = WeakKeyDictionary()
+
+
+class _Translator:
+    def __init__(self, stored: pa.Schema, declared: pa.Schema) -> None:
+        self._stored = stored
+        self._declared = declared
+
+    def predicate(self, node: Node) -> Predicate:
+        match node:
+            case Binary("AND", left, right):
+                return conjunction([self.predicate(left), self.predicate(right)])
+            case Binary("OR", left, right):
+                return disjunction([self.predicate(left), self.predicate(right)])
+            case Unary("NOT", operand):
+                return negate(self.predicate(operand))
+            case Postfix("IS NULL", Col(parts)):
+                return IsNull(self._column(parts)[0])
+            case Postfix("IS NOT NULL", Col(parts)):
+                return negate(IsNull(self._column(parts)[0]))
+            case Binary(op, Col(parts), Lit() as constant) if op in _COMPARISONS:
+                column, type, name = self._comparable(parts)
+                return compare(_COMPARISONS[op], column, type, _constant(constant, name))
+            case In(Col(parts), values) if values:
+                column, type, name = self._comparable(parts)
+                return member(column, type, [_constant(value, name) for value in values])
+        raise UntranslatableError(node)
+
+    def _comparable(self, parts: Sequence[str]) -> tuple[ColumnRef, pa.DataType, str]:
+        """The column, its type in the table, and the name of its type in DuckDB."""
+        column, stored, declared = self._column(parts)
+        name = _type_name(declared)
+        if name is None:
+            raise UntranslatableError(declared)
+        return column, stored, name
+
+    def _column(self, parts: Sequence[str]) -> _Column:
+        types = [_member(schema, parts) for schema in (self._stored, self._declared)]
+        return ColumnRef(tuple(parts)), types[0], types[1]
+
+
+def _member(schema: pa.Schema, parts: Sequence[str]) -> pa.DataType:
+    """The type of a column, or of a member of a struct inside of it."""
+    index = schema.get_field_index(parts[0]) if parts else -1
+    if index < 0:
+        raise UntranslatableError(parts)
+    type = schema.field(index).type
+    for name in parts[1:]:
+        index = type.get_field_index(name) if pa.types.is_struct(type) else -1
+        if index < 0:
+            raise UntranslatableError(parts)
+        type = type.field(index).type
+    return type
+
+
+def _type_name(type: pa.DataType) -> str | None:
+    """What DuckDB calls a type of which it has every value as it is; None for other types."""
+    if pa.types.is_dictionary(type):
+        type = type.value_type
+    if pa.types.is_decimal(type):
+        return f"DECIMAL({type.precision},{type.scale})"
+    if pa.types.is_large_string(type) or pa.types.is_string_view(type):
+        return "VARCHAR"
+    if pa.types.is_large_binary(type) or pa.types.is_fixed_size_binary(type) or pa.types.is_binary_view(type):
+        return "BLOB"
+    if pa.types.is_time(type) and type.unit in _EXACT_UNITS:
+        return "TIME"
+    if pa.types.is_timestamp(type) and type.tz is not None and type.unit in _EXACT_UNITS:
+        return "TIMESTAMP WITH TIME ZONE"
+    return _NAMES.get(type)
+
+
+def _constant(node: Node, name: str) -> Constant:
+    """The constant, which must be a value of DuckDB's type of this name."""
+    if not isinstance(node, Lit) or node.type != name or node.value is None:
+        raise UntranslatableError(node)
+    type = _TYPES.get(name)
+    if type is None:
+        precision, scale = name.removeprefix("DECIMAL(").removesuffix(")").split(",")
+        type = pa.decimal128(int(precision), int(scale))
+    try:
+        return from_scalar(pa.scalar(node.value, type))
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):
+        raise UntranslatableError(node) from None

@@ -1,0 +1,105 @@
+"""A table as a source of DuckDB 2.0, which knows how many rows it has and takes conditions with SQL's own meaning.
+
+The protocol is private to DuckDB. `ArrowScanSource` is the class that DuckDB's own adapters for pyarrow derive from,
+and an object that is one already is used as it is:
+
+    rows()                    while a query is bound: the estimate that the optimizer begins with
+    accepts(condition)        while it is optimized: a condition that is accepted leaves the plan
+    stream(columns, filters)  when it runs: one scan
+
+Where DuckDB has no such class, or another one, `is_available` is false, and tables are Arrow datasets, as in 1.5. Both
+ways give the same rows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Sequence
+from functools import cached_property
+
+import pyarrow as pa
+from duckdb._sources import ArrowScanSource, nodes
+
+from lance_sql.errors import LanceError
+from lance_sql.scan import system_columns
+from lance_sql.scan.predicates import Predicate, conjunction
+
+from .duckdb_filters import UntranslatableError, is_worthwhile, to_predicate
+from .duckdb_tables import DuckDBTable
+
+_METHODS = {
+    "rows": ["self"],
+    "accepts": ["self", "predicate"],
+    "stream": ["self", "columns", "filters"],
+}
+_NODES = {
+    "Binary": ["op", "left", "right"],
+    "Col": ["parts"],
+    "In": ["operand", "values"],
+    "Lit": ["value", "type"],
+    "Postfix": ["op", "operand"],
+    "Unary": ["op", "operand"],
+}
+
+
+def is_available() -> bool:
+    """Whether DuckDB's protocol is the one that this module was written for."""
+    try:
+        methods = {name: list(inspect.signature(getattr(ArrowScanSource, name)).parameters) for name in _METHODS}
+        fields = {name: [field.name for field in dataclasses.fields(getattr(nodes, name))] for name in _NODES}
+    except (AttributeError, TypeError):
+        return False
+    return methods == _METHODS and fields == _NODES
+
+
+class DuckDBSource(DuckDBTable, ArrowScanSource):
+    """A table that DuckDB asks for rows and conditions instead of an Arrow expression."""
+
+    schema_is_stable = True
+
+    @property
+    def obj(self) -> DuckDBSource:
+        """What is scanned: the source itself."""
+        return self
+
+    def rows(self) -> int | None:
+        """The live rows of the version; None where the manifest does not say and what does is damaged."""
+        try:
+            return self.dataset.count_rows()
+        except LanceError:
+            # the scan says what is wrong, and where
+            return None
+
+    def accepts(self, predicate: nodes.Node) -> bool:
+        """Whether scans are to apply the condition."""
+        try:
+            return is_worthwhile(self.dataset, self._predicate(predicate))
+        except (UntranslatableError, LanceError):
+            # of damage, the scan says what it is and where
+            return False
+
+    def stream(self, columns: Sequence[int] | None, filters: Sequence[nodes.Node]) -> tuple[object, bool]:
+        """The rows that pass all conditions, as a capsule with an Arrow stream.
+
+        columns: places in the schema; None for all
+        """
+        names = self.schema.names
+        chosen = names if columns is None else [names[place] for place in columns]
+        predicate = conjunction(map(self._predicate, filters)) if filters else None
+        reader = self.deliver(self.scan(chosen, predicate).to_reader())
+        return reader.__arrow_c_stream__(), columns is not None
+
+    def __arrow_c_schema__(self) -> object:
+        return self.schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.deliver(self.scan().to_reader()).__arrow_c_stream__(requested_schema)
+
+    def _predicate(self, node: nodes.Node) -> Predicate:
+        return to_predicate(node, self._stored, self.schema)
+
+    @cached_property
+    def _stored(self) -> pa.Schema:
+        hidden = [system_columns.field(name) for name in self.dataset.system_columns]
+        return pa.schema([*self.dataset.schema, *(field for field in hidden if field.name in self.schema.names)])
