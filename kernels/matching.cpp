@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <memory>
 
+#include "bits.h"
 #include "kernels.h"
 #include "packed.h"
 
@@ -153,6 +155,69 @@ void for_each_match(const Chunks& chunks, const Ranges& ranges, const FixedWidth
     });
 }
 
+constexpr uint64_t kAllFlags = 0x0101010101010101;
+constexpr int64_t kFlagsTogether = 8;
+// So few items are found one by one; of more, all are written without a branch.
+constexpr int64_t kFewFlags = 3;
+
+// Collects the items that have a flag. Room for eight items more than are left would let every item be written; the
+// last ones are written one by one.
+template <class Item>
+class Collector {
+  public:
+    explicit Collector(MutableBytes out) : at_(out.data()), end_(out.data() + out.size()) {}
+
+    int64_t add(const uint8_t* values, const uint8_t* flags, int64_t num_values) {
+        uint8_t* const before = at_;
+        int64_t i = 0;
+        for (; i + kFlagsTogether <= num_values; i += kFlagsTogether) {
+            const auto together = load<uint64_t>(flags + i);
+            if (together == 0) continue;
+            if (end_ - at_ < kFlagsTogether * width) break;
+            const uint8_t* from = values + i * width;
+            if (together == kAllFlags) {
+                std::memcpy(at_, from, static_cast<size_t>(kFlagsTogether * width));
+                at_ += kFlagsTogether * width;
+                continue;
+            }
+            if (count_ones(together) <= kFewFlags) {
+                for (uint64_t rest = together; rest != 0; rest &= rest - 1) {
+                    store(at_, load<Item>(from + std::countr_zero(rest) / 8 * width));
+                    at_ += width;
+                }
+                continue;
+            }
+            for (int64_t k = 0; k < kFlagsTogether; ++k) {
+                store(at_, load<Item>(from + k * width));
+                at_ += (together >> (8 * k) & 1) * width;
+            }
+        }
+        for (; i < num_values; ++i) {
+            if (!flags[i]) continue;
+            if (end_ - at_ < width) fail("more items have a flag than fit into out");
+            store(at_, load<Item>(values + i * width));
+            at_ += width;
+        }
+        return (at_ - before) / width;
+    }
+
+  private:
+    static constexpr int64_t width = sizeof(Item);
+
+    uint8_t* at_;
+    uint8_t* end_;
+};
+
+// Calls visit(Item{}) with a type of that many bits.
+template <class Visit>
+void with_item(int64_t num_bits, Visit visit) {
+    if (num_bits == 128) {
+        visit(Wide{});
+    } else {
+        with_word(num_bits, visit);
+    }
+}
+
 template <class Word>
 constexpr Word kHighestBit = static_cast<Word>(Word{1} << (8 * sizeof(Word) - 1));
 
@@ -255,6 +320,40 @@ void match_items(const Chunks& chunks, const Ranges& ranges, const FixedWidthEnc
                            }
                        });
     });
+}
+
+int64_t select_values(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding,
+                      const std::optional<LevelEncoding>& definition, Bytes flags, MutableBytes out,
+                      std::optional<MutableBytes> validity) {
+    require_input(flags, ranges.num_items(), "flags");
+    if (definition && !validity) fail("values that may be NULL need a bitmap");
+    PieceValues values(chunks, encoding);
+    std::optional<PieceLevels> levels;
+    std::optional<BitWriter> bits;
+    if (definition) {
+        levels.emplace(chunks, *definition);
+        bits.emplace(*validity);
+    }
+    int64_t num_selected = 0;
+    int64_t num_null = 0;
+    with_item(encoding.num_bits, [&](auto item) {
+        Collector<decltype(item)> collector(out);
+        for_each_piece(chunks.table(), ranges, [&](const Piece& piece) {
+            const uint8_t* at = flags.data() + piece.position;
+            if (!any({at, static_cast<size_t>(piece.size())})) return;
+            num_selected += collector.add(values.of(piece), at, piece.size());
+            if (!levels) return;
+            const uint8_t* here = levels->of(piece);
+            for (int64_t i = 0; i < piece.size(); ++i) {
+                if (!at[i]) continue;
+                const bool is_valid = load<uint16_t>(here + 2 * i) == 0;
+                bits->append(is_valid, 1);
+                num_null += !is_valid;
+            }
+        });
+    });
+    if (bits) bits->finish();
+    return num_selected - num_null;
 }
 
 void match_validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& definition, bool is_valid,

@@ -43,6 +43,13 @@ void match_range(const Chunks& chunks, const Ranges& ranges, const FixedWidthEnc
 void match_items(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding, Bytes answers,
                  const std::optional<LevelEncoding>& definition, MutableBytes flags);
 
+// The values of the items that have a flag, one after the other; returns how many of them are valid.
+//
+// validity: a bit for each of them, where there is a definition
+int64_t select_values(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding,
+                      const std::optional<LevelEncoding>& definition, Bytes flags, MutableBytes out,
+                      std::optional<MutableBytes> validity);
+
 void match_validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& definition, bool is_valid,
                     MutableBytes flags);
 

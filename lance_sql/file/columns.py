@@ -96,6 +96,13 @@ class Column(Protocol):
         """
         ...
 
+    def select(self, rows: RowRanges, flags: Flags) -> Reading[pa.Array | None]:
+        """Like `read` for those of `rows` whose flag is 1; None where that is no faster than to read all of them.
+
+        raises: as `read`
+        """
+        ...
+
 
 def read_columns(columns: Sequence[Column], rows: RowRanges) -> list[pa.Array]:
     """One array for each column, in order; see `Column.read`."""
@@ -130,6 +137,19 @@ def match_columns(columns: Sequence[tuple[Column, ValueTest]], rows: RowRanges, 
         for place, is_done in zip(places, run(together(readings), file.fetch), strict=True):
             done[place] = is_done
     return done
+
+
+def select_columns(columns: Sequence[Column], rows: RowRanges, flags: Flags) -> list[pa.Array | None]:
+    """One array for each column, in order; see `Column.select`."""
+    by_file: dict[DataFile, list[int]] = {}
+    for place, column in enumerate(columns):
+        by_file.setdefault(column.file, []).append(place)
+    arrays: list[pa.Array | None] = [None] * len(columns)
+    for file, places in by_file.items():
+        readings = [columns[place].select(rows, flags) for place in places]
+        for place, array in zip(places, run(together(readings), file.fetch), strict=True):
+            arrays[place] = array
+    return arrays
 
 
 def split_by_page(starts: npt.NDArray[np.int64], rows: RowRanges) -> list[tuple[int, RowRanges]]:
@@ -319,6 +339,31 @@ class LeafColumn:
                 done += len(answer.ranges)
             start = end
         return True
+
+    def select(self, rows: RowRanges, flags: Flags) -> Reading[pa.Array | None]:
+        """See `Column`."""
+        if self.chain.outer:
+            return None
+        parts, pages = yield from self._pages_of(rows)
+        planned = []
+        start = 0
+        for (number, inside), page in zip(parts, pages, strict=True):
+            end = start + row_ranges.count(inside)
+            with self.at(number):
+                part = page.select(inside, flags[start:end], self.chain, self.file.gap)
+            if part is None:
+                return None
+            planned.append(part)
+            start = end
+        ranges = [where for part in planned for where in part.ranges]
+        buffers = (yield ranges) if ranges else ()
+        arrays = []
+        done = 0
+        for (number, _), part in zip(parts, planned, strict=True):
+            with self.at(number):
+                arrays.append(part.decode(buffers[done : done + len(part.ranges)]))
+            done += len(part.ranges)
+        return concat(arrays)
 
     def at(self, page: int) -> at:
         """Where errors in a page are."""

@@ -191,6 +191,11 @@ class PathColumn:
         return False
         yield ()
 
+    def select(self, rows: RowRanges, flags: Flags) -> Reading[pa.Array | None]:
+        """See `Column`."""
+        return None
+        yield ()
+
     def are_null(self, page: int, depth: int) -> bool | None:
         """See `Column`; structs never are, in these file versions."""
         leaf, chain = self.leaf, self.chain

@@ -16,7 +16,7 @@ from lance_sql.encodings.blocks import VariableWidth
 from lance_sql.encodings.from_arrow import from_array
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.layouts.encode import encode_layout
-from lance_sql.layouts.matching import ValueTest
+from lance_sql.layouts.matching import Flags, ValueTest
 from lance_sql.layouts.nest import Chain, nest, unravel
 from lance_sql.layouts.page import Fetch, Page, PageRead
 from lance_sql.layouts.shredded import EncodedPage, ShreddedPage
@@ -82,6 +82,9 @@ class BlobPage:
 
     def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> None:
         """See `Page.match`."""
+
+    def select(self, rows: RowRanges, flags: Flags, chain: Chain, gap: int) -> None:
+        """See `Page.select`."""
 
     def read(self, rows: RowRanges, chain: Chain, gap: int, fetch: Fetch) -> PageRead:
         """See `Page.read`; the blobs are fetched while decoding, for only the descriptors say where they are."""

@@ -17,7 +17,7 @@ from lance_sql.encodings.dialect import Dialect
 from lance_sql.encodings.tree import Encoding
 from lance_sql.errors import CorruptFile
 from lance_sql.layouts.levels import encode_levels, levels_from_buffer
-from lance_sql.layouts.matching import ValueTest
+from lance_sql.layouts.matching import Flags, ValueTest
 from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
 from lance_sql.layouts.page import Fetch, PageRead
 from lance_sql.layouts.shredded import Buffers, ShreddedPage
@@ -112,6 +112,14 @@ class ConstantPage:
         if test.wants_null is not None:
             return not test.wants_null
         return bool(test.answers(self._without_levels(1, chain))[0])
+
+    def select(self, rows: RowRanges, flags: Flags, chain: Chain, gap: int) -> PageRead | None:
+        """See `Page.select`."""
+        chain.check(self._layout.layers)
+        if self._rep is not None or self._def is not None:
+            return None
+        count = int(np.count_nonzero(flags))
+        return PageRead((), lambda _: self._without_levels(count, chain))
 
     def _without_levels(self, num_rows: int, chain: Chain) -> pa.Array:
         layers = self._layout.layers

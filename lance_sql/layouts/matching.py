@@ -93,7 +93,7 @@ def mini_block_answer(
         if not callable(inner):
             return inner
         return lambda rows, flags: inner(general.inflate(values.compression, rows), flags)
-    codec = _codec(values)
+    codec = fixed_width_codec(values)
     if codec is None:
         return None
     if dictionary is not None:
@@ -141,7 +141,7 @@ def _range_answer(codec: tuple[int, int], levels: tuple[int, int] | None, keys: 
     return keep
 
 
-def _codec(values: Encoding) -> tuple[int, int] | None:
+def fixed_width_codec(values: Encoding) -> tuple[int, int] | None:
     """The kernels' number of a codec of values of fixed width, and their bits; None for other values."""
     match values:
         case Flat(bits_per_value=8 | 16 | 32 | 64 | 128 as bits):

@@ -13,12 +13,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
+from lance_sql.encodings import general
 from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth
 from lance_sql.encodings.chunk_rows import ChunkRows
 from lance_sql.encodings.codecs import decode_block, decode_mini_block
+from lance_sql.encodings.tree import General
 from lance_sql.errors import CorruptFile
 from lance_sql.layouts.levels import LevelCodec, level_codec
-from lance_sql.layouts.matching import Answer, Flags, PageMatch, ValueTest, mini_block_answer
+from lance_sql.layouts.matching import Answer, Flags, PageMatch, ValueTest, fixed_width_codec, mini_block_answer
 from lance_sql.layouts.nest import Chain, Slots, nest, unravel
 from lance_sql.layouts.page import Fetch, PageRead, cluster, concat
 from lance_sql.layouts.tree import MiniBlock, max_repetition, max_visible
@@ -119,6 +121,42 @@ class MiniBlockPage:
             self._answers[test] = mini_block_answer(self._layout.values, self._def, self._dictionary, leaf, test)
         return self._answers.get(test)
 
+    def select(self, rows: RowRanges, flags: Flags, chain: Chain, gap: int) -> PageRead | None:
+        """See `Page.select`; for values of fixed width, and dictionaries of any values."""
+        chain.check(self._layout.layers)
+        values = self._layout.values
+        inner = values.values if isinstance(values, General) else values
+        codec = fixed_width_codec(inner)
+        if codec is None or rows[-1, 1] > self._layout.num_items:
+            return None
+        groups = [(part, self._byte_range(part)) for part in self._near(rows, gap)]
+
+        def decode(buffers: Sequence[pa.Buffer]) -> pa.Array:
+            arrays = []
+            start = 0
+            for (part, where), data in zip(groups, buffers, strict=True):
+                chunk_rows = self._chunk_rows(part, data, where.start - self._data.start)
+                if isinstance(values, General):
+                    chunk_rows = general.inflate(values.compression, chunk_rows)
+                here = flags[start : start + chunk_rows.num_items]
+                start += chunk_rows.num_items
+                arrays.append(self._selected(chunk_rows, here, codec, chain))
+            return concat(arrays)
+
+        return PageRead([where for _, where in groups], decode)
+
+    def _selected(self, rows: ChunkRows, flags: Flags, codec: tuple[int, int], chain: Chain) -> pa.Array:
+        count = int(np.count_nonzero(flags))
+        out = pa.allocate_buffer(count * codec[1] // 8)
+        definition = bitmap = None
+        if self._def is not None and self._layout.layers[0].num_levels:
+            definition = self._def.codec, self._def.num_bits
+            bitmap = pa.allocate_buffer((count + 7) // 8)
+        num_valid = _kernels.select_values(rows.chunks, rows.ranges, *codec, definition, flags, out, bitmap)
+        nulls = count - num_valid
+        values = self._with_dictionary(FixedWidth(count, codec[1], out))
+        return chain.leaf_array(values, Slots(count, bitmap if nulls else None, nulls))
+
     def _read_flat(self, rows: RowRanges, chain: Chain, gap: int) -> PageRead:
         if rows[-1, 1] > self._layout.num_items:
             raise CorruptFile(f"{self._layout.num_items} items for {self._num_rows} rows")
@@ -216,7 +254,10 @@ class MiniBlockPage:
         return out
 
     def _values(self, rows: ChunkRows) -> Block:
-        block = decode_mini_block(self._layout.values, rows)
+        return self._with_dictionary(decode_mini_block(self._layout.values, rows))
+
+    def _with_dictionary(self, block: Block) -> Block:
+        """The values themselves, or indices with the page's dictionary."""
         if self._dictionary is None:
             return block
         if not isinstance(block, FixedWidth) or block.bits_per_value not in (8, 16, 32, 64):

@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.layouts.matching import PageMatch, ValueTest
+from lance_sql.layouts.matching import Flags, PageMatch, ValueTest
 from lance_sql.layouts.nest import Chain
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
@@ -47,6 +47,13 @@ class Page(Protocol):
         read to know.
 
         chain: of a column of which every row is one value, as its page stores it
+        """
+        ...
+
+    def select(self, rows: RowRanges, flags: Flags, chain: Chain, gap: int) -> PageRead | None:
+        """Like `read` for those of `rows` whose flag is 1; None where that is no faster than to read all of them.
+
+        chain: of a column without anything around it
         """
         ...
 

@@ -18,11 +18,11 @@ from lance_sql.scan.plan import FragmentScan, ReadPlan
 from lance_sql.table.fragments import Fragment
 from lance_sql.table.open_fragment import OpenFragment
 
-BATCH_ROWS = 128 * 1024
+BATCH_ROWS = 256 * 1024
 """Rows of a batch, unless its rows are very narrow or very wide."""
 
-BATCH_BYTES = 2 * 1024 * 1024
-MAX_BATCH_ROWS = 512 * 1024
+BATCH_BYTES = 4 * 1024 * 1024
+MAX_BATCH_ROWS = 1024 * 1024
 """Batches of narrow rows grow to about this much Arrow data and at most so many rows."""
 
 BYTES_OF_A_TABLE = 8 * 1024 * 1024

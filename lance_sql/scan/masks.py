@@ -15,6 +15,20 @@ def from_flags(flags: npt.NDArray[np.uint8]) -> pa.BooleanArray:
     return pa.BooleanArray.from_buffers(pa.bool_(), len(flags), [None, bits], 0)
 
 
+def to_flags(mask: pa.BooleanArray) -> npt.NDArray[np.uint8]:
+    """A byte for each row: 1 where the mask is true; 0 where it is false or NULL."""
+    validity, values = mask.buffers()
+    if mask.null_count:
+        values = bitmap_and(values, validity, mask.offset + len(mask))
+    bits = np.unpackbits(np.frombuffer(values, np.uint8), count=mask.offset + len(mask), bitorder="little")
+    return bits[mask.offset :]
+
+
+def num_runs(flags: npt.NDArray[np.uint8]) -> int:
+    """How many runs of ones there are."""
+    return int(flags[0]) + int(np.count_nonzero(flags[1:] > flags[:-1]))
+
+
 def both(one: pa.BooleanArray, other: pa.BooleanArray) -> pa.BooleanArray:
     """True where both masks are; else false or NULL.
 

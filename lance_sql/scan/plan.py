@@ -126,6 +126,11 @@ class ReadPlan:
         return bool(self.filter_fields or self.filter_system_columns)
 
     @cached_property
+    def delivers_system_columns(self) -> bool:
+        """Whether there are columns that the files do not have."""
+        return any(column.field is None and column.literal is None for column in self.columns)
+
+    @cached_property
     def can_join(self) -> bool:
         """Whether columns of several fragments can be put together: each has dictionaries of its own."""
         types = [column.arrow.type for column in self.columns] + [arrow_field(field).type for field in self.fields]

@@ -17,12 +17,14 @@ from lance_sql.scan import masks, system_columns
 from lance_sql.scan.batches import Batch, Piece
 from lance_sql.scan.plan import ReadPlan
 from lance_sql.scan.predicates import And, Predicate, evaluate
-from lance_sql.scan.projection import OutputColumn
 from lance_sql.schema import Field
 from lance_sql.table import small_fragments
 
-ROWS_PER_RANGE = 8
-"""Survivors that lie in shorter runs than this, on average over the batch, are found cheaper by decoding everything."""
+ROWS_PER_RUN = 8
+"""With a run of survivors in fewer rows of the batch than this, they are found cheaper by decoding everything."""
+
+ROWS_PER_SELECTED_RUN = 64
+"""The same where a kernel collects survivors while it decodes the rows around them."""
 
 
 def read(plan: ReadPlan, batch: Batch) -> pa.RecordBatch | None:
@@ -50,10 +52,9 @@ def _read_tested(plan: ReadPlan, piece: Piece) -> pa.RecordBatch | None:
     if not rest:
         return _read_passed(plan, [piece], mask, {})
     predicate = rest[0] if len(rest) == 1 else And(tuple(rest))
-    passed = masks.true_ranges(mask)
-    if len(passed) * ROWS_PER_RANGE > piece.num_rows:
+    if masks.num_runs(flags) * ROWS_PER_RUN > piece.num_rows:
         return _read_evaluated(plan, [piece], predicate, mask)
-    return _read_evaluated(plan, _choose([piece], passed), predicate)
+    return _read_evaluated(plan, _choose([piece], masks.true_ranges(mask)), predicate)
 
 
 def _read_evaluated(
@@ -78,18 +79,28 @@ def _read_passed(
 
     known: fields that have been read, for all rows of the batch
     """
-    num_rows = _num_rows(batch)
-    passed = masks.true_ranges(mask)
-    num_passed = row_ranges.count(passed)
+    num_rows, num_passed = _num_rows(batch), mask.true_count
     if num_passed == 0:
         return None
     if num_passed == num_rows:
         return _assemble(plan, batch, known)
-    if len(passed) * ROWS_PER_RANGE > num_rows:
-        return row_choice.filter(_assemble(plan, batch, known), mask)
-    wanted = {column.field for column in plan.columns}
-    known = {field: row_choice.filter_array(array, mask) for field, array in known.items() if field in wanted}
-    return _assemble(plan, _choose(batch, passed), known)
+    wanted = dict.fromkeys(column.field for column in plan.columns if column.field is not None)
+    chosen = {field: row_choice.filter_array(array, mask) for field, array in known.items() if field in wanted}
+    flags = masks.to_flags(mask)
+    num_runs = masks.num_runs(flags)
+    if num_runs * ROWS_PER_SELECTED_RUN > num_rows and len(batch) == 1:
+        (piece,) = batch
+        missing = [field for field in wanted if field not in chosen]
+        selected = piece.fragment.select(missing, piece.rows, flags, plan.delivered)
+        chosen.update({field: array for field, array in zip(missing, selected, strict=True) if array is not None})
+    missing = [field for field in wanted if field not in chosen]
+    if num_runs * ROWS_PER_RUN > num_rows:
+        arrays = _read_fields(plan, missing, batch)
+        chosen.update(zip(missing, (row_choice.filter_array(array, mask) for array in arrays), strict=True))
+        missing = []
+    if missing or plan.delivers_system_columns:
+        return _assemble(plan, _choose(batch, masks.true_ranges(mask)), chosen)
+    return _to_batch(plan, num_passed, chosen, {})
 
 
 def record_batch(arrays: list[pa.Array], fields: list[pa.Field] | list[str], num_rows: int) -> pa.RecordBatch:
@@ -103,23 +114,29 @@ def record_batch(arrays: list[pa.Array], fields: list[pa.Field] | list[str], num
 
 def _assemble(plan: ReadPlan, batch: Batch, known: Mapping[Field, pa.Array]) -> pa.RecordBatch:
     """The projected columns of the batch; `known` holds the fields that have been read."""
-    missing = [column.field for column in plan.columns if column.field is not None and column.field not in known]
-    missing = list(dict.fromkeys(missing))
-    arrays_of = {**known, **dict(zip(missing, _read_fields(plan, missing, batch), strict=True))}
-    arrays = [_column(column, batch, arrays_of) for column in plan.columns]
-    for column, array in zip(plan.columns, arrays, strict=True):
+    wanted = dict.fromkeys(column.field for column in plan.columns if column.field is not None)
+    missing = [field for field in wanted if field not in known]
+    fields = {**known, **dict(zip(missing, _read_fields(plan, missing, batch), strict=True))}
+    others = [column.name for column in plan.columns if column.field is None and column.literal is None]
+    return _to_batch(plan, _num_rows(batch), fields, {name: _system_column(name, batch) for name in others})
+
+
+def _to_batch(
+    plan: ReadPlan, num_rows: int, fields: Mapping[Field, pa.Array], system_columns: Mapping[str, pa.Array]
+) -> pa.RecordBatch:
+    arrays = []
+    for column in plan.columns:
+        if column.field is not None:
+            array = column.extract(fields[column.field])
+        elif column.literal is not None:
+            array = pa.repeat(column.literal, num_rows)
+        else:
+            array = system_columns[column.name]
         if not column.arrow.nullable and array.null_count:
             with at(column=column.name):
                 raise CorruptFile("NULL in a column that has none by the table's schema")
-    return record_batch(arrays, [column.arrow for column in plan.columns], _num_rows(batch))
-
-
-def _column(column: OutputColumn, batch: Batch, known: Mapping[Field, pa.Array]) -> pa.Array:
-    if column.field is not None:
-        return column.extract(known[column.field])
-    if column.literal is not None:
-        return pa.repeat(column.literal, _num_rows(batch))
-    return _system_column(column.name, batch)
+        arrays.append(array)
+    return record_batch(arrays, [column.arrow for column in plan.columns], num_rows)
 
 
 def _read_fields(plan: ReadPlan, fields: Sequence[Field], batch: Batch) -> list[pa.Array]:

@@ -15,7 +15,7 @@ from cachetools import LRUCache
 
 from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile, InvalidArgument, at
-from lance_sql.file.columns import Column, match_columns, read_columns
+from lance_sql.file.columns import Column, match_columns, read_columns, select_columns
 from lance_sql.file.leaves import is_leaf, join
 from lance_sql.file.reader import DataFile
 from lance_sql.file.small_files import MAX_BYTES, SmallFile
@@ -190,6 +190,18 @@ class OpenFragment:
         for place, is_done in zip(places, match_columns(wanted, rows, flags), strict=True):
             done[place] = is_done
         return done
+
+    def select(
+        self, fields: Sequence[Field], rows: RowRanges, flags: Flags, delivered: Mapping[int, pa.DataType] = _NO_TYPES
+    ) -> list[pa.Array | None]:
+        """Like `read` for those of `rows` whose flag is 1; None for fields where that is no faster than to read all."""
+        found = [self.columns_of(field, delivered.get(field.id)) for field in fields]
+        places = [place for place, columns in enumerate(found) if len(columns) == 1 and is_leaf(fields[place])]
+        arrays: list[pa.Array | None] = [None] * len(fields)
+        wanted = [next(iter(found[place])) for place in places]
+        for place, array in zip(places, select_columns(wanted, rows, flags), strict=True):
+            arrays[place] = array
+        return arrays
 
     def small_file(self, number: int, column_indices: tuple[int, ...]) -> SmallFile | None:
         """One of its files, to be read whole; None where it is large, or not on a local disk.
