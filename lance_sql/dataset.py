@@ -1,4 +1,7 @@
-"""The handle on one version of a table, and how to open it."""
+"""The handle on one version of a table, and how to open it.
+
+What a change needs is imported when one is made, so that a process that only reads starts sooner.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,6 @@ import pyarrow as pa
 
 from lance_sql.ages import parse_age
 from lance_sql.arrow_dataset import ArrowDataset, column_names
-from lance_sql.commit import cleanup as cleaning
-from lance_sql.commit import clones
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan import system_columns
 from lance_sql.scan.compact_types import compact_types
@@ -25,21 +26,19 @@ from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import resolve
 from lance_sql.scan.scan import Scan
 from lance_sql.scan.take import take
-from lance_sql.statements import columns as evolving
-from lance_sql.statements import compact as compacting
-from lance_sql.statements import delete as deleting
-from lance_sql.statements import maintenance as maintaining
-from lance_sql.statements import merge as merging
-from lance_sql.statements import update as updating
-from lance_sql.statements.fragments import MAX_ROWS_PER_FILE
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
+from lance_sql.table.fragments import MAX_ROWS_PER_FILE
 from lance_sql.table.refs import Ref
 from lance_sql.table.snapshot import Snapshot, open_snapshot
 from lance_sql.table.versions import VersionInfo
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
+
+    from lance_sql.commit import cleanup as cleaning
+    from lance_sql.statements import compact as compacting
+    from lance_sql.statements import merge as merging
 
 
 class Dataset(ArrowDataset):
@@ -150,6 +149,8 @@ class Dataset(ArrowDataset):
         >>> orders.delete("status = 'cancelled'").version
         2
         """
+        from lance_sql.statements import delete as deleting
+
         return self._on(deleting.delete(self.snapshot, where, properties))
 
     def update(
@@ -169,6 +170,8 @@ class Dataset(ArrowDataset):
         >>> orders.update({"amount": "amount + 1"}, "status = 'open'").version
         2
         """
+        from lance_sql.statements import update as updating
+
         return self._on(updating.update(self.snapshot, values, where, properties))
 
     def merge(
@@ -196,6 +199,8 @@ class Dataset(ArrowDataset):
         >>> orders.merge({"id": [1, 2], "status": ["paid", "open"]}, on="id", when_not_matched="ignore").version
         2
         """
+        from lance_sql.statements import merge as merging
+
         keys = [on] if isinstance(on, str) else on
         return self._on(
             merging.merge(
@@ -221,6 +226,8 @@ class Dataset(ArrowDataset):
             are NULL everywhere, and no row is touched
         raises: InvalidArgument for names that are taken; CommitConflict
         """
+        from lance_sql.statements import columns as evolving
+
         return Dataset(evolving.add(self.snapshot, columns, properties))
 
     def drop_columns(self, names: str | Sequence[str], *, properties: Mapping[str, str] | None = None) -> Dataset:
@@ -228,6 +235,8 @@ class Dataset(ArrowDataset):
 
         raises: ColumnNotFound; InvalidArgument when nothing would be left
         """
+        from lance_sql.statements import columns as evolving
+
         return Dataset(evolving.drop(self.snapshot, [names] if isinstance(names, str) else names, properties))
 
     def rename_columns(self, names: Mapping[str, str], *, properties: Mapping[str, str] | None = None) -> Dataset:
@@ -235,6 +244,8 @@ class Dataset(ArrowDataset):
 
         raises: ColumnNotFound; InvalidArgument for names that are taken
         """
+        from lance_sql.statements import columns as evolving
+
         return Dataset(evolving.rename(self.snapshot, names, properties))
 
     def alter_column(
@@ -250,6 +261,8 @@ class Dataset(ArrowDataset):
         raises: ColumnNotFound; InvalidArgument for values that the type does not hold, and for NULLs in a column that
             is to have none
         """
+        from lance_sql.statements import columns as evolving
+
         return Dataset(evolving.alter(self.snapshot, name, type=type, nullable=nullable, properties=properties))
 
     def compact(
@@ -267,6 +280,8 @@ class Dataset(ArrowDataset):
 
         Returns this version when there is nothing to do.
         """
+        from lance_sql.statements import compact as compacting
+
         _check_positive("target_rows", target_rows, least=1)
         made = compacting.compact(
             self.snapshot, target_rows=target_rows, max_deleted_share=max_deleted_share, properties=properties
@@ -280,6 +295,8 @@ class Dataset(ArrowDataset):
 
         raises: as `compact`
         """
+        from lance_sql.statements import compact as compacting
+
         return compacting.plan(self.snapshot.latest(), target_rows=target_rows, max_deleted_share=max_deleted_share)
 
     def restore(self, version: int | None = None, *, properties: Mapping[str, str] | None = None) -> Dataset:
@@ -291,6 +308,8 @@ class Dataset(ArrowDataset):
         version: the one to return to; that of this handle without it
         raises: VersionNotFound, CommitConflict; CorruptFile for a version that is damaged itself
         """
+        from lance_sql.statements import maintenance as maintaining
+
         return Dataset(maintaining.restore(self.snapshot, self.version if version is None else version, properties))
 
     def update_config(
@@ -300,6 +319,8 @@ class Dataset(ArrowDataset):
 
         raises: CommitConflict when another writer has set one of the keys
         """
+        from lance_sql.statements import maintenance as maintaining
+
         return Dataset(maintaining.update_config(self.snapshot, values, properties))
 
     def create_tag(self, name: str, version: int | None = None) -> None:
@@ -312,6 +333,8 @@ class Dataset(ArrowDataset):
         >>> lance_sql.open(orders.uri, tag="audited").version
         1
         """
+        from lance_sql.statements import maintenance as maintaining
+
         maintaining.create_tag(self.snapshot, name, self.version if version is None else version)
 
     def move_tag(self, name: str, version: int | None = None) -> None:
@@ -319,6 +342,8 @@ class Dataset(ArrowDataset):
 
         raises: VersionNotFound, also when there is no such tag
         """
+        from lance_sql.statements import maintenance as maintaining
+
         maintaining.move_tag(self.snapshot, name, self.version if version is None else version)
 
     def delete_tag(self, name: str) -> None:
@@ -326,6 +351,8 @@ class Dataset(ArrowDataset):
 
         raises: VersionNotFound when there is no such tag
         """
+        from lance_sql.statements import maintenance as maintaining
+
         maintaining.delete_tag(self.snapshot, name)
 
     def create_branch(self, name: str) -> Dataset:
@@ -333,6 +360,8 @@ class Dataset(ArrowDataset):
 
         raises: InvalidArgument for a name that is taken, or that no branch can have
         """
+        from lance_sql.commit import clones
+
         return Dataset(clones.create_branch(self.snapshot, name))
 
     def delete_branch(self, name: str) -> None:
@@ -340,6 +369,8 @@ class Dataset(ArrowDataset):
 
         raises: VersionNotFound; InvalidArgument when a tag or another branch begins there
         """
+        from lance_sql.commit import clones
+
         clones.delete_branch(self.snapshot, name)
 
     def shallow_clone(self, uri: str | os.PathLike[str]) -> Dataset:
@@ -348,6 +379,8 @@ class Dataset(ArrowDataset):
 
         raises: TableExists
         """
+        from lance_sql.commit import clones
+
         options = self.snapshot.storage_options
         return Dataset(clones.shallow_clone(self.snapshot, os.fspath(uri), storage_options=options))
 
@@ -364,6 +397,8 @@ class Dataset(ArrowDataset):
         returns: what was removed, or would be
         raises: InvalidArgument; CorruptFile when a version cannot be read, for what it needs is not known then
         """
+        from lance_sql.commit import cleanup as cleaning
+
         if isinstance(older_than, str):
             older_than = parse_age(older_than)
         if not isinstance(older_than, timedelta | None):

@@ -24,14 +24,14 @@ import pyarrow as pa
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError, TableExists, TableNotFound
 from lance_sql.statements import insert
-from lance_sql.statements.fragments import MAX_BYTES_PER_FILE, MAX_ROWS_PER_FILE, FileLimits
+from lance_sql.statements.fragments import MAX_BYTES_PER_FILE, FileLimits
 from lance_sql.statements.insert import Target
 from lance_sql.statements.session import REFUSALS, RowCounts, summarize
 from lance_sql.statements.source import to_reader
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
 from lance_sql.table.commit_summary import check_properties
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragments import MAX_ROWS_PER_FILE, Fragment
 from lance_sql.table.location import table_name
 from lance_sql.table.snapshot import Snapshot, list_snapshots
 

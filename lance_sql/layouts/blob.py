@@ -15,13 +15,11 @@ import pyarrow as pa
 from lance_sql.encodings.blocks import VariableWidth
 from lance_sql.encodings.from_arrow import from_array
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.layouts.encode import encode_layout
 from lance_sql.layouts.matching import Flags, ValueTest
 from lance_sql.layouts.nest import Chain, nest, unravel
 from lance_sql.layouts.page import Fetch, Page, PageRead
 from lance_sql.layouts.shredded import EncodedPage, ShreddedPage
 from lance_sql.layouts.tree import Blob, Layer
-from lance_sql.layouts.wire_v2_1 import layout_to_wire
 from lance_sql.row_ranges import RowRanges
 from lance_sql.schema import Field
 from lance_sql.schema.fields import PACKED_KEYS
@@ -62,6 +60,10 @@ def place(values: pa.Array, put: Callable[[pa.Buffer], int]) -> tuple[U64, U64]:
 
 def encode_page(page: ShreddedPage, *, minor: int) -> EncodedPage:
     """Descriptors, not below lists, as one page; what is NULL is said by its descriptor."""
+    # readers do without everything that encodes
+    from lance_sql.layouts.encode import encode_layout
+    from lance_sql.layouts.wire_v2_1 import layout_to_wire
+
     positions, sizes = (page.values.field(i).fill_null(0).to_numpy() for i in range(2))
     if page.definition is not None:
         positions = np.where(page.definition > 0, page.definition.astype(np.uint64) << 16, positions)

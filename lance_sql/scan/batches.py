@@ -39,6 +39,9 @@ MAX_BATCH_BYTES = 32 * 1024 * 1024
 LARGEST_BATCH_BYTES = 1024 * 1024 * 1024
 """What a caller's own batch size may lead to; Arrow's 32-bit offsets end at twice that."""
 
+ROWS_OF_NOTHING = 16 * 1024 * 1024
+"""Rows of a batch for which nothing is read, so that only handing it over costs anything."""
+
 PAGE_ROWS = 32 * 1024
 """Batches respect the borders of pages of at least so many rows."""
 
@@ -79,7 +82,7 @@ def split(
         rows = fragment.live(each.rows)
         if len(rows) == 0:
             continue
-        if batch_rows is None and is_short(each.fragment):
+        if batch_rows is None and (plan.reads_nothing or is_short(each.fragment)):
             yield Piece(fragment, rows, is_short=True)
         else:
             most = rows_per_batch(plan.columns_of(fragment), batch_rows, keeps_all=keeps_all)
@@ -97,12 +100,15 @@ def is_short(fragment: Fragment) -> bool:
     return is_known and fragment.physical_rows <= FIRST_BATCH_ROWS and fragment.physical_rows * size <= MAX_BATCH_BYTES
 
 
-def together(pieces: Iterable[Piece]) -> Iterator[Batch]:
-    """The same pieces as batches, short ones with their neighbours."""
+def together(pieces: Iterable[Piece], most_rows: int = FIRST_BATCH_ROWS) -> Iterator[Batch]:
+    """The same pieces as batches, short ones with their neighbours.
+
+    most_rows: of a batch of several
+    """
     batch: list[Piece] = []
     num_rows = 0
     for piece in pieces:
-        is_full = num_rows + piece.num_rows > FIRST_BATCH_ROWS or len(batch) == PIECES_TOGETHER
+        is_full = num_rows + piece.num_rows > most_rows or len(batch) == PIECES_TOGETHER
         if batch and (is_full or not (piece.is_short and batch[-1].is_short)):
             yield batch
             batch, num_rows = [], 0

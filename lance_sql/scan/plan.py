@@ -117,8 +117,10 @@ class ReadPlan:
 
     @cached_property
     def reads_nothing(self) -> bool:
-        """Whether the rows alone are wanted, or values that are in no file."""
-        return self.residual is None and all(column.literal is not None for column in self.columns)
+        """Whether only the number of rows is wanted, with or without columns that have no values."""
+        return self.residual is None and all(
+            column.literal is not None and pa.types.is_null(column.arrow.type) for column in self.columns
+        )
 
     @property
     def reads_filter(self) -> bool:

@@ -218,7 +218,8 @@ def _read(
     pieces = batches.split(plan, fragments, batch_size, keeps_all=keeps_all)
     # what is read together is read by one thread, one piece after the other
     joins = plan.can_join and batch_size is None and not waits
-    work = batches.together(pieces) if joins else ([piece] for piece in pieces)
+    most_rows = batches.ROWS_OF_NOTHING if plan.reads_nothing else batches.FIRST_BATCH_ROWS
+    work = batches.together(pieces, most_rows) if joins else ([piece] for piece in pieces)
     found = read_ahead.ordered(
         work,
         partial(_read_batch, plan),

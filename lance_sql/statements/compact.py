@@ -14,11 +14,11 @@ import pyarrow as pa
 from lance_sql import row_ranges
 from lance_sql.commit.operations import Rewrite, RewriteGroup
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.statements.fragments import MAX_ROWS_PER_FILE, FileLimits
+from lance_sql.statements.fragments import FileLimits
 from lance_sql.statements.scanning import read_fragments
 from lance_sql.statements.session import RowCounts, WriteSession, on_latest
 from lance_sql.table import row_ids, row_versions
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragments import MAX_ROWS_PER_FILE, Fragment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.snapshot import Snapshot
 

@@ -25,6 +25,9 @@ from lance_sql.table.fragment_table import FragmentTable
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
+MAX_ROWS_PER_FILE: Final = 1024 * 1024
+"""A fragment that is written has no more rows, unless it is told otherwise."""
+
 # Ids in DataFile.fields that are no fields of the schema.
 TOMBSTONE: Final = -2
 ROW_ID_FIELD: Final = -3
