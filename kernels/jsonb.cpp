@@ -110,7 +110,7 @@ class Parser {
         ++at_;
         if (!take('}')) {
             do {
-                if (next() != '"') throw Invalid{"a key is no string"};
+                if (next() != '"') throw Invalid{"a key is not a string"};
                 const Entry key = string();
                 expect(':', "a key without a value");
                 members.emplace_back(key, value(depth + 1));

@@ -252,7 +252,7 @@ void bind_matching(nb::module_& m) {
 }  // namespace lance
 
 NB_MODULE(_kernels, m) {
-    // Chunk tables stay in caches until the process ends; that is no leak.
+    // Chunk tables stay in caches until the process ends; that is not a leak.
     nanobind::set_leak_warnings(false);
     lance::bind_chunks(m);
     lance::bind_values(m);

@@ -6,7 +6,7 @@ Nothing outside of a buffer is read or written. Integers are little endian; bitm
 are packed least significant bit first. All functions are thread-safe and release the GIL.
 
 raises: ValueError when sizes, counts or offsets do not fit together (a damaged file), or a count is negative
-or above 2**48; TypeError when an argument is no buffer, or an output is read-only
+or above 2**48; TypeError when an argument is not a buffer, or an output is read-only
 """
 
 from collections.abc import Sequence
@@ -220,7 +220,7 @@ def lz4_size(block: Buffer) -> int:
     """
 
 def jsonb_from_text(offsets: Buffer, data: Buffer, valid: Buffer, out_offsets: Buffer, out: Buffer) -> tuple[int, str]:
-    """Stored JSON of texts, and where the first one is that is no JSON, with the reason; -1 when there is none.
+    """Stored JSON of texts, and where the first one is that is not JSON, with the reason; -1 when there is none.
 
     offsets: int64, one more than there are texts; valid: a byte for each text, 0 for one that is skipped
     out_offsets: as offsets; out: at least 4 bytes for each byte of text, and 24 for each text
@@ -575,7 +575,7 @@ def zip(
 def split_manifest(manifest: Buffer) -> tuple[bytes, bytes]:
     """The fields of a serialized Manifest: its fragments, back to back, and all others; each as it is stored.
 
-    raises: ValueError for bytes that are no message
+    raises: ValueError for bytes that are not a message
     """
 
 def fragment_table(fragments: Buffer) -> npt.NDArray[np.int64]:
@@ -587,7 +587,7 @@ def fragment_table(fragments: Buffer) -> npt.NDArray[np.int64]:
     1 inline, 2 in another file, 3 as a hidden column), its least and its greatest value; last, whether a data file
     lists no columns, as those of version 0.1 do. Unsigned values keep their bits; a sequence that cannot be bounded has
     0 and 2^64 - 1
-    raises: ValueError for bytes that are no messages of fragments
+    raises: ValueError for bytes that are not messages of fragments
     source: message lance.table.DataFragment
     """
 
@@ -597,14 +597,14 @@ def parse_column(
     """The serialized ColumnMetadata of a column: the bytes that describe its encoding, and for each page its rows, the
     (start, end) of its buffers, and the bytes that describe its encoding, None where these are elsewhere.
 
-    raises: ValueError for bytes that are no message, and for buffers outside of a file of `file_size` bytes
+    raises: ValueError for bytes that are not a message, and for buffers outside of a file of `file_size` bytes
     source: message lance.file.v2.ColumnMetadata
     """
 
 def num_rows_of_file(descriptor: Buffer) -> int:
     """The number of rows that a serialized FileDescriptor names.
 
-    raises: ValueError for bytes that are no message, and for more than 2^48 rows
+    raises: ValueError for bytes that are not a message, and for more than 2^48 rows
     """
 
 @final

@@ -461,7 +461,7 @@ def _row_ids(values: Iterable[int] | pa.Array | pa.ChunkedArray) -> npt.NDArray[
     except (OverflowError, TypeError, pa.ArrowException) as error:
         raise InvalidArgument(f"Row ids are integers from 0 to 2^64 - 1: {error}") from error
     if array.null_count:
-        raise InvalidArgument("Row ids are integers from 0 to 2^64 - 1; NULL is none")
+        raise InvalidArgument("Row ids are integers from 0 to 2^64 - 1; NULL is not one")
     ids: npt.NDArray[np.uint64] = array.to_numpy()
     return ids
 

@@ -94,7 +94,7 @@ class SqlExpressions:
 def _identifiers(expressions: Iterable[str]) -> set[str]:
     """Every name in the expressions, in lower case: columns are found whatever their case, as in DuckDB.
 
-    raises: InvalidArgument for text that is no expression, or none of a row
+    raises: InvalidArgument for text that is not an expression, or none of a row
     """
     found: set[str] = set()
     for text in expressions:

@@ -275,7 +275,7 @@ def _number(name: str, text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise InvalidArgument(f"The option {name}={text!r} is no whole number") from None
+        raise InvalidArgument(f"The option {name}={text!r} is not a whole number") from None
 
 
 def _flag(name: str, text: str) -> bool:

@@ -19,7 +19,7 @@ class Bar:
     """How much of something is done.
 
     label: what is counted, such as "fragments checked"
-    hidden: show nothing; nothing is shown either where stderr is no terminal
+    hidden: show nothing; nothing is shown either where stderr is not a terminal
     """
 
     def __init__(self, label: str, *, hidden: bool = False) -> None:

@@ -80,7 +80,7 @@ def file_name(read_version: int, uuid: str) -> str:
 def parse(data: bytes) -> Transaction:
     """The transaction in a serialized message; an operation that cannot be understood is `Other`.
 
-    raises: CorruptFile for bytes that are no message
+    raises: CorruptFile for bytes that are not a message
     """
     with at():
         message = _Message.FromString(data)

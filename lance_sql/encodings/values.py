@@ -27,7 +27,7 @@ def with_validity(values: Values, bits: Values) -> Values:
     if isinstance(values.block, Nulls):
         return values
     if not isinstance(bits.block, FixedWidth) or bits.block.bits_per_value != 1 or bits.validity is not None:
-        raise CorruptFile("a validity that is no bitmap")
+        raise CorruptFile("a validity that is not a bitmap")
     validity = bits.block.data
     if values.validity is not None:
         validity = bitmap_and(validity, values.validity, bits.block.num_values)

@@ -90,7 +90,7 @@ def stored_values(field: Field, values: pa.Array, row: Callable[[int], int]) -> 
 
     values: of a type that the field takes
     row: of a value by its position, for messages
-    raises: InvalidArgument for text that is no JSON, with its row, and for strings beyond what their offsets reach
+    raises: InvalidArgument for text that is not JSON, with its row, and for strings beyond what their offsets reach
     """
     if field.is_blob_v1 or field.is_blob_v2:
         return values.cast(pa.large_binary())
@@ -121,7 +121,7 @@ def _json(field: Field, values: pa.Array, row: Callable[[int], int]) -> pa.Array
     try:
         return jsonb.from_text(values)
     except jsonb.InvalidJson as error:
-        message = f"Column {field.name!r} holds text that is no JSON in row {row(error.index)}: {error.reason}"
+        message = f"Column {field.name!r} holds text that is not JSON in row {row(error.index)}: {error.reason}"
         raise InvalidArgument(message) from None
 
 

@@ -81,7 +81,7 @@ class LegacyFooter:
 def parse_footer(file_size: int, tail: pa.Buffer) -> Footer | LegacyFooter:
     """The footer at the end of `tail`, the last bytes of a file of `file_size` bytes.
 
-    raises: CorruptFile for a file that is cut or is no data file; UnsupportedFeature for other versions, by name
+    raises: CorruptFile for a file that is cut or is not a data file; UnsupportedFeature for other versions, by name
     """
     raw = memoryview(tail)
     if raw.nbytes < _VERSION.size:

@@ -166,7 +166,7 @@ class MetadataV2:
 def parse_column(data: pa.Buffer, file_size: int) -> ColumnMetadata:
     """The column that a serialized ColumnMetadata describes.
 
-    raises: ValueError for buffers outside of the file of `file_size` bytes, and for bytes that are no message
+    raises: ValueError for buffers outside of the file of `file_size` bytes, and for bytes that are not a message
     """
     encoding, stored = _kernels.parse_column(data, file_size)
     pages = tuple(
@@ -247,7 +247,7 @@ def _is_blob(column_encoding: bytes) -> bool:
 def parse_layout(encoding: bytes) -> PageLayout:
     """The layout that a page's encoding describes.
 
-    raises: ValueError for bytes that are no message; UnsupportedFeature
+    raises: ValueError for bytes that are not a message; UnsupportedFeature
     """
     message = Any.FromString(encoding)
     match message.type_url.rpartition("/")[2]:

@@ -36,13 +36,13 @@ class Soundness:
             # lengths, and that buffers are long enough
             batch.validate()
         except pa.ArrowInvalid as error:
-            raise InvalidArgument(f"A batch is no valid Arrow data: {error}") from error
+            raise InvalidArgument(f"A batch is not valid Arrow data: {error}") from error
         for i, check in self._checks:
             try:
                 check(batch.column(i))
             except (ValueError, pa.ArrowException) as error:
                 name = batch.schema.names[i]
-                raise InvalidArgument(f"Column {name!r} is no valid Arrow data: {error}") from error
+                raise InvalidArgument(f"Column {name!r} is not valid Arrow data: {error}") from error
 
 
 def _check_of(type: pa.DataType) -> _Check | None:

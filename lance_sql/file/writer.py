@@ -107,7 +107,7 @@ class FileWriter:
         """Adds rows.
 
         batch: the columns of the schema in its order, as users see them: JSON as text, blobs as bytes
-        raises: InvalidArgument for other columns, and for NULLs where there may be none and text that is no JSON, in
+        raises: InvalidArgument for other columns, and for NULLs where there may be none and text that is not JSON, in
             this batch or in small ones before it
         """
         if self._checked is None or not batch.schema.equals(self._checked, check_metadata=True):

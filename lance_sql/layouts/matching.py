@@ -43,7 +43,7 @@ class KeyRange:
     inside: bool = True
 
     def intersect(self, other: KeyRange) -> KeyRange | None:
-        """The keys in both; None where that is no range."""
+        """The keys in both; None where that is not a range."""
         low, high = max(self.low, other.low), min(self.high, other.high)
         same = (self.order, self.num_bits) == (other.order, other.num_bits)
         if not (same and self.inside and other.inside and low <= high):

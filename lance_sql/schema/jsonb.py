@@ -39,7 +39,7 @@ def to_text(array: pa.Array) -> pa.Array:
 
     array: binary or large_binary
     returns: string[n]
-    raises: CorruptFile for bytes that are no JSONB; UnsupportedFeature for a number of another kind, and for
+    raises: CorruptFile for bytes that are not JSONB; UnsupportedFeature for a number of another kind, and for
         more than 2 GiB of text
     """
     # Values are trees of any shape, so this is work per row.
@@ -61,10 +61,10 @@ def text_of(value: bytes) -> str:
 
 
 class InvalidJson(InvalidArgument):
-    """A text that is no JSON, or JSON that cannot be stored; `index` is its position in the array."""
+    """A text that is not JSON, or JSON that cannot be stored; `index` is its position in the array."""
 
     def __init__(self, index: int, reason: str) -> None:
-        super().__init__(f"text {index} is no JSON: {reason}")
+        super().__init__(f"text {index} is not JSON: {reason}")
         self.index = index
         self.reason = reason
 
@@ -124,7 +124,7 @@ def _object(entries: list[tuple[int, memoryview]], count: int, out: list[str], d
             out.append(",")
         kind, key = entries[i]
         if kind != _STRING:
-            raise CorruptFile(f"a JSON key of type {kind} is no string")
+            raise CorruptFile(f"a JSON key of type {kind} is not a string")
         _scalar(kind, key, out, depth)
         out.append(":")
         _scalar(*entries[count + i], out, depth)

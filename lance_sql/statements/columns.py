@@ -287,7 +287,7 @@ def _without(field: Field, gone: Collection[int]) -> Field | None:
     if field.children and not kept:
         raise InvalidArgument(f"Column {field.name!r} would have no member left: drop it as a whole")
     if len(kept) < len(field.children) and field.logical_type != "struct":
-        raise InvalidArgument(f"Column {field.name!r} is no struct: only members of structs can be dropped")
+        raise InvalidArgument(f"Column {field.name!r} is not a struct: only members of structs can be dropped")
     return replace(field, children=tuple(kept))
 
 

@@ -78,10 +78,10 @@ def update_config(
 def _file(snapshot: Snapshot, version: int) -> VersionFile:
     """The manifest of a version of the snapshot's branch.
 
-    raises: VersionNotFound, TableNotFound; InvalidArgument for what is no version
+    raises: VersionNotFound, TableNotFound; InvalidArgument for what is not a version
     """
     if not isinstance(version, int) or isinstance(version, bool):
-        raise InvalidArgument(f"version={version!r} is no whole number")
+        raise InvalidArgument(f"version={version!r} is not a whole number")
     file = versions.find_version(snapshot.store, version)
     if file is None:
         # says so when the whole table is gone

@@ -188,7 +188,7 @@ class ExternalManifests:
         path = entry.path.removeprefix(f"{self._table}/")
         if not (_MANIFEST.fullmatch(path) or _STAGED.fullmatch(path)):
             with at(file=entry.path):
-                raise CorruptFile(f"the manifest store names it for version {entry.version}, and it is no manifest")
+                raise CorruptFile(f"the manifest store names it for version {entry.version}, and it is not a manifest")
         return path
 
 

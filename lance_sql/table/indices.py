@@ -166,7 +166,7 @@ def _edited(
 ) -> bytes | None:
     """The section with every entry edited, or without those that become None; None when none is left.
 
-    raises: CorruptFile for a section that is no message
+    raises: CorruptFile for a section that is not a message
     """
     if section is None:
         return None

@@ -93,7 +93,7 @@ def branch_store(uri: str, branch: str, storage_options: Mapping[str, Any] | Non
     try:
         check_path(branch)
     except CorruptFile as error:
-        raise InvalidArgument(f"{branch[:100]!r} is no name of a branch") from error
+        raise InvalidArgument(f"{branch[:100]!r} cannot be the name of a branch") from error
     return open_store(below(uri, f"tree/{branch}"), storage_options)
 
 
@@ -106,7 +106,7 @@ def _check_arguments(
     if tag is not None and branch is not None:
         raise InvalidArgument("A tag names its branch: give tag or branch, not both")
     if version is not None and (not isinstance(version, int) or isinstance(version, bool)):
-        raise InvalidArgument(f"version={version!r} is no whole number; a tag is given as tag={version!r}")
+        raise InvalidArgument(f"version={version!r} is not a whole number; a tag is given as tag={version!r}")
 
 
 def _as_of(store: Store, when: datetime | date | str, where: str) -> VersionFile:

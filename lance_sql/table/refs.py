@@ -171,7 +171,7 @@ def check_tag_name(name: str) -> None:
     _check_length(name, "tag")
     if not _WORD.fullmatch(name) or name.startswith(".") or name.endswith((".", ".lock")) or ".." in name:
         raise InvalidArgument(
-            f"{name[:100]!r} is no name of a tag: letters, digits, '.', '-' and '_', without '.' at either end, '..',"
+            f"{name[:100]!r} cannot be the name of a tag: letters, digits, '.', '-' and '_', without '.' at either end, '..',"
             " and '.lock' at the end"
         )
 
@@ -190,7 +190,7 @@ def check_branch_name(name: str) -> None:
         or name.endswith(".lock")
     ):
         raise InvalidArgument(
-            f"{name[:100]!r} is no name of a branch: letters, digits, '.', '-' and '_', in parts with '/' between them,"
+            f"{name[:100]!r} cannot be the name of a branch: letters, digits, '.', '-' and '_', in parts with '/' between them,"
             " without '..', and '.lock' at the end; 'main' is taken"
         )
 
@@ -252,7 +252,7 @@ def _content(store: Store, path: str) -> Mapping[str, Any]:
     except RecursionError as error:
         raise CorruptFile("a reference nested without end") from error
     if not isinstance(parsed, dict):
-        raise CorruptFile("a reference is no JSON object")
+        raise CorruptFile("a reference is not a JSON object")
     return parsed
 
 

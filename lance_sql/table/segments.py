@@ -255,7 +255,7 @@ def _array(message: row_ids_pb2.EncodedU64Array) -> U64:
     data = encoded.values if form == "u64_array" else encoded.offsets
     width = {"u16_array": 2, "u32_array": 4, "u64_array": 8}[form]
     if len(data) % width:
-        raise CorruptFile(f"{len(data)} bytes of row ids are no whole number of {width}-byte values")
+        raise CorruptFile(f"{len(data)} bytes of row ids do not divide into values of {width} bytes")
     values = np.frombuffer(data, f"<u{width}").astype(np.uint64)
     if form != "u64_array" and len(values):
         if encoded.base + int(values.max()) >= 2**64:

@@ -40,7 +40,7 @@ class Transaction:
 def read(store: Store, path: str, manifest: Manifest) -> Transaction | None:
     """The transaction of the version whose manifest is at `path`; None where it is not recorded, or no longer there.
 
-    raises: CorruptFile for what is no transaction
+    raises: CorruptFile for what is not a transaction
     """
     content = read_bytes(store, path, manifest)
     if content is None:

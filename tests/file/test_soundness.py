@@ -110,11 +110,11 @@ def test_lies_are_refused_by_column(tmp_path: Path, lie: str, file_version: str)
         pytest.skip("not a type of 2.0")
     made = LIES[lie]()
     batch = made if isinstance(made, pa.RecordBatch) else batch_of(made)
-    with pytest.raises(InvalidArgument, match=r"no valid Arrow data"):
+    with pytest.raises(InvalidArgument, match=r"not valid Arrow data"):
         lance_sql.write(batch, tmp_path / "t", file_version=file_version)
     assert not list(tmp_path.rglob("*.lance"))
     table = lance_sql.write(batch.slice(0, 0), tmp_path / "t", file_version=file_version)
-    with pytest.raises(InvalidArgument, match=r"no valid Arrow data"):
+    with pytest.raises(InvalidArgument, match=r"not valid Arrow data"):
         lance_sql.write(batch, tmp_path / "t", mode="append")
     assert table.snapshot.latest().version == 1
 

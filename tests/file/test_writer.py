@@ -508,7 +508,7 @@ def test_text_that_is_no_json_is_refused_with_its_row(nested: bool, file_version
     schema = pa.schema([field])
     _, writing = memory_writer(schema, file_version)
     writing.write(pa.record_batch([values], schema=schema))
-    with pytest.raises(InvalidArgument, match="'j' holds text that is no JSON in row 2"):
+    with pytest.raises(InvalidArgument, match="'j' holds text that is not JSON in row 2"):
         writing.finish()
     writing.abort()
 

@@ -144,7 +144,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away is no error of ours."""
+        """A client that goes away is not an error of ours."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -209,7 +209,7 @@ def test_samples_of_text(text: str, hexadecimal: str) -> None:
     ],
 )
 def test_text_that_is_no_json_is_refused_with_its_position(text: str) -> None:
-    with pytest.raises(jsonb.InvalidJson, match="text 2 is no JSON") as caught:
+    with pytest.raises(jsonb.InvalidJson, match="text 2 is not JSON") as caught:
         jsonb.from_text(pa.array(["1", None, text], pa.string_view()))
     assert caught.value.index == 2
 

@@ -164,7 +164,7 @@ def test_ids_cannot_be_changed_in_place() -> None:
         (pb.U64Segment(range_with_bitmap={"start": 0, "end": 3, "bitmap": b"\xff"}), "bits behind"),
         (pb.U64Segment(range_with_holes={"start": 0, "end": 9, "holes": encoded([9], "u64_array")}), "holes"),
         (pb.U64Segment(range_with_holes={"start": 0, "end": 9, "holes": encoded([3, 3], "u64_array")}), "holes"),
-        (pb.U64Segment(array={"u32_array": {"base": 0, "offsets": b"12345"}}), "no whole number"),
+        (pb.U64Segment(array={"u32_array": {"base": 0, "offsets": b"12345"}}), "do not divide"),
         (pb.U64Segment(array={"u16_array": {"base": U64_MAX, "offsets": b"\1\0"}}), "do not fit 64 bits"),
         (pb.U64Segment(range={"start": 0, "end": 4}), "4 ids for a fragment of 3 rows"),
         (pb.U64Segment(range={"start": 0, "end": 2}), "2 ids for a fragment of 3 rows"),

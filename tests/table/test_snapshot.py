@@ -164,9 +164,9 @@ def test_before_the_first_version_names_its_time(table: Path) -> None:
         ({"tag": "a", "as_of": "2026-01-01"}, "not tag and as_of"),
         ({"tag": "a", "branch": "b"}, "give tag or branch"),
         ({"version": "nightly"}, "tag='nightly'"),
-        ({"version": True}, "no whole number"),
+        ({"version": True}, "not a whole number"),
         ({"as_of": "yesterday"}, "as_of='yesterday' is no time"),
-        ({"branch": "../../other"}, "no name of a branch"),
+        ({"branch": "../../other"}, "cannot be the name of a branch"),
     ],
 )
 def test_arguments_that_make_no_sense_are_the_callers_mistake(

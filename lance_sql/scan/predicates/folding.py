@@ -103,7 +103,7 @@ def same_as_constant(operand: ColumnRef | Call, type: pa.DataType, constant: Con
 def match_text(kind: str, operand: ColumnRef | Call, type: pa.DataType, pattern: Constant) -> Predicate:
     """Text starting with, ending with, containing or like `pattern`, in the kinds of TextMatch.
 
-    raises: InvalidArgument when the operand is no text
+    raises: InvalidArgument when the operand is not text
     """
     if not is_text(plain_type(type)) or not (pattern is None or isinstance(pattern, str)):
         raise InvalidArgument(f"Cannot match {_name(operand)} ({type}) with {constants.text(pattern)}")

@@ -19,7 +19,7 @@ def from_sql(text: str, schema: pa.Schema, *, table: str = "the table") -> Predi
     read as UTC beside a column with one.
 
     schema: the columns that the filter may use; table: how messages call the table
-    raises: ColumnNotFound; InvalidArgument for text that is no condition, or types that cannot be compared;
+    raises: ColumnNotFound; InvalidArgument for text that is not a condition, or types that cannot be compared;
     UnsupportedFeature for SQL that filters do not have
 
     >>> schema = pa.schema([("qty", pa.int64()), ("day", pa.date32())])

@@ -248,7 +248,7 @@ def _match_like(conditions: Conditions, node: exp.Expr, escape: str | None, *, f
         return folding.match_text("like", operand.term, operand.type, None)
     kind, plain = like.simplify(text, escape)
     if kind == "equal":
-        # Also refuses an operand that is no text.
+        # Also refuses an operand that is not text.
         folding.match_text("like", operand.term, operand.type, plain)
         return folding.compare("=", operand.term, operand.type, plain)
     return folding.match_text(kind, operand.term, operand.type, plain)
