@@ -171,8 +171,8 @@ def check_tag_name(name: str) -> None:
     _check_length(name, "tag")
     if not _WORD.fullmatch(name) or name.startswith(".") or name.endswith((".", ".lock")) or ".." in name:
         raise InvalidArgument(
-            f"{name[:100]!r} cannot be the name of a tag: letters, digits, '.', '-' and '_', without '.' at either end, '..',"
-            " and '.lock' at the end"
+            f"{name[:100]!r} cannot be the name of a tag: letters, digits, '.', '-' and '_', without '.' at either end,"
+            " '..', and '.lock' at the end"
         )
 
 
@@ -190,8 +190,8 @@ def check_branch_name(name: str) -> None:
         or name.endswith(".lock")
     ):
         raise InvalidArgument(
-            f"{name[:100]!r} cannot be the name of a branch: letters, digits, '.', '-' and '_', in parts with '/' between them,"
-            " without '..', and '.lock' at the end; 'main' is taken"
+            f"{name[:100]!r} cannot be the name of a branch: letters, digits, '.', '-' and '_', in parts with '/'"
+            " between them, without '..', and '.lock' at the end; 'main' is taken"
         )
 
 
