@@ -15,6 +15,9 @@ import pyarrow as pa
 
 from lance_sql.ages import parse_age
 from lance_sql.arrow_dataset import ArrowDataset, column_names
+from lance_sql.changes.feed import ChangeFeed
+from lance_sql.changes.history import Bound
+from lance_sql.changes.plan import Mode
 from lance_sql.commit import cleanup as cleaning
 from lance_sql.commit import clones
 from lance_sql.errors import InvalidArgument
@@ -137,6 +140,34 @@ class Dataset(ArrowDataset):
         raises: InvalidArgument for an id that no live row of this version has; ColumnNotFound
         """
         return take(self.snapshot, resolve(self.snapshot, column_names(columns)), _row_ids(row_ids))
+
+    def changes(
+        self,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        *,
+        since: Bound | None = None,
+        mode: Mode = "all",
+        drop_unchanged: bool = False,
+    ) -> ChangeFeed:
+        """What the commits of the versions from `start` to `end` changed: inserted and deleted rows, and both images of
+        updated ones. Both versions belong to the range.
+
+        start: a version, a tag or a time; the table's first version without it
+        end: the same; the version of this handle without it
+        since: instead of `start`, which belongs to the range: a version, tag or time that does not
+        mode: "all" for what each commit did, in order; "net" for what is left of it at the end, at most one change of
+            a row; "insert_only" for inserted rows alone
+        drop_unchanged: without updates that left every value as it was
+        returns: a relation with the columns of the version `end`, and with `_change_type`, `_commit_version`,
+            `_commit_timestamp` and `_rowid`
+        raises: VersionNotFound for a range whose versions were cleaned up; InvalidArgument for a table without stable
+            row ids; UnsupportedFeature for commits of which this release does not know what they change
+
+        >>> orders.delete("status = 'cancelled'").changes(since=1).scan(["_change_type"]).to_table().num_rows > 0
+        True
+        """
+        return ChangeFeed(self.snapshot, start, end, since=since, mode=mode, drop_unchanged=drop_unchanged)
 
     def delete(self, where: str | pc.Expression | Predicate, *, properties: Mapping[str, str] | None = None) -> Dataset:
         """Deletes rows. Like every change it applies to the newest version of the branch, whichever this handle reads,

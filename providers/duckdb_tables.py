@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lance_sql.dataset import Dataset
 from lance_sql.errors import UnsupportedFeature
 
-from .arrow import EngineDataset
+from .arrow import EngineDataset, Relation
 
 _MAX_DIGITS = 38
 
 
-def table(dataset: Dataset, *, with_system_columns: bool = False) -> EngineDataset:
-    """A Dataset that DuckDB can bind, whatever the types of its columns.
+def table(dataset: Relation, *, with_system_columns: bool = False) -> EngineDataset:
+    """A relation that DuckDB can bind, whatever the types of its columns.
 
     raises: UnsupportedFeature, naming the column, for a type that DuckDB has no counterpart for
     """

@@ -236,7 +236,7 @@ class Fragments(Sequence[Fragment]):
         kept = []
         for place, number in enumerate(self.ids):
             if number in changed:
-                _check_known(self._message(place), self.file)
+                _check_known(self._message(place), self.file, "which this release does not know and would lose")
             elif number not in removed:
                 kept.append(place)
         assert changed.keys() <= set(self.ids)
@@ -251,10 +251,21 @@ class Fragments(Sequence[Fragment]):
             raise InvalidArgument(f"two fragments would have the id {repeated[0]}")
         return edited
 
+    def known(self, place: int) -> Fragment:
+        """The fragment at a place, of which every part is known.
+
+        raises: UnsupportedFeature when something of it is not; CorruptFile
+        """
+        _check_known(self._message(place), self.file, "which this release does not know")
+        return self[place]
+
+    def message_bytes(self, place: int) -> bytes:
+        """The message of the fragment at a place, as it is stored."""
+        return self.content[int(self.table.starts[place]) : int(self.table.ends[place])]
+
     def _message(self, place: int) -> table_pb2.DataFragment:
-        table = self.table
         message = table_pb2.DataFragment()
-        message.ParseFromString(self.content[int(table.starts[place]) : int(table.ends[place])])
+        message.ParseFromString(self.message_bytes(place))
         return message
 
 
@@ -409,8 +420,10 @@ def _serialize_source(message: table_pb2.DataFragment, kind: str, source: Sequen
         getattr(message, f"column_{kind}").SetInParent()
 
 
-def _check_known(message: table_pb2.DataFragment, file: str) -> None:
-    """Makes sure that nothing is lost when the message is made again from its value.
+def _check_known(message: table_pb2.DataFragment, file: str, problem: str) -> None:
+    """Makes sure that the value of a message has all of it.
+
+    problem: what is wrong with a part that it does not have
 
     raises: UnsupportedFeature
     """
@@ -422,6 +435,5 @@ def _check_known(message: table_pb2.DataFragment, file: str) -> None:
         if len(unknown):
             with at(file=file):
                 raise UnsupportedFeature(
-                    f"fragment {message.id} has {part.DESCRIPTOR.name} field {unknown[0].field_number}, which this"
-                    " release does not know and would lose"
+                    f"fragment {message.id} has {part.DESCRIPTOR.name} field {unknown[0].field_number}, {problem}"
                 )

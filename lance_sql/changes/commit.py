@@ -1,0 +1,88 @@
+"""The rows that one commit changed.
+
+The fragments of both versions say which rows are at another place. What that means, the commit's operation says:
+
+    operation                      rows at another place, with an id that both versions have
+    rewrite                        moved: no change
+    restore, or not recorded       changed where their values differ
+    every other                    changed: the commit wrote them again
+
+Rows at the same place whose columns lie in other files were changed where the values of these columns differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from lance_sql.changes import columns, values
+from lance_sql.changes.columns import Source, Sources
+from lance_sql.changes.difference import Difference, Side, compare
+from lance_sql.changes.history import Commit
+from lance_sql.changes.matching import Match, Pairs, in_place
+from lance_sql.changes.rows import Rows
+
+
+class Evidence(StrEnum):
+    """What is known of the rows of a pair."""
+
+    WRITTEN = "written"
+    """The commit wrote the row again, perhaps with the same values."""
+    VALUES = "values"
+    """The values were compared, and differ."""
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Rows that a commit changed, each of them once.
+
+    updated: with the evidence that they were
+    """
+
+    inserted: Rows
+    deleted: Rows
+    updated: tuple[tuple[Pairs, Evidence], ...]
+
+
+def changed_rows(
+    commit: Commit, old: Side, new: Side, was: Sources, now: Sources, match: Match, *, inserts_only: bool = False
+) -> Changed:
+    """What a commit changed. Pages are read only where values have to be compared.
+
+    old, new: the versions before and after
+    was, now: the columns of the feed in both
+    inserts_only: nothing else is wanted
+    """
+    difference = compare(old, new)
+    if commit.operation == "rewrite" and _only_moves(difference):
+        return Changed(Rows(new.files, ()), Rows(old.files, ()), ())
+    matched = match(difference.before, difference.after)
+    if inserts_only:
+        return Changed(matched.inserted, Rows(old.files, ()), ())
+    updated = []
+    moved = matched.pairs
+    if moved.num_rows and commit.operation in ("restore", "rewrite", None):
+        updated.append((moved.where(values.differing(moved, was, now)), Evidence.VALUES))
+    elif moved.num_rows:
+        updated.append((moved, Evidence.WRITTEN))
+    updated += [(pairs, Evidence.VALUES) for pairs in rewritten(difference, old, new, was, now)]
+    return Changed(matched.inserted, matched.deleted, tuple(each for each in updated if each[0].num_rows))
+
+
+def rewritten(
+    difference: Difference, old: Side, new: Side, was: Sequence[Source], now: Sequence[Source]
+) -> list[Pairs]:
+    """Rows at the same place in both versions, of which a column has another value."""
+    found = []
+    for earlier, later, rows in difference.rewritten:
+        touched = [i for i in range(len(was)) if columns.is_rewritten(earlier, later, was[i], now[i])]
+        if touched:
+            pairs = in_place(Rows.of(old.files, [(earlier, rows)]), Rows.of(new.files, [(later, rows)]))
+            found.append(pairs.where(values.differing(pairs, [was[i] for i in touched], [now[i] for i in touched])))
+    return [pairs for pairs in found if pairs.num_rows]
+
+
+def _only_moves(difference: Difference) -> bool:
+    """Whether as many rows came as went: what a compaction has to keep to."""
+    return not difference.rewritten and difference.before.num_rows == difference.after.num_rows

@@ -1,0 +1,386 @@
+"""Which versions a range of the feed means, and what is recorded of the commits that made them.
+
+    branch dev           ....... 6 -- 7 -- 8        version 5 of dev is a copy of version 5 of main
+    main        3 -- 4 -- 5 -- 6 -- 7               the history of dev is 3, 4, 5 of main, then 6, 7, 8
+
+Versions are numbered without gaps. A gap is what a cleanup has removed, and what its commits did is not known any more.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import cached_property
+from typing import Final, TypeAlias
+
+from lance_sql.changes import columns
+from lance_sql.changes.columns import Identities, Sources
+from lance_sql.changes.difference import Side
+from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature, VersionNotFound
+from lance_sql.schema import Schema
+from lance_sql.store import Store
+from lance_sql.table import location, versions
+from lance_sql.table.open_fragment import OpenFragments
+from lance_sql.table.snapshot import Snapshot
+from lance_sql.table.versions import VersionFile
+
+Bound: TypeAlias = int | str | datetime | date
+"""A version, a tag, or a time; text is a tag, or a time where no tag is called so."""
+
+_KNOWN: Final = frozenset(
+    {
+        "append",
+        "delete",
+        "overwrite",
+        "create_index",
+        "rewrite",
+        "merge",
+        "restore",
+        "reserve_fragments",
+        "update",
+        "project",
+        "update_config",
+        "data_replacement",
+        "clone",
+        "update_bases",
+        "update_mem_wal_state",
+        "append_fragment_reuse_transitions",
+    }
+)
+"""Operations whose effect on rows is all in the fragments of the versions before and after."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """What made a version.
+
+    earlier: the version before; None where the table began with this one
+    later: the version that it made
+    operation: None where it is not recorded, or cannot be read
+    restored: the version that a restore went back to
+    """
+
+    earlier: Snapshot | None
+    later: Snapshot
+    operation: str | None
+    restored: int | None = None
+
+    @property
+    def version(self) -> int:
+        """The version that it made."""
+        return self.later.version
+
+    @property
+    def timestamp(self) -> datetime:
+        """When, in UTC."""
+        return self.later.manifest.timestamp
+
+
+@dataclass(frozen=True)
+class _Branch:
+    """A part of the history: versions up to `last` are those of this branch, unless the next part has them."""
+
+    snapshot: Snapshot
+    last: int | None
+
+
+class History:
+    """The versions of a branch, and those of its parents from before it began.
+
+    snapshot: any version of the branch
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self._opened: dict[tuple[str, int], Snapshot] = {(snapshot.store.uri, snapshot.version): snapshot}
+        self._files: dict[object, OpenFragments] = {}
+        self._commits: dict[int, Commit] = {}
+
+    @cached_property
+    def _branches(self) -> tuple[_Branch, ...]:
+        """This branch, then its parents."""
+        found = [_Branch(self.snapshot, None)]
+        refs = self.snapshot.branches() if self.snapshot.branch is not None else {}
+        branch = self.snapshot.branch
+        while branch is not None:
+            ref = refs.get(branch)
+            if ref is None or len(found) > len(refs):
+                break
+            found.append(_Branch(self._first_of(ref.branch), ref.version))
+            branch = ref.branch
+        return tuple(found)
+
+    def _first_of(self, branch: str | None) -> Snapshot:
+        """Any snapshot of another branch; its manifest is not read."""
+        own = self.snapshot
+        store = own.main if branch is None else location.branch_store(own.uri, branch, own.storage_options)
+        return Snapshot(
+            own.uri, own.main, store, VersionFile(0, ""), branch=branch, storage_options=own.storage_options
+        )
+
+    @cached_property
+    def files(self) -> dict[int, tuple[Snapshot, VersionFile]]:
+        """Every version that there is, ascending. A version that a branch begins with is its parent's."""
+        found: dict[int, tuple[Snapshot, VersionFile]] = {}
+        newest: int | None = None
+        for part in self._branches:
+            newest = part.last if newest is None or part.last is None else min(newest, part.last)
+            for file in versions.list_versions(part.snapshot.store):
+                if newest is None or file.version <= newest:
+                    found[file.version] = (part.snapshot, file)
+        return dict(sorted(found.items()))
+
+    @property
+    def newest(self) -> int:
+        """The newest version."""
+        return max(self.files)
+
+    def snapshot_at(self, version: int) -> Snapshot:
+        """A version of the history.
+
+        raises: VersionNotFound
+        """
+        place = self.files.get(version)
+        if place is None:
+            raise VersionNotFound(f"Version {version} does not exist in {self.snapshot.name}: {self._described()}")
+        return self._open(*place)
+
+    def base_of(self, commit: int) -> Snapshot | None:
+        """The version before a commit, as the branch of that commit has it."""
+        owner, _ = self.files[commit]
+        own = next((file for file in self._own_files(owner.store) if file.version == commit - 1), None)
+        if own is not None:
+            return self._open(owner, own)
+        return self.snapshot_at(commit - 1) if commit - 1 in self.files else None
+
+    def _own_files(self, store: Store) -> list[VersionFile]:
+        key = store.uri
+        if key not in self._listed:
+            self._listed[key] = versions.list_versions(store)
+        return self._listed[key]
+
+    @cached_property
+    def _listed(self) -> dict[str, list[VersionFile]]:
+        return {}
+
+    def _open(self, owner: Snapshot, file: VersionFile) -> Snapshot:
+        key = (owner.store.uri, file.version)
+        if key not in self._opened:
+            opened = owner.sibling(file)
+            try:
+                _ = opened.manifest
+            except CorruptFile as error:
+                if isinstance(error.__cause__, FileNotFoundError):
+                    raise _removed(self.snapshot.name, file.version) from error
+                raise
+            self._opened[key] = opened
+        return self._opened[key]
+
+    def side(self, snapshot: Snapshot | None) -> Side:
+        """A version, with its files; versions of one place share what they open."""
+        if snapshot is None:
+            return Side(None, self.snapshot.open_fragments)
+        manifest = snapshot.manifest
+        if any(field.dictionary is not None for field in manifest.schema.by_id.values()):
+            # their values are in the manifest file of each version
+            return Side(snapshot, snapshot.open_fragments)
+        bases = tuple(sorted((number, base.path) for number, base in manifest.base_paths.items()))
+        key = (snapshot.store.uri, bases, manifest.has_stable_row_ids)
+        return Side(snapshot, self._files.setdefault(key, snapshot.open_fragments))
+
+    def commit(self, version: int) -> Commit:
+        """The commit that made a version.
+
+        raises: VersionNotFound where the version before it was cleaned up; UnsupportedFeature for an operation that
+            is not known
+        """
+        if version not in self._commits:
+            self._commits[version] = self._read_commit(version)
+        return self._commits[version]
+
+    def _read_commit(self, version: int) -> Commit:
+        later = self.snapshot_at(version)
+        try:
+            transaction = later.transaction()
+        except CorruptFile:
+            transaction = None
+        operation = transaction.operation if transaction is not None else None
+        if transaction is not None and operation not in _KNOWN:
+            what = f"the operation {operation!r}" if operation else "an operation"
+            raise UnsupportedFeature(
+                f"Version {version} of {self.snapshot.name} was made by {what}, of which this release does not know"
+                " what it changes. Nothing was returned."
+            )
+        if version - 1 not in self.files:
+            if version > 1 and not (operation == "clone" and later.branch is None):
+                raise self.too_old(version)
+            return Commit(None, later, operation)
+        restored = transaction.restored if transaction is not None else None
+        return Commit(self.base_of(version), later, operation, restored)
+
+    def check_range(self, first: int, last: int) -> None:
+        """Makes sure that the commits of a range can be told.
+
+        raises: VersionNotFound
+        """
+        if last < first:
+            return
+        if last not in self.files:
+            _ = self.snapshot_at(last)
+        needed = range(first if first == self.beginning else first - 1, last + 1)
+        missing = [version for version in needed if version not in self.files]
+        if missing:
+            raise self.too_old(missing[-1] + 1)
+
+    def too_old(self, start: int) -> VersionNotFound:
+        """What is wrong with a range that begins with a version whose predecessor is gone."""
+        name = self.snapshot.name
+        return VersionNotFound(
+            f"What version {start} of {name} changed is not known any more: version {start - 1} was cleaned up."
+            f" {self._oldest_start()}"
+        )
+
+    def _oldest_start(self) -> str:
+        last = run = self.newest
+        while run - 1 in self.files:
+            run -= 1
+        if run == last:
+            return f"The oldest start that is possible is {last + 1}, with no changes yet."
+        return f"The oldest start that is possible is {run + 1} (since={run})."
+
+    def _described(self) -> str:
+        files = [file for _, file in self.files.values()]
+        return versions.describe(files, whole_history=self.snapshot.branch is None) + "."
+
+    @cached_property
+    def beginning(self) -> int:
+        """The version that the table began with: 1, or the one that it was cloned from."""
+        first = min(self.files)
+        if first > 1 and self.snapshot.branch is None:
+            try:
+                transaction = self.snapshot_at(first).transaction()
+            except CorruptFile:
+                return 1
+            if transaction is not None and transaction.operation == "clone":
+                return first
+        return 1
+
+    def first(self, start: Bound | None, since: Bound | None) -> int:
+        """The first version of a range.
+
+        raises: InvalidArgument, VersionNotFound
+        """
+        if start is not None and since is not None:
+            raise InvalidArgument("Give start, which belongs to the range, or since, which does not; not both")
+        if since is not None:
+            instant = self._instant(since)
+            return self._version(since, "since") + 1 if instant is None else self._after(instant, included=False)
+        if start is None:
+            return self.beginning
+        instant = self._instant(start)
+        return self._version(start, "start") if instant is None else self._after(instant, included=True)
+
+    def last(self, end: Bound | None) -> int:
+        """The last version of a range; that of the handle without one.
+
+        raises: InvalidArgument, VersionNotFound
+        """
+        if end is None:
+            return self.snapshot.version
+        instant = self._instant(end)
+        if instant is not None:
+            before = [version for version in self.files if self._time(version) <= instant]
+            return max(before, default=min(self.files) - 1)
+        return self._version(end, "end")
+
+    def _version(self, bound: Bound, name: str) -> int:
+        if isinstance(bound, int) and not isinstance(bound, bool):
+            if not 0 <= bound < 2**63:
+                raise InvalidArgument(f"{name}={bound} is not the number of a version")
+            return bound
+        if not isinstance(bound, str):
+            raise InvalidArgument(f"{name}={bound!r} is neither a version, nor a tag, nor a time")
+        tags = self.snapshot.tags()
+        tag = tags.get(bound)
+        if tag is None:
+            raise VersionNotFound(f"{name}={bound[:100]!r} is neither a tag of {self.snapshot.name} nor a time")
+        if not any(
+            part.snapshot.branch == tag.branch and (part.last is None or tag.version <= part.last)
+            for part in self._branches
+        ):
+            of = "main" if tag.branch is None else f"branch {tag.branch!r}"
+            own = "main" if self.snapshot.branch is None else f"branch {self.snapshot.branch!r}"
+            raise InvalidArgument(
+                f"The tag {bound!r} names version {tag.version} of {of}, which is not in the history of {own}"
+            )
+        return tag.version
+
+    def _instant(self, bound: Bound) -> datetime | None:
+        """The moment that a bound means; None for versions and tags."""
+        if isinstance(bound, datetime | date):
+            return versions.instant(bound)
+        if not isinstance(bound, str) or bound in self.snapshot.tags():
+            return None
+        try:
+            return versions.instant(bound)
+        except InvalidArgument:
+            return None
+
+    def _after(self, instant: datetime, *, included: bool) -> int:
+        """The first version that was committed at or after a moment; one more than the newest where there is none."""
+        late = [
+            version
+            for version in self.files
+            if (self._time(version) >= instant if included else self._time(version) > instant)
+        ]
+        return min(late, default=self.newest + 1)
+
+    def _time(self, version: int) -> datetime:
+        return self.snapshot_at(version).manifest.timestamp
+
+    def sources(self, first: int, last: int) -> dict[int, Sources]:
+        """The columns of version `last` in each version from `first` on.
+
+        first: may be the version before the table began
+        """
+        began = self._where_columns_begin(first, last)
+        fresh = itertools.count()
+        schema: Schema = Schema(())
+        identities: Identities = {}
+        known: dict[int, Identities] = {}
+        found: list[tuple[int, Schema, Identities]] = []
+        for version in range(began, last + 1):
+            before, schema = schema, self._schema(version)
+            restored = self.commit(version).restored if version > began else None
+            if restored in known:
+                identities = known[restored]
+            else:
+                by_name = version > began and self.commit(version).operation in ("overwrite", "restore")
+                identities = columns.follow(identities, before, schema, fresh, by_name=by_name)
+            known[version] = identities
+            if version >= first:
+                found.append((version, schema, identities))
+        return columns.sources(found)
+
+    def _where_columns_begin(self, first: int, last: int) -> int:
+        """The version from which on columns have to be followed: an earlier one where a commit restored that, and it
+        has other columns."""
+        began = first
+        version = last
+        while version > began:
+            commit = self.commit(version)
+            restored = commit.restored
+            if restored is not None and restored < began and commit.earlier is not None:
+                differs = commit.earlier.manifest.schema.fields != commit.later.manifest.schema.fields
+                if differs and all(each in self.files for each in range(max(restored - 1, 1), began)):
+                    began, version = restored, began + 1
+            version -= 1
+        return began
+
+    def _schema(self, version: int) -> Schema:
+        return self.snapshot_at(version).manifest.schema if version in self.files else Schema(())
+
+
+def _removed(table: str, version: int) -> VersionNotFound:
+    return VersionNotFound(f"Version {version} of {table} was cleaned up while its changes were read")
