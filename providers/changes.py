@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any, TypeAlias
 
 from lance_sql.changes.feed import ChangeFeed
+from lance_sql.changes.row_history import RowHistory
 from lance_sql.errors import InvalidArgument
 
 from .snapshots import open_version
@@ -21,6 +23,7 @@ def open_changes(
     since: Bound = None,
     mode: Any = None,
     drop_unchanged: bool | None = None,
+    key: Sequence[str] | None = None,
     branch: str | None = None,
 ) -> ChangeFeed:
     """The change feed of a table, up to its newest version unless an end is given.
@@ -35,7 +38,16 @@ def open_changes(
         since=bound(since),
         mode="all" if mode is None else mode,
         drop_unchanged=bool(drop_unchanged),
+        key=key,
     )
+
+
+def open_row_history(path: str, start: Bound = None, end: Bound = None, *, branch: str | None = None) -> RowHistory:
+    """Every image of the rows of a table, up to its newest version unless an end is given.
+
+    raises: as `open_changes`
+    """
+    return open_version(path, branch=branch).row_history(bound(start), bound(end))
 
 
 def bound(value: Bound) -> Bound:

@@ -2,7 +2,7 @@
 
     lance_scan('path'[, version or tag])    a table function, with system columns; DataFusion has no named arguments
     lance_changes('path', start, end, since, mode)
-    lance_insertions('path', start, end), lance_deletions('path', start, end)
+    lance_insertions('path', start, end), lance_deletions('path', start, end), lance_row_history('path', start, end)
                                             the change feed; bounds are versions, tags or times, or NULL
     FROM name                               a table that was registered under a name, with its own columns
 
@@ -21,13 +21,13 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError
 
 from .arrow import EngineDataset, Relation
-from .changes import open_changes
+from .changes import open_changes, open_row_history
 from .snapshots import open_version
 
 
 def register(context: SessionContext) -> SessionContext:
     """Adds the table functions; returns the context."""
-    for function in (_lance_scan, _lance_changes, _lance_insertions, _lance_deletions):
+    for function in (_lance_scan, _lance_changes, _lance_insertions, _lance_deletions, _lance_row_history):
         context.register_udtf(udtf(function, function.__name__.removeprefix("_")))
     return context
 
@@ -85,12 +85,23 @@ def _lance_deletions(*arguments: Expr) -> Table:
     return _changes("lance_deletions", arguments, most=3, kind="delete")
 
 
+def _lance_row_history(*arguments: Expr) -> Table:
+    return _changes("lance_row_history", arguments, most=3, has_images=True)
+
+
 def _changes(
-    name: str, arguments: tuple[Expr, ...], *, most: int, mode: str | None = None, kind: str | None = None
+    name: str,
+    arguments: tuple[Expr, ...],
+    *,
+    most: int,
+    mode: str | None = None,
+    kind: str | None = None,
+    has_images: bool = False,
 ) -> Table:
     """Called while a query is planned, as `_lance_scan`.
 
     most: arguments that the function takes
+    has_images: every image of the rows is wanted, with the time that it was there
     """
     try:
         if not 1 <= len(arguments) <= most:
@@ -99,6 +110,8 @@ def _changes(
         path, start, end, since, wanted, *_ = [*map(_value, arguments), None, None, None, None]
         if not isinstance(path, str):
             raise InvalidArgument(f"{name} takes a path first, not {path!r}")
+        if has_images:
+            return _table(open_row_history(path, start, end), with_system_columns=False)
         feed = open_changes(path, start, end, since=since, mode=mode or wanted)
         return _table(feed.only(kind) if kind is not None else feed, with_system_columns=False)
     except LanceError as error:

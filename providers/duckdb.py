@@ -5,8 +5,8 @@
         Python function __lance_ref while it binds the query. That opens the table and leaves it in the caller's
         frame under a fresh name, where DuckDB's scan of Python variables finds it. The plan then holds the table:
         columns and filters are pushed into it, and the name is kept only for queries that are being bound.
-    lance_changes('path', 3, 5, since := 2, mode := 'net', drop_unchanged := true, branch := 'b')
-    lance_insertions('path', 3, 5), lance_deletions('path', 3, 5)
+    lance_changes('path', 3, 5, since := 2, mode := 'net', drop_unchanged := true, key := ['id'], branch := 'b')
+    lance_insertions('path', 3, 5), lance_deletions('path', 3, 5), lance_row_history('path', 3, 5)
         the same for the change feed, whose bounds are versions, tags or times
     FROM 'path/x.lance'
         a table without system columns, on connections of `connect`: an extension makes a macro of such a name
@@ -31,7 +31,7 @@ from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
 
 from . import duckdb_extension
 from .arrow import EngineDataset
-from .changes import open_changes
+from .changes import open_changes, open_row_history
 from .duckdb_tables import table
 from .snapshots import open_version
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _REFERENCE: Final = "__lance_ref"
 _CHANGES: Final = "__lance_changes_ref"
+_HISTORY: Final = "__lance_row_history_ref"
 # An exception of a Python function would bring its source-code paths into DuckDB 1.5's message: `error` does not.
 _FAILED: Final = "!"
 _RESULT: Final = (
@@ -48,22 +49,25 @@ _RESULT: Final = (
 )
 
 
-def _changes(mode: str, drop_unchanged: str) -> str:
+def _changes(mode: str, drop_unchanged: str, key: str = "NULL") -> str:
     """The call that opens a change feed, in a macro with the parameters of its bounds."""
     bounds = ", ".join(f"{name}::VARCHAR" for name in ("start_version", "end_version", "since"))
-    return f"{_CHANGES}(path, {bounds}, {mode}, {drop_unchanged}, branch)"
+    return f"{_CHANGES}(path, {bounds}, {mode}, {drop_unchanged}, {key}, branch)"
 
 
 _MACROS: Final = (
     "MACRO lance_scan(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL) AS TABLE SELECT * FROM "
     + _RESULT.format(f"{_REFERENCE}(path, version, tag, branch, as_of::VARCHAR, true)"),
     "MACRO lance_changes(path, start_version := NULL, end_version := NULL, since := NULL, mode := 'all',"
-    " drop_unchanged := false, branch := NULL) AS TABLE SELECT * FROM "
-    + _RESULT.format(_changes("mode", "drop_unchanged")),
+    " drop_unchanged := false, key := NULL, branch := NULL) AS TABLE SELECT * FROM "
+    + _RESULT.format(_changes("mode", "drop_unchanged", "key")),
     "MACRO lance_insertions(path, start_version := NULL, end_version := NULL, since := NULL, branch := NULL)"
     " AS TABLE SELECT * FROM " + _RESULT.format(_changes("'insert_only'", "false")),
     "MACRO lance_deletions(path, start_version := NULL, end_version := NULL, since := NULL, branch := NULL)"
     " AS TABLE SELECT * FROM " + _RESULT.format(_changes("'all'", "false")) + " WHERE _change_type = 'delete'",
+    "MACRO lance_row_history(path, start_version := NULL, end_version := NULL, branch := NULL)"
+    " AS TABLE SELECT * FROM "
+    + _RESULT.format(f"{_HISTORY}(path, start_version::VARCHAR, end_version::VARCHAR, branch)"),
     f"MACRO {duckdb_extension.PATH_FUNCTION}(path) AS TABLE SELECT * FROM "
     + _RESULT.format(f"{_REFERENCE}(path, NULL, NULL, NULL, NULL, false)"),
 )
@@ -147,21 +151,33 @@ def _refer_to_changes(
     since: str | None,
     mode: str | None,
     drop_unchanged: bool | None,
+    key: list[str] | None,
     branch: str | None,
 ) -> str:
     """The same for the changes of a table."""
 
     def opened(path: str) -> EngineDataset:
-        return table(
-            open_changes(path, start, end, since=since, mode=mode, drop_unchanged=drop_unchanged, branch=branch)
-        )
+        options: dict[str, Any] = {
+            "since": since,
+            "mode": mode,
+            "drop_unchanged": drop_unchanged,
+            "key": key,
+            "branch": branch,
+        }
+        return table(open_changes(path, start, end, **options))
 
     return _published("lance_changes", path, opened)
 
 
+def _refer_to_row_history(path: str | None, start: str | None, end: str | None, branch: str | None) -> str:
+    """The same for every image of its rows."""
+    return _published("lance_row_history", path, lambda path: table(open_row_history(path, start, end, branch=branch)))
+
+
 _FUNCTIONS: Final = (
     (_REFERENCE, _refer, ("VARCHAR", "BIGINT", "VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN")),
-    (_CHANGES, _refer_to_changes, ("VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN", "VARCHAR")),
+    (_CHANGES, _refer_to_changes, (*["VARCHAR"] * 5, "BOOLEAN", "VARCHAR[]", "VARCHAR")),
+    (_HISTORY, _refer_to_row_history, ["VARCHAR"] * 4),
 )
 
 

@@ -36,6 +36,7 @@ PUBLIC = (
     "ages",
     "arrow_dataset",
     "changes.feed",
+    "changes.row_history",
     "dataset",
     "errors",
     "providers",

@@ -2,10 +2,12 @@
 
 The fragments of both versions say which rows are at another place. What that means, the commit's operation says:
 
-    operation                      rows at another place, with an id that both versions have
-    rewrite                        moved: no change
-    restore, or not recorded       changed where their values differ
-    every other                    changed: the commit wrote them again
+    operation                          rows at another place that both versions have
+    rewrite                            moved: no change
+    restore, overwrite, not recorded   changed where their values differ
+    every other                        changed: the commit wrote them again
+
+An overwrite gives new row ids, so that it has such rows only where rows are compared by key.
 
 Rows at the same place whose columns lie in other files were changed where the values of these columns differ.
 """
@@ -15,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from lance_sql.changes import columns, values
 from lance_sql.changes.columns import Source, Sources
@@ -22,6 +25,8 @@ from lance_sql.changes.difference import Difference, Side, compare
 from lance_sql.changes.history import Commit
 from lance_sql.changes.matching import Match, Pairs, in_place
 from lance_sql.changes.rows import Rows
+
+_BY_VALUES: Final = ("restore", "overwrite", "rewrite", None)
 
 
 class Evidence(StrEnum):
@@ -54,20 +59,37 @@ def changed_rows(
     was, now: the columns of the feed in both
     inserts_only: nothing else is wanted
     """
-    difference = compare(old, new)
+    difference = without_places(compare(old, new), old, new, was, now, match)
     if commit.operation == "rewrite" and _only_moves(difference):
         return Changed(Rows(new.files, ()), Rows(old.files, ()), ())
-    matched = match(difference.before, difference.after)
+    matched = match(difference.before, difference.after, was, now)
     if inserts_only:
         return Changed(matched.inserted, Rows(old.files, ()), ())
     updated = []
     moved = matched.pairs
-    if moved.num_rows and commit.operation in ("restore", "rewrite", None):
+    if moved.num_rows and commit.operation in _BY_VALUES:
         updated.append((moved.where(values.differing(moved, was, now)), Evidence.VALUES))
     elif moved.num_rows:
         updated.append((moved, Evidence.WRITTEN))
     updated += [(pairs, Evidence.VALUES) for pairs in rewritten(difference, old, new, was, now)]
     return Changed(matched.inserted, matched.deleted, tuple(each for each in updated if each[0].num_rows))
+
+
+def without_places(
+    difference: Difference, old: Side, new: Side, was: Sources, now: Sources, match: Match
+) -> Difference:
+    """The difference, where rows at the same place that may be different rows are as good as at another one."""
+    moved = [each for each in difference.rewritten if match.may_differ(each[0], each[1], was, now)]
+    if not moved:
+        return difference
+    before = Rows.of(old.files, [(earlier, rows) for earlier, _, rows in moved])
+    after = Rows.of(new.files, [(later, rows) for _, later, rows in moved])
+    kept = tuple(each for each in difference.rewritten if not match.may_differ(each[0], each[1], was, now))
+    return Difference(
+        Rows(old.files, (*difference.before.parts, *before.parts)),
+        Rows(new.files, (*difference.after.parts, *after.parts)),
+        kept,
+    )
 
 
 def rewritten(

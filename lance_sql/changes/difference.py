@@ -15,17 +15,20 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
 from lance_sql import row_ranges
-from lance_sql.changes.rows import Rows
+from lance_sql.changes.rows import I64, Rows
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.row_ranges import RowRanges
-from lance_sql.table.fragments import Fragment, Fragments
+from lance_sql.table.fragments import DeletionFile, Fragment, Fragments
 from lance_sql.table.open_fragment import OpenFragments
 from lance_sql.table.snapshot import Snapshot
+
+_NONE: Final = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -34,10 +37,30 @@ class Side:
 
     snapshot: None for the time before the table's first version
     files: opens its fragments
+    known: the deleted rows of fragments that were asked for, shared by versions that share files
     """
 
     snapshot: Snapshot | None
     files: OpenFragments
+    known: dict[tuple[int, DeletionFile], I64] = field(default_factory=dict)
+
+    def deleted(self, fragment: Fragment) -> I64:
+        """The deleted rows of a fragment of the version, ascending.
+
+        raises: CorruptFile
+        """
+        file = fragment.deletion_file
+        if file is None:
+            return _NONE
+        found = self.known.get((fragment.id, file))
+        if found is None:
+            found = self.files.get(fragment).deletions.astype(np.int64)
+            self.known[fragment.id, file] = found
+        return found
+
+    def live(self, fragment: Fragment) -> RowRanges:
+        """The rows of a fragment of the version that are not deleted."""
+        return row_ranges.without(row_ranges.single(0, self.files.get(fragment).num_rows), self.deleted(fragment))
 
     @property
     def fragments(self) -> Fragments:
@@ -71,22 +94,27 @@ def compare(old: Side, new: Side) -> Difference:
     for earlier, later in _changed(old.fragments, new.fragments):
         if earlier is None or later is None or not _has_same_rows(earlier, later, old.files, new.files):
             if earlier is not None:
-                before.append((earlier, old.files.get(earlier).live_rows()))
+                before.append((earlier, old.live(earlier)))
             if later is not None:
-                after.append((later, new.files.get(later).live_rows()))
+                after.append((later, new.live(later)))
             continue
-        a, b = old.files.get(earlier), new.files.get(later)
-        in_both = a.live_rows()
+        deleted_before, deleted_after = old.deleted(earlier), new.deleted(later)
         if earlier.deletion_file != later.deletion_file:
-            deleted_before, deleted_after = a.deletions.astype(np.int64), b.deletions.astype(np.int64)
-            gone = np.setdiff1d(deleted_after, deleted_before, assume_unique=True)
-            back = np.setdiff1d(deleted_before, deleted_after, assume_unique=True)
-            before.append((earlier, row_ranges.from_sorted(gone)))
-            after.append((later, row_ranges.from_sorted(back)))
-            in_both = row_ranges.without(in_both, gone)
-        if earlier.files != later.files and len(in_both):
-            rewritten.append((earlier, later, in_both))
+            before.append((earlier, row_ranges.from_sorted(_without(deleted_after, deleted_before))))
+            after.append((later, row_ranges.from_sorted(_without(deleted_before, deleted_after))))
+        if earlier.files != later.files:
+            in_both = row_ranges.without(old.live(earlier), deleted_after)
+            if len(in_both):
+                rewritten.append((earlier, later, in_both))
     return Difference(Rows.of(old.files, before), Rows.of(new.files, after), tuple(rewritten))
+
+
+def _without(rows: I64, removed: I64) -> I64:
+    """Those of `rows` that are not among the others; both ascend."""
+    places = np.searchsorted(removed, rows)
+    found = places < len(removed)
+    found[found] = removed[places[found]] == rows[found]
+    return rows[~found]
 
 
 def _changed(old: Fragments, new: Fragments) -> Iterator[tuple[Fragment | None, Fragment | None]]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import pyarrow as pa
 
 from lance_sql.arrow_dataset import ArrowDataset, column_names
 from lance_sql.changes import images
 from lance_sql.changes.history import Bound, History
+from lance_sql.changes.keyed import key_match
+from lance_sql.changes.matching import Match, RowIdMatch
 from lance_sql.changes.plan import Mode, Range
 from lance_sql.changes.reading import FeedColumn
 from lance_sql.changes.scan import ChangeScan, ChangeTask
@@ -23,7 +25,7 @@ from lance_sql.table.snapshot import Snapshot
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
-_Place: TypeAlias = tuple[Snapshot, int, int, Mode, bool, tuple[str, ...]]
+_Place: TypeAlias = tuple[Snapshot, int, int, Mode, bool, str | Sequence[str] | None, tuple[str, ...]]
 
 MODES = ("all", "net", "insert_only")
 
@@ -40,6 +42,11 @@ class ChangeFeed(ArrowDataset):
     True
     """
 
+    told_fields: ClassVar[tuple[pa.Field, ...]] = images.FIELDS
+    """What is said of rows beside their values."""
+
+    range_type: ClassVar[type[Range]] = Range
+
     def __init__(
         self,
         snapshot: Snapshot,
@@ -49,6 +56,7 @@ class ChangeFeed(ArrowDataset):
         since: Bound | None = None,
         mode: Mode = "all",
         drop_unchanged: bool = False,
+        key: str | Sequence[str] | None = None,
         kinds: tuple[str, ...] = images.KINDS,
     ) -> None:
         """The arguments of `Dataset.changes`.
@@ -62,20 +70,28 @@ class ChangeFeed(ArrowDataset):
         last = history.last(end)
         first = max(history.first(start, since), history.beginning)
         history.check_range(first, last)
-        self._place: _Place = (snapshot, first, last, mode, drop_unchanged, kinds)
         self._snapshot = snapshot
-        self.range = Range(history, first, last, mode, drop_unchanged, kinds)
         shown = last if last >= first else max((known for known in history.files if known <= last), default=0)
         self._last = history.snapshot_at(shown) if shown in history.files else snapshot
-        if not self._last.manifest.has_stable_row_ids:
+        manifest = self._last.manifest
+        match: Match = RowIdMatch()
+        if key is not None:
+            match = key_match(manifest.schema, key, self._last.label)
+        elif not manifest.has_stable_row_ids:
             raise InvalidArgument(
-                f"{self._last.name} was created without stable row ids, so which rows are the same is not recorded, and"
-                " its changes are unknown. Recreate it with stable row ids."
+                f"{self._last.name} was created without stable row ids, so which rows are the same is not recorded:"
+                " give the columns that tell rows apart (key=['id']), or recreate it with stable row ids."
             )
+        self._place: _Place = (snapshot, first, last, mode, drop_unchanged, key, kinds)
+        self.range = self.range_type(history, first, last, mode, drop_unchanged, kinds, match)
         taken = {name.casefold() for name in self._last.manifest.schema.names}
-        for name in (*images.NAMES, *system_columns.NAMES):
+        for name in (*self._told, *system_columns.NAMES):
             if name in taken:
                 raise InvalidArgument(f"{self._last.name} has a column {name!r}, which the change feed has as well")
+
+    @property
+    def _told(self) -> tuple[str, ...]:
+        return tuple(field.name for field in self.told_fields)
 
     @property
     def start(self) -> int:
@@ -111,14 +127,14 @@ class ChangeFeed(ArrowDataset):
     def schema(self) -> pa.Schema:
         """The columns of the range's last version, and those that tell of the change."""
         return pa.schema(
-            [*self._fields, *images.FIELDS, system_columns.field(system_columns.ROW_ID)],
+            [*self._fields, *self.told_fields, system_columns.field(system_columns.ROW_ID)],
             self._last.manifest.schema.arrow.metadata,
         )
 
     @property
     def system_columns(self) -> tuple[str, ...]:
-        """Columns that can be asked for, and are not in `schema`."""
-        return system_columns.VERSION_COLUMNS
+        """Columns that can be asked for, and are not in `schema`; they need stable row ids."""
+        return system_columns.VERSION_COLUMNS if self._last.manifest.has_stable_row_ids else ()
 
     @property
     def compact_types(self) -> Mapping[str, pa.DataType]:
@@ -177,8 +193,8 @@ class ChangeFeed(ArrowDataset):
         return lines
 
     def _column(self, name: str) -> FeedColumn:
-        hidden = (*images.NAMES, *system_columns.NAMES)
-        if name in images.NAMES:
+        hidden = (*self._told, *system_columns.NAMES)
+        if name in self._told:
             return FeedColumn(name, None, (), self.schema.field(name))
         if name in (system_columns.ROW_ID, *self.system_columns):
             return FeedColumn(name, None, (), system_columns.field(name))
@@ -214,6 +230,12 @@ class ChangeFeed(ArrowDataset):
 
 
 def _restore(
-    snapshot: Snapshot, first: int, last: int, mode: Mode, drop_unchanged: bool, kinds: tuple[str, ...]
+    snapshot: Snapshot,
+    first: int,
+    last: int,
+    mode: Mode,
+    drop_unchanged: bool,
+    key: str | Sequence[str] | None,
+    kinds: tuple[str, ...],
 ) -> ChangeFeed:
-    return ChangeFeed(snapshot, first, last, mode=mode, drop_unchanged=drop_unchanged, kinds=kinds)
+    return ChangeFeed(snapshot, first, last, mode=mode, drop_unchanged=drop_unchanged, key=key, kinds=kinds)

@@ -9,7 +9,7 @@ Versions are numbered without gaps. A gap is what a cleanup has removed, and wha
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cached_property
 from typing import Final, TypeAlias
@@ -21,7 +21,6 @@ from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature, V
 from lance_sql.schema import Schema
 from lance_sql.store import Store
 from lance_sql.table import location, versions
-from lance_sql.table.open_fragment import OpenFragments
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import VersionFile
 
@@ -94,7 +93,7 @@ class History:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self._opened: dict[tuple[str, int], Snapshot] = {(snapshot.store.uri, snapshot.version): snapshot}
-        self._files: dict[object, OpenFragments] = {}
+        self._sides: dict[object, Side] = {}
         self._commits: dict[int, Commit] = {}
 
     @cached_property
@@ -187,7 +186,10 @@ class History:
             return Side(snapshot, snapshot.open_fragments)
         bases = tuple(sorted((number, base.path) for number, base in manifest.base_paths.items()))
         key = (snapshot.store.uri, bases, manifest.has_stable_row_ids)
-        return Side(snapshot, self._files.setdefault(key, snapshot.open_fragments))
+        known = self._sides.get(key)
+        if known is None:
+            known = self._sides[key] = Side(snapshot, snapshot.open_fragments)
+        return replace(known, snapshot=snapshot)
 
     def commit(self, version: int) -> Commit:
         """The commit that made a version.

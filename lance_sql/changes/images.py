@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql.changes.columns import Sources
@@ -29,14 +30,33 @@ POSTIMAGE: Final = "update_postimage"
 KINDS: Final = (DELETE, PREIMAGE, POSTIMAGE, INSERT)
 """In the order in which a commit's images are delivered."""
 
+TIME: Final = pa.timestamp("us", "UTC")
 FIELDS: Final = (
     pa.field(CHANGE_TYPE, pa.string(), nullable=False),
     pa.field(COMMIT_VERSION, pa.uint64(), nullable=False),
-    pa.field(COMMIT_TIMESTAMP, pa.timestamp("us", "UTC"), nullable=False),
+    pa.field(COMMIT_TIMESTAMP, TIME, nullable=False),
 )
 NAMES: Final = tuple(field.name for field in FIELDS)
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Told(Protocol):
+    """What is said of rows beside their values. Row ids are arrays uint64[n]."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        ...
+
+    @property
+    def constant(self) -> tuple[str, ...]:
+        """Those that have one value for all rows."""
+        ...
+
+    def columns(self, kind: str, names: Sequence[str], ids: U64) -> dict[str, pa.Array]:
+        """Some of the columns, for rows of a kind with these ids. The ids do not matter to constant ones."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -58,13 +78,26 @@ class Commits:
         """One commit for all rows."""
         return cls(np.array([version], np.int64), np.array([microseconds(timestamp)], np.int64))
 
-    def of(self, ids: U64) -> tuple[I64, I64]:
-        """Version and timestamp for each of some rows."""
-        if self.ids is None or self.numbers is None:
-            number = np.zeros(len(ids), np.int64)
-        else:
-            number = self.numbers[np.searchsorted(self.ids, ids)]
-        return self.versions[number], self.timestamps[number]
+    @property
+    def names(self) -> tuple[str, ...]:
+        return NAMES
+
+    @property
+    def constant(self) -> tuple[str, ...]:
+        return NAMES if self.ids is None else (CHANGE_TYPE,)
+
+    def columns(self, kind: str, names: Sequence[str], ids: U64) -> dict[str, pa.Array]:
+        made: dict[str, pa.Array] = {}
+        if COMMIT_VERSION in names or COMMIT_TIMESTAMP in names:
+            if self.ids is None or self.numbers is None:
+                number = np.zeros(len(ids), np.int64)
+            else:
+                number = self.numbers[np.searchsorted(self.ids, ids)]
+            made[COMMIT_VERSION] = pa.array(self.versions[number].astype(np.uint64))
+            made[COMMIT_TIMESTAMP] = times(self.timestamps[number])
+        if CHANGE_TYPE in names:
+            made[CHANGE_TYPE] = pa.repeat(pa.scalar(kind), len(ids))
+        return {name: made[name] for name in names}
 
 
 @dataclass(frozen=True)
@@ -78,7 +111,7 @@ class Images:
     kind: str
     rows: Rows
     sources: Sources
-    commits: Commits
+    told: Told
 
     def head(self, num_rows: int) -> Images:
         """The first rows."""
@@ -90,18 +123,14 @@ class Images:
         """The rows at these positions, which ascend."""
         return replace(self, rows=self.rows.pick(positions))
 
-    def feed_columns(self, names: Sequence[str], ids: U64) -> dict[str, pa.Array]:
-        """The columns that tell of the change, for rows with these ids.
+    def told_columns(self, names: Sequence[str], ids: U64) -> dict[str, pa.Array]:
+        """Some columns of what is said of the rows."""
+        return self.told.columns(self.kind, names, ids)
 
-        ids: may be empty arrays of any numbers where one commit changed all rows
-        """
-        versions, timestamps = self.commits.of(ids)
-        made = {
-            CHANGE_TYPE: lambda: pa.repeat(pa.scalar(self.kind), len(ids)),
-            COMMIT_VERSION: lambda: pa.array(versions.astype(np.uint64)),
-            COMMIT_TIMESTAMP: lambda: pa.array(timestamps).cast(FIELDS[2].type),
-        }
-        return {name: made[name]() for name in names}
+
+def times(microseconds: I64, mask: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+    """Times as a column; NULL where the mask is true."""
+    return pa.array(microseconds, pa.int64(), mask=mask).cast(TIME)
 
 
 def microseconds(when: datetime) -> int:

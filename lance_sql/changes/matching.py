@@ -5,14 +5,15 @@ before   ids  4  9  2          after   ids  9  7          ->   deleted  4, 2    
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Protocol
 
 import numpy as np
 
+from lance_sql.changes.columns import Sources
 from lance_sql.changes.rows import I64, U64, Rows
 from lance_sql.errors import CorruptFile
+from lance_sql.table.fragments import Fragment
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,38 @@ class Matched:
     pairs: Pairs
 
 
-Match: TypeAlias = Callable[[Rows, Rows], Matched]
-"""Compares rows before and rows after."""
+class Match(Protocol):
+    """What makes rows of two versions the same row."""
+
+    def __call__(self, old: Rows, new: Rows, was: Sources, now: Sources) -> Matched:
+        """Compares rows before and rows after.
+
+        was, now: the columns of the feed in both versions
+        """
+        ...
+
+    def may_differ(self, old: Fragment, new: Fragment, was: Sources, now: Sources) -> bool:
+        """Whether rows at the same place of two fragments may be different rows."""
+        ...
+
+
+@dataclass(frozen=True)
+class RowIdMatch:
+    """Rows are the same where their ids are."""
+
+    def __call__(self, old: Rows, new: Rows, was: Sources, now: Sources) -> Matched:
+        """raises: CorruptFile when two rows of one set have the same id."""
+        return by_row_id(old, new)
+
+    def may_differ(self, old: Fragment, new: Fragment, was: Sources, now: Sources) -> bool:
+        return False
 
 
 def by_row_id(old: Rows, new: Rows) -> Matched:
-    """raises: CorruptFile when two rows of one set have the same id."""
+    """Two sets of rows, compared by row id.
+
+    raises: CorruptFile when two rows of one set have the same id
+    """
     bounds = old.id_bounds(), new.id_bounds()
     if bounds[0] is None or bounds[1] is None or bounds[0][1] < bounds[1][0] or bounds[1][1] < bounds[0][0]:
         # rows that were appended, or overwritten, are known by the ranges of their ids alone

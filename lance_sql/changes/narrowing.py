@@ -11,7 +11,6 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.changes import images
 from lance_sql.changes.images import Images
 from lance_sql.scan import system_columns
 from lance_sql.scan.predicates import And, Const, IsUnknown, Not, Or, Predicate, conjuncts, evaluate
@@ -51,16 +50,14 @@ def narrowed(found: Images, predicate: Predicate | None) -> tuple[Images, Predic
     """
     if predicate is None:
         return found, None
-    names = {path[0] for path in predicate.columns}
-    if found.commits.ids is None:
-        constants = found.feed_columns(images.NAMES, np.zeros(1, np.uint64))
-    else:
-        constants = found.feed_columns([images.CHANGE_TYPE], np.zeros(1, np.uint64))
-    predicate = known(predicate, pa.RecordBatch.from_pydict(constants))
+    constants = found.told_columns(found.told.constant, np.zeros(1, np.uint64))
+    if constants:
+        predicate = known(predicate, pa.RecordBatch.from_pydict(constants))
+    told = found.told.names
     by_identity: list[Predicate] = []
     left: list[Predicate] = []
     for part in conjuncts(predicate):
-        of_ids = {path[0] for path in part.columns} <= {system_columns.ROW_ID, *images.NAMES}
+        of_ids = {path[0] for path in part.columns} <= {system_columns.ROW_ID, *told}
         (by_identity if of_ids else left).append(part)
     for part in by_identity:
         if part == Const(True):
@@ -69,7 +66,7 @@ def narrowed(found: Images, predicate: Predicate | None) -> tuple[Images, Predic
             return None
         ids = found.rows.ids
         columns: Mapping[str, pa.Array] = {
-            **found.feed_columns([name for name in images.NAMES if name in names], ids),
+            **found.told_columns([name for name in told if (name,) in part.columns], ids),
             system_columns.ROW_ID: pa.array(ids),
         }
         passed = evaluate(part, pa.RecordBatch.from_pydict(dict(columns))).fill_null(False)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.changes import net, values
+from lance_sql.changes import keyed, net, values
 from lance_sql.changes.columns import Sources
 from lance_sql.changes.commit import Changed, changed_rows
 from lance_sql.changes.history import Commit, History
@@ -27,7 +28,8 @@ from lance_sql.changes.images import (
     Images,
     microseconds,
 )
-from lance_sql.changes.matching import Match, Pairs, by_row_id
+from lance_sql.changes.keyed import KeyMatch, LastCommits
+from lance_sql.changes.matching import Match, Pairs, RowIdMatch
 from lance_sql.changes.narrowing import known, narrowed
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.scan.predicates import Const, Predicate
@@ -53,7 +55,7 @@ class Range:
     mode: Mode
     drop_unchanged: bool
     kinds: tuple[str, ...] = KINDS
-    match: Match = by_row_id
+    match: Match = field(default_factory=RowIdMatch)
     _sources: dict[int, Sources] = field(default_factory=dict)
     _changed: dict[int, Changed] = field(default_factory=dict)
 
@@ -85,7 +87,7 @@ class Range:
         if version not in self._changed:
             commit = self.history.commit(version)
             old, new = self.history.side(commit.earlier), self.history.side(commit.later)
-            if commit.earlier is not None:
+            if commit.earlier is not None and isinstance(self.match, RowIdMatch):
                 _check_same_identity(commit)
             was, now = self.sources(version - 1), self.sources(version)
             only = self.mode == "insert_only"
@@ -105,16 +107,33 @@ class Range:
         first, last = self.history.commit(self.first), self.history.commit(self.last)
         was, now = self.sources(self.first - 1), self.sources(self.last)
         commits = self.commits()
-        touched = net.touched((commit.version, self.changed(commit.version)) for commit in commits)
+        versions = np.array([commit.version for commit in commits], np.int64)
+        timestamps = np.array([microseconds(commit.timestamp) for commit in commits], np.int64)
         old, new = self.history.side(first.earlier), self.history.side(last.later)
+        if isinstance(self.match, KeyMatch):
+            changed = keyed.net_changes(self.match, old, new, was, now)
+            for each in _images(changed, was, now, Commits(versions, timestamps)):
+                numbers = self._last_commits.of(each.rows, each.sources)
+                order = np.argsort(each.rows.ids)
+                told = Commits(versions, timestamps, each.rows.ids[order], numbers[order])
+                yield replace(each, told=told)
+            return
+        touched = net.touched((commit.version, self.changed(commit.version)) for commit in commits)
         has_restores = any(commit.operation in ("restore", None) for commit in commits)
         changed = net.net_changes(touched, old, new, was, now, has_restores=has_restores)
         if self.drop_unchanged:
             changed = _without_unchanged(changed, was, now)
-        versions = np.array([commit.version for commit in commits], np.int64)
-        timestamps = np.array([microseconds(commit.timestamp) for commit in commits], np.int64)
         numbers = np.searchsorted(versions, touched.versions)
         yield from _images(changed, was, now, Commits(versions, timestamps, touched.ids, numbers))
+
+    @cached_property
+    def _last_commits(self) -> LastCommits:
+        """What is known of keys."""
+        assert isinstance(self.match, KeyMatch)
+        found = LastCommits(self.match)
+        for number, version in enumerate(range(self.first, self.last + 1)):
+            found.add(number, self.changed(version), self.sources(version - 1), self.sources(version))
+        return found
 
     def _may_pass(self, version: int, predicate: Predicate | None) -> bool:
         """Whether an image of a commit may pass a filter, by its version, its time, and the kinds there are."""

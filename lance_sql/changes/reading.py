@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import row_choice
-from lance_sql.changes import images
 from lance_sql.changes.columns import Source
 from lance_sql.changes.images import Images
 from lance_sql.scan import system_columns
@@ -59,7 +58,7 @@ def read(
     numbers |= {by_name[name] for name in filtered if name in by_name}
     system = {column.name for column in columns if column.name in system_columns.NAMES}
     system |= filtered & set(system_columns.NAMES)
-    if part.commits.ids is not None:
+    if not {column.name for column in columns} | filtered <= {*by_name, *part.told.constant, *system}:
         system.add(system_columns.ROW_ID)
     stored = [number for number in sorted(numbers) if part.sources[number].stored is not None]
     wanted = [_stored_column(part.sources[number]) for number in stored]
@@ -91,11 +90,11 @@ def read(
 
 
 def _told(part: Images, num_rows: int, known: dict[str, pa.Array], names: set[str]) -> dict[str, pa.Array]:
-    """The columns that tell of the change, as far as they are wanted."""
-    wanted = [name for name in images.NAMES if name in names]
-    if part.commits.ids is None:
-        return part.feed_columns(wanted, np.zeros(num_rows, np.uint64))
-    return part.feed_columns(wanted, known[system_columns.ROW_ID].to_numpy())
+    """What is said of the rows, as far as it is wanted."""
+    wanted = [name for name in part.told.names if name in names]
+    if set(wanted) <= set(part.told.constant):
+        return part.told_columns(wanted, np.zeros(num_rows, np.uint64))
+    return part.told_columns(wanted, known[system_columns.ROW_ID].to_numpy())
 
 
 def _divide(

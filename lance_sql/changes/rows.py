@@ -60,7 +60,7 @@ class Rows:
     @cached_property
     def ids(self) -> U64:
         """The row id of each row: stable ones, or addresses on a table without them."""
-        found = [self.open(part).row_ids(part.rows) for part in self.parts]
+        found = [self.open(part).row_id_sequence.take(row_ranges.expand(part.rows)) for part in self.parts]
         return np.concatenate(found) if found else np.empty(0, np.uint64)
 
     def id_bounds(self) -> tuple[int, int] | None:
