@@ -94,6 +94,11 @@ class ChangeFeed(ArrowDataset):
         return tuple(field.name for field in self.told_fields)
 
     @property
+    def table(self) -> str:
+        """How messages call the table."""
+        return self._snapshot.name
+
+    @property
     def start(self) -> int:
         """The first version whose commit belongs to the range."""
         return self.range.first

@@ -171,7 +171,7 @@ class History:
                 _ = opened.manifest
             except CorruptFile as error:
                 if isinstance(error.__cause__, FileNotFoundError):
-                    raise _removed(self.snapshot.name, file.version) from error
+                    raise removed(self.snapshot.name, file.version) from error
                 raise
             self._opened[key] = opened
         return self._opened[key]
@@ -384,5 +384,6 @@ class History:
         return self.snapshot_at(version).manifest.schema if version in self.files else Schema(())
 
 
-def _removed(table: str, version: int) -> VersionNotFound:
+def removed(table: str, version: int) -> VersionNotFound:
+    """What is wrong where a version went while it was read."""
     return VersionNotFound(f"Version {version} of {table} was cleaned up while its changes were read")

@@ -105,10 +105,12 @@ class Images:
     """Rows of one kind. Picklable.
 
     kind: one of `KINDS`
+    version: that has the rows
     sources: the columns of the feed, as the version has them
     """
 
     kind: str
+    version: int
     rows: Rows
     sources: Sources
     told: Told

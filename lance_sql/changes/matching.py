@@ -108,6 +108,9 @@ def by_row_id(old: Rows, new: Rows) -> Matched:
     bounds = old.id_bounds(), new.id_bounds()
     if bounds[0] is None or bounds[1] is None or bounds[0][1] < bounds[1][0] or bounds[1][1] < bounds[0][0]:
         # rows that were appended, or overwritten, are known by the ranges of their ids alone
+        for rows in (old, new):
+            if not rows.are_ranges():
+                check_distinct(np.sort(rows.ids), "row id")
         nothing = np.empty(0, np.int64)
         return Matched(new, old, Pairs(old, new, nothing, nothing))
     return by_identity(old, new, old.ids, new.ids, "row id")

@@ -101,7 +101,7 @@ class Range:
         commit = self.history.commit(version)
         changed = self.changed(version)
         one = Commits.one(version, commit.timestamp)
-        yield from _images(changed, self.sources(version - 1), self.sources(version), one)
+        yield from self._images(changed, version, version, one)
 
     def _net_images(self) -> Iterator[Images]:
         first, last = self.history.commit(self.first), self.history.commit(self.last)
@@ -112,7 +112,7 @@ class Range:
         old, new = self.history.side(first.earlier), self.history.side(last.later)
         if isinstance(self.match, KeyMatch):
             changed = keyed.net_changes(self.match, old, new, was, now)
-            for each in _images(changed, was, now, Commits(versions, timestamps)):
+            for each in self._images(changed, self.first, self.last, Commits(versions, timestamps)):
                 numbers = self._last_commits.of(each.rows, each.sources)
                 order = np.argsort(each.rows.ids)
                 told = Commits(versions, timestamps, each.rows.ids[order], numbers[order])
@@ -124,7 +124,8 @@ class Range:
         if self.drop_unchanged:
             changed = _without_unchanged(changed, was, now)
         numbers = np.searchsorted(versions, touched.versions)
-        yield from _images(changed, was, now, Commits(versions, timestamps, touched.ids, numbers))
+        told = Commits(versions, timestamps, touched.ids, numbers)
+        yield from self._images(changed, self.first, self.last, told)
 
     @cached_property
     def _last_commits(self) -> LastCommits:
@@ -134,6 +135,16 @@ class Range:
         for number, version in enumerate(range(self.first, self.last + 1)):
             found.add(number, self.changed(version), self.sources(version - 1), self.sources(version))
         return found
+
+    def _images(self, changed: Changed, first: int, last: int, commits: Commits) -> Iterator[Images]:
+        """Images of the versions before a commit and after one."""
+        was, now = self.sources(first - 1), self.sources(last)
+        yield Images(DELETE, first - 1, changed.deleted, was, commits)
+        for pairs, _ in changed.updated:
+            yield Images(PREIMAGE, first - 1, pairs.before, was, commits)
+        for pairs, _ in changed.updated:
+            yield Images(POSTIMAGE, last, pairs.after, now, commits)
+        yield Images(INSERT, last, changed.inserted, now, commits)
 
     def _may_pass(self, version: int, predicate: Predicate | None) -> bool:
         """Whether an image of a commit may pass a filter, by its version, its time, and the kinds there are."""
@@ -152,15 +163,6 @@ class Range:
             if left != Const(False) and left != Const(None):
                 return True
         return False
-
-
-def _images(changed: Changed, was: Sources, now: Sources, commits: Commits) -> Iterator[Images]:
-    yield Images(DELETE, changed.deleted, was, commits)
-    for pairs, _ in changed.updated:
-        yield Images(PREIMAGE, pairs.before, was, commits)
-    for pairs, _ in changed.updated:
-        yield Images(POSTIMAGE, pairs.after, now, commits)
-    yield Images(INSERT, changed.inserted, now, commits)
 
 
 def _without_unchanged(changed: Changed, was: Sources, now: Sources) -> Changed:

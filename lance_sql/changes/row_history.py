@@ -111,7 +111,7 @@ class HistoryRange(Range):
             ids = np.sort(rows.ids)
             number = -1 if first is None else int(np.searchsorted(versions, first))
             told = Validity(first, versions, timestamps, ids, ends.after(ids, number))
-            return Images(kind, rows, self.sources(version), told)
+            return Images(kind, version, rows, self.sources(version), told)
 
         earlier = commits[0].earlier
         if earlier is not None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.plan import FragmentScan
 from lance_sql.table.fragments import Fragment
 from lance_sql.table.open_fragment import OpenFragment, OpenFragments
+from lance_sql.table.segments import Range
 
 I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]
@@ -68,6 +70,17 @@ class Rows:
         bounds = [self.open(part).row_id_sequence.bounds() for part in self.parts]
         known = [each for each in bounds if each is not None]
         return (min(least for least, _ in known), max(greatest for _, greatest in known)) if known else None
+
+    def are_ranges(self) -> bool:
+        """Whether the ids of each fragment are one range, and these ranges do not overlap: no id occurs twice."""
+        ranges = []
+        for part in self.parts:
+            segments = self.open(part).row_id_sequence.segments
+            if len(segments) != 1 or not isinstance(segments[0], Range):
+                return False
+            ranges.append((segments[0].start, segments[0].end))
+        ranges.sort()
+        return all(before[1] <= after[0] for before, after in pairwise(ranges))
 
     def pick(self, positions: I64) -> Rows:
         """The rows at these positions, which ascend."""

@@ -12,10 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.changes import reading
-from lance_sql.changes.images import KINDS
+from lance_sql.changes.history import removed
+from lance_sql.changes.images import KINDS, Images
 from lance_sql.changes.plan import Part, limited
 from lance_sql.changes.reading import FeedColumn
+from lance_sql.errors import CorruptFile
 from lance_sql.scan.predicates import Predicate
+from lance_sql.table import versions
 
 if TYPE_CHECKING:
     from lance_sql.changes.feed import ChangeFeed
@@ -111,7 +114,7 @@ class ChangeScan:
 
     def task(self, parts: Iterable[Part]) -> ChangeTask:
         """A part of the scan."""
-        return ChangeTask(tuple(parts), self.columns, self.schema, self.limit, self.batch_size)
+        return ChangeTask(self.feed.table, tuple(parts), self.columns, self.schema, self.limit, self.batch_size)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)
@@ -126,10 +129,12 @@ class ChangeTask:
     """A part of a read of the feed, with all that it needs. Picklable: whoever reads it opens data files, and neither
     manifests nor transactions.
 
+    table: how messages call the table
     parts: the images, each with the part of the filter that they have yet to pass
     limit: at most so many rows
     """
 
+    table: str
     parts: tuple[Part, ...]
     columns: tuple[FeedColumn, ...]
     schema: pa.Schema
@@ -155,12 +160,23 @@ class ChangeTask:
     def _batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
         left = self.limit
         for found, predicate in self.parts:
-            for batch in reading.read(
+            batches = reading.read(
                 found, self.columns, predicate, batch_size=self.batch_size, keeps_all=keeps_all and left is None
-            ):
-                if left is not None:
-                    batch = batch.slice(0, left)
-                    left -= batch.num_rows
-                yield batch
-                if left == 0:
-                    return
+            )
+            try:
+                for batch in batches:
+                    if left is not None:
+                        batch = batch.slice(0, left)
+                        left -= batch.num_rows
+                    yield batch
+                    if left == 0:
+                        return
+            except CorruptFile as error:
+                if isinstance(error.__cause__, FileNotFoundError) and _is_gone(found):
+                    raise removed(self.table, found.version) from error
+                raise
+
+
+def _is_gone(found: Images) -> bool:
+    """Whether the version that has the rows was removed."""
+    return versions.find_version(found.rows.files.files.places.store, found.version) is None
