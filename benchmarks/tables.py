@@ -108,8 +108,8 @@ def orders(folder: Path, rows: int) -> tuple[Path, Path]:
 
 
 def changed(folder: Path, rows: int) -> Path:
-    """A table with stable row ids: `rows` rows in ten commits, then 1,000 inserted rows, 100 updated ones, 1,000 deleted
-    ones, and 100 commits that insert, update or delete a few rows each."""
+    """A table with stable row ids: `rows` rows in ten commits, then 1,000 inserted rows, 100 updated ones, 1,000
+    deleted ones, and 100 commits that insert, update or delete a few rows each."""
 
     def make(to: Path) -> None:
         step = rows // FILES
