@@ -128,6 +128,16 @@ def sources(versions: Sequence[tuple[int, Schema, Identities]]) -> dict[int, Sou
     return found
 
 
+def are_stored_alike(was: Sources, now: Sources) -> bool:
+    """Whether two versions have every column under the same ids and in the same type."""
+    for a, b in zip(was, now, strict=True):
+        if (a.stored is None) != (b.stored is None):
+            return False
+        if a.stored is not None and b.stored is not None and not _is_alike(a.stored, b.stored):
+            return False
+    return True
+
+
 def read(rows: Rows, sources: Sequence[Source]) -> list[pa.Array]:
     """One array for each column, in the types of the feed; NULL where it did not exist.
 

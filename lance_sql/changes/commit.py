@@ -14,7 +14,7 @@ Rows at the same place whose columns lie in other files were changed where the v
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -23,8 +23,8 @@ from lance_sql.changes import columns, values
 from lance_sql.changes.columns import Source, Sources
 from lance_sql.changes.difference import Difference, Side, compare
 from lance_sql.changes.history import Commit
-from lance_sql.changes.matching import Match, Pairs, in_place
-from lance_sql.changes.rows import Rows
+from lance_sql.changes.matching import Match, Pairs, RowIdMatch, in_place
+from lance_sql.changes.rows import U64, Rows
 
 _BY_VALUES: Final = ("restore", "overwrite", "rewrite", None)
 
@@ -51,12 +51,21 @@ class Changed:
 
 
 def changed_rows(
-    commit: Commit, old: Side, new: Side, was: Sources, now: Sources, match: Match, *, inserts_only: bool = False
+    commit: Commit,
+    old: Side,
+    new: Side,
+    was: Sources,
+    now: Sources,
+    match: Match,
+    *,
+    versions_tell: Callable[[], bool],
+    inserts_only: bool = False,
 ) -> Changed:
     """What a commit changed. Pages are read only where values have to be compared.
 
     old, new: the versions before and after
     was, now: the columns of the feed in both
+    versions_tell: whether rows of a restore with the same versions have the same values
     inserts_only: nothing else is wanted
     """
     difference = without_places(compare(old, new), old, new, was, now, match)
@@ -67,12 +76,30 @@ def changed_rows(
         return Changed(matched.inserted, Rows(old.files, ()), ())
     updated = []
     moved = matched.pairs
+    if moved.num_rows and commit.operation == "restore" and versions_tell() and columns.are_stored_alike(was, now):
+        moved = moved.where((moved.old.versions[moved.at_old] != moved.new.versions[moved.at_new]).any(axis=1))
     if moved.num_rows and commit.operation in _BY_VALUES:
         updated.append((moved.where(values.differing(moved, was, now)), Evidence.VALUES))
     elif moved.num_rows:
         updated.append((moved, Evidence.WRITTEN))
     updated += [(pairs, Evidence.VALUES) for pairs in rewritten(difference, old, new, was, now)]
     return Changed(matched.inserted, matched.deleted, tuple(each for each in updated if each[0].num_rows))
+
+
+def touched_rows(
+    commit: Commit, old: Side, new: Side, was: Sources, now: Sources, *, versions_tell: Callable[[], bool]
+) -> list[tuple[U64, Evidence]]:
+    """The ids of the rows that a commit changed, where both images need not be told apart: an id may be there twice.
+
+    The arguments are those of `changed_rows`.
+    """
+    if commit.operation in _BY_VALUES:
+        changed = changed_rows(commit, old, new, was, now, RowIdMatch(), versions_tell=versions_tell)
+        found = [(changed.inserted.ids, Evidence.WRITTEN), (changed.deleted.ids, Evidence.WRITTEN)]
+        return found + [(pairs.ids, evidence) for pairs, evidence in changed.updated]
+    difference = compare(old, new)
+    found = [(difference.before.ids, Evidence.WRITTEN), (difference.after.ids, Evidence.WRITTEN)]
+    return found + [(pairs.ids, Evidence.VALUES) for pairs in rewritten(difference, old, new, was, now)]
 
 
 def without_places(

@@ -49,6 +49,9 @@ _KNOWN: Final = frozenset(
 )
 """Operations whose effect on rows is all in the fragments of the versions before and after."""
 
+_VERSIONED: Final = _KNOWN - {"merge", "data_replacement", "update_mem_wal_state"}
+"""Operations that give their version to every row which they write, or write none."""
+
 
 @dataclass(frozen=True)
 class Commit:
@@ -58,12 +61,14 @@ class Commit:
     later: the version that it made
     operation: None where it is not recorded, or cannot be read
     restored: the version that a restore went back to
+    rewrites_columns: it put other values into rows where they were
     """
 
     earlier: Snapshot | None
     later: Snapshot
     operation: str | None
     restored: int | None = None
+    rewrites_columns: bool = False
 
     @property
     def version(self) -> int:
@@ -94,6 +99,7 @@ class History:
         self.snapshot = snapshot
         self._opened: dict[tuple[str, int], Snapshot] = {(snapshot.store.uri, snapshot.version): snapshot}
         self._sides: dict[object, Side] = {}
+        self._listed: dict[str, list[VersionFile]] = {}
         self._commits: dict[int, Commit] = {}
 
     @cached_property
@@ -125,7 +131,7 @@ class History:
         newest: int | None = None
         for part in self._branches:
             newest = part.last if newest is None or part.last is None else min(newest, part.last)
-            for file in versions.list_versions(part.snapshot.store):
+            for file in self._own_files(part.snapshot.store):
                 if newest is None or file.version <= newest:
                     found[file.version] = (part.snapshot, file)
         return dict(sorted(found.items()))
@@ -158,10 +164,6 @@ class History:
         if key not in self._listed:
             self._listed[key] = versions.list_versions(store)
         return self._listed[key]
-
-    @cached_property
-    def _listed(self) -> dict[str, list[VersionFile]]:
-        return {}
 
     def _open(self, owner: Snapshot, file: VersionFile) -> Snapshot:
         key = (owner.store.uri, file.version)
@@ -219,7 +221,28 @@ class History:
                 raise self.too_old(version)
             return Commit(None, later, operation)
         restored = transaction.restored if transaction is not None else None
-        return Commit(self.base_of(version), later, operation, restored)
+        in_place = transaction is not None and transaction.rewrites_columns
+        return Commit(self.base_of(version), later, operation, restored, in_place)
+
+    def versions_tell(self, restore: Commit) -> bool:
+        """Whether two images of a row, before a restore and after it, are the same where their version columns are.
+
+        So it is as long as every commit between that wrote values gave its version to the rows. Of those that write in
+        place not all do.
+        """
+        lowest, version = restore.restored, restore.version - 1
+        if lowest is None:
+            return False
+        while version > lowest:
+            if version - 1 not in self.files or version not in self.files:
+                return False
+            commit = self.commit(version)
+            if commit.operation not in _VERSIONED or commit.rewrites_columns:
+                return False
+            if commit.restored is not None:
+                lowest = min(lowest, commit.restored)
+            version -= 1
+        return True
 
     def check_range(self, first: int, last: int) -> None:
         """Makes sure that the commits of a range can be told.

@@ -11,7 +11,7 @@ only the ones whose fragments differ at the ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +30,7 @@ class Touched:
 
     ids: ascending, each once
     versions: parallel; the last commit that changed each
-    is_written: parallel; every change of the row was an update that wrote it again
+    is_written: parallel; every change of the row wrote it again, inserted or deleted it
     """
 
     ids: U64
@@ -38,18 +38,16 @@ class Touched:
     is_written: np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
-def touched(commits: Iterable[tuple[int, Changed]]) -> Touched:
-    """The rows that commits changed, by version, ascending."""
+def touched(commits: Iterable[tuple[int, Sequence[tuple[U64, Evidence]]]]) -> Touched:
+    """The rows that commits changed: their ids by version, ascending."""
     ids: list[U64] = []
     versions: list[I64] = []
     written: list[np.ndarray[tuple[int], np.dtype[np.bool_]]] = []
-    for version, changed in commits:
-        parts = [(changed.inserted.ids, False), (changed.deleted.ids, False)]
-        parts += [(pairs.ids, evidence is Evidence.WRITTEN) for pairs, evidence in changed.updated]
-        for part, is_written in parts:
+    for version, parts in commits:
+        for part, evidence in parts:
             ids.append(part)
             versions.append(np.full(len(part), version, np.int64))
-            written.append(np.full(len(part), is_written))
+            written.append(np.full(len(part), evidence is Evidence.WRITTEN))
     if not ids:
         return Touched(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.bool_))
     together = np.concatenate(ids)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from lance_sql.changes import keyed, net, values
 from lance_sql.changes.columns import Sources
-from lance_sql.changes.commit import Changed, changed_rows
+from lance_sql.changes.commit import Changed, Evidence, changed_rows, touched_rows
 from lance_sql.changes.history import Commit, History
 from lance_sql.changes.images import (
     COMMIT_TIMESTAMP,
@@ -31,6 +31,7 @@ from lance_sql.changes.images import (
 from lance_sql.changes.keyed import KeyMatch, LastCommits
 from lance_sql.changes.matching import Match, Pairs, RowIdMatch
 from lance_sql.changes.narrowing import known, narrowed
+from lance_sql.changes.rows import U64
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.scan.predicates import Const, Predicate
 
@@ -90,8 +91,16 @@ class Range:
             if commit.earlier is not None and isinstance(self.match, RowIdMatch):
                 _check_same_identity(commit)
             was, now = self.sources(version - 1), self.sources(version)
-            only = self.mode == "insert_only"
-            changed = changed_rows(commit, old, new, was, now, self.match, inserts_only=only)
+            changed = changed_rows(
+                commit,
+                old,
+                new,
+                was,
+                now,
+                self.match,
+                versions_tell=partial(self._versions_tell, commit),
+                inserts_only=self.mode == "insert_only",
+            )
             if self.drop_unchanged and self.mode == "all":
                 changed = _without_unchanged(changed, was, now)
             self._changed[version] = changed
@@ -118,7 +127,7 @@ class Range:
                 told = Commits(versions, timestamps, each.rows.ids[order], numbers[order])
                 yield replace(each, told=told)
             return
-        touched = net.touched((commit.version, self.changed(commit.version)) for commit in commits)
+        touched = net.touched((commit.version, self._touched(commit)) for commit in commits)
         has_restores = any(commit.operation in ("restore", None) for commit in commits)
         changed = net.net_changes(touched, old, new, was, now, has_restores=has_restores)
         if self.drop_unchanged:
@@ -126,6 +135,17 @@ class Range:
         numbers = np.searchsorted(versions, touched.versions)
         told = Commits(versions, timestamps, touched.ids, numbers)
         yield from self._images(changed, self.first, self.last, told)
+
+    def _touched(self, commit: Commit) -> list[tuple[U64, Evidence]]:
+        """The ids of the rows that a commit changed."""
+        if commit.earlier is not None:
+            _check_same_identity(commit)
+        old, new = self.history.side(commit.earlier), self.history.side(commit.later)
+        was, now = self.sources(commit.version - 1), self.sources(commit.version)
+        return touched_rows(commit, old, new, was, now, versions_tell=partial(self._versions_tell, commit))
+
+    def _versions_tell(self, commit: Commit) -> bool:
+        return commit.later.manifest.has_stable_row_ids and self.history.versions_tell(commit)
 
     @cached_property
     def _last_commits(self) -> LastCommits:

@@ -65,6 +65,18 @@ class Rows:
         found = [self.open(part).row_id_sequence.take(row_ranges.expand(part.rows)) for part in self.parts]
         return np.concatenate(found) if found else np.empty(0, np.uint64)
 
+    @cached_property
+    def versions(self) -> U64:
+        """The versions that inserted each row and changed it last: uint64[num_rows, 2]."""
+        created, updated = [], []
+        for part in self.parts:
+            fragment, offsets = self.open(part), row_ranges.expand(part.rows)
+            created.append(fragment.created_at_sequence.take(offsets))
+            updated.append(fragment.last_updated_at_sequence.take(offsets))
+        if not self.parts:
+            return np.empty((0, 2), np.uint64)
+        return np.stack((np.concatenate(created), np.concatenate(updated)), axis=1)
+
     def id_bounds(self) -> tuple[int, int] | None:
         """No row id is below the first or above the second number; None without rows."""
         bounds = [self.open(part).row_id_sequence.bounds() for part in self.parts]

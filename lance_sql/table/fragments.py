@@ -174,13 +174,7 @@ class Fragments(Sequence[Fragment]):
     def __getitem__(self, index: int | slice) -> Fragment | list[Fragment]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        made = self._made[index]
-        if made is None:
-            with at(file=self.file):
-                made = _fragment(self._message(index), trust_rows=self.trust_rows)
-            # Two threads may both make it; the results are equal.
-            self._made[index] = made
-        return made
+        return self._made[index] or self._make(index, self._message(index))
 
     def __iter__(self) -> Iterator[Fragment]:
         return (self[i] for i in range(len(self)))
@@ -256,16 +250,25 @@ class Fragments(Sequence[Fragment]):
 
         raises: UnsupportedFeature when something of it is not; CorruptFile
         """
-        _check_known(self._message(place), self.file, "which this release does not know")
-        return self[place]
+        message = self._message(place)
+        _check_known(message, self.file, "which this release does not know")
+        return self._made[place] or self._make(place, message)
 
     def message_bytes(self, place: int) -> bytes:
         """The message of the fragment at a place, as it is stored."""
         return self.content[int(self.table.starts[place]) : int(self.table.ends[place])]
 
+    def _make(self, place: int, message: table_pb2.DataFragment) -> Fragment:
+        with at(file=self.file):
+            made = _fragment(message, trust_rows=self.trust_rows)
+        # Two threads may both make it; the results are equal.
+        self._made[place] = made
+        return made
+
     def _message(self, place: int) -> table_pb2.DataFragment:
         message = table_pb2.DataFragment()
-        message.ParseFromString(self.message_bytes(place))
+        with at(file=self.file):
+            message.ParseFromString(self.message_bytes(place))
         return message
 
 

@@ -30,6 +30,7 @@ class Transaction:
     operation: what it did, such as "append", "update" or "rewrite"; None for an operation that is not known
     properties: see `commit_summary`
     restored: the version that a "restore" went back to; None of other operations
+    rewrites_columns: an "update" that put other values into rows where they were
     """
 
     read_version: int
@@ -37,6 +38,7 @@ class Transaction:
     operation: str | None
     properties: Mapping[str, str] = dataclasses.field(default_factory=dict)
     restored: int | None = None
+    rewrites_columns: bool = False
 
 
 def read(store: Store, path: str, manifest: Manifest) -> Transaction | None:
@@ -77,4 +79,7 @@ def parse(data: bytes) -> Transaction:
     message = transaction_pb2.Transaction.FromString(data)
     operation = message.WhichOneof("operation")
     restored = message.restore.version if operation == "restore" else None
-    return Transaction(message.read_version, message.uuid, operation, dict(message.transaction_properties), restored)
+    update = message.update if operation == "update" else None
+    in_place = update is not None and bool(update.fields_modified or update.update_mode == update.REWRITE_COLUMNS)
+    properties = dict(message.transaction_properties)
+    return Transaction(message.read_version, message.uuid, operation, properties, restored, in_place)

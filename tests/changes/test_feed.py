@@ -173,6 +173,17 @@ def test_only_files_with_changed_rows_are_read(table: lance_sql.Dataset, opened:
     assert opened == []
 
 
+def test_a_restore_reads_rows_with_other_versions_only(table: lance_sql.Dataset, opened: list[str]) -> None:
+    made = table.update({"s": "'again'"}, "id = 7").restore(4)
+    opened.clear()
+    feed = lance_sql.open(made.uri).changes(made.version)
+    assert feed.count_rows() == 5 + 2
+    # one with the row as it was updated, and one with the row as it was before
+    assert len(set(opened)) == 2
+    kinds = feed.scan(["id", "_change_type"], "_change_type <> 'delete'").to_table().to_pylist()
+    assert [tuple(row.values()) for row in kinds] == [(7, "update_preimage"), (7, "update_postimage")]
+
+
 def test_threads_share_a_feed(table: lance_sql.Dataset) -> None:
     from concurrent.futures import ThreadPoolExecutor
 

@@ -193,6 +193,25 @@ def test_members_of_a_struct_come_and_go(tmp_path: Path) -> None:
     assert made.changes().scan(["p.z"], "p.z = 1").to_table()["p.z"].to_pylist() == [1, 1, 1]
 
 
+def test_row_ids_in_data_files_are_row_ids(tmp_path: Path) -> None:
+    """pylance moves what it carries over to hidden columns of data files."""
+    path = str(tmp_path / "t.lance")
+    rows = pa.table({"id": range(20), "s": ["x"] * 20})
+    dataset: Any = lance.write_dataset(rows, path, enable_stable_row_ids=True)
+    dataset.update_config({"lance.row_lineage.spill": "true", "lance.row_lineage.inline_max_bytes": "1"})
+    lance.dataset(path).update({"s": "'n'"}, where="id % 7 = 0")
+    lance.dataset(path).delete("id = 5")
+    lance.dataset(path).optimize.compact_files()
+    merge: Any = lance.dataset(path).merge_insert("id")
+    merge.when_matched_update_all().when_not_matched_insert_all().execute(pa.table({"id": [1, 30], "s": ["m", "new"]}))
+    made = lance_sql.open(path)
+    assert made.snapshot.manifest.fragments.have_hidden_columns()
+    found = [(change[0], change[1]) for change in changes(made, 3, mode="net")]
+    updated = [(kind, id) for kind in ("update_postimage", "update_preimage") for id in (0, 1, 14, 7)]
+    assert sorted(found) == sorted([("delete", 5), ("insert", 30), *updated])
+    assert changes(made, 5, 6) == []
+
+
 def test_rows_of_every_type_are_compared_by_their_values(tmp_path: Path) -> None:
     columns = {
         "f": pa.array([1.5, float("nan"), -0.0]),
