@@ -164,7 +164,7 @@ def is_rewritten(old: Fragment, new: Fragment, was: Source, now: Source) -> bool
     if now.stored is None:
         return False
     if was.stored is None:
-        return True
+        return any(new.file_of(number) is not None for number in _ids(now.stored))
     if not _is_alike(was.stored, now.stored):
         return True
     return any(_place(old, number) != _place(new, number) for number in _ids(was.stored))

@@ -68,7 +68,7 @@ def changed_rows(
     versions_tell: whether rows of a restore with the same versions have the same values
     inserts_only: nothing else is wanted
     """
-    difference = without_places(compare(old, new), old, new, was, now, match)
+    difference = without_places(compare(old, new, was, now), old, new, was, now, match)
     if commit.operation == "rewrite" and _only_moves(difference):
         return Changed(Rows(new.files, ()), Rows(old.files, ()), ())
     matched = match(difference.before, difference.after, was, now)
@@ -97,7 +97,7 @@ def touched_rows(
         changed = changed_rows(commit, old, new, was, now, RowIdMatch(), versions_tell=versions_tell)
         found = [(changed.inserted.ids, Evidence.WRITTEN), (changed.deleted.ids, Evidence.WRITTEN)]
         return found + [(pairs.ids, evidence) for pairs, evidence in changed.updated]
-    difference = compare(old, new)
+    difference = compare(old, new, was, now)
     found = [(difference.before.ids, Evidence.WRITTEN), (difference.after.ids, Evidence.WRITTEN)]
     return found + [(pairs.ids, Evidence.VALUES) for pairs in rewritten(difference, old, new, was, now)]
 

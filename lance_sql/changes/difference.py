@@ -21,6 +21,8 @@ from typing import Final
 import numpy as np
 
 from lance_sql import row_ranges
+from lance_sql.changes import columns
+from lance_sql.changes.columns import Sources
 from lance_sql.changes.rows import I64, Rows
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.row_ranges import RowRanges
@@ -74,8 +76,8 @@ class Difference:
 
     before: rows whose place is not in the later version
     after: rows whose place was not in the earlier one
-    rewritten: rows at the same place in both versions, of fragments that have other data files: the fragment before,
-        the fragment after, and the rows
+    rewritten: rows at the same place in both versions, of fragments that have other data files, or of which other
+        columns are seen: the fragment before, the fragment after, and the rows
     """
 
     before: Rows
@@ -83,15 +85,18 @@ class Difference:
     rewritten: tuple[tuple[Fragment, Fragment, RowRanges], ...]
 
 
-def compare(old: Side, new: Side) -> Difference:
+def compare(old: Side, new: Side, was: Sources, now: Sources) -> Difference:
     """Where two versions differ.
 
+    was, now: the columns of the feed in both. Where a column came back, of which files still have values, fragments
+        are looked at that both versions have
     raises: CorruptFile; UnsupportedFeature for fragments with parts that this release does not know
     """
     before: list[tuple[Fragment, RowRanges]] = []
     after: list[tuple[Fragment, RowRanges]] = []
     rewritten = []
-    for earlier, later in _changed(old.fragments, new.fragments):
+    is_same_schema = columns.are_stored_alike(was, now)
+    for earlier, later in _changed(old.fragments, new.fragments, with_unchanged=not is_same_schema):
         if earlier is None or later is None or not _has_same_rows(earlier, later, old.files, new.files):
             if earlier is not None:
                 before.append((earlier, old.live(earlier)))
@@ -102,7 +107,7 @@ def compare(old: Side, new: Side) -> Difference:
         if earlier.deletion_file != later.deletion_file:
             before.append((earlier, row_ranges.from_sorted(_without(deleted_after, deleted_before))))
             after.append((later, row_ranges.from_sorted(_without(deleted_before, deleted_after))))
-        if earlier.files != later.files:
+        if earlier.files != later.files or not is_same_schema:
             in_both = row_ranges.without(old.live(earlier), deleted_after)
             if len(in_both):
                 rewritten.append((earlier, later, in_both))
@@ -117,22 +122,27 @@ def _without(rows: I64, removed: I64) -> I64:
     return rows[~found]
 
 
-def _changed(old: Fragments, new: Fragments) -> Iterator[tuple[Fragment | None, Fragment | None]]:
-    """The fragments that are not stored alike in both, by their ids; None where a version has none of an id."""
+def _changed(
+    old: Fragments, new: Fragments, *, with_unchanged: bool
+) -> Iterator[tuple[Fragment | None, Fragment | None]]:
+    """The fragments that are not stored alike in both, by their ids; None where a version has none of an id.
+
+    with_unchanged: and those that are
+    """
     for fragments in (old, new):
         if repeated := fragments.repeated_ids():
             raise UnsupportedFeature(
                 f"{fragments.file}: several fragments have the id {repeated[0]}, so that what changed cannot be told"
             )
-    first = _common_prefix(old, new)
+    first = 0 if with_unchanged else _common_prefix(old, new)
     places = {number: first + place for place, number in enumerate(old.ids[first:])}
     for place in range(first, len(new)):
         other = places.pop(new.ids[place], None)
         if other is None:
             yield None, new.known(place)
-        elif old.message_bytes(other) != new.message_bytes(place) or old.trust_rows != new.trust_rows:
+        elif with_unchanged or old.message_bytes(other) != new.message_bytes(place) or old.trust_rows != new.trust_rows:
             earlier, later = old.known(other), new.known(place)
-            if earlier != later:
+            if with_unchanged or earlier != later:
                 yield earlier, later
     for other in places.values():
         yield old.known(other), None

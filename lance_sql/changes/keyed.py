@@ -111,7 +111,7 @@ def net_changes(match: KeyMatch, old: Side, new: Side, was: Sources, now: Source
 
     was, now: the columns of the feed in both
     """
-    difference = without_places(compare(old, new), old, new, was, now, match)
+    difference = without_places(compare(old, new, was, now), old, new, was, now, match)
     matched = match(difference.before, difference.after, was, now)
     pairs = matched.pairs
     updated: list[Pairs] = [pairs.where(values.differing(pairs, was, now))] if pairs.num_rows else []

@@ -73,7 +73,7 @@ def net_changes(found: Touched, old: Side, new: Side, was: Sources, now: Sources
     """
     if not len(found.ids):
         return Changed(Rows(new.files, ()), Rows(old.files, ()), ())
-    difference = compare(old, new)
+    difference = compare(old, new, was, now)
     matched = by_row_id(difference.before.with_ids(found.ids), difference.after.with_ids(found.ids))
     pairs = matched.pairs
     updated: list[tuple[Pairs, Evidence]] = []

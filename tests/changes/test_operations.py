@@ -111,6 +111,21 @@ def test_a_restore_behind_a_compaction_finds_the_rows_that_differ(table: lance_s
     assert changes(made, version) == [("update_preimage", 2, "new", version), ("update_postimage", 2, "b", version)]
 
 
+def test_a_column_that_a_restore_brings_back_has_its_values_again(tmp_path: Path) -> None:
+    made = lance_sql.write(ROWS, tmp_path / "t.lance").drop_columns("s")
+    made = lance_sql.write(pa.table({"id": [4]}), made.uri, mode="append").restore(1)
+    expected = [
+        ("delete", 4, None, 4),
+        ("update_preimage", 1, None, 4),
+        ("update_preimage", 2, None, 4),
+        ("update_postimage", 1, "a", 4),
+        ("update_postimage", 2, "b", 4),
+    ]
+    assert changes(made, 4) == changes(made, 4, mode="net") == expected
+    # the column was there before the range, and is there at its end
+    assert changes(made, 2, mode="net") == []
+
+
 def test_what_leaves_rows_alone_has_no_changes(table: lance_sql.Dataset) -> None:
     made = lance_sql.write(pa.table({"id": [4], "s": ["d"]}), table.uri, mode="append")
     start = made.version + 1
