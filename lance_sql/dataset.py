@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from lance_sql.ages import parse_age
 from lance_sql.arrow_dataset import ArrowDataset, column_names
+from lance_sql.changes.bounds import Bound
 from lance_sql.changes.feed import ChangeFeed
-from lance_sql.changes.history import Bound
 from lance_sql.changes.plan import Mode
 from lance_sql.changes.row_history import RowHistory
 from lance_sql.commit import cleanup as cleaning

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import pyarrow as pa
 
 from lance_sql.arrow_dataset import ArrowDataset, column_names
-from lance_sql.changes import images
-from lance_sql.changes.history import Bound, History
+from lance_sql.changes import bounds, images
+from lance_sql.changes.bounds import Bound
+from lance_sql.changes.history import History
 from lance_sql.changes.keyed import key_match
 from lance_sql.changes.matching import Match, RowIdMatch
 from lance_sql.changes.plan import Mode, Range
@@ -67,8 +68,8 @@ class ChangeFeed(ArrowDataset):
         if mode not in MODES:
             raise InvalidArgument(f"mode={mode!r} is not one of {', '.join(map(repr, MODES))}")
         history = History(snapshot)
-        last = history.last(end)
-        first = max(history.first(start, since), history.beginning)
+        last = bounds.last(history, end)
+        first = max(bounds.first(history, start, since), history.beginning)
         history.check_range(first, last)
         self._snapshot = snapshot
         shown = last if last >= first else max((known for known in history.files if known <= last), default=0)

@@ -8,24 +8,17 @@ Versions are numbered without gaps. A gap is what a cleanup has removed, and wha
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import datetime
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Final
 
-from lance_sql.changes import columns
-from lance_sql.changes.columns import Identities, Sources
 from lance_sql.changes.difference import Side
-from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature, VersionNotFound
-from lance_sql.schema import Schema
+from lance_sql.errors import CorruptFile, UnsupportedFeature, VersionNotFound
 from lance_sql.store import Store
 from lance_sql.table import location, versions
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import VersionFile
-
-Bound: TypeAlias = int | str | datetime | date
-"""A version, a tag, or a time; text is a tag, or a time where no tag is called so."""
 
 _KNOWN: Final = frozenset(
     {
@@ -135,6 +128,12 @@ class History:
                 if newest is None or file.version <= newest:
                     found[file.version] = (part.snapshot, file)
         return dict(sorted(found.items()))
+
+    def has(self, branch: str | None, version: int) -> bool:
+        """Whether a version of a branch, which is None for main, belongs to the history."""
+        return any(
+            part.snapshot.branch == branch and (part.last is None or version <= part.last) for part in self._branches
+        )
 
     @property
     def newest(self) -> int:
@@ -290,121 +289,6 @@ class History:
             if transaction is not None and transaction.operation == "clone":
                 return first
         return 1
-
-    def first(self, start: Bound | None, since: Bound | None) -> int:
-        """The first version of a range.
-
-        raises: InvalidArgument, VersionNotFound
-        """
-        if start is not None and since is not None:
-            raise InvalidArgument("Give start, which belongs to the range, or since, which does not; not both")
-        if since is not None:
-            instant = self._instant(since)
-            return self._version(since, "since") + 1 if instant is None else self._after(instant, included=False)
-        if start is None:
-            return self.beginning
-        instant = self._instant(start)
-        return self._version(start, "start") if instant is None else self._after(instant, included=True)
-
-    def last(self, end: Bound | None) -> int:
-        """The last version of a range; that of the handle without one.
-
-        raises: InvalidArgument, VersionNotFound
-        """
-        if end is None:
-            return self.snapshot.version
-        instant = self._instant(end)
-        if instant is not None:
-            before = [version for version in self.files if self._time(version) <= instant]
-            return max(before, default=min(self.files) - 1)
-        return self._version(end, "end")
-
-    def _version(self, bound: Bound, name: str) -> int:
-        if isinstance(bound, int) and not isinstance(bound, bool):
-            if not 0 <= bound < 2**63:
-                raise InvalidArgument(f"{name}={bound} is not the number of a version")
-            return bound
-        if not isinstance(bound, str):
-            raise InvalidArgument(f"{name}={bound!r} is neither a version, nor a tag, nor a time")
-        tags = self.snapshot.tags()
-        tag = tags.get(bound)
-        if tag is None:
-            raise VersionNotFound(f"{name}={bound[:100]!r} is neither a tag of {self.snapshot.name} nor a time")
-        if not any(
-            part.snapshot.branch == tag.branch and (part.last is None or tag.version <= part.last)
-            for part in self._branches
-        ):
-            of = "main" if tag.branch is None else f"branch {tag.branch!r}"
-            own = "main" if self.snapshot.branch is None else f"branch {self.snapshot.branch!r}"
-            raise InvalidArgument(
-                f"The tag {bound!r} names version {tag.version} of {of}, which is not in the history of {own}"
-            )
-        return tag.version
-
-    def _instant(self, bound: Bound) -> datetime | None:
-        """The moment that a bound means; None for versions and tags."""
-        if isinstance(bound, datetime | date):
-            return versions.instant(bound)
-        if not isinstance(bound, str) or bound in self.snapshot.tags():
-            return None
-        try:
-            return versions.instant(bound)
-        except InvalidArgument:
-            return None
-
-    def _after(self, instant: datetime, *, included: bool) -> int:
-        """The first version that was committed at or after a moment; one more than the newest where there is none."""
-        late = [
-            version
-            for version in self.files
-            if (self._time(version) >= instant if included else self._time(version) > instant)
-        ]
-        return min(late, default=self.newest + 1)
-
-    def _time(self, version: int) -> datetime:
-        return self.snapshot_at(version).manifest.timestamp
-
-    def sources(self, first: int, last: int) -> dict[int, Sources]:
-        """The columns of version `last` in each version from `first` on.
-
-        first: may be the version before the table began
-        """
-        began = self._where_columns_begin(first, last)
-        fresh = itertools.count()
-        schema: Schema = Schema(())
-        identities: Identities = {}
-        known: dict[int, Identities] = {}
-        found: list[tuple[int, Schema, Identities]] = []
-        for version in range(began, last + 1):
-            before, schema = schema, self._schema(version)
-            restored = self.commit(version).restored if version > began else None
-            if restored in known:
-                identities = known[restored]
-            else:
-                by_name = version > began and self.commit(version).operation in ("overwrite", "restore")
-                identities = columns.follow(identities, before, schema, fresh, by_name=by_name)
-            known[version] = identities
-            if version >= first:
-                found.append((version, schema, identities))
-        return columns.sources(found)
-
-    def _where_columns_begin(self, first: int, last: int) -> int:
-        """The version from which on columns have to be followed: an earlier one where a commit restored that, and it
-        has other columns."""
-        began = first
-        version = last
-        while version > began:
-            commit = self.commit(version)
-            restored = commit.restored
-            if restored is not None and restored < began and commit.earlier is not None:
-                differs = commit.earlier.manifest.schema.fields != commit.later.manifest.schema.fields
-                if differs and all(each in self.files for each in range(max(restored - 1, 1), began)):
-                    began, version = restored, began + 1
-            version -= 1
-        return began
-
-    def _schema(self, version: int) -> Schema:
-        return self.snapshot_at(version).manifest.schema if version in self.files else Schema(())
 
 
 def removed(table: str, version: int) -> VersionNotFound:

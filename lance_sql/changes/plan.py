@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.changes import keyed, net, values
+from lance_sql.changes import column_history, keyed, net, values
 from lance_sql.changes.columns import Sources
 from lance_sql.changes.commit import Changed, Evidence, changed_rows, touched_rows
 from lance_sql.changes.history import Commit, History
@@ -80,7 +80,7 @@ class Range:
     def sources(self, version: int) -> Sources:
         """The columns of the last version in one of the range, or in the version before it."""
         if version not in self._sources:
-            self._sources = self.history.sources(version, self.last)
+            self._sources = column_history.sources(self.history, version, self.last)
         return self._sources[version]
 
     def changed(self, version: int) -> Changed:

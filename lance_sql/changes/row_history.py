@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.changes.bounds import Bound
 from lance_sql.changes.feed import ChangeFeed
-from lance_sql.changes.history import Bound
 from lance_sql.changes.images import INSERT, POSTIMAGE, TIME, Images, microseconds, times
 from lance_sql.changes.narrowing import narrowed
 from lance_sql.changes.plan import Part, Range
