@@ -80,6 +80,7 @@ class Range:
     def sources(self, version: int) -> Sources:
         """The columns of the last version in one of the range, or in the version before it."""
         if version not in self._sources:
+            self.history.load_commits(version + 1, self.last)
             self._sources = column_history.sources(self.history, version, self.last)
         return self._sources[version]
 

@@ -7,13 +7,14 @@ import random
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
 import lance_sql
+from lance_sql.changes.feed import MODES
 from lance_sql.errors import ColumnNotFound, InvalidArgument
 from lance_sql.file import reader
 
@@ -182,6 +183,15 @@ def test_a_restore_reads_rows_with_other_versions_only(table: lance_sql.Dataset,
     assert len(set(opened)) == 2
     kinds = feed.scan(["id", "_change_type"], "_change_type <> 'delete'").to_table().to_pylist()
     assert [tuple(row.values()) for row in kinds] == [(7, "update_preimage"), (7, "update_postimage")]
+
+
+def test_requests_to_a_store_far_away_are_made_together(
+    table: lance_sql.Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = [table.changes(2, mode=cast(Any, mode)).to_table() for mode in MODES]
+    monkeypatch.setattr(type(table.snapshot.store), "concurrency", property(lambda _: 16))
+    far = lance_sql.open(table.uri)
+    assert [far.changes(2, mode=cast(Any, mode)).to_table() for mode in MODES] == expected
 
 
 def test_threads_share_a_feed(table: lance_sql.Dataset) -> None:
