@@ -163,6 +163,7 @@ class Fragments(Sequence[Fragment]):
             self.table = FragmentTable(content)
             self.ids: tuple[int, ...] = tuple(self.table.ids.tolist())
         self._made: list[Fragment | None] = [None] * len(self.ids)
+        self._known: set[int] = set()
 
     def __len__(self) -> int:
         return len(self._made)
@@ -250,9 +251,12 @@ class Fragments(Sequence[Fragment]):
 
         raises: UnsupportedFeature when something of it is not; CorruptFile
         """
-        message = self._message(place)
-        _check_known(message, self.file, "which this release does not know")
-        return self._made[place] or self._make(place, message)
+        if place not in self._known:
+            message = self._message(place)
+            _check_known(message, self.file, "which this release does not know")
+            self._made[place] = self._made[place] or self._make(place, message)
+            self._known.add(place)
+        return self[place]
 
     def message_bytes(self, place: int) -> bytes:
         """The message of the fragment at a place, as it is stored."""
