@@ -49,6 +49,21 @@ def check_range(history: RecordedHistory, start: int, end: int) -> None:
     ], where
 
 
+def check_key(history: RecordedHistory, start: int, end: int) -> None:
+    """By key, the net changes are what differs between the ends."""
+    last = history.versions[end].model
+    number = list(last.columns).index("k")
+    before = images_of(history.versions[start - 1].model, last) if start > 1 else {}
+    old, new = ({row[number]: row for row in rows.values()} for rows in (before, images_of(last, last)))
+    expected = [("delete", old[key]) for key in old.keys() - new.keys()]
+    expected += [("insert", new[key]) for key in new.keys() - old.keys()]
+    for key in old.keys() & new.keys():
+        if old[key] != new[key]:
+            expected += [("update_preimage", old[key]), ("update_postimage", new[key])]
+    found = as_images(lance_sql.open(history.path).changes(start, end, mode="net", key="k").scan().to_table())
+    assert sorted((image[1:4:2] for image in found), key=repr) == sorted(expected, key=repr), (history.log, start, end)
+
+
 FILTERS = (
     "_change_type = 'delete' OR a > 0",
     "_change_type IN ('insert', 'update_postimage') AND k % 2 = 0",
@@ -87,6 +102,7 @@ def check_pairs(history: RecordedHistory, count: int) -> None:
     for start, end in sorted(ranges):
         check_range(history, start, end)
     check_engine(history, *choice.choice(sorted(ranges)))
+    check_key(history, *choice.choice(sorted(ranges)))
 
 
 @pytest.mark.parametrize("seed", range(12))
