@@ -15,10 +15,6 @@ import pyarrow as pa
 
 from lance_sql.ages import parse_age
 from lance_sql.arrow_dataset import ArrowDataset, column_names
-from lance_sql.changes.bounds import Bound
-from lance_sql.changes.feed import ChangeFeed
-from lance_sql.changes.plan import Mode
-from lance_sql.changes.row_history import RowHistory
 from lance_sql.commit import cleanup as cleaning
 from lance_sql.commit import clones
 from lance_sql.errors import InvalidArgument
@@ -44,6 +40,11 @@ from lance_sql.table.versions import VersionInfo
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
+
+    from lance_sql.changes.bounds import Bound
+    from lance_sql.changes.feed import ChangeFeed
+    from lance_sql.changes.plan import Mode
+    from lance_sql.changes.row_history import RowHistory
 
 
 class Dataset(ArrowDataset):
@@ -172,6 +173,8 @@ class Dataset(ArrowDataset):
         >>> orders.delete("status = 'cancelled'").changes(since=1).scan(["_change_type"]).to_table().num_rows > 0
         True
         """
+        from lance_sql.changes.feed import ChangeFeed
+
         return ChangeFeed(self.snapshot, start, end, since=since, mode=mode, drop_unchanged=drop_unchanged, key=key)
 
     def row_history(self, start: Bound | None = None, end: Bound | None = None) -> RowHistory:
@@ -186,6 +189,8 @@ class Dataset(ArrowDataset):
         >>> orders.delete("status = 'cancelled'").row_history().count_rows("is_current") < orders.count_rows()
         True
         """
+        from lance_sql.changes.row_history import RowHistory
+
         return RowHistory(self.snapshot, start, end)
 
     def delete(self, where: str | pc.Expression | Predicate, *, properties: Mapping[str, str] | None = None) -> Dataset:

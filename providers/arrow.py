@@ -11,15 +11,16 @@ import pyarrow as pa
 import pyarrow.dataset
 
 from lance_sql.arrow_dataset import AnyScan, ArrowDataset
-from lance_sql.changes.feed import ChangeFeed
-from lance_sql.dataset import Dataset
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.scan import system_columns
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
-Relation: TypeAlias = Dataset | ChangeFeed
+    from lance_sql.changes.feed import ChangeFeed
+    from lance_sql.dataset import Dataset
+
+Relation: TypeAlias = "Dataset | ChangeFeed"
 Widen: TypeAlias = Callable[[pa.DataType], pa.DataType]
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, datetime
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from lance_sql.changes.feed import ChangeFeed
-from lance_sql.changes.row_history import RowHistory
 from lance_sql.errors import InvalidArgument
 
 from .snapshots import open_version
+
+if TYPE_CHECKING:
+    from lance_sql.changes.feed import ChangeFeed
+    from lance_sql.changes.row_history import RowHistory
 
 Bound: TypeAlias = int | str | datetime | date | None
 
