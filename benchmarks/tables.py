@@ -107,8 +107,9 @@ def orders(folder: Path, rows: int) -> tuple[Path, Path]:
     return path, parquet
 
 
-def history(folder: Path, rows: int) -> Path:
-    """A table with stable row ids: `rows` rows in ten commits, 1,000 inserted by another, 100 updated by the last."""
+def changed(folder: Path, rows: int) -> Path:
+    """A table with stable row ids: `rows` rows in ten commits, then 1,000 inserted rows, 100 updated ones, 1,000
+    deleted ones, and 100 commits that insert, update or delete a few rows each."""
 
     def make(to: Path) -> None:
         step = rows // FILES
@@ -116,10 +117,27 @@ def history(folder: Path, rows: int) -> Path:
             mode = "append" if start else "create"
             lance.write_dataset(_orders(start, step), to, mode=mode, enable_stable_row_ids=True, max_rows_per_file=step)
         lance.write_dataset(_orders(rows, 1000), to, mode="append")
-        ids = np.random.default_rng(3).choice(rows, 100, replace=False)
-        lance.dataset(to).update({"price": "price + 1"}, where=f"id IN ({', '.join(map(str, ids))})")
+        ids = np.random.default_rng(3).choice(rows, 1600, replace=False)
+        _update(to, ids[:100])
+        lance.dataset(to).delete(_among(ids[100:1100]))
+        for number in range(100):
+            few = ids[1100 + 5 * number : 1105 + 5 * number]
+            if number % 3 == 0:
+                lance.write_dataset(_orders(rows + 1000 + 10 * number, 10), to, mode="append")
+            elif number % 3 == 1:
+                _update(to, few)
+            else:
+                lance.dataset(to).delete(_among(few))
 
-    return cached(folder / f"history_{rows}.lance", make)
+    return cached(folder / f"changed_{rows}.lance", make)
+
+
+def _update(path: Path, ids: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
+    lance.dataset(path).update({"price": "price + 1"}, where=_among(ids))
+
+
+def _among(ids: np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:
+    return f"id IN ({', '.join(map(str, ids))})"
 
 
 def _orders(first: int, rows: int) -> pa.Table:

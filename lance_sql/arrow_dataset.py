@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import pyarrow as pa
 
@@ -17,10 +17,51 @@ import pyarrow as pa
 from pyarrow import _dataset
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.scan.scan import Scan, ScanTask
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
+
+
+class AnyTask(Protocol):
+    """A part of a scan."""
+
+    def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
+        """Its rows."""
+        ...
+
+    def project(self, columns: Any, schema: pa.Schema) -> AnyTask:
+        """The same rows with the columns of a scan."""
+        ...
+
+
+class AnyScan(Protocol):
+    """A read of some columns and rows: what a dataset needs of it."""
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """What `AnyTask.project` takes."""
+        ...
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of every batch."""
+        ...
+
+    def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
+        """All rows."""
+        ...
+
+    def count_rows(self) -> int:
+        """The number of rows."""
+        ...
+
+    def tasks(self, target_count: int) -> Sequence[AnyTask]:
+        """The scan in about so many parts."""
+        ...
+
+    def task(self, parts: Any) -> AnyTask:
+        """A part of the scan; `()` for one without rows."""
+        ...
 
 
 class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
@@ -45,7 +86,7 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
         *,
         limit: int | None = None,
         batch_size: int | None = None,
-    ) -> Scan:
+    ) -> AnyScan:
         """A read of some columns and rows."""
 
     def deliver(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
@@ -131,7 +172,7 @@ class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base
 class Scanner:
     """A scan as engines read it: `projected_schema`, then `to_reader()` or `to_batches()`."""
 
-    def __init__(self, dataset: ArrowDataset, scan: Scan | ScanTask) -> None:
+    def __init__(self, dataset: ArrowDataset, scan: AnyScan | AnyTask) -> None:
         self._dataset = dataset
         self._scan = scan
 
@@ -156,7 +197,7 @@ class Scanner:
 class Fragment:
     """A part of a dataset's rows: one partition of an engine."""
 
-    def __init__(self, dataset: ArrowDataset, task: ScanTask) -> None:
+    def __init__(self, dataset: ArrowDataset, task: AnyTask) -> None:
         self._dataset = dataset
         self._task = task
 

@@ -36,6 +36,10 @@ from lance_sql.table.versions import VersionInfo
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
+    from lance_sql.changes.bounds import Bound
+    from lance_sql.changes.feed import ChangeFeed
+    from lance_sql.changes.plan import Mode
+    from lance_sql.changes.row_history import RowHistory
     from lance_sql.commit import cleanup as cleaning
     from lance_sql.statements import compact as compacting
     from lance_sql.statements import merge as merging
@@ -136,6 +140,56 @@ class Dataset(ArrowDataset):
         raises: InvalidArgument for an id that no live row of this version has; ColumnNotFound
         """
         return take(self.snapshot, resolve(self.snapshot, column_names(columns)), _row_ids(row_ids))
+
+    def changes(
+        self,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        *,
+        since: Bound | None = None,
+        mode: Mode = "all",
+        drop_unchanged: bool = False,
+        key: str | Sequence[str] | None = None,
+    ) -> ChangeFeed:
+        """What the commits of the versions from `start` to `end` changed: inserted and deleted rows, and both images of
+        updated ones. Both versions belong to the range.
+
+        start: a version, a tag or a time; the table's first version without it
+        end: the same; the version of this handle without it
+        since: instead of `start`, which belongs to the range: a version, tag or time that does not
+        mode: "all" for what each commit did, in order; "net" for what is left of it at the end, at most one change of
+            a row; "insert_only" for inserted rows alone
+        drop_unchanged: without updates that left every value as it was
+        key: columns that tell rows apart, instead of row ids; for tables without stable ones. An update is then one
+            that changed a value
+        returns: a relation with the columns of the version `end`, and with `_change_type`, `_commit_version`,
+            `_commit_timestamp` and `_rowid`
+        raises: VersionNotFound for a range whose versions were cleaned up; InvalidArgument for a table without stable
+            row ids where no key is given; UnsupportedFeature for commits of which this release does not know what they
+            change
+
+        >>> orders.delete("status = 'cancelled'").changes(since=1).scan(["_change_type"]).to_table().num_rows > 0
+        True
+        """
+        from lance_sql.changes.feed import ChangeFeed
+
+        return ChangeFeed(self.snapshot, start, end, since=since, mode=mode, drop_unchanged=drop_unchanged, key=key)
+
+    def row_history(self, start: Bound | None = None, end: Bound | None = None) -> RowHistory:
+        """Every image that the rows had from `start` to `end`, with the versions and times between which each was
+        there: a slowly changing dimension of type 2.
+
+        start, end: as for `changes`
+        returns: a relation with the columns of the version `end`, and with `valid_from_version`, `valid_to_version`,
+            `valid_from`, `valid_to`, `is_current` and `_rowid`
+        raises: as `changes`
+
+        >>> orders.delete("status = 'cancelled'").row_history().count_rows("is_current") < orders.count_rows()
+        True
+        """
+        from lance_sql.changes.row_history import RowHistory
+
+        return RowHistory(self.snapshot, start, end)
 
     def delete(self, where: str | pc.Expression | Predicate, *, properties: Mapping[str, str] | None = None) -> Dataset:
         """Deletes rows. Like every change it applies to the newest version of the branch, whichever this handle reads,

@@ -10,22 +10,23 @@ import pyarrow as pa
 # Engines recognise Arrow datasets only after this module has been imported.
 import pyarrow.dataset
 
-from lance_sql.arrow_dataset import ArrowDataset
-from lance_sql.dataset import Dataset
+from lance_sql.arrow_dataset import AnyScan, ArrowDataset
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.scan import system_columns
-from lance_sql.scan.scan import Scan
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
+    from lance_sql.changes.feed import ChangeFeed
+    from lance_sql.dataset import Dataset
     from lance_sql.scan.predicates import Predicate
 
+Relation: TypeAlias = "Dataset | ChangeFeed"
 Widen: TypeAlias = Callable[[pa.DataType], pa.DataType]
 
 
 class EngineDataset(ArrowDataset):
-    """A Dataset for an engine.
+    """A table, or its changes, for an engine.
 
     with_system_columns: the system columns follow the table's own. No engine has hidden columns for Arrow datasets, so
         they must be in the schema to be named at all
@@ -33,7 +34,7 @@ class EngineDataset(ArrowDataset):
     widen: the type in which a type of the table is handed over; nested types are asked for member by member
     """
 
-    def __init__(self, dataset: Dataset, widen: Widen, *, with_system_columns: bool, compact: bool = False) -> None:
+    def __init__(self, dataset: Relation, widen: Widen, *, with_system_columns: bool, compact: bool = False) -> None:
         super().__init__()
         self.dataset = dataset
         self._widen = widen
@@ -61,8 +62,8 @@ class EngineDataset(ArrowDataset):
         *,
         limit: int | None = None,
         batch_size: int | None = None,
-    ) -> Scan:
-        """As `Dataset.scan`, where system columns belong to all columns."""
+    ) -> AnyScan:
+        """As the relation's own, where system columns belong to all columns."""
         scan = self.dataset.scan(self._names(columns), filter, limit=limit, batch_size=batch_size)
         return scan.deliver(self._compact)
 
@@ -80,7 +81,7 @@ class EngineDataset(ArrowDataset):
         return f"EngineDataset({self.dataset!r})"
 
 
-def _restore(dataset: Dataset, widen: Widen, with_system_columns: bool, compact: bool) -> EngineDataset:
+def _restore(dataset: Relation, widen: Widen, with_system_columns: bool, compact: bool) -> EngineDataset:
     return EngineDataset(dataset, widen, with_system_columns=with_system_columns, compact=compact)
 
 

@@ -1,6 +1,9 @@
 """Lance tables in DataFusion.
 
     lance_scan('path'[, version or tag])    a table function, with system columns; DataFusion has no named arguments
+    lance_changes('path', start, end, since, mode)
+    lance_insertions('path', start, end), lance_deletions('path', start, end), lance_row_history('path', start, end)
+                                            the change feed; bounds are versions, tags or times, or NULL
     FROM name                               a table that was registered under a name, with its own columns
 
 DataFusion hands filters over for good and reads one partition per fragment of the dataset.
@@ -17,13 +20,15 @@ from datafusion.catalog import Table
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError
 
-from .arrow import EngineDataset
+from .arrow import EngineDataset, Relation
+from .changes import open_changes, open_row_history
 from .snapshots import open_version
 
 
 def register(context: SessionContext) -> SessionContext:
-    """Adds the table function `lance_scan`; returns the context."""
-    context.register_udtf(udtf(_lance_scan, "lance_scan"))
+    """Adds the table functions; returns the context."""
+    for function in (_lance_scan, _lance_changes, _lance_insertions, _lance_deletions, _lance_row_history):
+        context.register_udtf(udtf(function, function.__name__.removeprefix("_")))
     return context
 
 
@@ -39,7 +44,7 @@ def widen(type: pa.DataType) -> pa.DataType:
     return type
 
 
-def _table(dataset: Dataset, *, with_system_columns: bool) -> Table:
+def _table(dataset: Relation, *, with_system_columns: bool) -> Table:
     return Table(EngineDataset(dataset, widen, with_system_columns=with_system_columns))
 
 
@@ -66,6 +71,51 @@ def _open(arguments: tuple[Expr, ...]) -> Dataset:
         case [str(tag)]:
             return open_version(path, tag=tag)
     raise InvalidArgument(f"lance_scan takes a version number or a tag, not {chosen[0]!r}")
+
+
+def _lance_changes(*arguments: Expr) -> Table:
+    return _changes("lance_changes", arguments, most=5)
+
+
+def _lance_insertions(*arguments: Expr) -> Table:
+    return _changes("lance_insertions", arguments, most=3, mode="insert_only")
+
+
+def _lance_deletions(*arguments: Expr) -> Table:
+    return _changes("lance_deletions", arguments, most=3, kind="delete")
+
+
+def _lance_row_history(*arguments: Expr) -> Table:
+    return _changes("lance_row_history", arguments, most=3, has_images=True)
+
+
+def _changes(
+    name: str,
+    arguments: tuple[Expr, ...],
+    *,
+    most: int,
+    mode: str | None = None,
+    kind: str | None = None,
+    has_images: bool = False,
+) -> Table:
+    """Called while a query is planned, as `_lance_scan`.
+
+    most: arguments that the function takes
+    has_images: every image of the rows is wanted, with the time that it was there
+    """
+    try:
+        if not 1 <= len(arguments) <= most:
+            others = ", ".join(("a start", "an end", "a version since which", "a mode")[: most - 1])
+            raise InvalidArgument(f"{name} takes a path, and after it {others}")
+        path, start, end, since, wanted, *_ = [*map(_value, arguments), None, None, None, None]
+        if not isinstance(path, str):
+            raise InvalidArgument(f"{name} takes a path first, not {path!r}")
+        if has_images:
+            return _table(open_row_history(path, start, end), with_system_columns=False)
+        feed = open_changes(path, start, end, since=since, mode=mode or wanted)
+        return _table(feed.only(kind) if kind is not None else feed, with_system_columns=False)
+    except LanceError as error:
+        raise error.with_traceback(None) from None
 
 
 def _value(argument: Expr) -> Any:

@@ -5,8 +5,11 @@
         Python function __lance_ref while it binds the query. That opens the table and leaves it in the caller's
         frame under a fresh name, where DuckDB's scan of Python variables finds it. The plan then holds the table:
         columns and filters are pushed into it, and the name is kept only for queries that are being bound.
+    lance_changes('path', 3, 5, since := 2, mode := 'net', drop_unchanged := true, key := ['id'], branch := 'b')
+    lance_insertions('path', 3, 5), lance_deletions('path', 3, 5), lance_row_history('path', 3, 5)
+        the same for the change feed, whose bounds are versions, tags or times
     FROM 'path/x.lance'
-        the same without system columns, on connections of `connect`: an extension makes a macro of such a name
+        a table without system columns, on connections of `connect`: an extension makes a macro of such a name
     FROM dataset
         a Python variable that holds a Dataset needs nothing from here
 
@@ -18,6 +21,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections import deque
+from collections.abc import Callable
 from threading import Lock
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
@@ -26,24 +30,47 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
 
 from . import duckdb_extension
-from .duckdb_tables import NO_COLUMN, table
+from .arrow import EngineDataset
+from .changes import open_changes, open_row_history
+from .duckdb_tables import NO_COLUMN, feed_table, table
 from .snapshots import open_version
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _REFERENCE: Final = "__lance_ref"
-_REFERENCE_TYPES: Final = ["VARCHAR", "BIGINT", "VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN"]
+_CHANGES: Final = "__lance_changes_ref"
+_HISTORY: Final = "__lance_row_history_ref"
 # An exception of a Python function would bring its source-code paths into DuckDB 1.5's message: `error` does not.
 _FAILED: Final = "!"
 _RESULT: Final = (
-    f"SELECT * EXCLUDE ({NO_COLUMN}) FROM query_table(list_transform([{{}}], lambda name: "
+    "query_table(list_transform([{}], lambda name: "
     f"CASE WHEN starts_with(name, '{_FAILED}') THEN error(substr(name, {len(_FAILED) + 1})) ELSE name END)[1])"
 )
+_ALL_COLUMNS: Final = f"SELECT * EXCLUDE ({NO_COLUMN}) FROM "
+
+
+def _changes(mode: str, drop_unchanged: str, key: str = "NULL") -> str:
+    """The call that opens a change feed, in a macro with the parameters of its bounds."""
+    bounds = ", ".join(f"{name}::VARCHAR" for name in ("start_version", "end_version", "since"))
+    return f"{_CHANGES}(path, {bounds}, {mode}, {drop_unchanged}, {key}, branch)"
+
+
 _MACROS: Final = (
     "MACRO lance_scan(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL) AS TABLE "
+    + _ALL_COLUMNS
     + _RESULT.format(f"{_REFERENCE}(path, version, tag, branch, as_of::VARCHAR, true)"),
-    f"MACRO {duckdb_extension.PATH_FUNCTION}(path) AS TABLE "
+    "MACRO lance_changes(path, start_version := NULL, end_version := NULL, since := NULL, mode := 'all',"
+    " drop_unchanged := false, key := NULL, branch := NULL) AS TABLE SELECT * FROM "
+    + _RESULT.format(_changes("mode", "drop_unchanged", "key")),
+    "MACRO lance_insertions(path, start_version := NULL, end_version := NULL, since := NULL, branch := NULL)"
+    " AS TABLE SELECT * FROM " + _RESULT.format(_changes("'insert_only'", "false")),
+    "MACRO lance_deletions(path, start_version := NULL, end_version := NULL, since := NULL, branch := NULL)"
+    " AS TABLE SELECT * FROM " + _RESULT.format(_changes("'all'", "false")) + " WHERE _change_type = 'delete'",
+    "MACRO lance_row_history(path, start_version := NULL, end_version := NULL, branch := NULL)"
+    " AS TABLE SELECT * FROM "
+    + _RESULT.format(f"{_HISTORY}(path, start_version::VARCHAR, end_version::VARCHAR, branch)"),
+    f"MACRO {duckdb_extension.PATH_FUNCTION}(path) AS TABLE {_ALL_COLUMNS}"
     + _RESULT.format(f"{_REFERENCE}(path, NULL, NULL, NULL, NULL, false)"),
 )
 # More than any statement has references, with room for the statements of other threads.
@@ -59,19 +86,20 @@ def connect(database: str = ":memory:", **options: Any) -> DuckDBPyConnection:
 
 
 def register(connection: DuckDBPyConnection) -> DuckDBPyConnection:
-    """Adds `lance_scan` to a connection, and returns the connection.
+    """Adds `lance_scan`, `lance_changes` and their like to a connection, and returns the connection.
 
-    Cursors of a database in memory have `lance_scan` too; cursors of a database in a file are registered themselves.
+    Cursors of a database in memory have them too; cursors of a database in a file are registered themselves.
     `FROM 'x.lance'` needs a database that was opened by `connect`.
 
     raises: InvalidArgument for a connection that does not look at Python variables
     """
     _check_replacements(connection)
     known = "SELECT count(*) FROM duckdb_functions() WHERE function_name = ?"
-    if connection.execute(known, [_REFERENCE]).fetchall() == [(0,)]:
-        connection.create_function(  # type: ignore[call-overload]
-            _REFERENCE, _refer, _REFERENCE_TYPES, "VARCHAR", null_handling="special"
-        )
+    for name, function, types in _FUNCTIONS:
+        if connection.execute(known, [name]).fetchall() == [(0,)]:
+            connection.create_function(  # type: ignore[call-overload]
+                name, function, list(types), "VARCHAR", null_handling="special"
+            )
     # Temporary macros belong to one connection. In memory a lasting one leaves nothing behind, and cursors have it.
     kinds = ("TEMP ", "") if _is_in_memory(connection) else ("TEMP ",)
     for kind, macro in itertools.product(kinds, _MACROS):
@@ -110,11 +138,59 @@ def _refer(
     with_system_columns: bool,
 ) -> str:
     """Opens a table while DuckDB binds a query; returns the name under which DuckDB finds it, or what is wrong."""
-    if path is None:
-        return f"{_FAILED}lance_scan needs a path"
-    try:
+
+    def opened(path: str) -> EngineDataset:
         dataset = open_version(path, version=version, tag=tag, branch=branch, as_of=as_of)
-        found = table(dataset, with_system_columns=with_system_columns, with_no_column=True)
+        return table(dataset, with_system_columns=with_system_columns, with_no_column=True)
+
+    return _published("lance_scan", path, opened)
+
+
+def _refer_to_changes(
+    path: str | None,
+    start: str | None,
+    end: str | None,
+    since: str | None,
+    mode: str | None,
+    drop_unchanged: bool | None,
+    key: list[str] | None,
+    branch: str | None,
+) -> str:
+    """The same for the changes of a table."""
+
+    def opened(path: str) -> EngineDataset:
+        options: dict[str, Any] = {
+            "since": since,
+            "mode": mode,
+            "drop_unchanged": drop_unchanged,
+            "key": key,
+            "branch": branch,
+        }
+        return feed_table(open_changes(path, start, end, **options))
+
+    return _published("lance_changes", path, opened)
+
+
+def _refer_to_row_history(path: str | None, start: str | None, end: str | None, branch: str | None) -> str:
+    """The same for every image of its rows."""
+    return _published(
+        "lance_row_history", path, lambda path: feed_table(open_row_history(path, start, end, branch=branch))
+    )
+
+
+_FUNCTIONS: Final = (
+    (_REFERENCE, _refer, ("VARCHAR", "BIGINT", "VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN")),
+    (_CHANGES, _refer_to_changes, (*["VARCHAR"] * 5, "BOOLEAN", "VARCHAR[]", "VARCHAR")),
+    (_HISTORY, _refer_to_row_history, ["VARCHAR"] * 4),
+)
+
+
+def _published(function: str, path: str | None, opened: Callable[[str], EngineDataset]) -> str:
+    """Leaves what is opened where DuckDB looks for it, and returns its name, or what is wrong."""
+    if path is None:
+        return f"{_FAILED}{function} needs a path"
+    try:
+        found = opened(path)
     except LanceError as error:
         return f"{_FAILED}{error}"
     # Without dots: DuckDB 1.5 would split the name at them.
@@ -131,7 +207,7 @@ def _refer(
 
 def _caller() -> FrameType:
     """The frame that DuckDB looks for variables in: the innermost one outside of its own Python modules."""
-    frame: FrameType | None = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(3)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "duckdb":
         frame = frame.f_back
     if frame is None:

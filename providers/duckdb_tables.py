@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from lance_sql.dataset import Dataset
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.scan.scan import Scan
 
-from .arrow import EngineDataset
+from .arrow import EngineDataset, Relation
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
+    from lance_sql.dataset import Dataset
     from lance_sql.scan.predicates import Predicate
 
 _MAX_DIGITS = 38
@@ -33,6 +33,8 @@ class DuckDBTable(EngineDataset):
     raises: UnsupportedFeature, naming the column, for a type that DuckDB has no counterpart for, and for a column that
         has the name of `NO_COLUMN`
     """
+
+    dataset: Dataset
 
     def __init__(self, dataset: Dataset, *, with_system_columns: bool = False, with_no_column: bool = False) -> None:
         super().__init__(dataset, widen, with_system_columns=with_system_columns, compact=True)
@@ -52,11 +54,9 @@ class DuckDBTable(EngineDataset):
     ) -> Scan:
         """As `EngineDataset.scan`; reading `NO_COLUMN` costs nothing."""
         names = self._names(columns)
-        if not self._with_no_column or NO_COLUMN not in names:
-            return super().scan(names, filter, limit=limit, batch_size=batch_size)
-        place = names.index(NO_COLUMN)
-        stored = [*names[:place], *names[place + 1 :]]
-        return super().scan(stored, filter, limit=limit, batch_size=batch_size).with_nulls(place, NO_COLUMN)
+        stored = [name for name in names if name != NO_COLUMN] if self._with_no_column else names
+        scan = self.dataset.scan(stored, filter, limit=limit, batch_size=batch_size).deliver(self._compact)
+        return scan if len(stored) == len(names) else scan.with_nulls(names.index(NO_COLUMN), NO_COLUMN)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.dataset, self._with_system_columns, self._with_no_column)
@@ -68,6 +68,11 @@ def table(dataset: Dataset, *, with_system_columns: bool = False, with_no_column
     raises: as `DuckDBTable`
     """
     return _table_class()(dataset, with_system_columns=with_system_columns, with_no_column=with_no_column)
+
+
+def feed_table(feed: Relation) -> EngineDataset:
+    """The same for a change feed, whose number of rows is not known before it is planned."""
+    return EngineDataset(feed, widen, with_system_columns=False, compact=True)
 
 
 @functools.cache

@@ -60,7 +60,8 @@ def run_sql(block: Example) -> None:
     statements = _STATEMENT.findall(block.text)
     assert statements, f"{block.document}:{block.line} has no statement"
     for sql, num_rows in statements:
-        rows = connection.execute(sql).fetchall()
+        # not as Python's values: those of times with a zone need another package
+        rows = connection.sql(sql).to_arrow_table()
         assert not num_rows or len(rows) == int(num_rows), f"{len(rows)} rows, not {num_rows}: {sql}"
 
 

@@ -23,6 +23,7 @@ FLOORS = (
     ("scan", "commit"),
     ("statements",),
     ("arrow_dataset",),
+    ("changes",),
     ("dataset", "verification"),
     ("writing",),
     ("providers",),
@@ -34,6 +35,8 @@ FLOOR_OF = {unit: floor for floor, units in enumerate(FLOORS) for unit in units}
 PUBLIC = (
     "ages",
     "arrow_dataset",
+    "changes.feed",
+    "changes.row_history",
     "dataset",
     "errors",
     "providers",

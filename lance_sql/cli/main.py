@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Literal
 
 import click
 
@@ -112,6 +112,60 @@ def files(table: str, output: str) -> None:
     from lance_sql.cli import inspect, tables
 
     _write(inspect.files(tables.open_table(table)).to_reader(), output)
+
+
+@main.command(name="changes", epilog=_EPILOG)
+@click.argument("table")
+@click.argument("start", required=False)
+@click.argument("end", required=False)
+@click.option("--since", help="Instead of START: the version, tag or time after which the changes begin.")
+@click.option("--mode", type=click.Choice(("all", "net", "insert_only")), default="all", show_default=True)
+@click.option("--drop-unchanged", is_flag=True, help="Without updates that left every value as it was.")
+@click.option("--key", metavar="COLUMNS", help="Compare rows by these columns, with commas between, not by row ids.")
+@click.option("--where", "-w", metavar="SQL", help="Which changes, such as \"_change_type = 'delete'\".")
+@click.option("--limit", type=click.IntRange(min=0), help="At most so many rows.")
+@click.option("--branch", help="A branch, instead of main.")
+@click.option("--explain", is_flag=True, help="Say what would be read, and read nothing.")
+@output_option
+@reports_errors
+def show_changes(
+    table: str,
+    start: str | None,
+    end: str | None,
+    since: str | None,
+    mode: Literal["all", "net", "insert_only"],
+    drop_unchanged: bool,
+    key: str | None,
+    where: str | None,
+    limit: int | None,
+    branch: str | None,
+    explain: bool,
+    output: str,
+) -> None:
+    """Lists what the versions START to END of TABLE changed: inserted and deleted rows, both images of updated ones.
+
+    Both versions belong to the range; each is a version, a tag or a time. Without START it begins with the table, and
+    without END it goes on to the newest version.
+
+    \b
+    lance-sql changes events.lance 41 42
+    lance-sql changes events.lance --since yesterday-audited --mode net
+    """
+    from lance_sql.cli import tables
+
+    dataset = tables.open_table(table, branch=branch)
+    scan = dataset.changes(
+        tables.bound(start),
+        tables.bound(end),
+        since=tables.bound(since),
+        mode=mode,
+        drop_unchanged=drop_unchanged,
+        key=None if key is None else key.split(","),
+    ).scan(filter=where, limit=limit)
+    if explain:
+        click.echo(scan.explain())
+    else:
+        _write(scan.to_reader(), output)
 
 
 @main.command(epilog=_EPILOG)

@@ -8,13 +8,18 @@ import lance_sql.dataset
 from lance_sql.dataset import Dataset
 
 
-def open_table(name: str) -> Dataset:
+def open_table(name: str, *, branch: str | None = None) -> Dataset:
     """The version of a table that an argument means.
 
     raises: as `lance_sql.open`
     """
     path, version, tag = split_name(name)
-    return lance_sql.dataset.open(path, version=version, tag=tag)
+    return lance_sql.dataset.open(path, version=version, tag=tag, branch=branch)
+
+
+def bound(text: str | None) -> int | str | None:
+    """The bound of a range of versions in an argument: a version, or a tag or time as it is."""
+    return int(text) if text is not None and text.isdecimal() else text
 
 
 def split_name(name: str) -> tuple[str, int | None, str | None]:

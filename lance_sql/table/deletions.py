@@ -22,6 +22,8 @@ from lance_sql.table.fragments import DeletionFile, DeletionFileType
 from lance_sql.table.paths import DELETIONS
 
 _ALL_BYTES: Final = 2**62
+# Handing the one small buffer of such a file to other threads takes longer than decompressing it.
+_READ_OPTIONS: Final = pa.ipc.IpcReadOptions(use_threads=False)
 _SCHEMA: Final = pa.schema([pa.field("row_id", pa.uint32(), nullable=False)])
 
 # From so many deleted rows on other writers choose bitmaps.
@@ -85,7 +87,7 @@ def _bitmap_file(offsets: npt.NDArray[np.uint32]) -> bytes:
 
 def _arrow_values(content: pa.Buffer, max_values: int) -> npt.NDArray[np.uint32]:
     try:
-        reader = pa.ipc.open_file(content)
+        reader = pa.ipc.open_file(content, options=_READ_OPTIONS)
         # The format's text says int32; every writer that is known uses uint32.
         if len(reader.schema) != 1 or reader.schema.field(0).type not in (pa.uint32(), pa.int32()):
             raise CorruptFile(f"a deletion file has one column of uint32, not {reader.schema.to_string()!r}")

@@ -166,6 +166,7 @@ class Fragments(Sequence[Fragment]):
             self.table = FragmentTable(content)
             self.ids: tuple[int, ...] = tuple(self.table.ids.tolist())
         self._made: list[Fragment | None] = [None] * len(self.ids)
+        self._known: set[int] = set()
 
     def __len__(self) -> int:
         return len(self._made)
@@ -177,13 +178,7 @@ class Fragments(Sequence[Fragment]):
     def __getitem__(self, index: int | slice) -> Fragment | list[Fragment]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        made = self._made[index]
-        if made is None:
-            with at(file=self.file):
-                made = _fragment(self._message(index), trust_rows=self.trust_rows)
-            # Two threads may both make it; the results are equal.
-            self._made[index] = made
-        return made
+        return self._made[index] or self._make(index, self._message(index))
 
     def __iter__(self) -> Iterator[Fragment]:
         return (self[i] for i in range(len(self)))
@@ -239,7 +234,7 @@ class Fragments(Sequence[Fragment]):
         kept = []
         for place, number in enumerate(self.ids):
             if number in changed:
-                _check_known(self._message(place), self.file)
+                _check_known(self._message(place), self.file, "which this release does not know and would lose")
             elif number not in removed:
                 kept.append(place)
         assert changed.keys() <= set(self.ids)
@@ -254,10 +249,33 @@ class Fragments(Sequence[Fragment]):
             raise InvalidArgument(f"two fragments would have the id {repeated[0]}")
         return edited
 
+    def known(self, place: int) -> Fragment:
+        """The fragment at a place, of which every part is known.
+
+        raises: UnsupportedFeature when something of it is not; CorruptFile
+        """
+        if place not in self._known:
+            message = self._message(place)
+            _check_known(message, self.file, "which this release does not know")
+            self._made[place] = self._made[place] or self._make(place, message)
+            self._known.add(place)
+        return self[place]
+
+    def message_bytes(self, place: int) -> bytes:
+        """The message of the fragment at a place, as it is stored."""
+        return self.content[int(self.table.starts[place]) : int(self.table.ends[place])]
+
+    def _make(self, place: int, message: table_pb2.DataFragment) -> Fragment:
+        with at(file=self.file):
+            made = _fragment(message, trust_rows=self.trust_rows)
+        # Two threads may both make it; the results are equal.
+        self._made[place] = made
+        return made
+
     def _message(self, place: int) -> table_pb2.DataFragment:
-        table = self.table
         message = table_pb2.DataFragment()
-        message.ParseFromString(self.content[int(table.starts[place]) : int(table.ends[place])])
+        with at(file=self.file):
+            message.ParseFromString(self.message_bytes(place))
         return message
 
 
@@ -412,8 +430,10 @@ def _serialize_source(message: table_pb2.DataFragment, kind: str, source: Sequen
         getattr(message, f"column_{kind}").SetInParent()
 
 
-def _check_known(message: table_pb2.DataFragment, file: str) -> None:
-    """Makes sure that nothing is lost when the message is made again from its value.
+def _check_known(message: table_pb2.DataFragment, file: str, problem: str) -> None:
+    """Makes sure that the value of a message has all of it.
+
+    problem: what is wrong with a part that it does not have
 
     raises: UnsupportedFeature
     """
@@ -425,6 +445,5 @@ def _check_known(message: table_pb2.DataFragment, file: str) -> None:
         if len(unknown):
             with at(file=file):
                 raise UnsupportedFeature(
-                    f"fragment {message.id} has {part.DESCRIPTOR.name} field {unknown[0].field_number}, which this"
-                    " release does not know and would lose"
+                    f"fragment {message.id} has {part.DESCRIPTOR.name} field {unknown[0].field_number}, {problem}"
                 )

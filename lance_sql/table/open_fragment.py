@@ -34,6 +34,9 @@ from lance_sql.table.row_versions import RowVersions
 MAX_OPEN_FRAGMENTS = 1024
 """So many are kept, with what has been read of their deletions, lineage and columns."""
 
+_SCATTERED = 8
+"""Of rows that are fewer than one in so many, each is looked up by itself."""
+
 _T = TypeVar("_T")
 
 _NO_ROWS: npt.NDArray[np.uint32] = np.empty(0, np.uint32)
@@ -337,5 +340,7 @@ def check_row_history(files: TableFiles) -> None:
 
 def _take(sequence: RowIds | RowVersions, rows: RowRanges) -> npt.NDArray[np.uint64]:
     start, end = int(rows[0, 0]), int(rows[-1, 1])
+    if row_ranges.count(rows) * _SCATTERED < end - start:
+        return sequence.take(row_ranges.expand(rows))
     values = sequence.expand(start, end)
     return values if len(rows) == 1 else values[row_ranges.expand(rows) - start]

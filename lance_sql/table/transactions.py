@@ -29,12 +29,16 @@ class Transaction:
     read_version: the version that the writer had read
     operation: what it did, such as "append", "update" or "rewrite"; None for an operation that is not known
     properties: see `commit_summary`
+    restored: the version that a "restore" went back to; None of other operations
+    rewrites_columns: an "update" that put other values into rows where they were
     """
 
     read_version: int
     uuid: str
     operation: str | None
     properties: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    restored: int | None = None
+    rewrites_columns: bool = False
 
 
 def read(store: Store, path: str, manifest: Manifest) -> Transaction | None:
@@ -73,6 +77,9 @@ def read_bytes(store: Store, path: str, manifest: Manifest) -> bytes | None:
 def parse(data: bytes) -> Transaction:
     """The transaction in a serialized message."""
     message = transaction_pb2.Transaction.FromString(data)
-    return Transaction(
-        message.read_version, message.uuid, message.WhichOneof("operation"), dict(message.transaction_properties)
-    )
+    operation = message.WhichOneof("operation")
+    restored = message.restore.version if operation == "restore" else None
+    update = message.update if operation == "update" else None
+    in_place = update is not None and bool(update.fields_modified or update.update_mode == update.REWRITE_COLUMNS)
+    properties = dict(message.transaction_properties)
+    return Transaction(message.read_version, message.uuid, operation, properties, restored, in_place)

@@ -18,11 +18,24 @@ HIDDEN = ("_rowid", "_row_created_at_version", "_row_last_updated_at_version")
 
 @dataclass
 class Model:
-    """One version of a table. Rows hold their columns and the three hidden ones."""
+    """One version of a table. Rows hold their columns and the three hidden ones.
+
+    identities: of the columns; one that is renamed or cast keeps its own
+    """
 
     columns: dict[str, str]
     rows: list[Row] = field(default_factory=list)
     next_row_id: int = 0
+    identities: dict[str, int] = field(default_factory=dict)
+    next_identity: int = 0
+
+    def __post_init__(self) -> None:
+        for name in self.columns:
+            self._identify(name)
+
+    def _identify(self, name: str) -> None:
+        self.identities[name] = self.next_identity
+        self.next_identity += 1
 
     def copy(self) -> Model:
         return copy.deepcopy(self)
@@ -57,10 +70,15 @@ class Model:
 
     def overwrite(self, columns: dict[str, str], rows: Iterable[Mapping[str, Any]], version: int) -> None:
         self.columns, self.rows = dict(columns), []
+        known, self.identities = self.identities, {}
+        for name in columns:
+            self._identify(name)
+            self.identities[name] = known.get(name, self.identities[name])
         self.insert(rows, version)
 
     def add_column(self, name: str, type: str, value: Callable[[Row], Any] | None, version: int) -> None:
         self.columns[name] = type
+        self._identify(name)
         for row in self.rows:
             row[name] = None if value is None else value(row)
             if value is not None:
@@ -68,11 +86,13 @@ class Model:
 
     def drop_column(self, name: str) -> None:
         del self.columns[name]
+        del self.identities[name]
         for row in self.rows:
             del row[name]
 
     def rename_column(self, old: str, new: str) -> None:
         self.columns = {new if name == old else name: type for name, type in self.columns.items()}
+        self.identities[new] = self.identities.pop(old)
         for row in self.rows:
             row[new] = row.pop(old)
 
@@ -83,4 +103,5 @@ class Model:
 
     def restore(self, earlier: Model) -> None:
         self.columns, self.rows = dict(earlier.columns), copy.deepcopy(earlier.rows)
+        self.identities = dict(earlier.identities)
         self.next_row_id = max(self.next_row_id, earlier.next_row_id)

@@ -1,0 +1,12 @@
+"""The change feed: which rows the commits of a range of versions inserted, updated and deleted.
+
+history, bounds            the versions there are, what is recorded of their commits, and which a range means
+difference                 the fragments in which two versions differ, and the rows that only one of them has
+matching, keyed            which of these rows are the same, by row id or by key
+columns, column_history    the columns of the last version in the files of earlier ones
+values                     whether two images of a row differ
+commit, net                the rows that one commit changed, and those that all of a range changed together
+plan, images, narrowing    the images to be read, and what a filter leaves of them
+reading, scan, feed        reading them; what users hold
+row_history                every image that rows had
+"""

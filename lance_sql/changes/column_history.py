@@ -1,0 +1,55 @@
+"""Which columns of earlier versions are those of a range's last one: their schemas, followed from commit to commit."""
+
+from __future__ import annotations
+
+import itertools
+
+from lance_sql.changes import columns
+from lance_sql.changes.columns import Identities, Sources
+from lance_sql.changes.history import History
+from lance_sql.schema import Schema
+
+
+def sources(history: History, first: int, last: int) -> dict[int, Sources]:
+    """The columns of version `last` in each version from `first` on.
+
+    first: may be the version before the table began
+    """
+    began = _where_columns_begin(history, first, last)
+    fresh = itertools.count()
+    schema: Schema = Schema(())
+    identities: Identities = {}
+    known: dict[int, Identities] = {}
+    found: list[tuple[int, Schema, Identities]] = []
+    for version in range(began, last + 1):
+        before, schema = schema, _schema(history, version)
+        restored = history.commit(version).restored if version > began else None
+        if restored in known:
+            identities = known[restored]
+        else:
+            by_name = version > began and history.commit(version).operation in ("overwrite", "restore")
+            identities = columns.follow(identities, before, schema, fresh, by_name=by_name)
+        known[version] = identities
+        if version >= first:
+            found.append((version, schema, identities))
+    return columns.sources(found)
+
+
+def _where_columns_begin(history: History, first: int, last: int) -> int:
+    """The version from which on columns have to be followed: an earlier one where a commit restored that, and it
+    has other columns."""
+    began = first
+    version = last
+    while version > began:
+        commit = history.commit(version)
+        restored = commit.restored
+        if restored is not None and restored < began and commit.earlier is not None:
+            differs = commit.earlier.manifest.schema.fields != commit.later.manifest.schema.fields
+            if differs and all(each in history.files for each in range(restored, began)):
+                began, version = restored, began + 1
+        version -= 1
+    return began
+
+
+def _schema(history: History, version: int) -> Schema:
+    return history.snapshot_at(version).manifest.schema if version in history.files else Schema(())

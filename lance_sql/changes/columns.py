@@ -1,0 +1,239 @@
+"""The columns of the range's last version, as earlier versions have them.
+
+The feed has one schema, that of its last version. An image of an earlier version may have a column under another name
+(it was renamed), in another type (it was cast), or not at all. Columns are followed from version to version: by their
+field ids, which renaming does not change; by name where a commit gave a column a new id with a new type; and only by
+name over an overwrite, which may give the ids of old columns to new ones. After a restore they are those of the version
+that was restored.
+
+    version 9     a: int32 (id 5)      name (id 2)      new (id 6)
+    version 8     a: int64 (id 0)      name (id 2)      -             a was cast, new was added
+    version 7     a: int64 (id 0)      title (id 2)     -             title was renamed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.changes.rows import Rows
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.layouts.page import concat
+from lance_sql.schema import Field, Schema, arrow_field
+from lance_sql.table.fragments import Fragment
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the values of a column of the feed are in one version.
+
+    column: of the range's last version
+    stored: the same column in the version; None where it did not exist
+    until: the last version that has it in this type
+    """
+
+    column: Field
+    stored: Field | None
+    until: int
+
+    @cached_property
+    def is_direct(self) -> bool:
+        """Values are read as they are wanted."""
+        return self.stored is not None and _is_alike(self.stored, self.column)
+
+    @property
+    def type(self) -> pa.DataType:
+        """Of the column in the feed."""
+        return arrow_field(self.column).type
+
+    def convert(self, array: pa.Array) -> pa.Array:
+        """Stored values in the column's type.
+
+        raises: InvalidArgument for values that do not fit it
+        """
+        if self.stored is None or self.is_direct:
+            return array
+        try:
+            return _convert(array, self.stored, self.column)
+        except pa.ArrowException as error:
+            raise InvalidArgument(
+                f"Column {self.column.name!r} was of type {arrow_field(self.stored).type} up to version {self.until},"
+                f" and has values there that do not fit its later type {self.type} ({error}):"
+                f" end the changes at version {self.until}"
+            ) from error
+
+
+Sources = tuple[Source, ...]
+"""One for each column of the feed."""
+
+
+Identities = Mapping[int, int]
+"""Of the columns of a version: one number for each field id, which a column keeps through all versions that have it."""
+
+
+def follow(
+    identities: Identities, earlier: Schema, later: Schema, fresh: Iterator[int], *, by_name: bool = False
+) -> Identities:
+    """The identities of the columns one version later.
+
+    identities: of the version with the schema `earlier`
+    fresh: numbers for new columns
+    by_name: ids of both versions have nothing to do with each other
+    """
+    kept = {field.id for field in later.fields}
+    by_id = {field.id: field for field in earlier.fields}
+    names = {field.name: field for field in earlier.fields}
+    found = {}
+    for field in later.fields:
+        same = names.get(field.name) if by_name else by_id.get(field.id)
+        if same is None and not by_name and field.name in names and names[field.name].id not in kept:
+            same = names[field.name]
+        found[field.id] = next(fresh) if same is None else identities[same.id]
+    return found
+
+
+def sources(versions: Sequence[tuple[int, Schema, Identities]]) -> dict[int, Sources]:
+    """The columns of the last version in each of some versions.
+
+    versions: ascending; their numbers, schemas and identities
+    """
+    last, schema, identities = versions[-1]
+    wanted = [(field, identities[field.id]) for field in schema.fields]
+    latest = tuple(Source(field, field, last) for field in schema.fields)
+    found = {last: latest}
+    newest = list(latest)
+    previous: tuple[Schema, Identities] | None = (schema, identities)
+    for number, schema, identities in reversed(versions[:-1]):
+        if previous is not None and previous[0].fields == schema.fields and previous[1] == identities:
+            found[number] = found[min(found)]
+            continue
+        fields = {identities[field.id]: field for field in schema.fields}
+        made = []
+        for index, (column, identity) in enumerate(wanted):
+            stored = fields.get(identity)
+            until = newest[index].until
+            after = newest[index].stored
+            if stored is not None and after is not None and not _is_alike(stored, after):
+                until = number
+            made.append(Source(column, stored, until))
+            if stored is not None:
+                newest[index] = made[-1]
+        found[number] = tuple(made)
+        previous = (schema, identities)
+    return found
+
+
+def are_stored_alike(was: Sources, now: Sources) -> bool:
+    """Whether two versions have every column under the same ids and in the same type."""
+    for a, b in zip(was, now, strict=True):
+        if (a.stored is None) != (b.stored is None):
+            return False
+        if a.stored is not None and b.stored is not None and not _is_alike(a.stored, b.stored):
+            return False
+    return True
+
+
+def read(rows: Rows, sources: Sequence[Source]) -> list[pa.Array]:
+    """One array for each column, in the types of the feed; NULL where it did not exist.
+
+    rows: at least one
+    raises: InvalidArgument as for `Source.convert`
+    """
+    stored = [source.stored for source in sources if source.stored is not None]
+    parts: list[list[pa.Array]] = []
+    for part in rows.parts:
+        arrays = iter(rows.open(part).read(stored, part.rows) if stored else ())
+        num_rows = row_ranges.count(part.rows)
+        parts.append(
+            [
+                pa.nulls(num_rows, source.type) if source.stored is None else source.convert(next(arrays))
+                for source in sources
+            ]
+        )
+    return [concat(column) for column in zip(*parts, strict=True)]
+
+
+def is_rewritten(old: Fragment, new: Fragment, was: Source, now: Source) -> bool:
+    """Whether a column of two fragments with the same rows may have other values: it lies elsewhere. One that was
+    dropped has none that could be other ones."""
+    if now.stored is None:
+        return False
+    if was.stored is None:
+        return any(new.file_of(number) is not None for number in _ids(now.stored))
+    if not _is_alike(was.stored, now.stored):
+        return True
+    return any(_place(old, number) != _place(new, number) for number in _ids(was.stored))
+
+
+def _place(fragment: Fragment, field_id: int) -> tuple[str, int | None, int | None] | None:
+    file = fragment.file_of(field_id)
+    return None if file is None else (file.path, file.base_id, file.column_of(field_id))
+
+
+def _ids(field: Field) -> list[int]:
+    return [field.id, *(number for child in field.children for number in _ids(child))]
+
+
+def _is_alike(a: Field, b: Field) -> bool:
+    """Whether both fields have the same ids and types, whatever the name of the outermost."""
+    if _ids(a) != _ids(b):
+        return False
+    mine, theirs = arrow_field(a), arrow_field(b)
+    return bool(mine.type == theirs.type and a.dictionary == b.dictionary)
+
+
+def _convert(array: pa.Array, stored: Field, wanted: Field) -> pa.Array:
+    type = arrow_field(wanted).type
+    if array.type == type:
+        return array
+    if pa.types.is_struct(type) and pa.types.is_struct(array.type):
+        return _convert_struct(array, stored, wanted)
+    if stored.logical_type == wanted.logical_type and stored.children:
+        return _convert_list(array, stored, wanted)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_dictionary(type):
+        return array.cast(type.value_type).dictionary_encode().cast(type)
+    if pa.types.is_nested(type) or isinstance(type, pa.BaseExtensionType):
+        raise UnsupportedFeature(
+            f"column {wanted.name!r} became {type}, of which images of {array.type} cannot be made"
+        )
+    return array.cast(type)
+
+
+def _convert_struct(array: pa.StructArray, stored: Field, wanted: Field) -> pa.Array:
+    by_id = {child.id: index for index, child in enumerate(stored.children)}
+    by_name = {child.name: index for index, child in enumerate(stored.children)}
+    type = arrow_field(wanted).type
+    members = []
+    for number, child in enumerate(wanted.children):
+        index = by_id.get(child.id, by_name.get(child.name))
+        if index is not None:
+            members.append(_convert(array.field(index), stored.children[index], child))
+        elif type.field(number).nullable:
+            members.append(pa.nulls(len(array), type.field(number).type))
+        else:
+            raise UnsupportedFeature(f"column {wanted.name!r} has the new member {child.name!r}, which is never NULL")
+    mask = array.is_null() if array.null_count else None
+    return pa.StructArray.from_arrays(members, fields=[type.field(i) for i in range(type.num_fields)], mask=mask)
+
+
+def _convert_list(array: pa.Array, stored: Field, wanted: Field) -> pa.Array:
+    type = arrow_field(wanted).type
+    if not (pa.types.is_list(type) or pa.types.is_large_list(type)):
+        raise UnsupportedFeature(
+            f"column {wanted.name!r} became {type}, of which images of {array.type} cannot be made"
+        )
+    items = _convert(array.flatten(), stored.children[0], wanted.children[0])
+    import pyarrow.compute as pc
+
+    lengths = pc.list_value_length(array).fill_null(0).to_numpy()
+    ends = np.concatenate(([0], np.cumsum(lengths)))
+    offsets = pa.array(ends, pa.int64() if pa.types.is_large_list(type) else pa.int32())
+    made = pa.LargeListArray if pa.types.is_large_list(type) else pa.ListArray
+    return made.from_arrays(offsets, items, type=type, mask=array.is_null() if array.null_count else None)

@@ -1,0 +1,137 @@
+"""The rows that one commit changed.
+
+The fragments of both versions say which rows are at another place. What that means, the commit's operation says:
+
+    operation                          rows at another place that both versions have
+    rewrite                            moved: no change
+    restore, overwrite, not recorded   changed where their values differ
+    every other                        changed: the commit wrote them again
+
+An overwrite gives new row ids, so that it has such rows only where rows are compared by key.
+
+Rows at the same place whose columns lie in other files were changed where the values of these columns differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from lance_sql.changes import columns, values
+from lance_sql.changes.columns import Source, Sources
+from lance_sql.changes.difference import Difference, Side, compare
+from lance_sql.changes.history import Commit
+from lance_sql.changes.matching import Match, Pairs, RowIdMatch, in_place
+from lance_sql.changes.rows import U64, Rows
+
+_BY_VALUES: Final = ("restore", "overwrite", "rewrite", None)
+
+
+class Evidence(StrEnum):
+    """What is known of the rows of a pair."""
+
+    WRITTEN = "written"
+    """The commit wrote the row again, perhaps with the same values."""
+    VALUES = "values"
+    """The values were compared, and differ."""
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Rows that a commit changed, each of them once.
+
+    updated: with the evidence that they were
+    """
+
+    inserted: Rows
+    deleted: Rows
+    updated: tuple[tuple[Pairs, Evidence], ...]
+
+
+def changed_rows(
+    commit: Commit,
+    old: Side,
+    new: Side,
+    was: Sources,
+    now: Sources,
+    match: Match,
+    *,
+    versions_tell: Callable[[], bool],
+    inserts_only: bool = False,
+) -> Changed:
+    """What a commit changed. Pages are read only where values have to be compared.
+
+    old, new: the versions before and after
+    was, now: the columns of the feed in both
+    versions_tell: whether rows of a restore with the same versions have the same values
+    inserts_only: nothing else is wanted
+    """
+    difference = without_places(compare(old, new, was, now), old, new, was, now, match)
+    if commit.operation == "rewrite" and _only_moves(difference):
+        return Changed(Rows(new.files, ()), Rows(old.files, ()), ())
+    matched = match(difference.before, difference.after, was, now)
+    if inserts_only:
+        return Changed(matched.inserted, Rows(old.files, ()), ())
+    updated = []
+    moved = matched.pairs
+    if moved.num_rows and commit.operation == "restore" and versions_tell() and columns.are_stored_alike(was, now):
+        moved = moved.where((moved.old.versions[moved.at_old] != moved.new.versions[moved.at_new]).any(axis=1))
+    if moved.num_rows and commit.operation in _BY_VALUES:
+        updated.append((moved.where(values.differing(moved, was, now)), Evidence.VALUES))
+    elif moved.num_rows:
+        updated.append((moved, Evidence.WRITTEN))
+    updated += [(pairs, Evidence.VALUES) for pairs in rewritten(difference, old, new, was, now)]
+    return Changed(matched.inserted, matched.deleted, tuple(each for each in updated if each[0].num_rows))
+
+
+def touched_rows(
+    commit: Commit, old: Side, new: Side, was: Sources, now: Sources, *, versions_tell: Callable[[], bool]
+) -> list[tuple[U64, Evidence]]:
+    """The ids of the rows that a commit changed, where both images need not be told apart: an id may be there twice.
+
+    The arguments are those of `changed_rows`.
+    """
+    if commit.operation in _BY_VALUES:
+        changed = changed_rows(commit, old, new, was, now, RowIdMatch(), versions_tell=versions_tell)
+        found = [(changed.inserted.ids, Evidence.WRITTEN), (changed.deleted.ids, Evidence.WRITTEN)]
+        return found + [(pairs.ids, evidence) for pairs, evidence in changed.updated]
+    difference = compare(old, new, was, now)
+    found = [(difference.before.ids, Evidence.WRITTEN), (difference.after.ids, Evidence.WRITTEN)]
+    return found + [(pairs.ids, Evidence.VALUES) for pairs in rewritten(difference, old, new, was, now)]
+
+
+def without_places(
+    difference: Difference, old: Side, new: Side, was: Sources, now: Sources, match: Match
+) -> Difference:
+    """The difference, where rows at the same place that may be different rows are as good as at another one."""
+    moved = [each for each in difference.rewritten if match.may_differ(each[0], each[1], was, now)]
+    if not moved:
+        return difference
+    before = Rows.of(old.files, [(earlier, rows) for earlier, _, rows in moved])
+    after = Rows.of(new.files, [(later, rows) for _, later, rows in moved])
+    kept = tuple(each for each in difference.rewritten if not match.may_differ(each[0], each[1], was, now))
+    return Difference(
+        Rows(old.files, (*difference.before.parts, *before.parts)),
+        Rows(new.files, (*difference.after.parts, *after.parts)),
+        kept,
+    )
+
+
+def rewritten(
+    difference: Difference, old: Side, new: Side, was: Sequence[Source], now: Sequence[Source]
+) -> list[Pairs]:
+    """Rows at the same place in both versions, of which a column has another value."""
+    found = []
+    for earlier, later, rows in difference.rewritten:
+        touched = [i for i in range(len(was)) if columns.is_rewritten(earlier, later, was[i], now[i])]
+        if touched:
+            pairs = in_place(Rows.of(old.files, [(earlier, rows)]), Rows.of(new.files, [(later, rows)]))
+            found.append(pairs.where(values.differing(pairs, [was[i] for i in touched], [now[i] for i in touched])))
+    return [pairs for pairs in found if pairs.num_rows]
+
+
+def _only_moves(difference: Difference) -> bool:
+    """Whether as many rows came as went: what a compaction has to keep to."""
+    return not difference.rewritten and difference.before.num_rows == difference.after.num_rows

@@ -1,0 +1,189 @@
+"""The fragments in which two versions differ, and what that means for rows. No page is read, and nothing of fragments
+that both versions have.
+
+    before                    after
+    fragment 0                fragment 0                    the same bytes: nothing changed
+    fragment 1                fragment 1, row 7 deleted     row 7 is only before
+    fragment 2                                              all its rows are only before
+                              fragment 3                    all its rows are only after
+    fragment 4: a.lance       fragment 4: b.lance           its rows are in both, at the same place, in other files
+
+A row that is only before by its place may be after at another one: `matching` finds out.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from lance_sql import row_ranges
+from lance_sql.changes import columns
+from lance_sql.changes.columns import Sources
+from lance_sql.changes.rows import I64, Rows
+from lance_sql.errors import UnsupportedFeature
+from lance_sql.row_ranges import RowRanges
+from lance_sql.store import together
+from lance_sql.table.fragments import DeletionFile, Fragment, Fragments
+from lance_sql.table.open_fragment import OpenFragments
+from lance_sql.table.snapshot import Snapshot
+
+_NONE: Final = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of two versions that are compared.
+
+    snapshot: None for the time before the table's first version
+    files: opens its fragments
+    known: the deleted rows of fragments that were asked for, shared by versions that share files
+    """
+
+    snapshot: Snapshot | None
+    files: OpenFragments
+    known: dict[tuple[int, DeletionFile], I64] = field(default_factory=dict)
+
+    def deleted(self, fragment: Fragment) -> I64:
+        """The deleted rows of a fragment of the version, ascending.
+
+        raises: CorruptFile
+        """
+        file = fragment.deletion_file
+        if file is None:
+            return _NONE
+        found = self.known.get((fragment.id, file))
+        if found is None:
+            found = self.files.get(fragment).deletions.astype(np.int64)
+            self.known[fragment.id, file] = found
+        return found
+
+    def load_deleted(self, fragments: Sequence[Fragment]) -> None:
+        """Reads the deletion files of fragments, at the same time where that saves waiting.
+
+        raises: CorruptFile
+        """
+        if self.files.concurrency > 1:
+            together([partial(self.deleted, fragment) for fragment in fragments], self.files.concurrency)
+
+    def live(self, fragment: Fragment) -> RowRanges:
+        """The rows of a fragment of the version that are not deleted."""
+        return row_ranges.without(row_ranges.single(0, self.files.get(fragment).num_rows), self.deleted(fragment))
+
+    @property
+    def fragments(self) -> Fragments:
+        """Those of the version."""
+        return self.snapshot.manifest.fragments if self.snapshot is not None else Fragments.of(())
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Rows by their places.
+
+    before: rows whose place is not in the later version
+    after: rows whose place was not in the earlier one
+    rewritten: rows at the same place in both versions, of fragments that have other data files, or of which other
+        columns are seen: the fragment before, the fragment after, and the rows
+    """
+
+    before: Rows
+    after: Rows
+    rewritten: tuple[tuple[Fragment, Fragment, RowRanges], ...]
+
+
+def compare(old: Side, new: Side, was: Sources, now: Sources) -> Difference:
+    """Where two versions differ.
+
+    was, now: the columns of the feed in both. Where a column came back, of which files still have values, fragments
+        are looked at that both versions have
+    raises: CorruptFile; UnsupportedFeature for fragments with parts that this release does not know
+    """
+    before: list[tuple[Fragment, RowRanges]] = []
+    after: list[tuple[Fragment, RowRanges]] = []
+    rewritten = []
+    is_same_schema = columns.are_stored_alike(was, now)
+    changed = list(_changed(old.fragments, new.fragments, with_unchanged=not is_same_schema))
+    old.load_deleted([earlier for earlier, _ in changed if earlier is not None])
+    new.load_deleted([later for _, later in changed if later is not None])
+    for earlier, later in changed:
+        if earlier is None or later is None or not _has_same_rows(earlier, later, old.files, new.files):
+            if earlier is not None:
+                before.append((earlier, old.live(earlier)))
+            if later is not None:
+                after.append((later, new.live(later)))
+            continue
+        deleted_before, deleted_after = old.deleted(earlier), new.deleted(later)
+        if earlier.deletion_file != later.deletion_file:
+            before.append((earlier, row_ranges.from_sorted(_without(deleted_after, deleted_before))))
+            after.append((later, row_ranges.from_sorted(_without(deleted_before, deleted_after))))
+        if earlier.files != later.files or not is_same_schema:
+            in_both = row_ranges.without(old.live(earlier), deleted_after)
+            if len(in_both):
+                rewritten.append((earlier, later, in_both))
+    return Difference(Rows.of(old.files, before), Rows.of(new.files, after), tuple(rewritten))
+
+
+def _without(rows: I64, removed: I64) -> I64:
+    """Those of `rows` that are not among the others; both ascend."""
+    places = np.searchsorted(removed, rows)
+    found = places < len(removed)
+    found[found] = removed[places[found]] == rows[found]
+    return rows[~found]
+
+
+def _changed(
+    old: Fragments, new: Fragments, *, with_unchanged: bool
+) -> Iterator[tuple[Fragment | None, Fragment | None]]:
+    """The fragments that are not stored alike in both, by their ids; None where a version has none of an id.
+
+    with_unchanged: and those that are
+    """
+    for fragments in (old, new):
+        if repeated := fragments.repeated_ids():
+            raise UnsupportedFeature(
+                f"{fragments.file}: several fragments have the id {repeated[0]}, so that what changed cannot be told"
+            )
+    first = 0 if with_unchanged else _common_prefix(old, new)
+    places = {number: first + place for place, number in enumerate(old.ids[first:])}
+    for place in range(first, len(new)):
+        other = places.pop(new.ids[place], None)
+        if other is None:
+            yield None, new.known(place)
+        elif with_unchanged or old.message_bytes(other) != new.message_bytes(place) or old.trust_rows != new.trust_rows:
+            earlier, later = old.known(other), new.known(place)
+            if with_unchanged or earlier != later:
+                yield earlier, later
+    for other in places.values():
+        yield old.known(other), None
+
+
+def _common_prefix(old: Fragments, new: Fragments) -> int:
+    """How many fragments at the beginning are stored alike."""
+    if old.trust_rows != new.trust_rows:
+        return 0
+    ends = old.table.ends.tolist()
+    most = min(len(old), len(new))
+
+    def differs(count: int) -> bool:
+        end = ends[count - 1]
+        return old.content[:end] != new.content[:end]
+
+    return bisect.bisect_left(range(1, most + 1), True, key=differs)
+
+
+def _has_same_rows(old: Fragment, new: Fragment, old_files: OpenFragments, new_files: OpenFragments) -> bool:
+    """Whether fragments of one id have the same rows at the same places. Old writers began to count anew when they
+    overwrote a table."""
+    if old.physical_rows != new.physical_rows:
+        return False
+    if not new_files.files.has_stable_row_ids:
+        paths = {file.path for file in old.files}
+        return any(file.path in paths for file in new.files)
+    if isinstance(old.row_ids, bytes) and old.row_ids == new.row_ids:
+        return True
+    a, b = old_files.get(old).row_id_sequence, new_files.get(new).row_id_sequence
+    return a.num_rows == b.num_rows and bool(np.array_equal(a.expand(), b.expand()))

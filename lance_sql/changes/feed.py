@@ -1,0 +1,247 @@
+"""The change feed that users hold: a relation over a range of versions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+import pyarrow as pa
+
+from lance_sql.arrow_dataset import ArrowDataset, column_names
+from lance_sql.changes import bounds, images
+from lance_sql.changes.bounds import Bound
+from lance_sql.changes.history import History
+from lance_sql.changes.keyed import key_match
+from lance_sql.changes.matching import Match, RowIdMatch
+from lance_sql.changes.plan import Mode, Range
+from lance_sql.changes.reading import FeedColumn
+from lance_sql.changes.scan import ChangeScan, ChangeTask
+from lance_sql.errors import InvalidArgument
+from lance_sql.scan import system_columns
+from lance_sql.scan.predicates import Predicate, from_arrow, from_sql
+from lance_sql.schema import arrow_field
+from lance_sql.table.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+
+_Place: TypeAlias = tuple[Snapshot, int, int, Mode, bool, str | Sequence[str] | None, tuple[str, ...]]
+
+MODES = ("all", "net", "insert_only")
+
+
+class ChangeFeed(ArrowDataset):
+    """What the commits of a range of versions changed, as a relation. Immutable, thread-safe, picklable.
+
+    Its columns are those of the range's last version, then `_change_type`, `_commit_version`, `_commit_timestamp` and
+    `_rowid`. The version columns can be asked for by name. Engines that take a `pyarrow.dataset.Dataset` take it as it
+    is.
+
+    >>> feed = lance_sql.open("examples/orders.lance").changes(2, 3)
+    >>> feed.count_rows("_change_type = 'delete'") >= 0
+    True
+    """
+
+    told_fields: ClassVar[tuple[pa.Field, ...]] = images.FIELDS
+    """What is said of rows beside their values."""
+
+    range_type: ClassVar[type[Range]] = Range
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        *,
+        since: Bound | None = None,
+        mode: Mode = "all",
+        drop_unchanged: bool = False,
+        key: str | Sequence[str] | None = None,
+        kinds: tuple[str, ...] = images.KINDS,
+    ) -> None:
+        """The arguments of `Dataset.changes`.
+
+        kinds: of the images that are told of
+        """
+        super().__init__()
+        if mode not in MODES:
+            raise InvalidArgument(f"mode={mode!r} is not one of {', '.join(map(repr, MODES))}")
+        history = History(snapshot)
+        last = bounds.last(history, end)
+        first = max(bounds.first(history, start, since), history.beginning)
+        history.check_range(first, last)
+        self._snapshot = snapshot
+        shown = last if last >= first else max((known for known in history.files if known <= last), default=0)
+        self._last = history.snapshot_at(shown) if shown in history.files else snapshot
+        manifest = self._last.manifest
+        match: Match = RowIdMatch()
+        if key is not None:
+            match = key_match(manifest.schema, key, self._last.label)
+        elif not manifest.has_stable_row_ids:
+            raise InvalidArgument(
+                f"{self._last.name} was created without stable row ids, so which rows are the same is not recorded:"
+                " give the columns that tell rows apart (key=['id']), or recreate it with stable row ids."
+            )
+        self._place: _Place = (snapshot, first, last, mode, drop_unchanged, key, kinds)
+        self.range = self.range_type(history, first, last, mode, drop_unchanged, kinds, match)
+        taken = {name.casefold() for name in self._last.manifest.schema.names}
+        for name in (*self._told, *system_columns.NAMES):
+            if name in taken:
+                raise InvalidArgument(f"{self._last.name} has a column {name!r}, which the change feed has as well")
+
+    @property
+    def _told(self) -> tuple[str, ...]:
+        return tuple(field.name for field in self.told_fields)
+
+    @property
+    def table(self) -> str:
+        """How messages call the table."""
+        return self._snapshot.name
+
+    @property
+    def start(self) -> int:
+        """The first version whose commit belongs to the range."""
+        return self.range.first
+
+    @property
+    def end(self) -> int:
+        """The last version whose commit belongs to the range; less than `start` for none."""
+        return self.range.last
+
+    @property
+    def mode(self) -> Mode:
+        """Which changes are told of."""
+        return self.range.mode
+
+    def only(self, kind: str) -> ChangeFeed:
+        """The same without images of other kinds.
+
+        kind: "insert", "delete", "update_preimage" or "update_postimage"
+        raises: InvalidArgument
+        """
+        if kind not in images.KINDS:
+            raise InvalidArgument(f"{kind!r} is not one of {', '.join(map(repr, images.KINDS))}")
+        return _restore(*self._place[:-1], (kind,))
+
+    @cached_property
+    def _fields(self) -> tuple[pa.Field, ...]:
+        # a column that an image's version did not have is NULL in it
+        return tuple(field.with_nullable(True) for field in self._last.manifest.schema.arrow)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns of the range's last version, and those that tell of the change."""
+        return pa.schema(
+            [*self._fields, *self.told_fields, system_columns.field(system_columns.ROW_ID)],
+            self._last.manifest.schema.arrow.metadata,
+        )
+
+    @property
+    def system_columns(self) -> tuple[str, ...]:
+        """Columns that can be asked for, and are not in `schema`; they need stable row ids."""
+        return system_columns.VERSION_COLUMNS if self._last.manifest.has_stable_row_ids else ()
+
+    @property
+    def compact_types(self) -> Mapping[str, pa.DataType]:
+        """Smaller types for some columns: none."""
+        return {}
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: str | pc.Expression | Predicate | None = None,
+        *,
+        limit: int | None = None,
+        batch_size: int | None = None,
+    ) -> ChangeScan:
+        """A read of some columns and rows; nothing is read before its result is asked for.
+
+        columns, filter, limit, batch_size: as for `Dataset.scan`. Filters on `_change_type`, `_commit_version`,
+            `_commit_timestamp` and `_rowid` rule out commits and rows before anything of them is read; filters on other
+            columns are about the values of each image
+        raises: ColumnNotFound, InvalidArgument, UnsupportedFeature as `Dataset.scan`
+        """
+        names = column_names(columns)
+        chosen = tuple(self._column(name) for name in (self.schema.names if names is None else names))
+        if len({column.name for column in chosen}) < len(chosen):
+            raise InvalidArgument("A column is asked for twice")
+        return ChangeScan(self, chosen, self._predicate(filter), limit, batch_size)
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """All changes as a stream of batches."""
+        return self.scan().to_reader()
+
+    def tasks(self, target_count: int) -> list[ChangeTask]:
+        """All changes in about so many parts; each can be pickled, and read anywhere."""
+        return self.scan().tasks(target_count)
+
+    def count_rows(self, filter: str | pc.Expression | Predicate | None = None, **_: Any) -> int:
+        """The number of images that pass the filter."""
+        return self.scan([], filter).count_rows()
+
+    def explain(self) -> str:
+        """What is read and why, as text."""
+        return self.scan().explain()
+
+    def evidence(self) -> list[str]:
+        """What the changes are known from, as lines of `explain`."""
+        if self.end < self.start:
+            return ["  commits: none"]
+        commits = self.range.commits()
+        lines = [f"  commits: {len(commits)}"]
+        unknown = [str(commit.version) for commit in commits if commit.operation is None]
+        restores = [str(commit.version) for commit in commits if commit.operation == "restore"]
+        if unknown:
+            lines.append(f"  without a transaction, snapshots are compared: version {', '.join(unknown)}")
+        if restores:
+            lines.append(f"  restored, values are compared: version {', '.join(restores)}")
+        return lines
+
+    def _column(self, name: str) -> FeedColumn:
+        hidden = (*self._told, *system_columns.NAMES)
+        if name in self._told:
+            return FeedColumn(name, None, (), self.schema.field(name))
+        if name in (system_columns.ROW_ID, *self.system_columns):
+            return FeedColumn(name, None, (), system_columns.field(name))
+        schema = self._last.manifest.schema
+        top, *below = schema.resolve(name, table=str(self), also=hidden)
+        number = schema.names.index(top.name)
+        if not below:
+            return FeedColumn(name, number, (), self._fields[number])
+        leaf = arrow_field(below[-1])
+        path = tuple(field.name for field in below)
+        return FeedColumn(name, number, path, pa.field(name, leaf.type, True, leaf.metadata))
+
+    def _predicate(self, filter: str | pc.Expression | Predicate | None) -> Predicate | None:
+        if filter is None or isinstance(filter, Predicate):
+            return filter
+        schema = pa.schema([*self.schema, *(system_columns.field(name) for name in self.system_columns)])
+        if isinstance(filter, str):
+            return from_sql(filter, schema, table=str(self))
+        return from_arrow(filter, schema, table=str(self))
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.scan().__arrow_c_stream__(requested_schema)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, self._place
+
+    def __str__(self) -> str:
+        branch = f" branch {self._snapshot.branch!r}" if self._snapshot.branch else ""
+        return f"changes of {self._snapshot.name}{branch} versions {self.start} to {self.end}, mode {self.mode}"
+
+    def __repr__(self) -> str:
+        return f"ChangeFeed({str(self)!r})"
+
+
+def _restore(
+    snapshot: Snapshot,
+    first: int,
+    last: int,
+    mode: Mode,
+    drop_unchanged: bool,
+    key: str | Sequence[str] | None,
+    kinds: tuple[str, ...],
+) -> ChangeFeed:
+    return ChangeFeed(snapshot, first, last, mode=mode, drop_unchanged=drop_unchanged, key=key, kinds=kinds)

@@ -1,0 +1,305 @@
+"""Which versions a range of the feed means, and what is recorded of the commits that made them.
+
+    branch dev           ....... 6 -- 7 -- 8        version 5 of dev is a copy of version 5 of main
+    main        3 -- 4 -- 5 -- 6 -- 7               the history of dev is 3, 4, 5 of main, then 6, 7, 8
+
+Versions are numbered without gaps. A gap is what a cleanup has removed, and what its commits did is not known any more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property, partial
+from typing import Final
+
+from lance_sql.changes.difference import Side
+from lance_sql.errors import CorruptFile, UnsupportedFeature, VersionNotFound
+from lance_sql.store import Store, together
+from lance_sql.table import location, versions
+from lance_sql.table.snapshot import Snapshot
+from lance_sql.table.versions import VersionFile
+
+_KNOWN: Final = frozenset(
+    {
+        "append",
+        "delete",
+        "overwrite",
+        "create_index",
+        "rewrite",
+        "merge",
+        "restore",
+        "reserve_fragments",
+        "update",
+        "project",
+        "update_config",
+        "data_replacement",
+        "clone",
+        "update_bases",
+        "update_mem_wal_state",
+        "append_fragment_reuse_transitions",
+    }
+)
+"""Operations whose effect on rows is all in the fragments of the versions before and after."""
+
+_VERSIONED: Final = _KNOWN - {"merge", "data_replacement", "update_mem_wal_state"}
+"""Operations that give their version to every row which they write, or write none."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """What made a version.
+
+    earlier: the version before; None where the table began with this one
+    later: the version that it made
+    operation: None where it is not recorded, or cannot be read
+    restored: the version that a restore went back to
+    rewrites_columns: it put other values into rows where they were
+    """
+
+    earlier: Snapshot | None
+    later: Snapshot
+    operation: str | None
+    restored: int | None = None
+    rewrites_columns: bool = False
+
+    @property
+    def version(self) -> int:
+        """The version that it made."""
+        return self.later.version
+
+    @property
+    def timestamp(self) -> datetime:
+        """When, in UTC."""
+        return self.later.manifest.timestamp
+
+
+@dataclass(frozen=True)
+class _Branch:
+    """A part of the history: versions up to `last` are those of this branch, unless the next part has them."""
+
+    snapshot: Snapshot
+    last: int | None
+
+
+class History:
+    """The versions of a branch, and those of its parents from before it began.
+
+    snapshot: any version of the branch
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self._opened: dict[tuple[str, int], Snapshot] = {(snapshot.store.uri, snapshot.version): snapshot}
+        self._sides: dict[object, Side] = {}
+        self._listed: dict[str, list[VersionFile]] = {}
+        self._commits: dict[int, Commit] = {}
+
+    @cached_property
+    def _branches(self) -> tuple[_Branch, ...]:
+        """This branch, then its parents."""
+        found = [_Branch(self.snapshot, None)]
+        refs = self.snapshot.branches() if self.snapshot.branch is not None else {}
+        branch = self.snapshot.branch
+        while branch is not None:
+            ref = refs.get(branch)
+            if ref is None or len(found) > len(refs):
+                break
+            found.append(_Branch(self._first_of(ref.branch), ref.version))
+            branch = ref.branch
+        return tuple(found)
+
+    def _first_of(self, branch: str | None) -> Snapshot:
+        """Any snapshot of another branch; its manifest is not read."""
+        own = self.snapshot
+        store = own.main if branch is None else location.branch_store(own.uri, branch, own.storage_options)
+        return Snapshot(
+            own.uri, own.main, store, VersionFile(0, ""), branch=branch, storage_options=own.storage_options
+        )
+
+    @cached_property
+    def files(self) -> dict[int, tuple[Snapshot, VersionFile]]:
+        """Every version that there is, ascending. A version that a branch begins with is its parent's."""
+        found: dict[int, tuple[Snapshot, VersionFile]] = {}
+        newest: int | None = None
+        for part in self._branches:
+            newest = part.last if newest is None or part.last is None else min(newest, part.last)
+            for file in self._own_files(part.snapshot.store):
+                if newest is None or file.version <= newest:
+                    found[file.version] = (part.snapshot, file)
+        return dict(sorted(found.items()))
+
+    def has(self, branch: str | None, version: int) -> bool:
+        """Whether a version of a branch, which is None for main, belongs to the history."""
+        return any(
+            part.snapshot.branch == branch and (part.last is None or version <= part.last) for part in self._branches
+        )
+
+    @property
+    def newest(self) -> int:
+        """The newest version."""
+        return max(self.files)
+
+    def snapshot_at(self, version: int) -> Snapshot:
+        """A version of the history.
+
+        raises: VersionNotFound
+        """
+        place = self.files.get(version)
+        if place is None:
+            raise VersionNotFound(f"Version {version} does not exist in {self.snapshot.name}: {self._described()}")
+        return self._open(*place)
+
+    def base_of(self, commit: int) -> Snapshot | None:
+        """The version before a commit, as the branch of that commit has it."""
+        owner, _ = self.files[commit]
+        own = next((file for file in self._own_files(owner.store) if file.version == commit - 1), None)
+        if own is not None:
+            return self._open(owner, own)
+        return self.snapshot_at(commit - 1) if commit - 1 in self.files else None
+
+    def _own_files(self, store: Store) -> list[VersionFile]:
+        key = store.uri
+        if key not in self._listed:
+            self._listed[key] = versions.list_versions(store)
+        return self._listed[key]
+
+    def _open(self, owner: Snapshot, file: VersionFile) -> Snapshot:
+        key = (owner.store.uri, file.version)
+        if key not in self._opened:
+            opened = owner.sibling(file)
+            try:
+                _ = opened.manifest
+            except CorruptFile as error:
+                if isinstance(error.__cause__, FileNotFoundError):
+                    raise removed(self.snapshot.name, file.version) from error
+                raise
+            self._opened[key] = opened
+        return self._opened[key]
+
+    def side(self, snapshot: Snapshot | None) -> Side:
+        """A version, with its files; versions of one place share what they open."""
+        if snapshot is None:
+            return Side(None, self.snapshot.open_fragments)
+        manifest = snapshot.manifest
+        if any(field.dictionary is not None for field in manifest.schema.by_id.values()):
+            # their values are in the manifest file of each version
+            return Side(snapshot, snapshot.open_fragments)
+        bases = tuple(sorted((number, base.path) for number, base in manifest.base_paths.items()))
+        key = (snapshot.store.uri, bases, manifest.has_stable_row_ids)
+        known = self._sides.get(key)
+        if known is None:
+            known = self._sides[key] = Side(snapshot, snapshot.open_fragments)
+        return replace(known, snapshot=snapshot)
+
+    def commit(self, version: int) -> Commit:
+        """The commit that made a version.
+
+        raises: VersionNotFound where the version before it was cleaned up; UnsupportedFeature for an operation that
+            is not known
+        """
+        if version not in self._commits:
+            self._commits[version] = self._read_commit(version)
+        return self._commits[version]
+
+    def load_commits(self, first: int, last: int) -> None:
+        """Reads the commits of a range, at the same time where that saves waiting.
+
+        raises: as `commit`
+        """
+        concurrency = self.snapshot.store.concurrency
+        if concurrency > 1:
+            together([partial(self.commit, version) for version in range(first, last + 1)], concurrency)
+
+    def _read_commit(self, version: int) -> Commit:
+        later = self.snapshot_at(version)
+        try:
+            transaction = later.transaction()
+        except CorruptFile:
+            transaction = None
+        operation = transaction.operation if transaction is not None else None
+        if transaction is not None and operation not in _KNOWN:
+            what = f"the operation {operation!r}" if operation else "an operation"
+            raise UnsupportedFeature(
+                f"Version {version} of {self.snapshot.name} was made by {what}, of which this release does not know"
+                " what it changes. Nothing was returned."
+            )
+        if version - 1 not in self.files:
+            if version > 1 and not (operation == "clone" and later.branch is None):
+                raise self.too_old(version)
+            return Commit(None, later, operation)
+        restored = transaction.restored if transaction is not None else None
+        in_place = transaction is not None and transaction.rewrites_columns
+        return Commit(self.base_of(version), later, operation, restored, in_place)
+
+    def versions_tell(self, restore: Commit) -> bool:
+        """Whether two images of a row, before a restore and after it, are the same where their version columns are.
+
+        So it is as long as every commit between that wrote values gave its version to the rows. Of those that write in
+        place not all do.
+        """
+        lowest, version = restore.restored, restore.version - 1
+        if lowest is None:
+            return False
+        while version > lowest:
+            if version - 1 not in self.files or version not in self.files:
+                return False
+            commit = self.commit(version)
+            if commit.operation not in _VERSIONED or commit.rewrites_columns:
+                return False
+            if commit.restored is not None:
+                lowest = min(lowest, commit.restored)
+            version -= 1
+        return True
+
+    def check_range(self, first: int, last: int) -> None:
+        """Makes sure that the commits of a range can be told.
+
+        raises: VersionNotFound
+        """
+        if last < first:
+            return
+        if last not in self.files:
+            _ = self.snapshot_at(last)
+        needed = range(first if first == self.beginning else first - 1, last + 1)
+        missing = [version for version in needed if version not in self.files]
+        if missing:
+            raise self.too_old(missing[-1] + 1)
+
+    def too_old(self, start: int) -> VersionNotFound:
+        """What is wrong with a range that begins with a version whose predecessor is gone."""
+        name = self.snapshot.name
+        return VersionNotFound(
+            f"What version {start} of {name} changed is not known any more: version {start - 1} was cleaned up."
+            f" {self._oldest_start()}"
+        )
+
+    def _oldest_start(self) -> str:
+        last = run = self.newest
+        while run - 1 in self.files:
+            run -= 1
+        if run == last:
+            return f"The oldest start that is possible is {last + 1}, with no changes yet."
+        return f"The oldest start that is possible is {run + 1} (since={run})."
+
+    def _described(self) -> str:
+        files = [file for _, file in self.files.values()]
+        return versions.describe(files, whole_history=self.snapshot.branch is None) + "."
+
+    @cached_property
+    def beginning(self) -> int:
+        """The version that the table began with: 1, or the one that it was cloned from."""
+        first = min(self.files)
+        if first > 1 and self.snapshot.branch is None:
+            try:
+                transaction = self.snapshot_at(first).transaction()
+            except CorruptFile:
+                return 1
+            if transaction is not None and transaction.operation == "clone":
+                return first
+        return 1
+
+
+def removed(table: str, version: int) -> VersionNotFound:
+    """What is wrong where a version went while it was read."""
+    return VersionNotFound(f"Version {version} of {table} was cleaned up while its changes were read")

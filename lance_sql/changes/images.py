@@ -1,0 +1,140 @@
+"""Images of rows: the parts of a planned feed, each with rows of one kind that one version has.
+
+insert               version 8     rows of fragment 9            columns as version 8 has them
+update_preimage      version 9     rows of fragments 0, 3        columns as version 8 has them
+update_postimage     version 9     rows of fragment 10           columns as version 9 has them
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql.changes.columns import Sources
+from lance_sql.changes.rows import I64, U64, Rows
+
+CHANGE_TYPE: Final = "_change_type"
+COMMIT_VERSION: Final = "_commit_version"
+COMMIT_TIMESTAMP: Final = "_commit_timestamp"
+
+INSERT: Final = "insert"
+DELETE: Final = "delete"
+PREIMAGE: Final = "update_preimage"
+POSTIMAGE: Final = "update_postimage"
+KINDS: Final = (DELETE, PREIMAGE, POSTIMAGE, INSERT)
+"""In the order in which a commit's images are delivered."""
+
+TIME: Final = pa.timestamp("us", "UTC")
+FIELDS: Final = (
+    pa.field(CHANGE_TYPE, pa.string(), nullable=False),
+    pa.field(COMMIT_VERSION, pa.uint64(), nullable=False),
+    pa.field(COMMIT_TIMESTAMP, TIME, nullable=False),
+)
+NAMES: Final = tuple(field.name for field in FIELDS)
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Told(Protocol):
+    """What is said of rows beside their values. Row ids are arrays uint64[n]."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        ...
+
+    @property
+    def constant(self) -> tuple[str, ...]:
+        """Those that have one value for all rows."""
+        ...
+
+    def columns(self, kind: str, names: Sequence[str], ids: U64) -> dict[str, pa.Array]:
+        """Some of the columns, for rows of a kind with these ids. The ids do not matter to constant ones."""
+        ...
+
+
+@dataclass(frozen=True)
+class Commits:
+    """Which commit changed each of some rows: one for all of them, or one by row id.
+
+    versions, timestamps: of the commits; ascending by version; timestamps in microseconds since 1970, UTC
+    ids: ascending row ids; None where one commit changed all rows
+    numbers: parallel to `ids`, indices into `versions`
+    """
+
+    versions: I64
+    timestamps: I64
+    ids: U64 | None = None
+    numbers: I64 | None = None
+
+    @classmethod
+    def one(cls, version: int, timestamp: datetime) -> Commits:
+        """One commit for all rows."""
+        return cls(np.array([version], np.int64), np.array([microseconds(timestamp)], np.int64))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return NAMES
+
+    @property
+    def constant(self) -> tuple[str, ...]:
+        return NAMES if self.ids is None else (CHANGE_TYPE,)
+
+    def columns(self, kind: str, names: Sequence[str], ids: U64) -> dict[str, pa.Array]:
+        made: dict[str, pa.Array] = {}
+        if COMMIT_VERSION in names or COMMIT_TIMESTAMP in names:
+            if self.ids is None or self.numbers is None:
+                number = np.zeros(len(ids), np.int64)
+            else:
+                number = self.numbers[np.searchsorted(self.ids, ids)]
+            made[COMMIT_VERSION] = pa.array(self.versions[number].astype(np.uint64))
+            made[COMMIT_TIMESTAMP] = times(self.timestamps[number])
+        if CHANGE_TYPE in names:
+            made[CHANGE_TYPE] = pa.repeat(pa.scalar(kind), len(ids))
+        return {name: made[name] for name in names}
+
+
+@dataclass(frozen=True)
+class Images:
+    """Rows of one kind. Picklable.
+
+    kind: one of `KINDS`
+    version: that has the rows
+    sources: the columns of the feed, as the version has them
+    """
+
+    kind: str
+    version: int
+    rows: Rows
+    sources: Sources
+    told: Told
+
+    def head(self, num_rows: int) -> Images:
+        """The first rows."""
+        if num_rows >= self.rows.num_rows:
+            return self
+        return self.pick(np.arange(num_rows, dtype=np.int64))
+
+    def pick(self, positions: I64) -> Images:
+        """The rows at these positions, which ascend."""
+        return replace(self, rows=self.rows.pick(positions))
+
+    def told_columns(self, names: Sequence[str], ids: U64) -> dict[str, pa.Array]:
+        """Some columns of what is said of the rows."""
+        return self.told.columns(self.kind, names, ids)
+
+
+def times(microseconds: I64, mask: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+    """Times as a column; NULL where the mask is true."""
+    return pa.array(microseconds, pa.int64(), mask=mask).cast(TIME)
+
+
+def microseconds(when: datetime) -> int:
+    """A time as Arrow stores it."""
+    return (when - _EPOCH) // timedelta(microseconds=1)

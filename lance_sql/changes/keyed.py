@@ -1,0 +1,147 @@
+"""Changes by the values of key columns, for tables whose rows have no lasting ids.
+
+Rows are the same row where their keys are. What a commit did to a row is known by its values alone: a row that was
+written again with the same values was not changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql.changes import columns, values
+from lance_sql.changes.columns import Sources
+from lance_sql.changes.commit import Changed, Evidence, rewritten, without_places
+from lance_sql.changes.difference import Side, compare
+from lance_sql.changes.matching import Matched, Pairs, by_identity
+from lance_sql.changes.rows import I64, U64, Rows
+from lance_sql.errors import InvalidArgument
+from lance_sql.schema import Schema
+from lance_sql.table.fragments import Fragment
+
+
+@dataclass(frozen=True)
+class KeyMatch:
+    """Compares rows by key.
+
+    names: of the key columns
+    numbers: of the same columns in the feed
+    """
+
+    names: tuple[str, ...]
+    numbers: tuple[int, ...]
+
+    def __call__(self, old: Rows, new: Rows, was: Sources, now: Sources) -> Matched:
+        """raises: InvalidArgument when two changed rows of one version have the same key."""
+        before, after = self.keys(old, was), self.keys(new, now)
+        old_ids, new_ids = numbered([before, after])
+        shown = f"key ({', '.join(self.names)})"
+        for ids, keys in ((old_ids, before), (new_ids, after)):
+            repeated = _repeated(ids)
+            if repeated is not None:
+                found = ", ".join(repr(column[repeated].as_py()) for column in keys)
+                raise InvalidArgument(f"Two rows of one version have the {shown} {found}: give columns that are unique")
+        return by_identity(old, new, old_ids, new_ids, shown)
+
+    def may_differ(self, old: Fragment, new: Fragment, was: Sources, now: Sources) -> bool:
+        return any(columns.is_rewritten(old, new, was[number], now[number]) for number in self.numbers)
+
+    def keys(self, rows: Rows, sources: Sources) -> list[pa.Array]:
+        """The key columns of some rows."""
+        wanted = [sources[number] for number in self.numbers]
+        if not rows.num_rows:
+            return [pa.nulls(0, source.type) for source in wanted]
+        return columns.read(rows, wanted)
+
+
+def key_match(schema: Schema, key: str | Sequence[str], table: str) -> KeyMatch:
+    """The comparison by these columns.
+
+    raises: ColumnNotFound; InvalidArgument for no columns, and for nested ones
+    """
+    names = (key,) if isinstance(key, str) else tuple(key)
+    if not names:
+        raise InvalidArgument("key has no columns")
+    for name in names:
+        (field, *below) = schema.resolve(name, table=table)
+        if below or field.children:
+            raise InvalidArgument(f"key column {name!r} is nested: give columns with plain values")
+    return KeyMatch(names, tuple(schema.names.index(name) for name in names))
+
+
+def numbered(parts: Sequence[Sequence[pa.Array]]) -> list[U64]:
+    """One number for each distinct key, over several sets of rows. A key with a NULL in it is like no other.
+
+    parts: the key columns of each set
+    """
+    lengths = [len(part[0]) for part in parts]
+    total = sum(lengths)
+    numbers = np.zeros(total, np.int64)
+    is_null = np.zeros(total, np.bool_)
+    for column in zip(*parts, strict=True):
+        together = pa.concat_arrays([_plain(array) for array in column])
+        is_null |= together.is_null().to_numpy(zero_copy_only=False)
+        encoded = together.dictionary_encode()
+        indices = encoded.indices.fill_null(0).to_numpy().astype(np.int64)
+        _, numbers = np.unique(numbers * max(len(encoded.dictionary), 1) + indices, return_inverse=True)
+    numbers = numbers.astype(np.int64)
+    numbers[is_null] = total + np.arange(int(is_null.sum()))
+    return list(np.split(numbers.astype(np.uint64), np.cumsum(lengths)[:-1]))
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def _repeated(numbers: U64) -> int | None:
+    """Where a number stands that occurs twice."""
+    order = np.argsort(numbers, kind="stable")
+    twice: npt.NDArray[np.intp] = np.flatnonzero(numbers[order][1:] == numbers[order][:-1])
+    return int(order[twice[0]]) if len(twice) else None
+
+
+def net_changes(match: KeyMatch, old: Side, new: Side, was: Sources, now: Sources) -> Changed:
+    """What all commits between two versions together changed.
+
+    was, now: the columns of the feed in both
+    """
+    difference = without_places(compare(old, new, was, now), old, new, was, now, match)
+    matched = match(difference.before, difference.after, was, now)
+    pairs = matched.pairs
+    updated: list[Pairs] = [pairs.where(values.differing(pairs, was, now))] if pairs.num_rows else []
+    updated += rewritten(difference, old, new, was, now)
+    return Changed(
+        matched.inserted, matched.deleted, tuple((each, Evidence.VALUES) for each in updated if each.num_rows)
+    )
+
+
+class LastCommits:
+    """The last commit that changed the row of each key."""
+
+    def __init__(self, match: KeyMatch) -> None:
+        self._match = match
+        self._keys: list[Sequence[pa.Array]] = []
+        self._numbers: list[int] = []
+
+    def add(self, number: int, changed: Changed, was: Sources, now: Sources) -> None:
+        """Takes down the keys that a commit changed; commits come in order."""
+        sets = [(changed.inserted, now), (changed.deleted, was)]
+        sets += [(pairs.before, was) for pairs, _ in changed.updated]
+        for rows, sources in sets:
+            if rows.num_rows:
+                self._keys.append(self._match.keys(rows, sources))
+                self._numbers.append(number)
+
+    def of(self, rows: Rows, sources: Sources) -> I64:
+        """The number of the last commit for each row; the greatest for keys that no commit changed."""
+        *known, wanted = numbered([*self._keys, self._match.keys(rows, sources)])
+        last = np.full(int(wanted.max(initial=0)) + 1, max(self._numbers, default=0), np.int64)
+        for keys, number in zip(known, self._numbers, strict=True):
+            last[keys[keys < len(last)].astype(np.int64)] = number
+        return last[wanted.astype(np.int64)]

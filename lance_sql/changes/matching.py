@@ -1,0 +1,148 @@
+"""Which rows of two sets are the same row: by row id, or by the values of key columns.
+
+before   ids  4  9  2          after   ids  9  7          ->   deleted  4, 2     inserted  7     pair  9 - 9
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from lance_sql.changes.columns import Sources
+from lance_sql.changes.rows import I64, U64, Rows
+from lance_sql.errors import CorruptFile
+from lance_sql.table.fragments import Fragment
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Two images each of some rows.
+
+    at_old, at_new: the positions of both images, parallel; `at_old` ascends
+    """
+
+    old: Rows
+    new: Rows
+    at_old: I64
+    at_new: I64
+
+    @property
+    def num_rows(self) -> int:
+        """How many pairs there are."""
+        return len(self.at_old)
+
+    @property
+    def before(self) -> Rows:
+        """The earlier images."""
+        return self.old.pick(self.at_old)
+
+    @property
+    def after(self) -> Rows:
+        """The later images."""
+        return self.new.pick(np.sort(self.at_new))
+
+    @property
+    def ids(self) -> U64:
+        """The row id of each pair."""
+        return self.old.ids[self.at_old]
+
+    def where(self, mask: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Pairs:
+        """Some of the pairs."""
+        return self if mask.all() else replace(self, at_old=self.at_old[mask], at_new=self.at_new[mask])
+
+
+def in_place(old: Rows, new: Rows) -> Pairs:
+    """Rows that are at the same positions of both sets."""
+    positions = np.arange(old.num_rows, dtype=np.int64)
+    return Pairs(old, new, positions, positions)
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Two sets of rows, compared.
+
+    inserted: only in the second one
+    deleted: only in the first one
+    pairs: in both
+    """
+
+    inserted: Rows
+    deleted: Rows
+    pairs: Pairs
+
+
+class Match(Protocol):
+    """What makes rows of two versions the same row."""
+
+    def __call__(self, old: Rows, new: Rows, was: Sources, now: Sources) -> Matched:
+        """Compares rows before and rows after.
+
+        was, now: the columns of the feed in both versions
+        """
+        ...
+
+    def may_differ(self, old: Fragment, new: Fragment, was: Sources, now: Sources) -> bool:
+        """Whether rows at the same place of two fragments may be different rows."""
+        ...
+
+
+@dataclass(frozen=True)
+class RowIdMatch:
+    """Rows are the same where their ids are."""
+
+    def __call__(self, old: Rows, new: Rows, was: Sources, now: Sources) -> Matched:
+        """raises: CorruptFile when two rows of one set have the same id."""
+        return by_row_id(old, new)
+
+    def may_differ(self, old: Fragment, new: Fragment, was: Sources, now: Sources) -> bool:
+        return False
+
+
+def by_row_id(old: Rows, new: Rows) -> Matched:
+    """Two sets of rows, compared by row id.
+
+    raises: CorruptFile when two rows of one set have the same id
+    """
+    bounds = old.id_bounds(), new.id_bounds()
+    if bounds[0] is None or bounds[1] is None or bounds[0][1] < bounds[1][0] or bounds[1][1] < bounds[0][0]:
+        # rows that were appended, or overwritten, are known by the ranges of their ids alone
+        for rows in (old, new):
+            if not rows.are_ranges():
+                check_distinct(np.sort(rows.ids), "row id")
+        nothing = np.empty(0, np.int64)
+        return Matched(new, old, Pairs(old, new, nothing, nothing))
+    return by_identity(old, new, old.ids, new.ids, "row id")
+
+
+def by_identity(old: Rows, new: Rows, old_ids: U64, new_ids: U64, what: str) -> Matched:
+    """The same by one number for each row.
+
+    what: the number stands for, in messages
+    raises: CorruptFile when a number occurs twice in one set
+    """
+    order = np.argsort(new_ids, kind="stable")
+    ascending = new_ids[order]
+    check_distinct(ascending, what)
+    check_distinct(np.sort(old_ids), what)
+    places = np.searchsorted(ascending, old_ids)
+    found = places < len(ascending)
+    found[found] = ascending[places[found]] == old_ids[found]
+    at_old = np.flatnonzero(found)
+    at_new = order[places[at_old]]
+    is_new = np.ones(len(new_ids), np.bool_)
+    is_new[at_new] = False
+    return Matched(new.pick(np.flatnonzero(is_new)), old.pick(np.flatnonzero(~found)), Pairs(old, new, at_old, at_new))
+
+
+def check_distinct(ascending: U64, what: str) -> None:
+    """Makes sure that no number occurs twice.
+
+    raises: CorruptFile
+    """
+    repeated = np.flatnonzero(ascending[1:] == ascending[:-1])
+    if len(repeated):
+        raise CorruptFile(
+            f"two rows of one version have the {what} {ascending[repeated[0]]}, so that what changed is unknown"
+        )

@@ -1,0 +1,78 @@
+"""What of a filter can be answered before rows are read, and what is left of it for the rows of some images.
+
+_change_type = 'insert' AND a > 5         inserts: a > 5                  others: no row
+_commit_version >= 7 OR a > 5             version 8: every row            version 6: a > 5
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql.changes.images import Images
+from lance_sql.scan import system_columns
+from lance_sql.scan.predicates import And, Const, IsUnknown, Not, Or, Predicate, conjuncts, evaluate
+
+
+def known(predicate: Predicate, constants: pa.RecordBatch) -> Predicate:
+    """The predicate where some columns have one value for every row.
+
+    constants: one row of these columns
+    """
+    if {path[0] for path in predicate.columns} <= set(constants.schema.names):
+        return Const(evaluate(predicate, constants)[0].as_py())
+    match predicate:
+        case And(arguments):
+            parts = [known(each, constants) for each in arguments]
+            if Const(False) in parts:
+                return Const(False)
+            parts = [part for part in parts if part != Const(True)]
+            return And(tuple(parts)) if len(parts) > 1 else parts[0] if parts else Const(True)
+        case Or(arguments):
+            parts = [known(each, constants) for each in arguments]
+            if Const(True) in parts:
+                return Const(True)
+            parts = [part for part in parts if part != Const(False)]
+            return Or(tuple(parts)) if len(parts) > 1 else parts[0] if parts else Const(False)
+        case Not(argument):
+            return Not(known(argument, constants))
+        case IsUnknown(argument):
+            return IsUnknown(known(argument, constants))
+    return predicate
+
+
+def narrowed(found: Images, predicate: Predicate | None) -> tuple[Images, Predicate | None] | None:
+    """The images that may pass, and what is left of the filter for them; None where none of them can.
+
+    Row ids and commits are known without reading anything.
+    """
+    if predicate is None:
+        return found, None
+    constants = found.told_columns(found.told.constant, np.zeros(1, np.uint64))
+    if constants:
+        predicate = known(predicate, pa.RecordBatch.from_pydict(constants))
+    told = found.told.names
+    by_identity: list[Predicate] = []
+    left: list[Predicate] = []
+    for part in conjuncts(predicate):
+        of_ids = {path[0] for path in part.columns} <= {system_columns.ROW_ID, *told}
+        (by_identity if of_ids else left).append(part)
+    for part in by_identity:
+        if part == Const(True):
+            continue
+        if isinstance(part, Const):
+            return None
+        ids = found.rows.ids
+        columns: Mapping[str, pa.Array] = {
+            **found.told_columns([name for name in told if (name,) in part.columns], ids),
+            system_columns.ROW_ID: pa.array(ids),
+        }
+        passed = evaluate(part, pa.RecordBatch.from_pydict(dict(columns))).fill_null(False)
+        found = found.pick(np.flatnonzero(passed.to_numpy(zero_copy_only=False)))
+        if not found.rows.num_rows:
+            return None
+    if not left:
+        return found, None
+    return found, left[0] if len(left) == 1 else And(tuple(left))

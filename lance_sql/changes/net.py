@@ -1,0 +1,95 @@
+"""The rows that all commits of a range together changed: the versions at its ends, compared by row id.
+
+Only rows that a commit of the range changed are looked at, so that a compaction between costs nothing, and of those
+only the ones whose fragments differ at the ends.
+
+    commits                              before      after      net
+    insert 7, update 7, delete 7                                nothing
+    update 3, compaction, update 3       at 0:3      at 9:1     one update, from the first image to the last
+    delete 4, restore                    at 0:4      at 0:4     nothing
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lance_sql.changes import values
+from lance_sql.changes.columns import Sources
+from lance_sql.changes.commit import Changed, Evidence, rewritten
+from lance_sql.changes.difference import Side, compare
+from lance_sql.changes.matching import Pairs, by_row_id
+from lance_sql.changes.rows import I64, U64, Rows
+
+
+@dataclass(frozen=True)
+class Touched:
+    """The rows that some commits changed.
+
+    ids: ascending, each once
+    versions: parallel; the last commit that changed each
+    is_written: parallel; every change of the row wrote it again, inserted or deleted it
+    """
+
+    ids: U64
+    versions: I64
+    is_written: np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+
+def touched(commits: Iterable[tuple[int, Sequence[tuple[U64, Evidence]]]]) -> Touched:
+    """The rows that commits changed: their ids by version, ascending."""
+    ids: list[U64] = []
+    versions: list[I64] = []
+    written: list[np.ndarray[tuple[int], np.dtype[np.bool_]]] = []
+    for version, parts in commits:
+        for part, evidence in parts:
+            ids.append(part)
+            versions.append(np.full(len(part), version, np.int64))
+            written.append(np.full(len(part), evidence is Evidence.WRITTEN))
+    if not ids:
+        return Touched(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.bool_))
+    together = np.concatenate(ids)
+    order = np.argsort(together, kind="stable")
+    ascending = together[order]
+    firsts = np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1]))[: len(ascending)])
+    if not len(ascending):
+        return Touched(ascending, np.empty(0, np.int64), np.empty(0, np.bool_))
+    lasts = np.concatenate((firsts[1:], [len(ascending)])) - 1
+    return Touched(
+        ascending[firsts],
+        np.concatenate(versions)[order][lasts],
+        np.logical_and.reduceat(np.concatenate(written)[order], firsts),
+    )
+
+
+def net_changes(found: Touched, old: Side, new: Side, was: Sources, now: Sources, *, has_restores: bool) -> Changed:
+    """What is left of the changes at the ends of the range.
+
+    old, new: the versions before and after
+    was, now: the columns of the feed in both
+    has_restores: a commit of the range restored a version, or it is not known what it did
+    """
+    if not len(found.ids):
+        return Changed(Rows(new.files, ()), Rows(old.files, ()), ())
+    difference = compare(old, new, was, now)
+    matched = by_row_id(difference.before.with_ids(found.ids), difference.after.with_ids(found.ids))
+    pairs = matched.pairs
+    updated: list[tuple[Pairs, Evidence]] = []
+    if pairs.num_rows:
+        is_written = found.is_written[np.searchsorted(found.ids, pairs.ids)]
+        if has_restores:
+            # one may have brought back the image that was there before an update
+            is_written = np.zeros(pairs.num_rows, np.bool_)
+        updated.append((pairs.where(is_written), Evidence.WRITTEN))
+        others = pairs.where(~is_written)
+        updated.append((others.where(values.differing(others, was, now)), Evidence.VALUES))
+    if difference.rewritten:
+        parts = []
+        for earlier, later, rows in difference.rewritten:
+            kept = Rows.of(old.files, [(earlier, rows)]).with_ids(found.ids)
+            parts += [(earlier, later, part.rows) for part in kept.parts]
+        narrowed = type(difference)(difference.before, difference.after, tuple(parts))
+        updated += [(each, Evidence.VALUES) for each in rewritten(narrowed, old, new, was, now)]
+    return Changed(matched.inserted, matched.deleted, tuple(each for each in updated if each[0].num_rows))

@@ -1,0 +1,220 @@
+"""From a range of versions to the images that are read: what each commit changed, or what is left of it at the ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql.changes import column_history, keyed, net, values
+from lance_sql.changes.columns import Sources
+from lance_sql.changes.commit import Changed, Evidence, changed_rows, touched_rows
+from lance_sql.changes.history import Commit, History
+from lance_sql.changes.images import (
+    COMMIT_TIMESTAMP,
+    COMMIT_VERSION,
+    DELETE,
+    FIELDS,
+    INSERT,
+    KINDS,
+    NAMES,
+    POSTIMAGE,
+    PREIMAGE,
+    Commits,
+    Images,
+    microseconds,
+)
+from lance_sql.changes.keyed import KeyMatch, LastCommits
+from lance_sql.changes.matching import Match, Pairs, RowIdMatch
+from lance_sql.changes.narrowing import known, narrowed
+from lance_sql.changes.rows import U64
+from lance_sql.errors import UnsupportedFeature
+from lance_sql.scan.predicates import Const, Predicate
+
+Mode: TypeAlias = Literal["all", "net", "insert_only"]
+
+Part: TypeAlias = tuple[Images, Predicate | None]
+"""Images, and what is left of the filter for them."""
+
+
+@dataclass
+class Range:
+    """The commits `first` to `last` of a history. Keeps what it has found out of each.
+
+    mode, drop_unchanged: as for `Dataset.changes`
+    last: below `first` for no commits
+    kinds: of the images that are told of
+    """
+
+    history: History
+    first: int
+    last: int
+    mode: Mode
+    drop_unchanged: bool
+    kinds: tuple[str, ...] = KINDS
+    match: Match = field(default_factory=RowIdMatch)
+    _sources: dict[int, Sources] = field(default_factory=dict)
+    _changed: dict[int, Changed] = field(default_factory=dict)
+
+    def parts(self, predicate: Predicate | None) -> Iterator[Part]:
+        """The images that may pass a filter, in the order of the commits, those of one commit in that of `KINDS`."""
+        if self.last < self.first:
+            return
+        if self.mode == "net":
+            found = self._net_images()
+        else:
+            versions = [version for version in range(self.first, self.last + 1) if self._may_pass(version, predicate)]
+            found = (each for version in versions for each in self._images_of(version))
+        for each in found:
+            if each.kind in self.kinds and each.rows.num_rows and (part := narrowed(each, predicate)) is not None:
+                yield part
+
+    def commits(self) -> list[Commit]:
+        """All of them, ascending."""
+        return [self.history.commit(version) for version in range(self.first, self.last + 1)]
+
+    def sources(self, version: int) -> Sources:
+        """The columns of the last version in one of the range, or in the version before it."""
+        if version not in self._sources:
+            self.history.load_commits(version + 1, self.last)
+            self._sources = column_history.sources(self.history, version, self.last)
+        return self._sources[version]
+
+    def changed(self, version: int) -> Changed:
+        """The rows that the commit of one version changed."""
+        if version not in self._changed:
+            commit = self.history.commit(version)
+            old, new = self.history.side(commit.earlier), self.history.side(commit.later)
+            if commit.earlier is not None and isinstance(self.match, RowIdMatch):
+                _check_same_identity(commit)
+            was, now = self.sources(version - 1), self.sources(version)
+            changed = changed_rows(
+                commit,
+                old,
+                new,
+                was,
+                now,
+                self.match,
+                versions_tell=partial(self._versions_tell, commit),
+                inserts_only=self.mode == "insert_only",
+            )
+            if self.drop_unchanged and self.mode == "all":
+                changed = _without_unchanged(changed, was, now)
+            self._changed[version] = changed
+        return self._changed[version]
+
+    def _images_of(self, version: int) -> Iterator[Images]:
+        commit = self.history.commit(version)
+        changed = self.changed(version)
+        one = Commits.one(version, commit.timestamp)
+        yield from self._images(changed, version, version, one)
+
+    def _net_images(self) -> Iterator[Images]:
+        first, last = self.history.commit(self.first), self.history.commit(self.last)
+        was, now = self.sources(self.first - 1), self.sources(self.last)
+        commits = self.commits()
+        versions = np.array([commit.version for commit in commits], np.int64)
+        timestamps = np.array([microseconds(commit.timestamp) for commit in commits], np.int64)
+        old, new = self.history.side(first.earlier), self.history.side(last.later)
+        if isinstance(self.match, KeyMatch):
+            changed = keyed.net_changes(self.match, old, new, was, now)
+            for each in self._images(changed, self.first, self.last, Commits(versions, timestamps)):
+                numbers = self._last_commits.of(each.rows, each.sources)
+                order = np.argsort(each.rows.ids)
+                told = Commits(versions, timestamps, each.rows.ids[order], numbers[order])
+                yield replace(each, told=told)
+            return
+        touched = net.touched((commit.version, self._touched(commit)) for commit in commits)
+        has_restores = any(commit.operation in ("restore", None) for commit in commits)
+        changed = net.net_changes(touched, old, new, was, now, has_restores=has_restores)
+        if self.drop_unchanged:
+            changed = _without_unchanged(changed, was, now)
+        numbers = np.searchsorted(versions, touched.versions)
+        told = Commits(versions, timestamps, touched.ids, numbers)
+        yield from self._images(changed, self.first, self.last, told)
+
+    def _touched(self, commit: Commit) -> list[tuple[U64, Evidence]]:
+        """The ids of the rows that a commit changed."""
+        if commit.earlier is not None:
+            _check_same_identity(commit)
+        old, new = self.history.side(commit.earlier), self.history.side(commit.later)
+        was, now = self.sources(commit.version - 1), self.sources(commit.version)
+        return touched_rows(commit, old, new, was, now, versions_tell=partial(self._versions_tell, commit))
+
+    def _versions_tell(self, commit: Commit) -> bool:
+        return commit.later.manifest.has_stable_row_ids and self.history.versions_tell(commit)
+
+    @cached_property
+    def _last_commits(self) -> LastCommits:
+        """What is known of keys."""
+        assert isinstance(self.match, KeyMatch)
+        found = LastCommits(self.match)
+        for number, version in enumerate(range(self.first, self.last + 1)):
+            found.add(number, self.changed(version), self.sources(version - 1), self.sources(version))
+        return found
+
+    def _images(self, changed: Changed, first: int, last: int, commits: Commits) -> Iterator[Images]:
+        """Images of the versions before a commit and after one."""
+        was, now = self.sources(first - 1), self.sources(last)
+        yield Images(DELETE, first - 1, changed.deleted, was, commits)
+        for pairs, _ in changed.updated:
+            yield Images(PREIMAGE, first - 1, pairs.before, was, commits)
+        for pairs, _ in changed.updated:
+            yield Images(POSTIMAGE, last, pairs.after, now, commits)
+        yield Images(INSERT, last, changed.inserted, now, commits)
+
+    def _may_pass(self, version: int, predicate: Predicate | None) -> bool:
+        """Whether an image of a commit may pass a filter, by its version, its time, and the kinds there are."""
+        if predicate is None:
+            return True
+        names = {path[0] for path in predicate.columns}
+        if not names & set(NAMES):
+            return True
+        told: dict[str, list[object]] = {COMMIT_VERSION: [version]}
+        if COMMIT_TIMESTAMP in names:
+            told[COMMIT_TIMESTAMP] = [self.history.snapshot_at(version).manifest.timestamp]
+        for kind in (INSERT,) if self.mode == "insert_only" else self.kinds:
+            told["_change_type"] = [kind]
+            schema = pa.schema([field for field in FIELDS if field.name in told])
+            left = known(predicate, pa.RecordBatch.from_pydict(told, schema))
+            if left != Const(False) and left != Const(None):
+                return True
+        return False
+
+
+def _without_unchanged(changed: Changed, was: Sources, now: Sources) -> Changed:
+    """Without updates whose images are the same in every column."""
+
+    def differing(pairs: Pairs) -> Pairs:
+        return pairs.where(values.differing(pairs, was, now))
+
+    kept = [(differing(pairs), evidence) for pairs, evidence in changed.updated]
+    return replace(changed, updated=tuple(each for each in kept if each[0].num_rows))
+
+
+def _check_same_identity(commit: Commit) -> None:
+    assert commit.earlier is not None
+    if commit.earlier.manifest.has_stable_row_ids != commit.later.manifest.has_stable_row_ids:
+        raise UnsupportedFeature(
+            f"The rows of {commit.later.name} got other ids with version {commit.version}: changes are known up to"
+            f" version {commit.version - 1}, and from version {commit.version + 1} on"
+        )
+
+
+def limited(parts: Sequence[Part], limit: int | None) -> list[Part]:
+    """The parts that are read when only the first rows are wanted."""
+    if limit is None:
+        return list(parts)
+    kept: list[Part] = []
+    for found, predicate in parts:
+        if limit <= 0:
+            break
+        if predicate is None:
+            found = found.head(limit)
+            limit -= found.rows.num_rows
+        kept.append((found, predicate))
+    return kept

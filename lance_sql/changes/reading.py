@@ -1,0 +1,153 @@
+"""Reading images: stored columns as a scan reads them, then made what the feed has.
+
+A part of the filter that is over columns as they are stored is passed by the scan itself, which reads the other columns
+only for rows that pass it. The rest is evaluated on what was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import row_choice
+from lance_sql.changes.columns import Source
+from lance_sql.changes.images import Images
+from lance_sql.scan import system_columns
+from lance_sql.scan.plan import ReadPlan
+from lance_sql.scan.predicates import And, Path, Predicate, conjuncts, evaluate
+from lance_sql.scan.projection import OutputColumn, restrict
+from lance_sql.scan.read_batch import record_batch
+from lance_sql.scan.scan import ScanTask
+from lance_sql.schema import Field, arrow_field
+
+
+@dataclass(frozen=True, slots=True)
+class FeedColumn:
+    """One column of the result.
+
+    name: as it was asked for
+    number: of the feed's column; None for one that tells of the change, and for a system column
+    path: the names below that lead to the value
+    """
+
+    name: str
+    number: int | None
+    path: tuple[str, ...]
+    arrow: pa.Field
+
+
+def read(
+    part: Images,
+    columns: Sequence[FeedColumn],
+    predicate: Predicate | None,
+    *,
+    batch_size: int | None = None,
+    keeps_all: bool = False,
+) -> Iterator[pa.RecordBatch]:
+    """The images, batch by batch.
+
+    predicate: what they have yet to pass
+    """
+    by_name = {source.column.name: number for number, source in enumerate(part.sources)}
+    pushed, left = _divide(part, predicate, by_name)
+    filtered = {path[0] for each in left for path in each.columns}
+    numbers = {column.number for column in columns if column.number is not None}
+    numbers |= {by_name[name] for name in filtered if name in by_name}
+    system = {column.name for column in columns if column.name in system_columns.NAMES}
+    system |= filtered & set(system_columns.NAMES)
+    if not {column.name for column in columns} | filtered <= {*by_name, *part.told.constant, *system}:
+        system.add(system_columns.ROW_ID)
+    stored = [number for number in sorted(numbers) if part.sources[number].stored is not None]
+    wanted = [_stored_column(part.sources[number]) for number in stored]
+    wanted += [OutputColumn(name, None, (), system_columns.field(name)) for name in sorted(system)]
+    task = _task(part, wanted, pushed, by_name, batch_size)
+    schema = pa.schema([column.arrow for column in columns])
+    for batch in task.to_reader(keeps_all=keeps_all):
+        values = {number: part.sources[number].convert(batch.column(i)) for i, number in enumerate(stored)}
+        for number in numbers - values.keys():
+            values[number] = pa.nulls(batch.num_rows, part.sources[number].type)
+        others = {name: batch.column(len(stored) + i) for i, name in enumerate(sorted(system))}
+        others |= _told(part, batch.num_rows, others, {*(column.name for column in columns), *filtered})
+        mask = None
+        if left:
+            known = {**{part.sources[number].column.name: array for number, array in values.items()}, **others}
+            mask = evaluate(
+                left[0] if len(left) == 1 else And(tuple(left)),
+                record_batch(list(known.values()), list(known), batch.num_rows),
+            )
+        arrays = [
+            others[column.name] if column.number is None else _member(column, part, values[column.number])
+            for column in columns
+        ]
+        made = record_batch(arrays, list(schema), batch.num_rows)
+        if mask is not None:
+            made = row_choice.filter(made, mask)
+        if made.num_rows:
+            yield made
+
+
+def _told(part: Images, num_rows: int, known: dict[str, pa.Array], names: set[str]) -> dict[str, pa.Array]:
+    """What is said of the rows, as far as it is wanted."""
+    wanted = [name for name in part.told.names if name in names]
+    if set(wanted) <= set(part.told.constant):
+        return part.told_columns(wanted, np.zeros(num_rows, np.uint64))
+    return part.told_columns(wanted, known[system_columns.ROW_ID].to_numpy())
+
+
+def _divide(
+    part: Images, predicate: Predicate | None, by_name: dict[str, int]
+) -> tuple[tuple[Predicate, ...], tuple[Predicate, ...]]:
+    """What the scan passes rows by, and what is left for the images that are made."""
+
+    def is_stored(path: Path) -> bool:
+        if path[0] in by_name:
+            return part.sources[by_name[path[0]]].is_direct
+        return path[0] in system_columns.NAMES
+
+    pushed: list[Predicate] = []
+    left: list[Predicate] = []
+    for each in conjuncts(predicate) if predicate is not None else ():
+        (pushed if all(map(is_stored, each.columns)) else left).append(each)
+    return tuple(pushed), tuple(left)
+
+
+def _task(
+    part: Images,
+    wanted: Sequence[OutputColumn],
+    pushed: Sequence[Predicate],
+    by_name: dict[str, int],
+    batch_size: int | None,
+) -> ScanTask:
+    paths: dict[str, list[Path]] = {}
+    for path in sorted(path for each in pushed for path in each.columns):
+        paths.setdefault(path[0], []).append(path[1:])
+    fields = [
+        restrict(_renamed(part.sources[by_name[name]]), below) for name, below in paths.items() if name in by_name
+    ]
+    plan = ReadPlan(
+        part.rows.files,
+        tuple(wanted),
+        None if not pushed else pushed[0] if len(pushed) == 1 else And(tuple(pushed)),
+        tuple(fields),
+        tuple(name for name in paths if name not in by_name),
+    )
+    return ScanTask(plan, pa.schema([column.arrow for column in wanted]), part.rows.parts, None, batch_size)
+
+
+def _stored_column(source: Source) -> OutputColumn:
+    field = _renamed(source)
+    return OutputColumn(field.name, field, (), arrow_field(field).with_nullable(True))
+
+
+def _renamed(source: Source) -> Field:
+    """The stored field under the name that it has in the feed."""
+    assert source.stored is not None
+    return replace(source.stored, name=source.column.name)
+
+
+def _member(column: FeedColumn, part: Images, array: pa.Array) -> pa.Array:
+    assert column.number is not None
+    return OutputColumn(column.name, part.sources[column.number].column, column.path, column.arrow).extract(array)

@@ -1,0 +1,179 @@
+"""Every image that rows had, with the versions between which each was there: a slowly changing dimension of type 2.
+
+    id   price   valid_from_version   valid_to_version   is_current
+     1      10                    1                  4   false
+     1      12                    4               NULL   true
+     2      30                    1                  3   false           deleted by version 3
+
+An image is there from the version that its commit made, up to the one, not included, in which its row was updated or
+deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql.changes.bounds import Bound
+from lance_sql.changes.feed import ChangeFeed
+from lance_sql.changes.images import INSERT, POSTIMAGE, TIME, Images, microseconds, times
+from lance_sql.changes.narrowing import narrowed
+from lance_sql.changes.plan import Part, Range
+from lance_sql.changes.rows import I64, U64, Rows
+from lance_sql.scan.predicates import Predicate
+from lance_sql.table.snapshot import Snapshot
+
+FROM_VERSION: Final = "valid_from_version"
+TO_VERSION: Final = "valid_to_version"
+FROM: Final = "valid_from"
+TO: Final = "valid_to"
+IS_CURRENT: Final = "is_current"
+
+FIELDS: Final = (
+    pa.field(FROM_VERSION, pa.uint64()),
+    pa.field(TO_VERSION, pa.uint64()),
+    pa.field(FROM, TIME),
+    pa.field(TO, TIME),
+    pa.field(IS_CURRENT, pa.bool_(), nullable=False),
+)
+NAMES: Final = tuple(field.name for field in FIELDS)
+
+_Flags: TypeAlias = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Validity:
+    """When each of some images was there.
+
+    first: the version that they are there from; None for images that were there before the range
+    versions, timestamps: of the range's commits; ascending by version; timestamps in microseconds since 1970, UTC
+    ids: ascending row ids
+    ends: parallel to `ids`, the number of the commit that ended each; -1 for none
+    """
+
+    first: int | None
+    versions: I64
+    timestamps: I64
+    ids: U64
+    ends: I64
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return NAMES
+
+    @property
+    def constant(self) -> tuple[str, ...]:
+        return (FROM_VERSION, FROM)
+
+    def columns(self, kind: str, names: Sequence[str], ids: U64) -> dict[str, pa.Array]:
+        made = dict(self._beginning(len(ids)))
+        if set(names) - set(self.constant):
+            ends = self.ends[np.searchsorted(self.ids, ids)]
+            is_open: _Flags = ends < 0
+            made[TO_VERSION] = pa.array(self.versions[ends].astype(np.uint64), mask=is_open)
+            made[TO] = times(self.timestamps[ends], mask=is_open)
+            made[IS_CURRENT] = pa.array(is_open)
+        return {name: made[name] for name in names}
+
+    def _beginning(self, num_rows: int) -> Iterator[tuple[str, pa.Array]]:
+        if self.first is None:
+            yield FROM_VERSION, pa.nulls(num_rows, pa.uint64())
+            yield FROM, pa.nulls(num_rows, TIME)
+            return
+        number = int(np.searchsorted(self.versions, self.first))
+        yield FROM_VERSION, pa.repeat(pa.scalar(self.first, pa.uint64()), num_rows)
+        yield FROM, times(np.full(num_rows, self.timestamps[number]))
+
+
+@dataclass
+class HistoryRange(Range):
+    """The commits whose images are told of, and what was there before."""
+
+    def parts(self, predicate: Predicate | None) -> Iterator[Part]:
+        for each in self._all_images():
+            if each.rows.num_rows and (part := narrowed(each, predicate)) is not None:
+                yield part
+
+    def _all_images(self) -> Iterator[Images]:
+        if self.last < self.first:
+            return
+        commits = self.commits()
+        versions = np.array([commit.version for commit in commits], np.int64)
+        timestamps = np.array([microseconds(commit.timestamp) for commit in commits], np.int64)
+        ends = _Ends([self._ended(version) for version in versions.tolist()])
+
+        def images(kind: str, rows: Rows, version: int, first: int | None) -> Images:
+            ids = np.sort(rows.ids)
+            number = -1 if first is None else int(np.searchsorted(versions, first))
+            told = Validity(first, versions, timestamps, ids, ends.after(ids, number))
+            return Images(kind, version, rows, self.sources(version), told)
+
+        earlier = commits[0].earlier
+        if earlier is not None:
+            side = self.history.side(earlier)
+            there = Rows.of(side.files, [(each, side.live(each)) for each in side.fragments])
+            yield images(INSERT, there, self.first - 1, None)
+        for version in versions.tolist():
+            changed = self.changed(version)
+            for pairs, _ in changed.updated:
+                yield images(POSTIMAGE, pairs.after, version, version)
+            yield images(INSERT, changed.inserted, version, version)
+
+    def _ended(self, version: int) -> U64:
+        """The ids of rows whose images a commit ended."""
+        changed = self.changed(version)
+        return np.concatenate([changed.deleted.ids, *(pairs.ids for pairs, _ in changed.updated)])
+
+
+class _Ends:
+    """Which commits ended images of which rows.
+
+    ids: the row ids of each commit, in order
+    """
+
+    def __init__(self, ids: Sequence[U64]) -> None:
+        together = np.concatenate(ids)
+        self._ids = np.unique(together)
+        self._step = len(ids) + 1
+        commits = np.repeat(np.arange(len(ids)), [len(each) for each in ids])
+        self._places = np.sort(np.searchsorted(self._ids, together) * self._step + commits)
+
+    def after(self, ids: U64, number: int) -> I64:
+        """The number of the first commit after one that ended an image of each row; -1 for none.
+
+        number: of a commit; -1 for the time before the first
+        """
+        if not len(self._ids):
+            return np.full(len(ids), -1, np.int64)
+        ranks = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
+        at = np.searchsorted(self._places, ranks * self._step + number, side="right")
+        found = self._places[np.minimum(at, len(self._places) - 1)]
+        is_there = (at < len(self._places)) & (found // self._step == ranks) & (self._ids[ranks] == ids)
+        ends: I64 = np.where(is_there, found % self._step, -1)
+        return ends
+
+
+class RowHistory(ChangeFeed):
+    """Every image that rows had in a range of versions, as a relation. Immutable, thread-safe, picklable.
+
+    Its columns are those of the range's last version, then `valid_from_version`, `valid_to_version`, `valid_from`,
+    `valid_to` (the first belongs to the time, the second does not), `is_current` and `_rowid`. Images that were there
+    before the range begins have NULL as their beginning.
+    """
+
+    told_fields = FIELDS
+    range_type = HistoryRange
+
+    def __init__(self, snapshot: Snapshot, start: Bound | None = None, end: Bound | None = None) -> None:
+        super().__init__(snapshot, start, end)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RowHistory, (self._place[0], self.start, self.end)
+
+    def __str__(self) -> str:
+        return super().__str__().replace("changes of", "history of").partition(", mode")[0]

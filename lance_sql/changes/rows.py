@@ -1,0 +1,133 @@
+"""Rows of fragments: the form in which the feed holds what changed, before anything of it is read.
+
+    fragment 3    rows [0, 40)                 positions   0 .. 39
+    fragment 7    rows [5, 6), [9, 11)         positions  40 .. 42
+
+A row is named by its position in such a set. Deletions do not matter here: whether a row is live was decided when the
+set was made, so fragments are held without their deletion files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from lance_sql import row_ranges
+from lance_sql.row_ranges import RowRanges
+from lance_sql.scan.plan import FragmentScan
+from lance_sql.table.fragments import Fragment
+from lance_sql.table.open_fragment import OpenFragment, OpenFragments
+from lance_sql.table.segments import Range
+
+I64 = npt.NDArray[np.int64]
+U64 = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows of some fragments, in the order of the fragments and ascending in each.
+
+    files: opens the fragments
+    parts: the fragments, each with at least one row
+    """
+
+    files: OpenFragments
+    parts: tuple[FragmentScan, ...]
+
+    @classmethod
+    def of(cls, files: OpenFragments, parts: Iterable[tuple[Fragment, RowRanges]]) -> Rows:
+        """These rows; fragments without any are left out."""
+        kept = [(fragment, rows) for fragment, rows in parts if len(rows)]
+        return cls(files, tuple(FragmentScan(replace(fragment, deletion_file=None), rows) for fragment, rows in kept))
+
+    @cached_property
+    def num_rows(self) -> int:
+        """How many there are."""
+        return sum(part.num_rows for part in self.parts)
+
+    @cached_property
+    def starts(self) -> I64:
+        """The position of the first row of each part, and the number of rows at the end."""
+        return np.cumsum([0, *(part.num_rows for part in self.parts)], dtype=np.int64)
+
+    def open(self, part: FragmentScan) -> OpenFragment:
+        """The fragment of a part."""
+        return self.files.get(part.fragment)
+
+    @cached_property
+    def ids(self) -> U64:
+        """The row id of each row: stable ones, or addresses on a table without them."""
+        found = [self.open(part).row_id_sequence.take(row_ranges.expand(part.rows)) for part in self.parts]
+        return np.concatenate(found) if found else np.empty(0, np.uint64)
+
+    @cached_property
+    def versions(self) -> U64:
+        """The versions that inserted each row and changed it last: uint64[num_rows, 2]."""
+        created, updated = [], []
+        for part in self.parts:
+            fragment, offsets = self.open(part), row_ranges.expand(part.rows)
+            created.append(fragment.created_at_sequence.take(offsets))
+            updated.append(fragment.last_updated_at_sequence.take(offsets))
+        if not self.parts:
+            return np.empty((0, 2), np.uint64)
+        return np.stack((np.concatenate(created), np.concatenate(updated)), axis=1)
+
+    def id_bounds(self) -> tuple[int, int] | None:
+        """No row id is below the first or above the second number; None without rows."""
+        bounds = [self.open(part).row_id_sequence.bounds() for part in self.parts]
+        known = [each for each in bounds if each is not None]
+        return (min(least for least, _ in known), max(greatest for _, greatest in known)) if known else None
+
+    def are_ranges(self) -> bool:
+        """Whether the ids of each fragment are one range, and these ranges do not overlap: no id occurs twice."""
+        ranges = []
+        for part in self.parts:
+            segments = self.open(part).row_id_sequence.segments
+            if len(segments) != 1 or not isinstance(segments[0], Range):
+                return False
+            ranges.append((segments[0].start, segments[0].end))
+        ranges.sort()
+        return all(before[1] <= after[0] for before, after in pairwise(ranges))
+
+    def pick(self, positions: I64) -> Rows:
+        """The rows at these positions, which ascend."""
+        if len(positions) == self.num_rows:
+            return self
+        return replace(self, parts=tuple(part for part, _ in self.split(positions)))
+
+    def split(self, positions: I64) -> Sequence[tuple[FragmentScan, I64]]:
+        """The rows at these positions, which ascend, by fragment.
+
+        returns: the rows of each fragment that has some, and which of `positions` they are, as [start, end)
+        """
+        borders = np.searchsorted(positions, self.starts)
+        found = []
+        for part, first, start, end in zip(self.parts, self.starts, borders, borders[1:], strict=False):
+            if start < end:
+                chosen = row_ranges.from_sorted(positions[start:end] - first)
+                rows = row_ranges.compose(part.rows, chosen)
+                found.append((FragmentScan(part.fragment, rows), np.array([start, end], np.int64)))
+        return found
+
+    def with_ids(self, wanted: U64) -> Rows:
+        """Those of the rows that have one of these ids; nothing is expanded that is stored as a range.
+
+        wanted: ascending, each once
+        """
+        found = []
+        for part in self.parts:
+            sequence = self.open(part).row_id_sequence
+            bounds = sequence.bounds()
+            if bounds is None:
+                continue
+            first = np.searchsorted(wanted, np.uint64(bounds[0]), "left")
+            last = np.searchsorted(wanted, np.uint64(bounds[1]), "right")
+            _, offsets = sequence.positions(wanted[first:last])
+            offsets = np.sort(offsets[row_ranges.within(part.rows, offsets)])
+            found.append((part.fragment, row_ranges.from_sorted(offsets)))
+        return Rows.of(self.files, found)

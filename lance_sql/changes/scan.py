@@ -1,0 +1,182 @@
+"""A read of the feed: columns, a filter, a limit; planned when asked, read as it is consumed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql.changes import reading
+from lance_sql.changes.history import removed
+from lance_sql.changes.images import KINDS, Images
+from lance_sql.changes.plan import Part, limited
+from lance_sql.changes.reading import FeedColumn
+from lance_sql.errors import CorruptFile
+from lance_sql.scan.predicates import Predicate
+from lance_sql.table import versions
+
+if TYPE_CHECKING:
+    from lance_sql.changes.feed import ChangeFeed
+
+
+@dataclass(frozen=True)
+class ChangeScan:
+    """A read of some columns and rows of a change feed. Immutable; every reader starts anew."""
+
+    feed: ChangeFeed
+    columns: tuple[FeedColumn, ...]
+    predicate: Predicate | None
+    limit: int | None
+    batch_size: int | None
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The schema of every batch: the columns in the order they were asked for."""
+        return pa.schema([column.arrow for column in self.columns])
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """What is read; found once, from the manifests and transactions of the range, and from the values of columns
+        that were rewritten in place."""
+        return tuple(limited(list(self.feed.range.parts(self.predicate)), self.limit))
+
+    def deliver(self, types: Mapping[str, pa.DataType]) -> ChangeScan:
+        """The same scan: the feed has no columns in other types."""
+        assert not types
+        return self
+
+    def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
+        """The rows as a stream of batches, in the order of the commits. Nothing is read before the first batch is asked
+        for.
+
+        keeps_all: the caller keeps every batch until the end, so that larger ones are faster and take no more memory
+        """
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            yield from self.task(self.parts)._batches(keeps_all=keeps_all)
+
+        return pa.RecordBatchReader.from_batches(self.schema, batches())
+
+    def to_table(self) -> pa.Table:
+        """All rows in memory."""
+        return self.to_reader(keeps_all=True).read_all()
+
+    def count_rows(self) -> int:
+        """The number of rows; no page is read for it unless the filter needs values."""
+        if all(predicate is None for _, predicate in self.parts):
+            return sum(part.rows.num_rows for part, _ in self.parts)
+        return sum(batch.num_rows for batch in replace(self, columns=()).to_reader())
+
+    def explain(self) -> str:
+        """What is read and why, as text."""
+        lines = [str(self.feed)]
+        lines.append("  columns: " + (", ".join(column.name for column in self.columns) or "(none)"))
+        if self.predicate is not None:
+            lines.append(f"  filter: {self.predicate}")
+        if self.limit is not None:
+            lines.append(f"  limit: {self.limit}")
+        lines += self.feed.evidence()
+        fragments = {part.fragment.id for found, _ in self.parts for part in found.rows.parts}
+        counts: Counter[str] = Counter()
+        for found, _ in self.parts:
+            counts[found.kind] += found.rows.num_rows
+        lines.append(f"  fragments: {len(fragments)}")
+        shown = ", ".join(f"{counts[kind]} {kind}" for kind in KINDS if counts[kind])
+        lines.append(f"  rows: {shown or 'none'}")
+        if any(predicate is not None for _, predicate in self.parts):
+            lines[-1] += ", before the filter on their values"
+        return "\n".join(lines)
+
+    def tasks(self, target_count: int) -> list[ChangeTask]:
+        """The scan in about `target_count` parts of similar size, in order; each can be read anywhere."""
+        if self.limit is not None:
+            return [self.task(self.parts)] if self.parts else []
+        total = sum(part.rows.num_rows for part, _ in self.parts)
+        per_task = max(1, -(-total // max(target_count, 1)))
+        tasks: list[list[Part]] = []
+        room = 0
+        for found, predicate in self.parts:
+            start = 0
+            while start < found.rows.num_rows:
+                if room == 0:
+                    tasks.append([])
+                    room = per_task
+                end = min(start + room, found.rows.num_rows)
+                tasks[-1].append((found.pick(np.arange(start, end, dtype=np.int64)), predicate))
+                room -= end - start
+                start = end
+        return [self.task(task) for task in tasks]
+
+    def task(self, parts: Iterable[Part]) -> ChangeTask:
+        """A part of the scan."""
+        return ChangeTask(self.feed.table, tuple(parts), self.columns, self.schema, self.limit, self.batch_size)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+    def __reduce__(self) -> tuple[type[ChangeScan], tuple[object, ...]]:
+        # without the parts, which are found again
+        return ChangeScan, (self.feed, self.columns, self.predicate, self.limit, self.batch_size)
+
+
+@dataclass(frozen=True)
+class ChangeTask:
+    """A part of a read of the feed, with all that it needs. Picklable: whoever reads it opens data files, and neither
+    manifests nor transactions.
+
+    table: how messages call the table
+    parts: the images, each with the part of the filter that they have yet to pass
+    limit: at most so many rows
+    """
+
+    table: str
+    parts: tuple[Part, ...]
+    columns: tuple[FeedColumn, ...]
+    schema: pa.Schema
+    limit: int | None = None
+    batch_size: int | None = None
+
+    @property
+    def num_candidates(self) -> int:
+        """Rows to be read, before the filter is applied."""
+        return sum(part.rows.num_rows for part, _ in self.parts)
+
+    def project(self, columns: tuple[FeedColumn, ...], schema: pa.Schema) -> ChangeTask:
+        """The same rows with other columns.
+
+        schema: of these columns
+        """
+        return replace(self, columns=columns, schema=schema)
+
+    def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
+        """The task's rows, as `ChangeScan.to_reader`."""
+        return pa.RecordBatchReader.from_batches(self.schema, self._batches(keeps_all=keeps_all))
+
+    def _batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
+        left = self.limit
+        for found, predicate in self.parts:
+            batches = reading.read(
+                found, self.columns, predicate, batch_size=self.batch_size, keeps_all=keeps_all and left is None
+            )
+            try:
+                for batch in batches:
+                    if left is not None:
+                        batch = batch.slice(0, left)
+                        left -= batch.num_rows
+                    yield batch
+                    if left == 0:
+                        return
+            except CorruptFile as error:
+                if isinstance(error.__cause__, FileNotFoundError) and _is_gone(found):
+                    raise removed(self.table, found.version) from error
+                raise
+
+
+def _is_gone(found: Images) -> bool:
+    """Whether the version that has the rows was removed."""
+    return versions.find_version(found.rows.files.files.places.store, found.version) is None
