@@ -53,7 +53,8 @@ def condition(column: str, share: float) -> str:
     """A filter that lets about this share of the rows pass."""
     rank = round(share * RANKS)
     literal = {
-        "decimal": f"{rank // 100}.{rank % 100:02d}",
+        # a plain 1.25 is a double for pylance, which it does not compare with decimals
+        "decimal": f"CAST('{rank // 100}.{rank % 100:02d}' AS DECIMAL(12, 2))",
         "date": f"DATE '{np.datetime64(rank, 'D')}'",
         "dictionary": f"'kind {rank // 100:03d}'",
         "text": f"'customer number {rank:05d}'",
