@@ -196,8 +196,8 @@ def test_entries_that_name_something_else_are_damage(tmp_path: Path) -> None:
     made = place(tmp_path / "a")
     key = made.manifests.key(made.path)
     for path, message in (
-        (f"{key}/../../etc/hostname", "no manifest"),
-        ("elsewhere/_versions/9.manifest-" + "0" * 36, "no manifest"),
+        (f"{key}/../../etc/hostname", "not a manifest"),
+        ("elsewhere/_versions/9.manifest-" + "0" * 36, "not a manifest"),
         (f"{key}/_versions/18446744073709551606.manifest-{'0' * 36}", "it is not there"),
         (f"{key}/_versions/18446744073709551606.manifest", "its manifest is not there"),
     ):

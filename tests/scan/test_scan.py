@@ -472,7 +472,7 @@ print((anonymous() - before) / (most - before))
 def test_memory_goes_back_after_a_scan_that_was_dropped(tmp_path: Path) -> None:
     lance.write_dataset(pa.table({"x": np.random.default_rng(0).random(8_000_000)}), tmp_path / "t")
     done = subprocess.run(
-        [sys.executable, "-c", _KEPT, str(tmp_path / "t"), "20"], capture_output=True, text=True, check=True
+        [sys.executable, "-c", _KEPT, str(tmp_path / "t"), "10"], capture_output=True, text=True, check=True
     )
     assert float(done.stdout) < 0.25
 
