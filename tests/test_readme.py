@@ -51,7 +51,12 @@ def test_other_examples_do_what_they_say(block: Example) -> None:
 def modules() -> Iterator[ModuleType]:
     for found in pkgutil.walk_packages(lance_sql.__path__, "lance_sql."):
         if not found.name.startswith(("lance_sql.proto.", "lance_sql._kernels")) and "__main__" not in found.name:
-            yield importlib.import_module(found.name)
+            try:
+                yield importlib.import_module(found.name)
+            except ModuleNotFoundError as error:
+                # what only another version of DuckDB has
+                if error.name != "duckdb._sources":
+                    raise
     yield lance_sql
 
 
