@@ -49,14 +49,17 @@ def test_other_examples_do_what_they_say(block: Example) -> None:
 
 
 def modules() -> Iterator[ModuleType]:
+    # what is installed for development has the folders beside the package on its path as well
+    own = {path.stem for path in (ROOT / "lance_sql").iterdir()} - {"proto", "_kernels"} | {"providers"}
     for found in pkgutil.walk_packages(lance_sql.__path__, "lance_sql."):
-        if not found.name.startswith(("lance_sql.proto.", "lance_sql._kernels")) and "__main__" not in found.name:
-            try:
-                yield importlib.import_module(found.name)
-            except ModuleNotFoundError as error:
-                # what only another version of DuckDB has
-                if error.name != "duckdb._sources":
-                    raise
+        if found.name.split(".")[1] not in own or "__main__" in found.name:
+            continue
+        try:
+            yield importlib.import_module(found.name)
+        except ModuleNotFoundError as error:
+            # what only another version of DuckDB has
+            if error.name != "duckdb._sources":
+                raise
     yield lance_sql
 
 
