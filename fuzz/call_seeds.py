@@ -129,7 +129,7 @@ def _of_matches(pairs: Sequence[int], large: bool, level_codec: int) -> Iterator
             low, high = ((1 << bits) // 3).to_bytes(16, "little"), ((1 << bits) - 1).to_bytes(16, "little")
             keys: Values = {"order": order, "low": low, "high": high, "inside": not large}
             yield _call("match_range", **page, ranges=ranges, **how, **keys, **levels, out_flags=_NUM_ITEMS)
-            if dtype in ("<u1", "<i4"):
+            if dtype in ("<u1", "<i4") and codec != 2:
                 answers = bytes(number % 2 for number in range(29))
                 yield _call(
                     "match_items", **page, ranges=ranges, **how, answers=answers, **levels, out_flags=_NUM_ITEMS
