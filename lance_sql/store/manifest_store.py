@@ -8,7 +8,7 @@ Source: table format, external manifest store.
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
@@ -100,15 +100,18 @@ class SqliteManifestStore:
             return ManifestEntry(*found) if found is not None else None
 
     def _connect(self) -> sqlite3.Connection:
-        try:
-            # A connection for each question: they are cheap, and belong to no thread or process.
-            database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS)
-            database.execute("PRAGMA synchronous = FULL")
-            database.execute(
-                "CREATE TABLE IF NOT EXISTS manifests"
-                " (base_uri TEXT, version INTEGER, path TEXT NOT NULL, size INTEGER, PRIMARY KEY (base_uri, version))"
-                " WITHOUT ROWID"
-            )
-        except sqlite3.Error as error:
-            raise OSError(f"the manifest store {self.path!r}: {error}") from error
-        return database
+        # A connection for each question: they are cheap, and belong to no thread or process.
+        with ExitStack() as stack:
+            try:
+                database = stack.enter_context(closing(sqlite3.connect(self.path, timeout=_BUSY_SECONDS)))
+                database.execute("PRAGMA synchronous = FULL")
+                database.execute(
+                    "CREATE TABLE IF NOT EXISTS manifests"
+                    " (base_uri TEXT, version INTEGER, path TEXT NOT NULL, size INTEGER,"
+                    " PRIMARY KEY (base_uri, version)) WITHOUT ROWID"
+                )
+            except sqlite3.Error as error:
+                raise OSError(f"the manifest store {self.path!r}: {error}") from error
+            # open from here on, and closed by whoever asked
+            stack.pop_all()
+            return database
