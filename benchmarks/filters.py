@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import lance
@@ -66,6 +67,14 @@ def drain(stream: pa.RecordBatchReader) -> int:
     return sum(batch.num_rows for batch in stream)
 
 
+def read_ours(table: lance_sql.Dataset, columns: list[str], filter: str | None) -> int:
+    return drain(table.scan(columns, filter).to_reader())
+
+
+def read_pylance(table: lance.LanceDataset, columns: list[str], filter: str) -> int:
+    return drain(table.scanner(columns=columns, filter=filter).to_reader())
+
+
 def main() -> None:
     arguments = parser(__doc__, 5_000_000)
     arguments.add_argument("--columns", nargs="*", help="columns of filters; all without one")
@@ -84,13 +93,11 @@ def main() -> None:
                 continue
             filter = condition(column, share)
             sides: dict[str, Callable[[], object]] = {
-                "all": lambda columns=columns: drain(ours.scan(columns).to_reader()),  # type: ignore[misc]
-                "ours": lambda columns=columns, filter=filter: drain(ours.scan(columns, filter).to_reader()),  # type: ignore[misc]
-                "pylance": lambda columns=columns, filter=filter: drain(  # type: ignore[misc]
-                    theirs.scanner(columns=columns, filter=filter).to_reader()
-                ),
+                "all": partial(read_ours, ours, columns, None),
+                "ours": partial(read_ours, ours, columns, filter),
+                "pylance": partial(read_pylance, theirs, columns, filter),
             }
-            found = drain(ours.scan(columns, filter).to_reader())
+            found = read_ours(ours, columns, filter)
             assert found == theirs.count_rows(filter=filter)
             times = medians(sides, given.runs)
             print(

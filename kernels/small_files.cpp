@@ -153,7 +153,7 @@ void decode(const FlatPage& page, Bytes words, Bytes data, DecodedPage& out) {
     out.num_valid = validity(chunks, ranges, *page.definition, 0, out.validity);
 }
 
-// Columns that grow file by file. Rows that came before one that is cut off stay as they were.
+// A column that grows by one page after the other.
 class ColumnWriter {
   public:
     ColumnWriter(ValueFormat format, int64_t most_rows) : format_(format), num_rows_(0) {
