@@ -7,7 +7,7 @@ only for rows that pass it. The rest is evaluated on what was made.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -145,7 +145,7 @@ def _stored_column(source: Source) -> OutputColumn:
 def _renamed(source: Source) -> Field:
     """The stored field under the name that it has in the feed."""
     assert source.stored is not None
-    return replace(source.stored, name=source.column.name)
+    return source.stored._replace(name=source.column.name)
 
 
 def _member(column: FeedColumn, part: Images, array: pa.Array) -> pa.Array:

@@ -45,8 +45,7 @@ def _primary_key(schema: Schema) -> dict[int, dict[str, bytes]]:
 
 
 def _with_metadata(field: Field, changes: Mapping[int, UpdateMap]) -> Field:
-    return dataclasses.replace(
-        field,
+    return field._replace(
         children=tuple(_with_metadata(child, changes) for child in field.children),
         metadata=_changed_bytes(field.metadata, changes.get(field.id)),
     )

@@ -9,7 +9,7 @@ Source: extension type lance.blob.v2.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeAlias
 
@@ -73,10 +73,10 @@ def describe(values: pa.Array, put: Callable[[pa.Buffer], int]) -> pa.StructArra
 def as_filed(field: Field) -> Field:
     """The field with descriptors in the place of blobs: what the file itself says about it."""
     if field.is_blob_v2:
-        members = [replace(leaf, nullable=False) for leaf in from_arrow(pa.schema(DESCRIPTOR)).fields]
-        unnumbered = tuple(replace(member, id=-1, parent_id=-1) for member in members)
-        return replace(field, children=unnumbered, metadata=_METADATA)
-    return replace(field, children=tuple(as_filed(child) for child in field.children))
+        members = [leaf._replace(nullable=False) for leaf in from_arrow(pa.schema(DESCRIPTOR)).fields]
+        unnumbered = tuple(member._replace(id=-1, parent_id=-1) for member in members)
+        return field._replace(children=unnumbered, metadata=_METADATA)
+    return field._replace(children=tuple(as_filed(child) for child in field.children))
 
 
 @dataclass(frozen=True, slots=True)

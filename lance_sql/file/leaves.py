@@ -6,7 +6,7 @@ a blob, a struct without members and a fixed-size list of plain values are leave
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -59,8 +59,8 @@ def as_stored(field: Field, has_column: Callable[[int], bool]) -> Field:
     children = tuple(as_stored(child, has_column) for child in field.children)
     if field.is_packed and any(has_column(child.id) for child in children):
         metadata = {key: value for key, value in field.metadata.items() if key not in PACKED_KEYS}
-        return replace(field, children=children, metadata=metadata)
-    return replace(field, children=children) if children != field.children else field
+        return field._replace(children=children, metadata=metadata)
+    return field._replace(children=children) if children != field.children else field
 
 
 def join(field: Field, arrays: Mapping[int, pa.Array], num_rows: int) -> pa.Array:

@@ -1,7 +1,7 @@
 """Which columns a scan returns: names of the user -> fields of the table and system columns."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -75,7 +75,7 @@ def restrict(field: Field, paths: Iterable[tuple[str, ...]]) -> Field:
     if field.is_packed or field.is_blob_v2:
         return field
     children = tuple(restrict(child, wanted[child.name]) for child in field.children if child.name in wanted)
-    return replace(field, children=children)
+    return field._replace(children=children)
 
 
 def filter_fields(snapshot: Snapshot, paths: Iterable[tuple[str, ...]]) -> tuple[list[Field], list[str]]:

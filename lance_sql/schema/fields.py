@@ -43,9 +43,11 @@ class DictionaryLocation(NamedTuple):
     num_values: int
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One field; `children` in the order of the schema.
+_NO_METADATA: Mapping[str, bytes] = {}
+
+
+class Field(NamedTuple):
+    """One field; `children` in the order of the schema. A tuple, because tables have thousands of them.
 
     id: unique in the table, never reused for another column of the same version
     parent_id: -1 at the top level
@@ -59,8 +61,12 @@ class Field:
     logical_type: str
     nullable: bool = True
     children: tuple[Field, ...] = ()
-    metadata: Mapping[str, bytes] = dataclasses.field(default_factory=dict, hash=False)
+    metadata: Mapping[str, bytes] = _NO_METADATA
     dictionary: DictionaryLocation | None = None
+
+    def __hash__(self) -> int:
+        """Equal for fields that differ in type or metadata only, which two fields of a table never do."""
+        return hash((self.id, self.name))
 
     @property
     def extension_name(self) -> str | None:
@@ -183,54 +189,54 @@ def build(stored: Iterable[StoredField], metadata: Mapping[str, bytes] | None = 
         type that is malformed or does not fit its children; UnsupportedFeature for logical types that are not
         known and for more than 64 levels
     """
-    stored = list(stored)
-    by_id: dict[int, StoredField] = {}
-    children: dict[int, list[StoredField]] = {-1: []}
-    for field in stored:
-        field_id = field.id
-        if field_id < 0:
-            raise CorruptFile(f"field {field.name!r} has the id {field_id}")
-        other = by_id.setdefault(field_id, field)
+    by_id: dict[int, Field] = {}
+    children: dict[int, list[Field]] = {-1: []}
+    for message in stored:
+        field = _without_children(message)
+        if field.id < 0:
+            raise CorruptFile(f"field {field.name!r} has the id {field.id}")
+        other = by_id.setdefault(field.id, field)
         if other is not field:
-            raise CorruptFile(f"fields {other.name!r} and {field.name!r} share the id {field_id}")
+            raise CorruptFile(f"fields {other.name!r} and {field.name!r} share the id {field.id}")
         children.setdefault(field.parent_id, []).append(field)
     for parent_id, siblings in children.items():
         if parent_id != -1 and parent_id not in by_id:
             raise CorruptFile(f"field {siblings[0].name!r} names a parent that does not exist: {parent_id}")
 
     order = _parents_first(children)
-    if len(order) != len(stored):
+    if len(order) != len(by_id):
         reached = {field.id for field in order}
-        name = next(field.name for field in stored if field.id not in reached)
+        name = next(field.name for field in by_id.values() if field.id not in reached)
         raise CorruptFile(f"field {name!r} is its own ancestor")
 
-    built: dict[int, Field] = {}
     for field in reversed(order):
-        members = tuple([built[child.id] for child in children.get(field.id, ())])
-        made = _field(field, members)
-        built[made.id] = made
-        if members or made.logical_type not in types.PLAIN:
-            with at(column=made.name):
+        members = children.get(field.id)
+        if members is None and field.logical_type in types.PLAIN:
+            continue
+        with at(column=field.name):
+            if members is not None:
                 _check_names(members)
-                types.check(made)
-    top = tuple(built[field.id] for field in children[-1])
-    _check_names(top)
-    return Schema(top, dict(metadata or {}))
+                field = by_id[field.id] = field._replace(children=tuple([by_id[member.id] for member in members]))
+            types.check(field)
+    _check_names(children[-1])
+    return Schema(tuple([by_id[field.id] for field in children[-1]]), dict(metadata or {}))
 
 
-def _parents_first(children: Mapping[int, Sequence[StoredField]]) -> list[StoredField]:
+def _parents_first(children: Mapping[int, Sequence[Field]]) -> list[Field]:
     """Every field that is reached from the top level, each after its parent."""
-    order: list[StoredField] = []
+    order: list[Field] = []
     level = children[-1]
     for _ in range(MAX_DEPTH):
         order += level
-        level = [child for field in level for child in children.get(field.id, ())]
+        level = [child for field in level if field.id in children for child in children[field.id]]
         if not level:
             return order
     raise UnsupportedFeature(f"field {level[0].name!r} is nested more than {MAX_DEPTH} levels deep")
 
 
 def _check_names(siblings: Sequence[Field]) -> None:
+    if len({field.name for field in siblings}) == len(siblings):
+        return
     seen: set[str] = set()
     for field in siblings:
         if field.name in seen:
@@ -238,13 +244,15 @@ def _check_names(siblings: Sequence[Field]) -> None:
         seen.add(field.name)
 
 
-def _field(stored: StoredField, children: tuple[Field, ...]) -> Field:
+def _without_children(stored: StoredField) -> Field:
     stored_metadata, logical_type, extension_name = stored.metadata, stored.logical_type, stored.extension_name
-    metadata = dict(stored_metadata) if stored_metadata else {}
-    if extension_name:
-        metadata.setdefault(_EXTENSION_NAME, extension_name.encode())
+    metadata = _NO_METADATA
+    if stored_metadata or extension_name:
+        metadata = dict(stored_metadata)
+        if extension_name:
+            metadata.setdefault(_EXTENSION_NAME, extension_name.encode())
     location = None
     if logical_type.startswith("dict:") and stored.dictionary.length:
         location = DictionaryLocation(stored.dictionary.offset, stored.dictionary.length)
-    place = (stored.name, stored.id, stored.parent_id)
-    return Field(*place, logical_type, stored.nullable, children, metadata, location)
+    name, id, parent_id, nullable = stored.name, stored.id, stored.parent_id, stored.nullable
+    return Field(name, id, parent_id, logical_type, nullable, (), metadata, location)

@@ -95,7 +95,7 @@ def rename(snapshot: Snapshot, names: Mapping[str, str], properties: Mapping[str
         schema = latest.manifest.schema
         new_names = {schema.resolve(old, table=latest.label)[-1].id: new for old, new in names.items()}
         fields = tuple(
-            _mapped(field, lambda each: replace(each, name=new_names.get(each.id, each.name)))
+            _mapped(field, lambda each: each._replace(name=new_names.get(each.id, each.name)))
             for field in schema.fields
         )
         _check_renamed(fields)
@@ -245,7 +245,7 @@ def _with_gaps(batches: Iterable[pa.RecordBatch], live: RowRanges, num_rows: int
 def _set_nullable(session: WriteSession, field: Field, *, nullable: bool) -> Snapshot:
     schema = session.snapshot.manifest.schema
     changed = tuple(
-        _mapped(top, lambda each: replace(each, nullable=nullable) if each.id == field.id else each)
+        _mapped(top, lambda each: each._replace(nullable=nullable) if each.id == field.id else each)
         for top in schema.fields
     )
     target = Schema(changed, schema.metadata)
@@ -288,8 +288,8 @@ def _without(field: Field, gone: Collection[int]) -> Field | None:
         raise InvalidArgument(f"Column {field.name!r} would have no member left: drop it as a whole")
     if len(kept) < len(field.children) and field.logical_type != "struct":
         raise InvalidArgument(f"Column {field.name!r} is not a struct: only members of structs can be dropped")
-    return replace(field, children=tuple(kept))
+    return field._replace(children=tuple(kept))
 
 
 def _mapped(field: Field, change: Callable[[Field], Field]) -> Field:
-    return change(replace(field, children=tuple(_mapped(child, change) for child in field.children)))
+    return change(field._replace(children=tuple(_mapped(child, change) for child in field.children)))

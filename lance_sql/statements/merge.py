@@ -8,7 +8,6 @@ Source: message Transaction.Update; row lineage, what each operation does.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -120,7 +119,7 @@ def _conformed(source: pa.Table, snapshot: Snapshot, keys: Sequence[str], *, ins
             raise ColumnNotFound(f"The source has no column {key!r}, on which rows are matched")
     if not inserts:
         # rows that are there keep what the source does not have
-        table = Schema(tuple(replace(field, nullable=True) for field in table.fields), table.metadata)
+        table = Schema(tuple(field._replace(nullable=True) for field in table.fields), table.metadata)
     conform = Conform(source.schema, table, snapshot.name)
     batches = [conform(batch) for batch in source.to_batches()]
     return pa.Table.from_batches(batches, conform.schema.arrow), conform.schema

@@ -321,7 +321,7 @@ def test_columns_are_dropped_and_renamed(root: str, stable: bool) -> None:
     lance.dataset(root).create_scalar_index("k", "BTREE")
     snapshot = latest(root)
     kept, value, _ = snapshot.manifest.schema.fields
-    renamed = dataclasses.replace(value, name="w")
+    renamed = value._replace(name="w")
     snapshot = commit(snapshot, Project(Schema((renamed, kept)), preserves_nullability=True))
     assert [(row["w"], row["k"]) for row in rows(root)] == [(f"v{key}", key) for key in range(6)]
     assert [index.name for index in snapshot.indices()] == ["k_idx"]

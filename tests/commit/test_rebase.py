@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import struct
 from pathlib import Path
 from typing import Any
@@ -164,7 +163,7 @@ def test_an_append_does_not_go_to_a_column_that_got_an_id_again(snapshot: Snapsh
     made = commit(snapshot, Project(Schema((key,)), preserves_nullability=True))
     kept = commit(snapshot, ours)
     assert [row["k"] for row in rows(root)] == list(range(7))
-    again = Schema((key, dataclasses.replace(value, name="w")))
+    again = Schema((key, value._replace(name="w")))
     commit(kept, Merge(tuple(kept.manifest.fragments), again, preserves_nullability=True))
     for start in (snapshot, made):
         with pytest.raises(RetryableConflict, match="another commit made column 'w' of what was another column"):

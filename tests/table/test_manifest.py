@@ -325,8 +325,8 @@ def test_sections_precede_the_message() -> None:
 def test_unknown_parts_of_columns_stay_unless_the_column_changes() -> None:
     column = b"\x12\x01a\x20\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x2a\x05int32" + UNKNOWN
     before = read(framed(message().SerializeToString() + b"\x0a" + bytes([len(column)]) + column))
-    renamed = dataclasses.replace(before.schema.fields[0], name="b")
-    other = dataclasses.replace(before.schema.fields[0], name="c", id=5)
+    renamed = before.schema.fields[0]._replace(name="b")
+    other = before.schema.fields[0]._replace(name="c", id=5)
     same = dataclasses.replace(
         before, schema=dataclasses.replace(before.schema, fields=(before.schema.fields[0], other))
     )
