@@ -16,6 +16,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import settings
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("lance-sql", deadline=None)
+settings.load_profile("lance-sql")
 
 CORPUS = Path(os.environ.get("LANCE_SQL_CORPUS") or Path(__file__).parents[2] / "shared" / "corpus")
 

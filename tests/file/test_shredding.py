@@ -47,7 +47,7 @@ def assert_page(page: ShreddedPage, rows: list[Any]) -> None:
     assert page.values.to_pylist() == expected.items
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(layers=LAYERS, seed=st.integers(0, 10**6), num_rows=st.integers(1, 60), cut=st.integers(0, 60))
 def test_levels_are_those_of_rows_taken_apart_by_hand(
     layers: tuple[Layer, ...], seed: int, num_rows: int, cut: int
@@ -59,7 +59,7 @@ def test_levels_are_those_of_rows_taken_apart_by_hand(
         assert_page(page_of(array.slice(cut)), rows[cut:])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(layers=LAYERS, seed=st.integers(0, 10**6), sizes=st.lists(st.integers(1, 40), min_size=1, max_size=6))
 def test_pages_are_cut_where_rows_begin(layers: tuple[Layer, ...], seed: int, sizes: list[int]) -> None:
     random = np.random.default_rng(seed)

@@ -159,7 +159,7 @@ def test_types_of_version_2_2(example: str, tmp_path: Path) -> None:
     assert not (tmp_path / "older").exists()
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**6), file_version=st.sampled_from(VERSIONS))
 def test_random_tables(seed: int, file_version: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     check(tmp_path_factory.mktemp("random"), random_batches(seed, file_version), file_version)

@@ -110,7 +110,7 @@ def _sorted(draw: st.DrawFn, array: pa.Array) -> pa.Array:
 
 
 @given(leaves(), st.sampled_from(MINORS), st.sampled_from(KNOBS), st.booleans())
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 def test_leaves_come_back(array: pa.Array, minor: int, knob: dict[str, str], has_levels: bool) -> None:
     page = flat_page(array, nullable=has_levels or array.null_count > 0 or pa.types.is_null(array.type))
     written = encode(page, minor, knobs(**knob))
@@ -162,7 +162,7 @@ LAYERS = [
     st.sampled_from(KNOBS),
     st.integers(0, 2**32),
 )
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_nested_rows_come_back(
     pool: pa.Array, layers: tuple[Layer, ...], num_rows: int, minor: int, knob: dict[str, str], seed: int
 ) -> None:
