@@ -24,13 +24,23 @@ ByteArray to_bytes_array(std::vector<uint8_t> values) {
 
 std::string to_string(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
-nb::list to_columns(SmallFiles& found) {
-    nb::list columns;
-    for (SmallColumn& column : found.columns) {
-        columns.append(nb::make_tuple(to_bytes_array(std::move(column.values)), to_bytes_array(std::move(column.offsets)),
-                                      to_bytes_array(std::move(column.validity)), column.num_valid));
-    }
-    return columns;
+nb::list to_list(const std::unordered_set<std::string>& encodings) {
+    nb::list list;
+    for (const std::string& each : encodings) list.append(nb::bytes(each.data(), each.size()));
+    return list;
+}
+
+// Values, offsets, validity, and how many values there are.
+template <class Column>
+nb::tuple to_tuple(Column& column) {
+    return nb::make_tuple(to_bytes_array(std::move(column.values)), to_bytes_array(std::move(column.offsets)),
+                          to_bytes_array(std::move(column.validity)), column.num_valid);
+}
+
+std::vector<ValueFormat> to_formats(const std::vector<std::pair<bool, int64_t>>& formats) {
+    std::vector<ValueFormat> wanted;
+    for (const auto& [variable, bits] : formats) wanted.push_back({variable, bits});
+    return wanted;
 }
 
 }  // namespace
@@ -62,17 +72,32 @@ void bind_files(nb::module_& m) {
             SmallFiles found;
             {
                 Unlocked unlocked;
-                std::vector<ValueFormat> wanted;
-                for (const auto& [variable, bits] : formats) wanted.push_back({variable, bits});
-                found = read_small_files(pages, paths, num_rows, wanted, column_indices);
+                found = read_small_files(pages, paths, num_rows, to_formats(formats), column_indices);
             }
-            nb::list unknown;
-            for (const std::string& encoding : found.unknown) unknown.append(nb::bytes(encoding.data(), encoding.size()));
             nb::list read;
             for (const bool each : found.read) read.append(nb::bool_(each));
-            return nb::make_tuple(read, unknown, to_columns(found));
+            nb::list columns;
+            for (SmallColumn& column : found.columns) columns.append(to_tuple(column));
+            return nb::make_tuple(read, to_list(found.unknown), columns);
         },
         "pages"_a, "paths"_a, "num_rows"_a, "formats"_a, "column_indices"_a);
+    m.def(
+        "read_many_columns",
+        [](const FlatPages& pages, const InputBuffer& file, Count num_rows,
+           const std::vector<std::pair<bool, int64_t>>& formats, const InputBuffer& column_indices) {
+            const int64_t wanted_rows = num_rows;
+            ManyColumns found;
+            {
+                Unlocked unlocked;
+                found = read_many_columns(pages, file, wanted_rows, to_formats(formats), column_indices);
+            }
+            nb::list columns;
+            for (std::optional<DecodedPage>& column : found.columns) {
+                columns.append(column ? nb::object(to_tuple(*column)) : nb::none());
+            }
+            return nb::make_tuple(to_list(found.unknown), columns);
+        },
+        "pages"_a, "file"_a, "num_rows"_a, "formats"_a, "column_indices"_a);
 }
 
 }  // namespace lance

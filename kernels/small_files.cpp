@@ -116,14 +116,6 @@ class WholeFile {
     Bytes global_buffers_;
 };
 
-// The page of a column, decoded.
-struct DecodedPage {
-    std::vector<uint8_t> values;
-    std::vector<uint8_t> offsets;
-    std::vector<uint8_t> validity;  // empty: all are valid
-    int64_t num_valid = 0;
-};
-
 void decode(const FlatPage& page, Bytes words, Bytes data, DecodedPage& out) {
     const ChunkTable table(words, page.num_items, page.shape, size_of(data));
     const Chunks chunks(table, data, 0);
@@ -151,6 +143,28 @@ void decode(const FlatPage& page, Bytes words, Bytes data, DecodedPage& out) {
     if (!page.definition) return;
     out.validity.resize(static_cast<size_t>(bytes_for_bits(page.num_items)));
     out.num_valid = validity(chunks, ranges, *page.definition, 0, out.validity);
+}
+
+Bytes buffer(const WholeFile& file, const StoredPage& page, size_t number) {
+    const auto start = static_cast<uint64_t>(page.buffers[2 * number]);
+    return file.part(start, static_cast<uint64_t>(page.buffers[2 * number + 1]) - start);
+}
+
+// False for a column that is not one page of a known encoding; encodings that nothing is known of are added to `unknown`.
+bool decode_column(const FlatPages& pages, const WholeFile& file, int64_t index, int64_t num_rows,
+                   const ValueFormat& format, DecodedPage& out, std::unordered_set<std::string>& unknown) {
+    const StoredColumn column = file.column(index);
+    if (column.pages.size() != 1 || !column.pages[0].encoding) return false;
+    const StoredPage& stored = column.pages[0];
+    std::optional<FlatPage> page;
+    if (!pages.find(*stored.encoding, page)) {
+        unknown.emplace(reinterpret_cast<const char*>(stored.encoding->data()), stored.encoding->size());
+        return false;
+    }
+    if (!page || page->format() != format) return false;
+    if (stored.num_rows != num_rows || page->num_items != num_rows || stored.buffers.size() != 4) return false;
+    decode(*page, buffer(file, stored, 0), buffer(file, stored, 1), out);
+    return true;
 }
 
 // A column that grows by one page after the other.
@@ -236,7 +250,7 @@ class SmallFileReader {
             if (file.num_rows() != num_rows) return false;
             for (size_t i = 0; i < formats_.size(); ++i) {
                 const auto index = load<int64_t>(column_indices + 8 * i);
-                if (!decode_column(file, index, num_rows, i)) return false;
+                if (!decode_column(pages_, file, index, num_rows, formats_[i], decoded_[i], unknown_)) return false;
             }
         } catch (const std::invalid_argument&) {
             return false;
@@ -252,26 +266,6 @@ class SmallFileReader {
     std::vector<ColumnWriter>& writers() { return writers_; }
 
   private:
-    bool decode_column(const WholeFile& file, int64_t index, int64_t num_rows, size_t to) {
-        const StoredColumn column = file.column(index);
-        if (column.pages.size() != 1 || !column.pages[0].encoding) return false;
-        const StoredPage& stored = column.pages[0];
-        std::optional<FlatPage> page;
-        if (!pages_.find(*stored.encoding, page)) {
-            unknown_.emplace(reinterpret_cast<const char*>(stored.encoding->data()), stored.encoding->size());
-            return false;
-        }
-        if (!page || page->format() != formats_[to]) return false;
-        if (stored.num_rows != num_rows || page->num_items != num_rows || stored.buffers.size() != 4) return false;
-        decode(*page, buffer(file, stored, 0), buffer(file, stored, 1), decoded_[to]);
-        return true;
-    }
-
-    static Bytes buffer(const WholeFile& file, const StoredPage& page, size_t number) {
-        const auto start = static_cast<uint64_t>(page.buffers[2 * number]);
-        return file.part(start, static_cast<uint64_t>(page.buffers[2 * number + 1]) - start);
-    }
-
     const FlatPages& pages_;
     const std::vector<ValueFormat>& formats_;
     std::vector<DecodedPage> decoded_;
@@ -301,6 +295,31 @@ SmallFiles read_small_files(const FlatPages& pages, const std::vector<std::strin
     }
     found.unknown = std::move(reader.unknown());
     for (ColumnWriter& writer : reader.writers()) found.columns.push_back(writer.take());
+    return found;
+}
+
+ManyColumns read_many_columns(const FlatPages& pages, Bytes file, int64_t num_rows,
+                              const std::vector<ValueFormat>& formats, Bytes column_indices) {
+    require_input(column_indices, multiply(static_cast<int64_t>(formats.size()), 8), "column_indices");
+    ManyColumns found;
+    found.columns.resize(formats.size());
+    try {
+        const WholeFile whole(file);
+        if (whole.num_rows() != num_rows) return found;
+        for (size_t i = 0; i < formats.size(); ++i) {
+            try {
+                DecodedPage decoded;
+                const auto index = load<int64_t>(column_indices.data() + 8 * i);
+                if (decode_column(pages, whole, index, num_rows, formats[i], decoded, found.unknown)) {
+                    found.columns[i] = std::move(decoded);
+                }
+            } catch (const std::invalid_argument&) {
+                // Reading the column by itself says what is wrong.
+            }
+        }
+    } catch (const std::invalid_argument&) {
+        // So does opening the file.
+    }
     return found;
 }
 

@@ -1,4 +1,5 @@
-// Whole columns of many small data files at once: each is read, understood and decoded without Python in between.
+// Whole columns of many small data files, or many columns of one, at once: read, understood and decoded without Python
+// in between.
 //
 // Only what is simple is read here. Everything else is left to the caller, file by file: other file versions, several
 // pages, page encodings that are not known, files that are missing or damaged. Nothing here says what is wrong.
@@ -81,5 +82,26 @@ struct SmallFiles {
 // column_indices: of every column in the first file, then in the second, ...
 SmallFiles read_small_files(const FlatPages& pages, const std::vector<std::string>& paths, Bytes num_rows,
                             const std::vector<ValueFormat>& formats, Bytes column_indices);
+
+// The page of a column, decoded.
+struct DecodedPage {
+    std::vector<uint8_t> values;   // or the bytes of strings
+    std::vector<uint8_t> offsets;  // empty for values of fixed width
+    std::vector<uint8_t> validity;  // empty: all are valid
+    int64_t num_valid = 0;
+};
+
+struct ManyColumns {
+    std::unordered_set<std::string> unknown;  // encodings
+    std::vector<std::optional<DecodedPage>> columns;
+};
+
+// Reads columns of one file, each by itself: nothing for those that are left to the caller.
+//
+// file: all of its bytes
+// num_rows: that it must have; otherwise every column is left to the caller
+// column_indices: one for each format
+ManyColumns read_many_columns(const FlatPages& pages, Bytes file, int64_t num_rows,
+                              const std::vector<ValueFormat>& formats, Bytes column_indices);
 
 }  // namespace lance

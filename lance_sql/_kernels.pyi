@@ -633,17 +633,17 @@ class FlatPages:
     def add_other(self, encoding: bytes) -> None:
         """Makes an encoding known as one that is not such a page."""
 
+PlainColumn: TypeAlias = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8], npt.NDArray[np.uint8], int]
+"""Values (or the bytes of strings), offsets (none for values of fixed width), validity, and the number of valid values;
+a name of this stub only."""
+
 def read_small_files(
     pages: FlatPages,
     paths: Sequence[str],
     num_rows: Buffer,
     formats: Sequence[tuple[bool, int]],
     column_indices: Buffer,
-) -> tuple[
-    list[bool],
-    list[bytes],
-    list[tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8], npt.NDArray[np.uint8], int]],
-]:
+) -> tuple[list[bool], list[bytes], list[PlainColumn]]:
     """Columns of many small local data files of version 2.1 and 2.2.
 
     A file is left out that has other rows than expected, more than 64 KiB, a column of several pages or of pages that
@@ -652,9 +652,21 @@ def read_small_files(
     num_rows: int64[files], of each file
     formats: of each column whether it holds strings, and the bits of a value or of an offset
     column_indices: int64[files, columns]
-    returns: whether each file was read; encodings that are not in `pages`; and for each column its values (or the bytes
-        of strings), offsets (none for values of fixed width), validity, and number of valid values, of all files that
-        were read, one after the other. The buffers have room for the rows of all files.
+    returns: whether each file was read; encodings that are not in `pages`; and each column, of all files that were
+        read, one after the other. The buffers have room for the rows of all files.
+    """
+
+def read_many_columns(
+    pages: FlatPages, file: Buffer, num_rows: int, formats: Sequence[tuple[bool, int]], column_indices: Buffer
+) -> tuple[list[bytes], list[PlainColumn | None]]:
+    """Columns of one data file of version 2.1 or 2.2, each by itself.
+
+    A column is left out that has several pages or a page that is not in `pages`, or any damage; all of them are where
+    the file has other rows than expected. The validity of a column without NULLs is empty.
+
+    file: all bytes of it
+    formats, column_indices: int64[columns], as in `read_small_files`
+    returns: encodings that are not in `pages`, and each column
     """
 
 # In all of these `codec` is 0 flat, 1 inline bitpacking, 2 byte stream split, 3 RLE, and `definition` the codec and

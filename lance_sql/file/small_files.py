@@ -1,8 +1,8 @@
-"""Columns of many small data files at once, read and decoded in one call of a kernel.
+"""Columns of many small data files, or many columns of one file, read and decoded in one call of a kernel.
 
-The kernel takes what is simple: local files 2.1 and 2.2 of at most 64 KiB, each column one mini-block page of plain
-values. It leaves out every other file, damaged ones too, so that whoever asked reads those one by one, and says what
-is wrong with them.
+The kernel takes what is simple: local files 2.1 and 2.2, each column one mini-block page of plain values; of many files
+those of at most 64 KiB. It leaves out all else, and what is damaged too, so that whoever asked reads that one by one,
+and says what is wrong with it.
 """
 
 from __future__ import annotations
@@ -53,23 +53,49 @@ def read(files: Sequence[SmallFile], types: Sequence[pa.DataType]) -> tuple[list
     types: of the columns, each of which `is_plain`
     returns: whether each file was read, and the columns of all those that were, one after the other
     """
-    formats = [_format(type) or (False, 0) for type in types]
+    formats = _formats(types)
     paths = [file.path for file in files]
     num_rows = np.array([file.num_rows for file in files], np.int64)
     indices = np.array([file.column_indices for file in files], np.int64)
     done, unknown, columns = _kernels.read_small_files(_pages, paths, num_rows, formats, indices)
     if unknown:
-        for encoding in unknown:
-            _learn(encoding)
+        _learn(unknown)
         done, _, columns = _kernels.read_small_files(_pages, paths, num_rows, formats, indices)
     count = int(num_rows[done].sum())
-    arrays = []
-    for type, (values, offsets, validity, num_valid) in zip(types, columns, strict=True):
-        buffers = [pa.py_buffer(validity) if num_valid < count else None]
-        if len(offsets):
-            buffers.append(pa.py_buffer(offsets))
-        arrays.append(pa.Array.from_buffers(type, count, [*buffers, pa.py_buffer(values)], count - num_valid))
-    return done, arrays
+    return done, [_array(type, count, column) for type, column in zip(types, columns, strict=True)]
+
+
+def read_many_columns(
+    content: pa.Buffer, num_rows: int, column_indices: Sequence[int], types: Sequence[pa.DataType]
+) -> list[pa.Array | None]:
+    """Columns of one file, all rows of it; None for those that are to be read one by one.
+
+    content: all bytes of the file
+    num_rows: that it must have
+    types: of the columns, each of which `is_plain`
+    """
+    indices = np.array(column_indices, np.int64)
+    formats = _formats(types)
+    unknown, columns = _kernels.read_many_columns(_pages, content, num_rows, formats, indices)
+    if unknown:
+        _learn(unknown)
+        _, columns = _kernels.read_many_columns(_pages, content, num_rows, formats, indices)
+    return [
+        _array(type, num_rows, column) if column is not None else None
+        for type, column in zip(types, columns, strict=True)
+    ]
+
+
+def _formats(types: Sequence[pa.DataType]) -> list[tuple[bool, int]]:
+    return [_format(type) or (False, 0) for type in types]
+
+
+def _array(type: pa.DataType, num_rows: int, column: _kernels.PlainColumn) -> pa.Array:
+    values, offsets, validity, num_valid = column
+    buffers = [pa.py_buffer(validity) if num_valid < num_rows else None]
+    if len(offsets):
+        buffers.append(pa.py_buffer(offsets))
+    return pa.Array.from_buffers(type, num_rows, [*buffers, pa.py_buffer(values)], num_rows - num_valid)
 
 
 _VARIABLE: Final = {pa.string(): 32, pa.binary(): 32, pa.large_string(): 64, pa.large_binary(): 64}
@@ -85,7 +111,13 @@ def _format(type: pa.DataType) -> tuple[bool, int] | None:
     return None
 
 
-def _learn(encoding: bytes) -> None:
+def _learn(encodings: Sequence[bytes]) -> None:
+    """Tells the kernel what these describe."""
+    for encoding in encodings:
+        _learn_one(encoding)
+
+
+def _learn_one(encoding: bytes) -> None:
     try:
         with at():
             layout = parse_layout(encoding)

@@ -17,6 +17,7 @@ from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.plan import FragmentScan, ReadPlan
 from lance_sql.table.fragments import Fragment
 from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.table.wide_fragments import is_wide
 
 BATCH_ROWS = 256 * 1024
 """Rows of a batch, unless its rows are very narrow or very wide."""
@@ -84,6 +85,8 @@ def split(
             continue
         if batch_rows is None and (plan.reads_nothing or is_short(each.fragment)):
             yield Piece(fragment, rows, is_short=True)
+        elif batch_rows is None and _fits(plan, each.fragment):
+            yield Piece(fragment, rows)
         else:
             most = rows_per_batch(plan.columns_of(fragment), batch_rows, keeps_all=keeps_all)
             borders = _page_borders(plan, fragment)
@@ -98,6 +101,17 @@ def is_short(fragment: Fragment) -> bool:
     is_known = all(file.size_bytes for file in fragment.files) and fragment.physical_rows > 0
     # no value is longer than its file
     return is_known and fragment.physical_rows <= FIRST_BATCH_ROWS and fragment.physical_rows * size <= MAX_BATCH_BYTES
+
+
+def _fits(plan: ReadPlan, fragment: Fragment) -> bool:
+    """Whether all rows of a fragment make one batch, by the types of the columns and the size of the files.
+
+    Of a fragment that is read so, no column has to be opened before; where few columns are wanted, that costs nothing.
+    """
+    if not is_wide(fragment, len(plan.fields)) or not all(file.size_bytes for file in fragment.files):
+        return False
+    stored = sum(file.size_bytes for file in fragment.files)
+    return fragment.physical_rows * plan.row_bytes + stored <= MAX_BATCH_BYTES
 
 
 def together(pieces: Iterable[Piece], most_rows: int = FIRST_BATCH_ROWS) -> Iterator[Batch]:

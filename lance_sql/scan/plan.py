@@ -14,7 +14,7 @@ from itertools import islice, pairwise
 import pyarrow as pa
 
 from lance_sql import row_ranges
-from lance_sql.file.columns import Column
+from lance_sql.file.columns import Column, value_bytes
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import lineage
 from lance_sql.scan.candidates import Candidates
@@ -114,6 +114,11 @@ class ReadPlan:
         """The fields that are read, filter columns first."""
         projected = (column.field for column in self.columns if column.field is not None)
         return tuple(dict.fromkeys([*self.filter_fields, *projected]))
+
+    @cached_property
+    def row_bytes(self) -> float:
+        """Bytes of Arrow data that a row takes by the types of the columns, without the bytes of strings and lists."""
+        return sum(value_bytes(arrow_field(field).type, 0.0) for field in self.fields)
 
     @cached_property
     def reads_nothing(self) -> bool:

@@ -18,7 +18,7 @@ from lance_sql.scan.batches import Batch, Piece
 from lance_sql.scan.plan import ReadPlan
 from lance_sql.scan.predicates import And, Predicate, evaluate
 from lance_sql.schema import Field
-from lance_sql.table import small_fragments
+from lance_sql.table import small_fragments, wide_fragments
 
 ROWS_PER_RUN = 8
 """With a run of survivors in fewer rows of the batch than this, they are found cheaper by decoding everything."""
@@ -144,8 +144,14 @@ def _read_fields(plan: ReadPlan, fields: Sequence[Field], batch: Batch) -> list[
         return []
     if batch[0].is_short:
         return _read_short(plan, fields, batch)
-    parts = [piece.fragment.read(fields, piece.rows, plan.delivered) for piece in batch]
+    parts = [_read_piece(plan, fields, piece) for piece in batch]
     return parts[0] if len(parts) == 1 else [concat(column) for column in zip(*parts, strict=True)]
+
+
+def _read_piece(plan: ReadPlan, fields: Sequence[Field], piece: Piece) -> list[pa.Array]:
+    if wide_fragments.is_wide(piece.fragment.fragment, len(fields)):
+        return wide_fragments.read(piece.fragment, fields, piece.rows, plan.delivered)
+    return piece.fragment.read(fields, piece.rows, plan.delivered)
 
 
 def _read_short(plan: ReadPlan, fields: Sequence[Field], batch: Batch) -> list[pa.Array]:

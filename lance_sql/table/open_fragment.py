@@ -22,7 +22,7 @@ from lance_sql.file.small_files import MAX_BYTES, SmallFile
 from lance_sql.layouts.matching import Flags, ValueTest
 from lance_sql.row_ranges import RowRanges
 from lance_sql.schema import Field
-from lance_sql.store import together
+from lance_sql.store import ByteRange, together
 from lance_sql.table import deletions, hidden_columns, row_ids, row_versions
 from lance_sql.table.files import TableFiles
 from lance_sql.table.fragments import DataFile as ListedFile
@@ -218,6 +218,19 @@ class OpenFragment:
         store, path = self._files.resolve(file)
         local = store.local_path(path)
         return SmallFile(local, fragment.physical_rows, column_indices) if local is not None else None
+
+    def local_content(self, number: int) -> pa.Buffer | None:
+        """All bytes of one of its files, mapped; None where it is not on a local disk.
+
+        raises: CorruptFile for a path that leads out of the table
+        """
+        file = self._fragment.files[number]
+        store, path = self._files.resolve(file)
+        if store.local_path(path) is None:
+            return None
+        size = self._open(file).num_bytes
+        (content,) = store.get_ranges(path, [ByteRange(0, size)])
+        return content
 
     def columns_of(self, field: Field, delivered: pa.DataType | None = None) -> Collection[Column]:
         """The columns that hold the leaves of a field; leaves that no file has are left out.

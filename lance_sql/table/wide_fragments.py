@@ -1,0 +1,72 @@
+"""Many fields of one fragment, whose columns are read together where that is possible.
+
+A table of thousands of columns has few rows in each of its files, and opening a column takes longer than decoding it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.file import small_files
+from lance_sql.file.leaves import is_leaf
+from lance_sql.row_ranges import RowRanges
+from lance_sql.schema import Field, arrow_field
+from lance_sql.schema.types import is_json
+from lance_sql.table.fragments import Fragment
+from lance_sql.table.open_fragment import OpenFragment
+
+MIN_FIELDS: Final = 64
+"""With fewer fields, opening each of them takes little time."""
+
+MAX_ROWS: Final = 16 * 1024
+"""Columns are decoded whole, which is too much where a file has many rows and few of them are wanted."""
+
+
+def is_wide(fragment: Fragment, num_fields: int) -> bool:
+    """Whether so many fields of the fragment are better read together."""
+    return num_fields >= MIN_FIELDS and 0 < fragment.physical_rows <= MAX_ROWS
+
+
+def read(
+    fragment: OpenFragment, fields: Sequence[Field], rows: RowRanges, delivered: Mapping[int, pa.DataType]
+) -> list[pa.Array]:
+    """As `OpenFragment.read`."""
+    found = _read_together(fragment, fields, rows, delivered)
+    missing = [field for field in fields if field.id not in found]
+    if missing:
+        read = fragment.read(missing, rows, delivered)
+        found.update((field.id, array) for field, array in zip(missing, read, strict=True))
+    return [found[field.id] for field in fields]
+
+
+def _read_together(
+    fragment: OpenFragment, fields: Sequence[Field], rows: RowRanges, delivered: Mapping[int, pa.DataType]
+) -> dict[int, pa.Array]:
+    """By field id, those fields that could be read together."""
+    columns: dict[int, list[tuple[int, int, pa.DataType]]] = {}
+    for field in fields:
+        if not is_leaf(field) or is_json(field) or field.is_blob_v2:
+            continue
+        number = fragment.listed.place(field.id)
+        index = fragment.listed.files[number].columns.get(field.id) if number is not None else None
+        type = delivered.get(field.id) or arrow_field(field).type
+        if number is not None and index is not None and small_files.is_plain(type):
+            columns.setdefault(number, []).append((field.id, index, type))
+    num_rows = fragment.num_rows
+    found: dict[int, pa.Array] = {}
+    for number, wanted in columns.items():
+        ids, indices, types = zip(*wanted, strict=True)
+        content = fragment.local_content(number) if len(ids) >= MIN_FIELDS else None
+        if content is None:
+            continue
+        arrays = small_files.read_many_columns(content, num_rows, indices, types)
+        found.update((id, array) for id, array in zip(ids, arrays, strict=True) if array is not None)
+    if len(rows) == 1:
+        start, end = rows[0].tolist()
+        return {id: array.slice(start, end - start) for id, array in found.items()} if end - start < num_rows else found
+    places = pa.array(row_ranges.expand(rows))
+    return {id: array.take(places) for id, array in found.items()}

@@ -1,0 +1,116 @@
+"""Columns that are read together say the same as columns that are read one by one, whatever is in them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import lance
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import lance_sql
+from lance_sql import row_ranges
+from lance_sql.dataset import Dataset
+from lance_sql.errors import CorruptFile, LanceError
+from lance_sql.row_ranges import RowRanges
+from lance_sql.table import wide_fragments
+
+from .test_small_fragments import NUM_ROWS, TYPES, VERSIONS, Version, fragments_of, values
+
+NUM_COLUMNS = 8 * len(TYPES)
+
+
+def columns(seed: int) -> pa.Table:
+    """Eight columns of every type, some without NULLs."""
+    made = {}
+    for number in range(NUM_COLUMNS):
+        name, type = list(TYPES.items())[number % len(TYPES)]
+        made[f"{name}_{number}"] = values(seed + number, type)
+    return pa.table(made)
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def table(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """Two fragments of many columns: one with a second file and deleted rows, one that lacks columns."""
+    path = str(tmp_path_factory.mktemp("wide") / "wide.lance")
+    lance.write_dataset(columns(0), path, data_storage_version=request.param)
+    lance.write_dataset(columns(1).select(range(100)), path, mode="append")
+    lance.dataset(path).add_columns({"more": "int64_2 + 1"})
+    lance.dataset(path).delete("int8_1 < 20")
+    return lance_sql.open(path)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        row_ranges.single(0, NUM_ROWS),
+        row_ranges.single(3, 4),
+        np.array([[0, 2], [5, 6], [20, NUM_ROWS]], np.int64),
+    ],
+    ids=["all", "one", "some"],
+)
+def test_together_is_one_by_one(table: Dataset, rows: RowRanges) -> None:
+    fields = table.snapshot.manifest.schema.fields
+    for fragment in fragments_of(table):
+        assert wide_fragments.is_wide(fragment.fragment, len(fields))
+        found = wide_fragments.read(fragment, fields, rows, {})
+        for array, expected in zip(found, fragment.read(fields, rows), strict=True):
+            array.validate(full=True)
+            assert array.equals(expected)
+
+
+def test_scans_of_wide_fragments_are_whole(table: Dataset) -> None:
+    theirs = lance.dataset(table.uri)
+    assert table.scan().to_table().equals(theirs.to_table())
+    condition = "int64_2 > 500 and text_9 is not null"
+    assert table.scan(filter=condition).to_table().equals(theirs.to_table(filter=condition))
+
+
+def test_most_columns_are_not_opened(table: Dataset) -> None:
+    fragment = fragments_of(lance_sql.open(table.uri))[0]
+    wide_fragments.read(fragment, table.snapshot.manifest.schema.fields, row_ranges.single(0, NUM_ROWS), {})
+    # nested ones, and those that happen to have a dictionary or equal values
+    assert 16 <= len(fragment._columns) <= NUM_COLUMNS // 2
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_damage_is_reported_as_for_one_column(tmp_path: Path, version: Version) -> None:
+    path = tmp_path / "t.lance"
+    part = columns(0)
+    lance.write_dataset(part, path, data_storage_version=version)
+    (file,) = (path / "data").iterdir()
+    whole = file.read_bytes()
+    random = np.random.default_rng(7)
+    outcomes = set()
+    everything = row_ranges.single(0, NUM_ROWS)
+    for at in random.integers(0, len(whole), 150).tolist():
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << int(random.integers(0, 8))
+        file.write_bytes(damaged)
+        table = lance_sql.open(path)
+        fields = table.snapshot.manifest.schema.fields
+        expected = said = None
+        try:
+            expected = fragments_of(table)[0].read(fields, everything)
+        except LanceError as error:
+            said = str(error)
+        found = None
+        with suppress(LanceError):
+            found = wide_fragments.read(fragments_of(table)[0], fields, everything, {})
+        assert (found is None) == (expected is None), said
+        if found is not None and expected is not None:
+            assert all(array.equals(other) for array, other in zip(found, expected, strict=True))
+        outcomes.add("refused" if found is None else "read")
+    assert outcomes == {"refused", "read"}
+
+
+def test_a_file_of_other_rows_is_refused(tmp_path: Path) -> None:
+    path, other = tmp_path / "t.lance", tmp_path / "other.lance"
+    lance.write_dataset(columns(0), path)
+    lance.write_dataset(columns(0).slice(0, NUM_ROWS - 1), other)
+    (file,), (shorter,) = (path / "data").iterdir(), (other / "data").iterdir()
+    file.write_bytes(shorter.read_bytes())
+    with pytest.raises(CorruptFile, match="rows"):
+        lance_sql.open(path).scan().to_table()
