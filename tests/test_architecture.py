@@ -14,7 +14,7 @@ import lance_sql
 ROOT = Path(__file__).parents[1]
 
 FLOORS = (
-    ("errors", "row_choice", "row_ranges", "proto", "_kernels"),
+    ("errors", "file_versions", "selection", "row_ranges", "proto", "_kernels"),
     ("ages", "store", "schema"),
     ("encodings",),
     ("layouts",),

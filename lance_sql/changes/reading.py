@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_choice
+from lance_sql import selection
 from lance_sql.changes.columns import Source
 from lance_sql.changes.images import Images
 from lance_sql.scan import system_columns
@@ -84,7 +84,7 @@ def read(
         ]
         made = record_batch(arrays, list(schema), batch.num_rows)
         if mask is not None:
-            made = row_choice.filter(made, mask)
+            made = selection.filter(made, mask)
         if made.num_rows:
             yield made
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql import row_choice
+from lance_sql import selection
 from lance_sql.changes import columns
 from lance_sql.changes.columns import Source
 from lance_sql.changes.matching import Pairs
@@ -43,7 +43,7 @@ def differing(pairs: Pairs, was: Sequence[Source], now: Sequence[Source]) -> Fla
         after = columns.read(pairs.new.pick(at_new[order]), now)
         for a, b in zip(before, after, strict=True):
             is_sorted = bool((ranks[1:] > ranks[:-1]).all())
-            other = b if is_sorted else row_choice.unsliced(b).take(pa.array(ranks))
+            other = b if is_sorted else selection.unsliced(b).take(pa.array(ranks))
             differ[part] |= ~same(a, other)
     return differ
 
@@ -131,7 +131,7 @@ def _values(array: pa.Array) -> pa.Array:
 
 
 def _take(array: pa.Array, positions: npt.NDArray[np.int64]) -> pa.Array:
-    return row_choice.unsliced(array).take(pa.array(positions))
+    return selection.unsliced(array).take(pa.array(positions))
 
 
 def _valid(array: pa.Array) -> Flags:

@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import uuid4
 
+from lance_sql import file_versions
 from lance_sql.commit import conflicts, manifest_builder, rebase, repeated_ids, transactions
 from lance_sql.commit.conflicts import Outcome
 from lance_sql.commit.draft import NextVersion
@@ -186,7 +187,7 @@ def create(
     *,
     storage_options: Mapping[str, Any] | None = None,
     stable_row_ids: bool = True,
-    file_version: str = "2.2",
+    file_version: str = file_versions.DEFAULT.name,
     properties: Mapping[str, str] | None = None,
     naming: NamingScheme = NamingScheme.V2,
     uuid: str | None = None,

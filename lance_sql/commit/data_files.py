@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Collection, Iterable
 from typing import Final
 
+from lance_sql import file_versions
 from lance_sql.errors import InvalidArgument
 from lance_sql.schema import Schema
 from lance_sql.table.fragments import TOMBSTONE, DataFile, Fragment
@@ -32,10 +33,7 @@ def added(before: Fragment, after: Fragment) -> list[DataFile]:
 
 def file_version(file: DataFile) -> str:
     """The version of a file as tables spell it, such as "2.2"."""
-    if file.is_legacy:
-        return "0.1"
-    major, minor = file.file_version
-    return f"{major}.{minor}" if major else "2.0"
+    return file_versions.name_of(file.file_version)
 
 
 def check_new(fragment: Fragment, data_format: str) -> None:

@@ -16,10 +16,10 @@ from lance_sql.encodings import (
 )
 from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, Lists, Struct, VariableWidth
 from lance_sql.encodings.chunked import ChunkCodec, uniform_starts
-from lance_sql.encodings.dialect import Dialect
 from lance_sql.encodings.preferences import Preferences
 from lance_sql.encodings.tree import Compression, Encoding, General, Variable
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.file_versions import PageRules
 
 CHUNK_BYTES = 1 << 14
 """Values of a chunk in bytes, where chunks may be that large."""
@@ -45,12 +45,12 @@ _EXPECTED_SYMBOLS = 0.5
 """The share of the bytes of strings that FSST is expected to leave, where the choice comes before the trial."""
 
 
-def chunk_codec(values: Block, preferences: Preferences, dialect: Dialect) -> ChunkCodec:
+def chunk_codec(values: Block, preferences: Preferences, rules: PageRules) -> ChunkCodec:
     """How the values become chunks of a mini-block page.
 
     raises: UnsupportedFeature for values that chunks cannot hold
     """
-    most_bytes = min(CHUNK_BYTES, dialect.max_chunk_bytes // 2)
+    most_bytes = min(CHUNK_BYTES, rules.max_chunk_bytes // 2)
     match values:
         case FixedWidth():
             return _fixed_width(values, preferences, most_bytes)
@@ -65,7 +65,7 @@ def chunk_codec(values: Block, preferences: Preferences, dialect: Dialect) -> Ch
 
 
 def dictionary_of(
-    values: Block, preferences: Preferences, dialect: Dialect, otherwise: ChunkCodec | None
+    values: Block, preferences: Preferences, rules: PageRules, otherwise: ChunkCodec | None
 ) -> Dictionary | None:
     """The values as a dictionary, where that takes clearly less than anything else.
 
@@ -74,7 +74,7 @@ def dictionary_of(
     most_items = values.num_values // (preferences.dictionary_divisor or _DICTIONARY_DIVISOR)
     ratio = preferences.dictionary_ratio or _DICTIONARY_RATIO
     match values:
-        case FixedWidth(bits_per_value=bits) if bits in dialect.dictionary_bits and otherwise is not None:
+        case FixedWidth(bits_per_value=bits) if bits in rules.dictionary_bits and otherwise is not None:
             return dictionary.make(values, most_items, ratio * otherwise.num_bytes)
         case VariableWidth():
             offset_bytes = values.num_values * values.offset_bits // 8

@@ -9,10 +9,10 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.encodings import bitpacking, general, variable
 from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, VariableWidth
-from lance_sql.encodings.dialect import Dialect
 from lance_sql.encodings.preferences import Preferences
 from lance_sql.encodings.tree import Compression, Encoding, Flat, General, OutOfLineBitpacking, Variable
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.file_versions import PageRules
 
 INDEX_BITS = 32
 
@@ -143,7 +143,7 @@ class DictionaryBlock:
     data: pa.Buffer | bytes
 
 
-def encode_items(items: Block, preferences: Preferences, dialect: Dialect) -> DictionaryBlock:
+def encode_items(items: Block, preferences: Preferences, rules: PageRules) -> DictionaryBlock:
     """The items, bit-packed or compressed where the file version allows it and it helps.
 
     raises: UnsupportedFeature for items that dictionaries cannot hold
@@ -158,7 +158,7 @@ def encode_items(items: Block, preferences: Preferences, dialect: Dialect) -> Di
             raise UnsupportedFeature(f"a dictionary of {type(items).__name__} values is not supported")
     plain = DictionaryBlock(encoding, items.num_values, data)
     wanted = preferences.dictionary_compression
-    if not dialect.compressed_blocks or wanted is False or (wanted is None and data.size < _SMALL_BYTES):
+    if not rules.compressed_blocks or wanted is False or (wanted is None and data.size < _SMALL_BYTES):
         return plain
     if wanted is None and isinstance(items, FixedWidth) and (packed := _packed_items(items)):
         return packed

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """The wishes for one leaf; None where the writer chooses.
+    """What is preferred for one leaf; None where the writer chooses.
 
     compression: of values as opaque bytes
     plain: no bit-packing, runs or symbols

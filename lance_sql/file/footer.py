@@ -8,11 +8,12 @@ footer, 16 bytes: i64 metadata position, u16 major, u16 minor, "LANC".
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 import pyarrow as pa
 
+from lance_sql import file_versions
 from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.file_versions import FileVersion
 from lance_sql.store import ByteRange
 
 FOOTER = struct.Struct("<QQQIIHH4s")
@@ -20,30 +21,6 @@ MAGIC = b"LANC"
 _FOOTER_V0_1 = struct.Struct("<QHH4s")
 _VERSION = struct.Struct("<HH4s")
 _TABLE_ENTRY = struct.Struct("<QQ")
-
-
-class FileVersion(Enum):
-    """The versions of the data file format that this release reads."""
-
-    V0_1 = "0.1"
-    V2_0 = "2.0"
-    V2_1 = "2.1"
-    V2_2 = "2.2"
-
-
-# in files, 0.1 is spelled in three ways of equal layout, and 2.0 as 0.3
-_VERSIONS = {
-    (0, 0): FileVersion.V0_1,
-    (0, 1): FileVersion.V0_1,
-    (0, 2): FileVersion.V0_1,
-    (0, 3): FileVersion.V2_0,
-    (2, 0): FileVersion.V2_0,
-    (2, 1): FileVersion.V2_1,
-    (2, 2): FileVersion.V2_2,
-}
-
-# how writers spell the versions that they write
-_SPELLED = {FileVersion.V2_0: (0, 3), FileVersion.V2_1: (2, 1), FileVersion.V2_2: (2, 2)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +66,11 @@ def parse_footer(file_size: int, tail: pa.Buffer) -> Footer | LegacyFooter:
     major, minor, magic = _VERSION.unpack_from(raw, raw.nbytes - _VERSION.size)
     if magic != MAGIC:
         raise CorruptFile("the file does not end as a data file does (cut short, or another kind of file)")
-    file_version = _VERSIONS.get((major, minor))
+    file_version = file_versions.find((major, minor))
     if file_version is None:
-        raise UnsupportedFeature(f"data file version {major}.{minor} is not supported; 0.1, 2.0, 2.1 and 2.2 are")
-    layout = _FOOTER_V0_1 if file_version is FileVersion.V0_1 else FOOTER
+        known = ", ".join(version.name for version in file_versions.ALL)
+        raise UnsupportedFeature(f"data file version {major}.{minor} is not supported; {known} are")
+    layout = _FOOTER_V0_1 if file_version is file_versions.V0_1 else FOOTER
     if raw.nbytes < layout.size:
         raise CorruptFile(f"a file of {file_size} bytes is too short for a footer")
     if layout is _FOOTER_V0_1:
@@ -124,7 +102,8 @@ def serialize_footer(
     ]
     first = columns[0].start if columns else position
     second = position + len(tables[0])
-    footer = FOOTER.pack(first, position, second, len(global_buffers), len(columns), *_SPELLED[file_version], MAGIC)
+    assert file_version.in_footers is not None
+    footer = FOOTER.pack(first, position, second, len(global_buffers), len(columns), *file_version.in_footers, MAGIC)
     return b"".join((*tables, footer))
 
 

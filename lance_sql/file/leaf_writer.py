@@ -15,6 +15,7 @@ from lance_sql.file.leaves import leaves
 from lance_sql.file.pages_to_write import PageJob
 from lance_sql.file.paging import LeafPages
 from lance_sql.file.shredding import Shape, Shredded
+from lance_sql.file_versions import PageRules
 from lance_sql.layouts import blob
 from lance_sql.layouts.encode import encode_page
 from lance_sql.layouts.shredded import EncodedPage
@@ -29,12 +30,12 @@ class LeafWriter:
     """
 
     def __init__(
-        self, field: Field, first_column: int, page_bytes: int, put: Callable[[pa.Buffer], int], *, minor: int
+        self, field: Field, first_column: int, page_bytes: int, put: Callable[[pa.Buffer], int], rules: PageRules
     ) -> None:
         self._field = field
         self._first_column = first_column
         self._put = put
-        self._minor = minor
+        self._rules = rules
         self._shapes = shredding.shapes(field)
         self._leaves = [leaf.field for leaf in leaves(field)]
         self._pages = [LeafPages(shape, page_bytes) for shape in self._shapes]
@@ -72,16 +73,16 @@ class LeafWriter:
     def _job(self, number: int, page: Shredded) -> PageJob:
         leaf, shape = self._leaves[number], self._shapes[number]
         num_rows = page.num_entries if page.starts is None else int(np.count_nonzero(page.starts == 0))
-        encode = partial(_encode, leaf, shape, page, self._minor)
+        encode = partial(_encode, leaf, shape, page, self._rules)
         num_rows //= shape.items_per_row
         return PageJob(self._first_column + number, leaf.name, num_rows, page.num_bytes, encode)
 
 
-def _encode(leaf: Field, shape: Shape, shredded: Shredded, minor: int) -> EncodedPage:
+def _encode(leaf: Field, shape: Shape, shredded: Shredded, rules: PageRules) -> EncodedPage:
     page = shredding.page_of(shredded, shape)
     if leaf.is_blob_v1:
-        return blob.encode_page(page, minor=minor)
-    return encode_page(page, blob_v2.as_filed(leaf) if leaf.is_blob_v2 else leaf, minor=minor)
+        return blob.encode_page(page, rules)
+    return encode_page(page, blob_v2.as_filed(leaf) if leaf.is_blob_v2 else leaf, rules)
 
 
 def _row_of(leaf: Shredded, shape: Shape, first_row: int, item: int) -> int:

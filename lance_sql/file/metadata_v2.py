@@ -18,7 +18,7 @@ from lance_sql import _kernels
 from lance_sql.encodings import wire_v2_0
 from lance_sql.encodings.tree import List, OffsetList
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.file.footer import FileVersion, Footer, parse_entry
+from lance_sql.file.footer import Footer, parse_entry
 from lance_sql.layouts import wire_v2_1
 from lance_sql.layouts.tree import ArrayTree, Constant, PageLayout
 from lance_sql.proto import encodings_v2_0_pb2, file2_pb2, file_pb2
@@ -156,8 +156,9 @@ class MetadataV2:
     @cached_property
     def has_path_columns(self) -> bool:
         """Lists and structs have columns of their own: in version 2.0, and in early files that call themselves 2.1."""
-        if self._footer.file_version is not FileVersion.V2_1:
-            return self._footer.file_version is FileVersion.V2_0
+        said = self._footer.file_version.path_columns
+        if said is not None:
+            return said
         columns = (self.column(index) for index in range(self.num_columns))
         first = next((column.pages[0] for column in columns if column.pages), None)
         return first is not None and isinstance(first.layout, ArrayTree)

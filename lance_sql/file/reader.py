@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from lance_sql.errors import at
-from lance_sql.file.footer import FileVersion, LegacyFooter, parse_footer
+from lance_sql.file.footer import LegacyFooter, parse_footer
 from lance_sql.file.heads import HeadCache
 from lance_sql.file.metadata_v0_1 import LegacyMetadata
 from lance_sql.file.metadata_v2 import ColumnMetadata, MetadataV2
+from lance_sql.file_versions import FileVersion
 from lance_sql.store import ByteRange, Store
 
 TAIL_BYTES = 64 * 1024

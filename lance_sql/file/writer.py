@@ -20,10 +20,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from lance_sql import file_versions
 from lance_sql.errors import InvalidArgument
 from lance_sql.file.blob_v2 import as_filed
 from lance_sql.file.conforming import check_batch
-from lance_sql.file.footer import FileVersion, serialize_footer
+from lance_sql.file.footer import serialize_footer
 from lance_sql.file.leaf_writer import LeafWriter
 from lance_sql.file.metadata_v2 import WrittenPage, serialize_column, serialize_descriptor
 from lance_sql.file.pages_to_write import ColumnsWriter, PageJob
@@ -43,9 +44,6 @@ _MAX_JOBS = 2 * _NUM_THREADS
 _INLINE_BYTES = 64 << 10
 # Taking batches apart costs some time for each of them, so that smaller ones wait for others.
 _LEAST_ROWS = 4096
-
-_VERSIONS = {"2.0": FileVersion.V2_0, "2.1": FileVersion.V2_1, "2.2": FileVersion.V2_2}
-_MINORS = {FileVersion.V2_0: 0, FileVersion.V2_1: 1, FileVersion.V2_2: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +65,14 @@ class WrittenFile:
 class FileWriter:
     """One data file while it is being written. Not thread-safe; ends with `finish` or `abort`."""
 
-    def __init__(self, store: Store, path: str, schema: Schema, file_version: str = "2.2") -> None:
+    def __init__(self, store: Store, path: str, schema: Schema, file_version: str = file_versions.DEFAULT.name) -> None:
         """
         schema: of the columns that the file holds, which may be part of the table's
         raises: UnsupportedFeature for a version that is not written, and for types that it cannot hold
         """
-        version = _VERSIONS.get(file_version)
-        if version is None:
-            known = ", ".join(_VERSIONS)
+        version = file_versions.by_name(file_version)
+        if version is None or not version.is_written:
+            known = ", ".join(file_versions.WRITTEN)
             raise InvalidArgument(f"Data files are written in version {known}, not {file_version!r}")
         check_storable(schema, version)
         self._path = path
@@ -139,14 +137,16 @@ class FileWriter:
             filed = Schema(tuple(as_filed(field) for field in filed.fields), filed.metadata)
         descriptor = self._write_aligned(serialize_descriptor(filed, self.num_rows))
         columns = [
-            self._write(serialize_column(pages, is_blob=self._version is FileVersion.V2_0 and field.is_blob_v1))
+            # elsewhere the pages say that they have blobs
+            self._write(serialize_column(pages, is_blob=self._version.pages is None and field.is_blob_v1))
             for field, pages in zip(fields, self._pages, strict=True)
         ]
         self._sink.write(serialize_footer(self._version, columns, [descriptor], self._sink.tell()))
         size = self._sink.tell()
         self._sink.close()
         ids, indices = tuple(field.id for field in fields), tuple(range(len(fields)))
-        return WrittenFile(self._path, size, self.num_rows, ids, indices, (2, _MINORS[self._version]))
+        assert self._version.in_manifests is not None
+        return WrittenFile(self._path, size, self.num_rows, ids, indices, self._version.in_manifests)
 
     def abort(self) -> None:
         """Removes what was written."""
@@ -202,9 +202,9 @@ class FileWriter:
             self._pool = None
 
     def _columns_writer(self, field: Field, first_column: int, page_bytes: int) -> ColumnsWriter:
-        if self._version is FileVersion.V2_0:
+        if self._version.pages is None:
             return PathWriter(field, first_column, page_bytes, self._put)
-        return LeafWriter(field, first_column, page_bytes, self._put, minor=_MINORS[self._version])
+        return LeafWriter(field, first_column, page_bytes, self._put, self._version.pages)
 
     def _put(self, data: pa.Buffer) -> int:
         return self._write_aligned(data).start

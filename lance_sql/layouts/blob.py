@@ -15,6 +15,7 @@ import pyarrow as pa
 from lance_sql.encodings.blocks import VariableWidth
 from lance_sql.encodings.from_arrow import from_array
 from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.file_versions import PageRules
 from lance_sql.layouts.matching import Flags, ValueTest
 from lance_sql.layouts.nest import Chain, nest, unravel
 from lance_sql.layouts.page import Fetch, Page, PageRead
@@ -58,7 +59,7 @@ def place(values: pa.Array, put: Callable[[pa.Buffer], int]) -> tuple[U64, U64]:
     return positions, sizes
 
 
-def encode_page(page: ShreddedPage, *, minor: int) -> EncodedPage:
+def encode_page(page: ShreddedPage, rules: PageRules) -> EncodedPage:
     """Descriptors, not below lists, as one page; what is NULL is said by its descriptor."""
     # readers do without everything that encodes
     from lance_sql.layouts.encode import encode_layout
@@ -70,7 +71,7 @@ def encode_page(page: ShreddedPage, *, minor: int) -> EncodedPage:
         sizes = np.where(page.definition > 0, 0, sizes).astype(np.uint64)
     values = pa.StructArray.from_arrays([positions, sizes], fields=list(DESCRIPTOR))
     inner = ShreddedPage(values, (Layer.ALL_VALID_ITEM,), None, None, page.num_rows)
-    layout, buffers = encode_layout(inner, _PACKED, minor=minor)
+    layout, buffers = encode_layout(inner, _PACKED, rules)
     return EncodedPage(layout_to_wire(Blob(page.layers, layout)), buffers, page.num_rows)
 
 

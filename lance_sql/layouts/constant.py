@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from lance_sql import row_ranges
 from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, Nulls, VariableWidth
-from lance_sql.encodings.dialect import Dialect
 from lance_sql.encodings.tree import Encoding
 from lance_sql.errors import CorruptFile
+from lance_sql.file_versions import PageRules
 from lance_sql.layouts.levels import encode_levels, levels_from_buffer
 from lance_sql.layouts.matching import Flags, ValueTest
 from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
@@ -35,7 +35,7 @@ def head_ranges(layout: Constant, buffers: Sequence[ByteRange]) -> list[ByteRang
     return list(buffers)
 
 
-def encode(page: ShreddedPage, scalar: Sequence[bytes] | None, dialect: Dialect) -> tuple[Constant, Buffers]:
+def encode(page: ShreddedPage, scalar: Sequence[bytes] | None, rules: PageRules) -> tuple[Constant, Buffers]:
     """A page of one value, or of NULLs and nothing else.
 
     scalar: the Arrow buffers of an array of the value, without its validity; None when no item has a value
@@ -54,9 +54,9 @@ def encode(page: ShreddedPage, scalar: Sequence[bytes] | None, dialect: Dialect)
         for kind, given in enumerate(levels):
             if given is None:
                 buffers += (b"",)
-            elif scalar is None and dialect.compressed_constant_levels:
+            elif scalar is None and rules.compressed_constant_levels:
                 whole = np.array([0, len(given)], np.int64)
-                encodings[kind], parts = encode_levels(given, whole, dialect, most_bytes=2 * len(given))
+                encodings[kind], parts = encode_levels(given, whole, rules, most_bytes=2 * len(given))
                 buffers += (parts.data,)
             else:
                 buffers += (pa.py_buffer(np.ascontiguousarray(given)),)

@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql.encodings import choose, dictionary, fixed_size_list, packed_struct, preferences, variable
+from lance_sql.encodings import choose, dictionary, fixed_size_list, packed_struct, variable
 from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, Lists, Struct, VariableWidth
-from lance_sql.encodings.dialect import DIALECTS, Dialect
 from lance_sql.encodings.from_arrow import from_array
-from lance_sql.encodings.preferences import Preferences
+from lance_sql.encodings.preferences import Preferences, from_metadata
 from lance_sql.encodings.scalar import scalar_of
 from lance_sql.encodings.tree import Flat
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.file_versions import PageRules
 from lance_sql.layouts import constant, encode_full_zip, encode_mini_block
 from lance_sql.layouts.encode_full_zip import FixedValues, VariableValues
 from lance_sql.layouts.shredded import Buffers, EncodedPage, ShreddedPage
@@ -40,63 +40,62 @@ SCALAR_LEVEL_BYTES = 1 << 12
 MAX_PACKED_BYTES = (1 << 31) - 1
 
 
-def encode_page(page: ShreddedPage, field: Field, *, minor: int) -> EncodedPage:
-    """The page in file version 2.`minor`, in the layout and encoding that take the fewest bytes.
+def encode_page(page: ShreddedPage, field: Field, rules: PageRules) -> EncodedPage:
+    """The page by the rules of a file version, in the layout and encoding that take the fewest bytes.
 
     raises: UnsupportedFeature for values that the file version cannot hold; InvalidArgument for metadata of the field
         that means nothing, and for values that cannot be stored
     """
-    layout, buffers = encode_layout(page, field, minor=minor)
+    layout, buffers = encode_layout(page, field, rules)
     return EncodedPage(layout_to_wire(layout), buffers, page.num_rows)
 
 
-def encode_layout(page: ShreddedPage, field: Field, *, minor: int) -> tuple[PageLayout, Buffers]:
+def encode_layout(page: ShreddedPage, field: Field, rules: PageRules) -> tuple[PageLayout, Buffers]:
     """The layout and the buffers of `encode_page`."""
-    dialect = DIALECTS.get(minor)
-    if dialect is None:
-        raise UnsupportedFeature(f"writing file version 2.{minor} with levels is not supported")
     if page.num_rows == 0:
         raise InvalidArgument("a page without rows")
     _check_levels(page)
-    return _encode(page, preferences.from_metadata(field.metadata), dialect)
+    return _encode(page, from_metadata(field.metadata), rules)
 
 
-def _encode(page: ShreddedPage, wishes: Preferences, dialect: Dialect) -> tuple[PageLayout, Buffers]:
+def _encode(page: ShreddedPage, preferences: Preferences, rules: PageRules) -> tuple[PageLayout, Buffers]:
     type = page.values.type
     if pa.types.is_struct(type) and type.num_fields == 0:
-        return _empty_structs(page, dialect)
+        return _empty_structs(page, rules)
     nulls = _nulls(page)
     if len(page.values) == 0 or pa.types.is_null(type) or (nulls is not None and nulls.all()):
-        return constant.encode(page, None, dialect)
+        return constant.encode(page, None, rules)
     values = _without_null_indices(from_array(page.values), nulls)
     if isinstance(values, Lists):
         values = fixed_size_list.without_hidden_nulls(values, nulls)
     if isinstance(values, Dictionary):
         values = _used_items(values, page.values.dictionary)
-        if encoded := _dictionary_page(page, values, wishes, dialect):
+        if encoded := _dictionary_page(page, values, preferences, rules):
             return encoded
         raise UnsupportedFeature("dictionaries with so many empty lists in a row are not supported")
     if isinstance(values, Struct):
-        return _packed_structs(page, values, wishes, dialect)
+        return _packed_structs(page, values, preferences, rules)
     if (
-        dialect.constant_values
+        rules.constant_values
         and (_suits_scalar(page) or _has_no_bytes(values))
         and (scalar := scalar_of(values, nulls))
     ):
-        return constant.encode(page, scalar, dialect)
-    in_chunks = _suits_chunks(values, wishes, dialect)
+        return constant.encode(page, scalar, rules)
+    in_chunks = _suits_chunks(values, preferences, rules)
     # strings get a codec last of all: making one encodes them
-    codec = choose.chunk_codec(values, wishes, dialect) if in_chunks and not isinstance(values, VariableWidth) else None
-    found = choose.dictionary_of(values, wishes, dialect, codec)
-    if found and (encoded := _dictionary_page(page, found, wishes, dialect)):
+    codec = (
+        choose.chunk_codec(values, preferences, rules) if in_chunks and not isinstance(values, VariableWidth) else None
+    )
+    found = choose.dictionary_of(values, preferences, rules, codec)
+    if found and (encoded := _dictionary_page(page, found, preferences, rules)):
         return encoded
     if in_chunks:
-        codec = codec or choose.chunk_codec(values, wishes, dialect)
-        if encoded := encode_mini_block.encode(page, codec, None, dialect):
+        codec = codec or choose.chunk_codec(values, preferences, rules)
+        if encoded := encode_mini_block.encode(page, codec, None, rules):
             return encoded
     if not _has_whole_bytes(values):
         raise UnsupportedFeature("fixed-size lists of booleans do not fit into chunks")
-    return encode_full_zip.encode(page, _full_zip_values(values, wishes))
+    return encode_full_zip.encode(page, _full_zip_values(values, preferences))
 
 
 def _check_levels(page: ShreddedPage) -> None:
@@ -121,10 +120,10 @@ def _has_no_bytes(values: Block) -> bool:
     return isinstance(values, FixedWidth) and values.bits_per_value == 0
 
 
-def _empty_structs(page: ShreddedPage, dialect: Dialect) -> tuple[PageLayout, Buffers]:
+def _empty_structs(page: ShreddedPage, rules: PageRules) -> tuple[PageLayout, Buffers]:
     if page.repetition is not None or page.definition is not None:
         raise UnsupportedFeature("a struct without members is supported outside of lists and without NULLs only")
-    return constant.encode(replace(page, layers=(Layer.NULLABLE_ITEM,)), None, dialect)
+    return constant.encode(replace(page, layers=(Layer.NULLABLE_ITEM,)), None, rules)
 
 
 def _nulls(page: ShreddedPage) -> npt.NDArray[np.bool_] | None:
@@ -143,11 +142,11 @@ def _has_whole_bytes(values: Block) -> bool:
     return not isinstance(values, Lists) or fixed_size_list.bits_per_list(values) % 8 == 0
 
 
-def _suits_chunks(values: Block, wishes: Preferences, dialect: Dialect) -> bool:
+def _suits_chunks(values: Block, preferences: Preferences, rules: PageRules) -> bool:
     if not _has_whole_bytes(values):
         return True
-    if wishes.full_zip is not None:
-        return not wishes.full_zip
+    if preferences.full_zip is not None:
+        return not preferences.full_zip
     match values:
         case FixedWidth(bits_per_value=bits):
             return bits < 8 * LARGE_VALUE_BYTES
@@ -155,7 +154,7 @@ def _suits_chunks(values: Block, wishes: Preferences, dialect: Dialect) -> bool:
             return fixed_size_list.bits_per_list(values) < 8 * LARGE_VALUE_BYTES
         case VariableWidth():
             # together, values become smaller than one by one
-            if wishes.compression is not None and dialect.has_large_chunk:
+            if preferences.compression is not None and rules.has_large_chunk:
                 return variable.num_bytes(values) < COMPRESSED_VALUE_BYTES * values.num_values
             longest = variable.longest(values)
             return longest < LARGE_VALUE_BYTES or (
@@ -164,7 +163,7 @@ def _suits_chunks(values: Block, wishes: Preferences, dialect: Dialect) -> bool:
     raise AssertionError(values)
 
 
-def _full_zip_values(values: Block, wishes: Preferences) -> FixedValues | VariableValues:
+def _full_zip_values(values: Block, preferences: Preferences) -> FixedValues | VariableValues:
     match values:
         case FixedWidth(bits_per_value=1):
             bits = np.unpackbits(np.frombuffer(values.data, np.uint8), count=values.num_values, bitorder="little")
@@ -174,23 +173,21 @@ def _full_zip_values(values: Block, wishes: Preferences) -> FixedValues | Variab
         case Lists():
             return FixedValues(*fixed_size_list.encode_values(values))
         case VariableWidth(offset_bits=bits):
-            encoding, strings = choose.value_strings(values, wishes)
+            encoding, strings = choose.value_strings(values, preferences)
             return VariableValues(encoding, bits, strings)
     raise AssertionError(values)
 
 
 def _packed_structs(
-    page: ShreddedPage, values: Struct, wishes: Preferences, dialect: Dialect
+    page: ShreddedPage, values: Struct, preferences: Preferences, rules: PageRules
 ) -> tuple[PageLayout, Buffers]:
     _check_packed(page)
     if packed_struct.is_fixed(values):
-        if encoded := encode_mini_block.encode(page, choose.chunk_codec(values, wishes, dialect), None, dialect):
+        if encoded := encode_mini_block.encode(page, choose.chunk_codec(values, preferences, rules), None, rules):
             return encoded
         raise UnsupportedFeature("packed structs do not fit into chunks")
-    if not dialect.packed_strings:
-        raise UnsupportedFeature(
-            f"file version {dialect.name} packs structs of numbers only: lists and strings need 2.2"
-        )
+    if not rules.packed_strings:
+        raise UnsupportedFeature("files 2.1 have packed structs of numbers only: lists and strings need 2.2")
     encoding, strings = packed_struct.encode_rows(values)
     bits = 32 if strings.data.size <= MAX_PACKED_BYTES else 64
     return encode_full_zip.encode(page, VariableValues(encoding, bits, strings))
@@ -236,7 +233,7 @@ def _used_items(values: Dictionary, dictionary_array: pa.Array) -> Dictionary:
 
 
 def _dictionary_page(
-    page: ShreddedPage, values: Dictionary, wishes: Preferences, dialect: Dialect
+    page: ShreddedPage, values: Dictionary, preferences: Preferences, rules: PageRules
 ) -> tuple[PageLayout, Buffers] | None:
-    codec = choose.chunk_codec(values.indices, wishes, dialect)
-    return encode_mini_block.encode(page, codec, dictionary.encode_items(values.items, wishes, dialect), dialect)
+    codec = choose.chunk_codec(values.indices, preferences, rules)
+    return encode_mini_block.encode(page, codec, dictionary.encode_items(values.items, preferences, rules), rules)

@@ -17,10 +17,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_sql.encodings import fsst, general, preferences
+from lance_sql.encodings import fsst, general
 from lance_sql.encodings.blocks import FixedWidth, Lists, Struct, VariableWidth
 from lance_sql.encodings.from_arrow import bitmap, from_array
-from lance_sql.encodings.preferences import Preferences
+from lance_sql.encodings.preferences import Preferences, from_metadata
 from lance_sql.encodings.tree import (
     Binary,
     Constant,
@@ -67,7 +67,7 @@ def encode_values(values: pa.Array, metadata: Mapping[str, bytes]) -> EncodedPag
         metadata that means nothing; UnsupportedFeature for types that pages of this kind do not hold
     """
     buffers = _Buffers()
-    return buffers.page(_values(values, preferences.from_metadata(metadata), buffers), len(values))
+    return buffers.page(_values(values, from_metadata(metadata), buffers), len(values))
 
 
 def encode_lists(lengths: pa.Array) -> EncodedPage:
@@ -89,14 +89,14 @@ def encode_struct_header(num_values: int) -> EncodedPage:
     return EncodedPage(page_to_wire(StructHeader()), (), num_values)
 
 
-def _values(values: pa.Array, wishes: Preferences, buffers: _Buffers) -> Encoding:
+def _values(values: pa.Array, preferences: Preferences, buffers: _Buffers) -> Encoding:
     type = values.type
     if pa.types.is_dictionary(type):
         return _dictionary(values, buffers)
     if pa.types.is_string(type):
-        return _few_strings(values, buffers) or _compressed_strings(values, wishes, buffers)
+        return _few_strings(values, buffers) or _compressed_strings(values, preferences, buffers)
     if _is_bytes(type):
-        return _compressed_strings(values, wishes, buffers)
+        return _compressed_strings(values, preferences, buffers)
     if pa.types.is_struct(type):
         return _packed(values, buffers)
     if values.null_count == len(values):
@@ -125,12 +125,12 @@ def _is_bytes(type: pa.DataType) -> bool:
     return any(test(type) for test in tests)
 
 
-def _compressed_strings(values: pa.Array, wishes: Preferences, buffers: _Buffers) -> Encoding:
+def _compressed_strings(values: pa.Array, preferences: Preferences, buffers: _Buffers) -> Encoding:
     """Strings, compressed as the field asks for; symbols are for those with 32-bit offsets only."""
     block = _variable_width(values)
-    if wishes.symbols and block.offset_bits == 32 and (encoded := fsst.encode(block)):
+    if preferences.symbols and block.offset_bits == 32 and (encoded := fsst.encode(block)):
         return Fsst(encoded[0].symbol_table, _binary(encoded[1], values, None, buffers))
-    return _binary(block, values, wishes, buffers)
+    return _binary(block, values, preferences, buffers)
 
 
 def _strings(values: pa.Array, buffers: _Buffers) -> Binary:
@@ -143,7 +143,7 @@ def _variable_width(values: pa.Array) -> VariableWidth:
     return block
 
 
-def _binary(block: VariableWidth, values: pa.Array, wishes: Preferences | None, buffers: _Buffers) -> Binary:
+def _binary(block: VariableWidth, values: pa.Array, preferences: Preferences | None, buffers: _Buffers) -> Binary:
     """
     values: which of the strings are NULL
     """
@@ -157,10 +157,10 @@ def _binary(block: VariableWidth, values: pa.Array, wishes: Preferences | None, 
         np.add(ends, np.uint64(adjustment), out=ends, where=_nulls(values))
     stored_ends = buffers.store(pa.py_buffer(ends), Flat(64))
     data = block.data.slice(first, last - first)
-    if wishes is None or wishes.compression is None:
+    if preferences is None or preferences.compression is None:
         return Binary(stored_ends, buffers.store(data, Flat(8)), adjustment)
-    compressed = general.compress(wishes.compression, data, wishes.compression_level)
-    return Binary(stored_ends, buffers.store(compressed, General(wishes.compression, Flat(8))), adjustment)
+    compressed = general.compress(preferences.compression, data, preferences.compression_level)
+    return Binary(stored_ends, buffers.store(compressed, General(preferences.compression, Flat(8))), adjustment)
 
 
 def _few_strings(values: pa.Array, buffers: _Buffers) -> Dictionary | None:

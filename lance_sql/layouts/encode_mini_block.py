@@ -5,8 +5,8 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.encodings.chunked import ChunkCodec, Parts, Starts, uniform_starts
-from lance_sql.encodings.dialect import Dialect
 from lance_sql.encodings.dictionary import DictionaryBlock
+from lance_sql.file_versions import PageRules
 from lance_sql.layouts.levels import encode_levels
 from lance_sql.layouts.nest import Levels
 from lance_sql.layouts.shredded import Buffers, ShreddedPage
@@ -20,30 +20,30 @@ _FEWEST_ITEMS = 2
 
 
 def encode(
-    page: ShreddedPage, codec: ChunkCodec, dictionary: DictionaryBlock | None, dialect: Dialect
+    page: ShreddedPage, codec: ChunkCodec, dictionary: DictionaryBlock | None, rules: PageRules
 ) -> tuple[MiniBlock, Buffers] | None:
     """The page with values encoded by `codec`; None when its levels or values do not fit into chunks."""
     for log2_items in range(codec.log2_items, 0, -1):
-        if encoded := _encode(page, codec, log2_items, dictionary, dialect):
+        if encoded := _encode(page, codec, log2_items, dictionary, rules):
             return encoded
-        if dialect.has_large_chunk:
+        if rules.has_large_chunk:
             break
     return None
 
 
 def _encode(
-    page: ShreddedPage, codec: ChunkCodec, log2_items: int, dictionary: DictionaryBlock | None, dialect: Dialect
+    page: ShreddedPage, codec: ChunkCodec, log2_items: int, dictionary: DictionaryBlock | None, rules: PageRules
 ) -> tuple[MiniBlock, Buffers] | None:
-    cut = _cut(page, log2_items, dialect)
+    cut = _cut(page, log2_items, rules)
     if cut is None:
         return None
     items, entries = cut
     values = codec.encode(items)
-    rep = encode_levels(page.repetition, entries, dialect) if page.repetition is not None else None
-    defs = encode_levels(page.definition, entries, dialect) if page.definition is not None else None
-    starts = _chunk_starts(rep and rep[1], defs and defs[1], values.buffers, dialect)
-    words = _chunk_words(items, starts, dialect)
-    if words is None or (not dialect.has_large_chunk and max(int(b.sizes.max()) for b in values.buffers) > 0xFFFF):
+    rep = encode_levels(page.repetition, entries, rules) if page.repetition is not None else None
+    defs = encode_levels(page.definition, entries, rules) if page.definition is not None else None
+    starts = _chunk_starts(rep and rep[1], defs and defs[1], values.buffers, rules)
+    words = _chunk_words(items, starts, rules)
+    if words is None or (not rules.has_large_chunk and max(int(b.sizes.max()) for b in values.buffers) > 0xFFFF):
         return None
     chunks = pa.allocate_buffer(int(starts[-1]))
     has_levels = rep is not None or defs is not None
@@ -53,7 +53,7 @@ def _encode(
         (rep[1].data, rep[1].starts) if rep else None,
         (defs[1].data, defs[1].starts) if defs else None,
         [(part.data, part.starts) for part in values.buffers],
-        dialect.has_large_chunk,
+        rules.has_large_chunk,
         chunks,
     )
     buffers: Buffers = (words, chunks)
@@ -71,12 +71,12 @@ def _encode(
         num_buffers=len(values.buffers),
         repetition_index_depth=1 if page.repetition is not None else 0,
         num_items=len(page.values),
-        has_large_chunk=dialect.has_large_chunk,
+        has_large_chunk=rules.has_large_chunk,
     )
     return layout, buffers
 
 
-def _cut(page: ShreddedPage, log2_items: int, dialect: Dialect) -> tuple[Starts, Starts] | None:
+def _cut(page: ShreddedPage, log2_items: int, rules: PageRules) -> tuple[Starts, Starts] | None:
     """The first item and the first entry of each chunk; None when entries without items are too many for any cut.
 
     A chunk ends right behind its last item; the last one takes everything that is left.
@@ -86,7 +86,7 @@ def _cut(page: ShreddedPage, log2_items: int, dialect: Dialect) -> tuple[Starts,
     if page.repetition is None or page.definition is None or max_visible(page.layers) == max_definition(page.layers):
         return items, items
     owners = np.flatnonzero(page.definition <= max_visible(page.layers))
-    most = _most_levels(page, dialect)
+    most = _most_levels(page, rules)
     while True:
         entries = np.concatenate(([0], owners[items[1:-1] - 1] + 1, [page.num_entries]))
         heavy = np.flatnonzero(np.diff(entries) > most)
@@ -99,16 +99,16 @@ def _cut(page: ShreddedPage, log2_items: int, dialect: Dialect) -> tuple[Starts,
         items = np.sort(np.concatenate((items, items[heavy] + halves)))
 
 
-def _most_levels(page: ShreddedPage, dialect: Dialect) -> int:
+def _most_levels(page: ShreddedPage, rules: PageRules) -> int:
     """How many entries a chunk may have: their levels leave most of it to the values."""
     bits = max_repetition(page.layers).bit_length() + max_definition(page.layers).bit_length()
-    return min(MAX_CHUNK_LEVELS, dialect.max_chunk_bytes * 8 * 3 // 8 // bits)
+    return min(MAX_CHUNK_LEVELS, rules.max_chunk_bytes * 8 * 3 // 8 // bits)
 
 
-def _chunk_starts(rep: Parts | None, defs: Parts | None, values: tuple[Parts, ...], dialect: Dialect) -> Starts:
+def _chunk_starts(rep: Parts | None, defs: Parts | None, values: tuple[Parts, ...], rules: PageRules) -> Starts:
     """Where each chunk begins in bytes."""
     num_sizes = len(values)
-    header = 2 + 2 * (rep is not None) + 2 * (defs is not None) + num_sizes * (4 if dialect.has_large_chunk else 2)
+    header = 2 + 2 * (rep is not None) + 2 * (defs is not None) + num_sizes * (4 if rules.has_large_chunk else 2)
     sizes = np.full(len(values[0].starts) - 1, _padded(header), np.int64)
     for part in (rep, defs, *values):
         if part is not None:
@@ -122,19 +122,19 @@ def _padded(size: "int | Starts") -> "int | Starts":
     return (size + 7) // 8 * 8
 
 
-def _chunk_words(items: Starts, starts: Starts, dialect: Dialect) -> bytes | None:
+def _chunk_words(items: Starts, starts: Starts, rules: PageRules) -> bytes | None:
     """Size and number of items of each chunk in one word; None when a chunk is larger than a word can say."""
     if len(starts) == 2:
         size = int(starts[1])
-        if size > dialect.max_chunk_bytes:
+        if size > rules.max_chunk_bytes:
             return None
-        return ((size // 8 - 1) << 4).to_bytes(4 if dialect.has_large_chunk else 2, "little")
+        return ((size // 8 - 1) << 4).to_bytes(4 if rules.has_large_chunk else 2, "little")
     sizes = np.diff(starts)
-    if int(sizes.max()) > dialect.max_chunk_bytes:
+    if int(sizes.max()) > rules.max_chunk_bytes:
         return None
     log2 = np.zeros(len(sizes), np.int64)
     log2[:-1] = np.round(np.log2(np.diff(items)[:-1]))
-    words: bytes = (((sizes // 8 - 1) << 4) | log2).astype("<u4" if dialect.has_large_chunk else "<u2").tobytes()
+    words: bytes = (((sizes // 8 - 1) << 4) | log2).astype("<u4" if rules.has_large_chunk else "<u2").tobytes()
     return words
 
 

@@ -10,9 +10,9 @@ from lance_sql.encodings import bitpacking, rle
 from lance_sql.encodings.blocks import FixedWidth
 from lance_sql.encodings.chunked import Parts, Starts
 from lance_sql.encodings.codecs import decode_block
-from lance_sql.encodings.dialect import Dialect
 from lance_sql.encodings.tree import Encoding, Flat, InlineBitpacking, OutOfLineBitpacking, Rle
 from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.file_versions import PageRules
 from lance_sql.layouts.nest import Levels
 
 LEVEL_BITS = 16
@@ -51,7 +51,7 @@ def level_codec(encoding: Encoding) -> LevelCodec:
 
 
 def encode_levels(
-    levels: Levels, starts: Starts, dialect: Dialect, most_bytes: int = MAX_LEVEL_BYTES
+    levels: Levels, starts: Starts, rules: PageRules, most_bytes: int = MAX_LEVEL_BYTES
 ) -> tuple[Encoding, Parts]:
     """The levels of each chunk as one block, in the encoding that takes the fewest bytes.
 
@@ -61,7 +61,7 @@ def encode_levels(
     data = pa.py_buffer(np.ascontiguousarray(levels))
     num_bits = max(int(levels.max(initial=0)).bit_length(), 1)
     packed_bytes = len(levels) * num_bits // 8
-    if dialect.run_length_levels:
+    if rules.run_length_levels:
         fewest_runs = _kernels.count_changes(data, LEVEL_BITS, len(levels)) + len(levels) // rle.MAX_RUN
         if fewest_runs * _RUN_BYTES + (len(starts) - 1) * _RUN_BLOCK_BYTES < packed_bytes // 2:
             runs = rle.encode_blocks(data, LEVEL_BITS, starts)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_choice, row_ranges
+from lance_sql import row_ranges, selection
 from lance_sql.errors import CorruptFile, at
 from lance_sql.layouts.page import concat
 from lance_sql.row_ranges import RowRanges
@@ -85,7 +85,7 @@ def _read_passed(
     if num_passed == num_rows:
         return _assemble(plan, batch, known)
     wanted = dict.fromkeys(column.field for column in plan.columns if column.field is not None)
-    chosen = {field: row_choice.filter_array(array, mask) for field, array in known.items() if field in wanted}
+    chosen = {field: selection.filter_array(array, mask) for field, array in known.items() if field in wanted}
     flags = masks.to_flags(mask)
     num_runs = masks.num_runs(flags)
     if num_runs * ROWS_PER_SELECTED_RUN > num_rows and len(batch) == 1:
@@ -96,7 +96,7 @@ def _read_passed(
     missing = [field for field in wanted if field not in chosen]
     if num_runs * ROWS_PER_RUN > num_rows:
         arrays = _read_fields(plan, missing, batch)
-        chosen.update(zip(missing, (row_choice.filter_array(array, mask) for array in arrays), strict=True))
+        chosen.update(zip(missing, (selection.filter_array(array, mask) for array in arrays), strict=True))
         missing = []
     if missing or plan.delivers_system_columns:
         return _assemble(plan, _choose(batch, masks.true_ranges(mask)), chosen)

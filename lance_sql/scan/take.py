@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql import row_choice, row_ranges
+from lance_sql import row_ranges, selection
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan import lineage
 from lance_sql.scan.batches import Piece, cut, rows_per_batch
@@ -55,7 +55,7 @@ def take(snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: npt.NDArra
 def _in_order(table: pa.Table, order: npt.NDArray[np.int64]) -> pa.Table:
     """The rows of the table at the positions `order`."""
     try:
-        return row_choice.take(table, pa.array(order))
+        return selection.take(table, pa.array(order))
     except pa.ArrowInvalid:
         # dictionaries of several fragments may be more than one index type can count: a chunk for each change of them
         batches = table.to_batches()
@@ -66,5 +66,5 @@ def _in_order(table: pa.Table, order: npt.NDArray[np.int64]) -> pa.Table:
         for start, end in pairwise(edges):
             batch = batches[owners[start]]
             first = int(ends[owners[start]]) - batch.num_rows
-            chunks.append(row_choice.take(batch, pa.array(order[start:end] - first)))
+            chunks.append(selection.take(batch, pa.array(order[start:end] - first)))
         return pa.Table.from_batches(chunks, table.schema)

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 
+from lance_sql import file_versions
 from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
 from lance_sql.schema.fields import MAX_DEPTH, Field, Schema
 from lance_sql.schema.types import leaf_type
@@ -63,7 +64,7 @@ _PLAIN: Mapping[pa.DataType, str] = {
 }
 
 
-def from_arrow(schema: pa.Schema, *, file_version: str = "2.2") -> Schema:
+def from_arrow(schema: pa.Schema, *, file_version: str = file_versions.DEFAULT.name) -> Schema:
     """The schema of a new table with these columns; ids count from 0, a field before its children.
 
     file_version: of the data files; decides which kind of blobs a blob column has
@@ -74,13 +75,17 @@ def from_arrow(schema: pa.Schema, *, file_version: str = "2.2") -> Schema:
     return extend(Schema((), metadata), schema, 0, file_version=file_version)
 
 
-def extend(schema: Schema, fields: Iterable[pa.Field], first_id: int, *, file_version: str = "2.2") -> Schema:
+def extend(
+    schema: Schema, fields: Iterable[pa.Field], first_id: int, *, file_version: str = file_versions.DEFAULT.name
+) -> Schema:
     """The schema with further columns behind its own, whose ids count from `first_id`.
 
     raises: as `from_arrow`
     """
     ids = itertools.count(first_id)
-    added = tuple(_field(field, ids, -1, (), blob_v2=file_version == "2.2") for field in fields)
+    version = file_versions.by_name(file_version)
+    blob_v2 = version is not None and version.columns.blob_v2
+    added = tuple(_field(field, ids, -1, (), blob_v2=blob_v2) for field in fields)
     check_top_names(added)
     check_names([*schema.fields, *added])
     return Schema((*schema.fields, *added), schema.metadata)

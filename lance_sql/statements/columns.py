@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_choice, row_ranges
+from lance_sql import row_ranges, selection
 from lance_sql.commit.operations import Merge, Project
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.row_ranges import RowRanges
@@ -238,7 +238,7 @@ def _with_gaps(batches: Iterable[pa.RecordBatch], live: RowRanges, num_rows: int
             yield batch
         else:
             source = np.searchsorted(rows, np.arange(start, end))
-            yield row_choice.take(batch, pa.array(np.minimum(source, batch.num_rows - 1)))
+            yield selection.take(batch, pa.array(np.minimum(source, batch.num_rows - 1)))
         start = end
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.file.soundness import Soundness
+from lance_sql.file.foreign_arrays import Soundness
 from lance_sql.schema import Field, Schema, arrow_field
 from lance_sql.schema.from_arrow import storage
 from lance_sql.schema.projection import closest

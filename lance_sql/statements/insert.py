@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
+from lance_sql import file_versions
 from lance_sql.commit import committer
 from lance_sql.commit.operations import Append, Overwrite
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
@@ -18,14 +19,12 @@ from lance_sql.schema import Schema, primary_key
 from lance_sql.schema.from_arrow import from_arrow
 from lance_sql.statements.conform import Conform
 from lance_sql.statements.fragments import FileLimits, FragmentWriter
-from lance_sql.statements.session import WRITTEN_VERSIONS, check_writable, file_version
+from lance_sql.statements.session import check_writable, file_version
 from lance_sql.store import Store, open_store
 from lance_sql.table.fragments import Fragment
 from lance_sql.table.snapshot import Snapshot, open_snapshot
 
 Mode: TypeAlias = Literal["create", "append", "overwrite"]
-
-DEFAULT_FILE_VERSION = "2.2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +138,10 @@ def target(
     stable_row_ids: fixed at creation, on unless False
     raises: InvalidArgument for rows that do not fit; UnsupportedFeature
     """
-    if wanted_version is not None and wanted_version not in WRITTEN_VERSIONS:
-        raise UnsupportedFeature(f"Data files of version {wanted_version!r}; {', '.join(WRITTEN_VERSIONS)} are written")
+    if wanted_version is not None and wanted_version not in file_versions.WRITTEN:
+        raise UnsupportedFeature(
+            f"Data files of version {wanted_version!r}; {', '.join(file_versions.WRITTEN)} are written"
+        )
     if snapshot is not None and stable_row_ids is not None:
         _check_row_ids(snapshot, stable_row_ids)
     if mode == "append":
@@ -149,7 +150,7 @@ def target(
         fields = snapshot.manifest.schema
         Conform(schema, fields, snapshot.name)
     else:
-        chosen = wanted_version or (DEFAULT_FILE_VERSION if snapshot is None else _kept_version(snapshot))
+        chosen = wanted_version or (file_versions.DEFAULT.name if snapshot is None else _kept_version(snapshot))
         fields = from_arrow(schema, file_version=chosen)
         primary_key.check(fields)
     return Target(uri, mode, snapshot, fields, chosen, stable_row_ids is not False, storage_options)
@@ -204,4 +205,4 @@ def _appended_version(snapshot: Snapshot, wanted: str | None) -> str:
 
 def _kept_version(snapshot: Snapshot) -> str:
     kept = snapshot.manifest.data_format
-    return kept if kept in WRITTEN_VERSIONS else DEFAULT_FILE_VERSION
+    return kept if kept in file_versions.WRITTEN else file_versions.DEFAULT.name

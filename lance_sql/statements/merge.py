@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_choice
+from lance_sql import selection
 from lance_sql.commit.operations import Update
 from lance_sql.errors import ColumnNotFound, InvalidArgument
 from lance_sql.scan.projection import resolve
@@ -131,11 +131,11 @@ def _new_rows(snapshot: Snapshot, rows: pa.Table, moved: Matches, inserted: I64)
     missing = [name for name in target.names if name not in rows.schema.names]
     for start in range(0, len(moved.source), _BATCH_ROWS):
         part = slice(start, start + _BATCH_ROWS)
-        new = row_choice.take(rows, pa.array(moved.source[part]))
+        new = selection.take(rows, pa.array(moved.source[part]))
         old = take(snapshot, resolve(snapshot, missing), moved.ids[part]) if missing else None
         yield from _assembled(target, new, old)
     for start in range(0, len(inserted), _BATCH_ROWS):
-        new = row_choice.take(rows, pa.array(inserted[start : start + _BATCH_ROWS]))
+        new = selection.take(rows, pa.array(inserted[start : start + _BATCH_ROWS]))
         yield from _assembled(target, new, None)
 
 

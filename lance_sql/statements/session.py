@@ -19,6 +19,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from lance_sql import file_versions
 from lance_sql.commit import committer
 from lance_sql.commit.operations import U32, Operation, ReserveFragments
 from lance_sql.errors import RetryableConflict, UnsupportedFeature
@@ -29,8 +30,6 @@ from lance_sql.table import features
 from lance_sql.table.commit_summary import CommitSummary, check_properties
 from lance_sql.table.fragments import DataFile
 from lance_sql.table.snapshot import Snapshot
-
-WRITTEN_VERSIONS: Final = ("2.0", "2.1", "2.2")
 
 MAX_ATTEMPTS: Final = 10
 MAX_SECONDS: Final = 30.0
@@ -221,7 +220,7 @@ def file_version(snapshot: Snapshot) -> str:
     raises: UnsupportedFeature for versions that are read only
     """
     version = snapshot.manifest.data_format
-    if version not in WRITTEN_VERSIONS:
+    if version not in file_versions.WRITTEN:
         raise UnsupportedFeature(
             f"{snapshot.name} has data files of version {version}, which this release reads but does not write. "
             f"Copy it: lance_sql.write(lance_sql.open({snapshot.uri!r}), ...)"

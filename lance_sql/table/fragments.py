@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from lance_sql import file_versions
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature, at
 from lance_sql.proto import table_pb2
 from lance_sql.table.fragment_table import FragmentTable
@@ -60,8 +61,7 @@ class DataFile:
     @property
     def is_legacy(self) -> bool:
         """The manifest takes it for a file of version 0.1."""
-        major, minor = self.file_version
-        return major == 0 and minor < 3
+        return file_versions.find(self.file_version) is file_versions.V0_1
 
     def column_of(self, field_id: int) -> int | None:
         """The column that holds a field; None when the file does not list it or gives it no column."""

@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from lance_sql import _kernels
+from lance_sql import _kernels, file_versions
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.proto import file_pb2, table_pb2
 from lance_sql.schema import Schema, build
@@ -243,13 +243,11 @@ def _message_bytes(store: Store, path: str, size: int | None) -> bytes:
 
 
 def _inferred_format(message: table_pb2.Manifest, fragments: Fragments) -> str:
-    match fragments.first_file_version():
-        case None:
-            return "2.0" if message.writer_feature_flags & features.FILE_FORMAT_V2 else "0.1"
-        case 0, minor:
-            return "0.1" if minor < 3 else "2.0"
-        case major, minor:
-            return f"{major}.{minor}"
+    numbers = fragments.first_file_version()
+    if numbers is not None:
+        return file_versions.name_of(numbers)
+    is_v2 = message.writer_feature_flags & features.FILE_FORMAT_V2
+    return (file_versions.V2_0 if is_v2 else file_versions.V0_1).name
 
 
 def _base_paths(message: table_pb2.Manifest) -> dict[int, BasePath]:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lance_sql import file_versions
 from lance_sql.encodings.from_arrow import from_array
 from lance_sql.encodings.scalar import scalar_of
 from lance_sql.layouts.encode import encode_layout
@@ -51,7 +52,9 @@ def test_a_page_of_one_large_value_takes_few_steps() -> None:
         array = pa.array([b"x" * length], pa.large_binary())
         (field,) = from_arrow(pa.schema([pa.field("v", pa.large_binary(), nullable=False)])).fields
         page = ShreddedPage(array, (Layer.ALL_VALID_ITEM,), None, None, 1)
-        return calls_of(lambda: encode_layout(page, field, minor=2))
+        rules = file_versions.V2_2.pages
+        assert rules is not None
+        return calls_of(lambda: encode_layout(page, field, rules))
 
     assert calls(1 << 20) <= calls(1 << 10) + 200
 

@@ -10,10 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lance_sql import row_ranges
+from lance_sql import file_versions, row_ranges
 from lance_sql.errors import CorruptFile
 from lance_sql.file.columns import read_columns
-from lance_sql.file.footer import FileVersion
 from lance_sql.file.heads import HeadCache
 from lance_sql.file.leaves import Leaf, leaves
 from lance_sql.file.opening import Listed, open_column
@@ -125,7 +124,7 @@ def test_columns_are_found_by_the_ids_of_their_fields(field: Field) -> None:
 
 def test_a_file_says_what_it_is() -> None:
     file = opened(file_of(BATCHES))
-    assert (file.file_version, file.num_rows, file.num_columns) == (FileVersion.V0_1, 5, 4)
+    assert (file.file_version, file.num_rows, file.num_columns) == (file_versions.V0_1, 5, 4)
 
 
 @pytest.mark.parametrize("minor", [0, 1, 2])

@@ -12,11 +12,10 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql import row_ranges
+from lance_sql import file_versions, row_ranges
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.file import reader
 from lance_sql.file.columns import LeafColumn, read_columns
-from lance_sql.file.footer import FileVersion
 from lance_sql.file.heads import HeadCache
 from lance_sql.file.reader import DataFile
 from lance_sql.layouts.nest import Chain
@@ -154,8 +153,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def test_an_open_file_says_what_it_is(small: bytes) -> None:
     file = opened(small)
     assert (file.num_rows, file.num_columns, file.num_bytes) == (3, 2, len(small))
-    assert file.file_version is FileVersion.V2_2
-    assert opened(small[:-8] + struct.pack("<HH4s", 2, 1, b"LANC")).file_version is FileVersion.V2_1
+    assert file.file_version is file_versions.V2_2
+    assert opened(small[:-8] + struct.pack("<HH4s", 2, 1, b"LANC")).file_version is file_versions.V2_1
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import lance_sql
 from lance_sql.errors import InvalidArgument
-from lance_sql.file.soundness import Soundness
+from lance_sql.file.foreign_arrays import Soundness
 
 FAR = 2**30
 
@@ -179,6 +179,6 @@ def test_what_passes_is_valid_to_arrow(type: str, numbers: list[int], start: int
 )
 def test_honest_arrays_pass(array: pa.Array) -> None:
     batch = batch_of(array)
-    soundness = Soundness(batch.schema)
-    soundness.check(batch)
-    soundness.check(batch.slice(1))
+    foreign_arrays = Soundness(batch.schema)
+    foreign_arrays.check(batch)
+    foreign_arrays.check(batch.slice(1))

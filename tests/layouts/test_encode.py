@@ -356,7 +356,7 @@ def test_members_that_vary_are_packed_into_entries() -> None:
     written = encode(page, 2)
     assert isinstance(values_of(written), tree.VariablePackedStruct)
     assert opened(written).read(Chain(page.values.type)).equals(page.values)
-    with pytest.raises(UnsupportedFeature, match=r"2\.1 packs structs of numbers only"):
+    with pytest.raises(UnsupportedFeature, match="packed structs of numbers only"):
         encode(page, 1)
 
 
@@ -474,9 +474,6 @@ def test_levels_that_do_not_fit_the_values_are_never_written() -> None:
 
 
 def test_what_cannot_be_written_is_refused() -> None:
-    numbers = flat_page(pa.array([1, 2]))
-    with pytest.raises(UnsupportedFeature, match=r"2\.3"):
-        encode(numbers, 3)
     with pytest.raises(InvalidArgument, match="without rows"):
         encode(flat_page(pa.array([], pa.int64())))
     with pytest.raises(UnsupportedFeature, match="list"):

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from google.protobuf.any_pb2 import Any as AnyMessage
 
+from lance_sql import file_versions
 from lance_sql.layouts.encode import encode_page
 from lance_sql.layouts.shredded import EncodedPage, ShreddedPage
 from lance_sql.layouts.tree import Layer, Layers, PageLayout
@@ -47,7 +48,10 @@ def field_of(type: pa.DataType, metadata: dict[str, str] | None = None) -> Field
 
 def encode(page: ShreddedPage, minor: int = 2, metadata: dict[str, str] | None = None) -> EncodedPage:
     fields = {key: value.encode() for key, value in (metadata or {}).items()}
-    return encode_page(page, Field("c", 0, -1, "int32", metadata=fields), minor=minor)
+    version = file_versions.find((2, minor))
+    assert version is not None
+    assert version.pages is not None
+    return encode_page(page, Field("c", 0, -1, "int32", metadata=fields), version.pages)
 
 
 def layout_of(page: EncodedPage) -> PageLayout:

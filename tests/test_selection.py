@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from lance_sql import row_choice
+from lance_sql import selection
 
 PAIRS = pa.list_(pa.int32(), 2)
 ARRAYS = [
@@ -25,8 +25,8 @@ def test_rows_of_a_slice(array: pa.Array, start: int) -> None:
     mask = pa.array([i % 3 == 0 for i in range(9)])
     batch = pa.record_batch([part], ["c"])
     table = pa.table({"c": pa.chunked_array([part, array.slice(2, 3)])})
-    assert row_choice.take(batch, pa.array([8, 0, 4, 4])).column(0).to_pylist() == [values[i] for i in (8, 0, 4, 4)]
-    assert row_choice.filter(batch, mask).column(0).to_pylist() == values[::3]
-    assert row_choice.filter_array(part, mask).to_pylist() == values[::3]
+    assert selection.take(batch, pa.array([8, 0, 4, 4])).column(0).to_pylist() == [values[i] for i in (8, 0, 4, 4)]
+    assert selection.filter(batch, mask).column(0).to_pylist() == values[::3]
+    assert selection.filter_array(part, mask).to_pylist() == values[::3]
     everything = table.column(0).to_pylist()
-    assert row_choice.take(table, pa.array([11, 3])).column(0).to_pylist() == [everything[i] for i in (11, 3)]
+    assert selection.take(table, pa.array([11, 3])).column(0).to_pylist() == [everything[i] for i in (11, 3)]
