@@ -22,12 +22,12 @@ import pyarrow.compute as pc
 from fuzz import tables
 from fuzz.inputs import Values
 from fuzz.mutations import cuts, damage
+from lance_sql.casts.table import TableCast
 from lance_sql.commit.committer import commit
 from lance_sql.commit.operations import Append
 from lance_sql.dataset import Dataset
 from lance_sql.errors import LanceError
 from lance_sql.proto import transaction_pb2
-from lance_sql.statements.conform import Conform
 from lance_sql.statements.fragments import FragmentWriter
 from lance_sql.statements.session import file_version
 from lance_sql.store import ObjectInfo
@@ -58,9 +58,9 @@ class Change:
 def _append(table: Dataset) -> Dataset:
     snapshot = table.snapshot.latest()
     rows = pa.record_batch(_NEW, schema=pa.schema([("a", pa.int64()), ("b", pa.string())]))
-    conform = Conform(rows.schema, snapshot.manifest.schema, "t")
-    writer = FragmentWriter(snapshot.store, conform.schema, file_version(snapshot))
-    return Dataset(commit(snapshot, Append(writer.write_all([conform(rows)]))))
+    to_table = TableCast(rows.schema, snapshot.manifest.schema, "t")
+    writer = FragmentWriter(snapshot.store, to_table.schema, file_version(snapshot))
+    return Dataset(commit(snapshot, Append(writer.write_all([to_table(rows)]))))
 
 
 def _appended(rows: list[Row]) -> list[Row]:

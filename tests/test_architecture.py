@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 FLOORS = (
     ("errors", "file_versions", "selection", "row_ranges", "proto", "_kernels"),
     ("ages", "store", "schema"),
-    ("encodings",),
+    ("casts", "encodings"),
     ("layouts",),
     ("file",),
     ("table",),

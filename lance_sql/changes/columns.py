@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import row_ranges
+from lance_sql.casts.lossless import cast
 from lance_sql.changes.rows import Rows
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.layouts.page import concat
@@ -195,15 +196,11 @@ def _convert(array: pa.Array, stored: Field, wanted: Field) -> pa.Array:
         return _convert_struct(array, stored, wanted)
     if stored.logical_type == wanted.logical_type and stored.children:
         return _convert_list(array, stored, wanted)
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    if pa.types.is_dictionary(type):
-        return array.cast(type.value_type).dictionary_encode().cast(type)
     if pa.types.is_nested(type) or isinstance(type, pa.BaseExtensionType):
         raise UnsupportedFeature(
             f"column {wanted.name!r} became {type}, of which images of {array.type} cannot be made"
         )
-    return array.cast(type)
+    return cast(array, type)
 
 
 def _convert_struct(array: pa.StructArray, stored: Field, wanted: Field) -> pa.Array:

@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
+from lance_sql.casts.storage import stored_values
 from lance_sql.file import blob_v2, shredding
-from lance_sql.file.conforming import stored_values
 from lance_sql.file.leaves import leaves
 from lance_sql.file.pages_to_write import PageJob
 from lance_sql.file.paging import LeafPages

@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
+from lance_sql.casts.storage import stored_values
 from lance_sql.errors import InvalidArgument
-from lance_sql.file.conforming import stored_values
 from lance_sql.file.leaves import is_leaf
 from lance_sql.file.pages_to_write import PageJob
 from lance_sql.file.paging import LeafPages

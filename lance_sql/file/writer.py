@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from lance_sql import file_versions
+from lance_sql.casts.storage import check_batch
 from lance_sql.errors import InvalidArgument
 from lance_sql.file.blob_v2 import as_filed
-from lance_sql.file.conforming import check_batch
 from lance_sql.file.footer import serialize_footer
 from lance_sql.file.leaf_writer import LeafWriter
 from lance_sql.file.metadata_v2 import WrittenPage, serialize_column, serialize_descriptor

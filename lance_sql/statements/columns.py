@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import row_ranges, selection
+from lance_sql.casts.assignment import assign
 from lance_sql.commit.operations import Merge, Project
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.row_ranges import RowRanges
@@ -169,7 +170,7 @@ def _add_values(session: WriteSession, values: Mapping[str, Any]) -> Snapshot:
 
     def made(batch: pa.RecordBatch) -> list[pa.Array]:
         results = compute(batch)
-        return [expressions.cast(field.name, results[field.name], field) for field in new.arrow]
+        return [assign(field.name, results[field.name], field) for field in new.arrow]
 
     return _with_columns(session, compute.columns, made, new, target)
 

@@ -12,12 +12,12 @@ from typing import Any, Literal, TypeAlias
 import pyarrow as pa
 
 from lance_sql import file_versions
+from lance_sql.casts.table import TableCast
 from lance_sql.commit import committer
 from lance_sql.commit.operations import Append, Overwrite
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.schema import Schema, primary_key
 from lance_sql.schema.from_arrow import from_arrow
-from lance_sql.statements.conform import Conform
 from lance_sql.statements.fragments import FileLimits, FragmentWriter
 from lance_sql.statements.session import check_writable, file_version
 from lance_sql.store import Store, open_store
@@ -148,7 +148,7 @@ def target(
         assert snapshot is not None
         chosen = _appended_version(snapshot, wanted_version)
         fields = snapshot.manifest.schema
-        Conform(schema, fields, snapshot.name)
+        TableCast(schema, fields, snapshot.name)
     else:
         chosen = wanted_version or (file_versions.DEFAULT.name if snapshot is None else _kept_version(snapshot))
         fields = from_arrow(schema, file_version=chosen)
@@ -167,17 +167,17 @@ def write_fragments(
     """
     writer: FragmentWriter | None = None
     store = into.store()
-    conform: Conform | None = None
+    to_table: TableCast | None = None
     seen: pa.Schema | None = None
     try:
         for batch in batches:
-            if conform is None or batch.schema != seen:
-                seen, conform = batch.schema, Conform(batch.schema, into.schema, into.uri)
-                if writer is not None and writer.schema.names != conform.schema.names:
+            if to_table is None or batch.schema != seen:
+                seen, to_table = batch.schema, TableCast(batch.schema, into.schema, into.uri)
+                if writer is not None and writer.schema.names != to_table.schema.names:
                     raise InvalidArgument("Batches of one write have different columns")
             if writer is None:
-                writer = FragmentWriter(store, conform.schema, into.file_version, limits, prefix)
-            writer.write(conform(batch))
+                writer = FragmentWriter(store, to_table.schema, into.file_version, limits, prefix)
+            writer.write(to_table(batch))
         return writer.finish() if writer is not None else ()
     except BaseException:
         if writer is not None:

@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import selection
+from lance_sql.casts.table import TableCast
 from lance_sql.commit.operations import Update
 from lance_sql.errors import ColumnNotFound, InvalidArgument
 from lance_sql.scan.projection import resolve
 from lance_sql.scan.take import take
 from lance_sql.schema import Schema
 from lance_sql.schema.primary_key import primary_key
-from lance_sql.statements.conform import Conform
 from lance_sql.statements.matching import I64, Matches, match
 from lance_sql.statements.rows import U64, carrying, delete_rows
 from lance_sql.statements.scanning import addresses
@@ -70,7 +70,7 @@ def merge(
         if not read:
             # a stream is there once, the statement may be computed again
             read.append(to_reader(source, table=table.arrow).read_all())
-        rows, present = _conformed(read[0], latest, keys, inserts=when_not_matched == "insert")
+        rows, present = _as_rows_of(read[0], latest, keys, inserts=when_not_matched == "insert")
         found = match(latest, rows, keys, one_each=when_matched != "keep")
         if when_matched == "fail" and len(found.source):
             row = rows.slice(int(found.source[0]), 1).select(list(keys)).to_pylist()[0]
@@ -111,7 +111,7 @@ def _keys(table: Schema, on: Sequence[str] | None, name: str) -> tuple[str, ...]
     return keys
 
 
-def _conformed(source: pa.Table, snapshot: Snapshot, keys: Sequence[str], *, inserts: bool) -> tuple[pa.Table, Schema]:
+def _as_rows_of(source: pa.Table, snapshot: Snapshot, keys: Sequence[str], *, inserts: bool) -> tuple[pa.Table, Schema]:
     """The rows in the table's types, and the fields that they have."""
     table = snapshot.manifest.schema
     for key in keys:
@@ -120,9 +120,9 @@ def _conformed(source: pa.Table, snapshot: Snapshot, keys: Sequence[str], *, ins
     if not inserts:
         # rows that are there keep what the source does not have
         table = Schema(tuple(field._replace(nullable=True) for field in table.fields), table.metadata)
-    conform = Conform(source.schema, table, snapshot.name)
-    batches = [conform(batch) for batch in source.to_batches()]
-    return pa.Table.from_batches(batches, conform.schema.arrow), conform.schema
+    to_table = TableCast(source.schema, table, snapshot.name)
+    batches = [to_table(batch) for batch in source.to_batches()]
+    return pa.Table.from_batches(batches, to_table.schema.arrow), to_table.schema
 
 
 def _new_rows(snapshot: Snapshot, rows: pa.Table, moved: Matches, inserted: I64) -> Iterator[pa.RecordBatch]:

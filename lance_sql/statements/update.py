@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from lance_sql.casts.assignment import assign
 from lance_sql.commit.operations import Update
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan.predicates import Predicate
@@ -49,7 +50,7 @@ def update(
         fields = [schema.field(name) for name in values]
         compute = expressions.compile(values, schema.arrow)
         for name in values:
-            expressions.cast(name, pa.array([], compute.types[name]), schema.arrow.field(name))
+            assign(name, pa.array([], compute.types[name]), schema.arrow.field(name))
         ids: list[U64] = []
         places: list[U64] = []
         names = [*schema.names, ROW_ID, ROW_ADDRESS]
@@ -60,7 +61,7 @@ def update(
                 places.append(numbers(batch, ROW_ADDRESS))
                 made = compute(batch)
                 arrays = [
-                    expressions.cast(field.name, made[field.name], field) if field.name in made else batch.column(i)
+                    assign(field.name, made[field.name], field) if field.name in made else batch.column(i)
                     for i, field in enumerate(schema.arrow)
                 ]
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema.arrow)

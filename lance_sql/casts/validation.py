@@ -20,7 +20,7 @@ from lance_sql.errors import InvalidArgument
 _Check: TypeAlias = Callable[[pa.Array], None]
 
 
-class Soundness:
+class Validation:
     """The checks that batches of one schema need; which ones is found out once, since batches may be short."""
 
     def __init__(self, schema: pa.Schema) -> None:

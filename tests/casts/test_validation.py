@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lance_sql
+from lance_sql.casts.validation import Validation
 from lance_sql.errors import InvalidArgument
-from lance_sql.file.foreign_arrays import Soundness
 
 FAR = 2**30
 
@@ -153,7 +153,7 @@ def test_what_passes_is_valid_to_arrow(type: str, numbers: list[int], start: int
         valid = False
     passed = True
     try:
-        Soundness(batch.schema).check(batch)
+        Validation(batch.schema).check(batch)
     except InvalidArgument:
         passed = False
     # Arrow also looks at what a slice has cut off
@@ -179,6 +179,6 @@ def test_what_passes_is_valid_to_arrow(type: str, numbers: list[int], start: int
 )
 def test_honest_arrays_pass(array: pa.Array) -> None:
     batch = batch_of(array)
-    foreign_arrays = Soundness(batch.schema)
-    foreign_arrays.check(batch)
-    foreign_arrays.check(batch.slice(1))
+    validation = Validation(batch.schema)
+    validation.check(batch)
+    validation.check(batch.slice(1))

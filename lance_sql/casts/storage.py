@@ -1,6 +1,6 @@
 """What users hand over -> what files store: which Arrow types a field takes, and how its values are converted.
 
-This is the rule of one file, for whoever writes one; `statements.conform` fits rows to the columns of a table before.
+This is the rule of one file, for whoever writes one; `table` fits rows to the columns of a table before.
 
 Conversions lose nothing: views and large strings become the field's kind of string, dictionaries of a plain column are
 looked up, extension types give their storage, JSON text becomes its binary form.

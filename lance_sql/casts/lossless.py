@@ -1,0 +1,99 @@
+"""Casts that change no value: whether a type takes every value of another one, and the values in that type.
+
+Text and bytes go between their sizes and views, integers and floats to wider ones, NULL to anything, dictionaries to
+their values and back.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from lance_sql.schema.from_arrow import storage
+
+
+def is_lossless(source: pa.DataType, target: pa.DataType) -> bool:
+    """Whether every value of one type is one of the other.
+
+    Between units of time a value may be cut or overflow, which the cast finds out.
+    """
+    if source == target or pa.types.is_null(source):
+        return True
+    if pa.types.is_dictionary(source):
+        target = target.value_type if pa.types.is_dictionary(target) else target
+        return is_lossless(source.value_type, target)
+    if pa.types.is_dictionary(target):
+        return is_lossless(source, target.value_type)
+    if _is_text(source):
+        return _is_text(target)
+    if _is_bytes(source):
+        return _is_bytes(target)
+    if pa.types.is_integer(source) and pa.types.is_integer(target):
+        return _holds(source, target)
+    if pa.types.is_floating(source) and pa.types.is_floating(target):
+        return bool(source.bit_width < target.bit_width)
+    if pa.types.is_decimal(source) and pa.types.is_decimal(target):
+        whole = target.precision - target.scale >= source.precision - source.scale
+        return bool(whole and target.scale >= source.scale)
+    if pa.types.is_timestamp(source) and pa.types.is_timestamp(target):
+        return (source.tz is None) == (target.tz is None)
+    return _nestedis_lossless(source, target)
+
+
+def _nestedis_lossless(source: pa.DataType, target: pa.DataType) -> bool:
+    if pa.types.is_struct(source) and pa.types.is_struct(target):
+        names = [field.name for field in target]
+        return [field.name for field in source] == names and all(
+            is_lossless(storage(source.field(i))[0], storage(target.field(i))[0]) for i in range(len(names))
+        )
+    if pa.types.is_map(source) and pa.types.is_map(target):
+        return is_lossless(source.key_type, target.key_type) and is_lossless(source.item_type, target.item_type)
+    if pa.types.is_fixed_size_list(target):
+        same = pa.types.is_fixed_size_list(source) and source.list_size == target.list_size
+        return same and is_lossless(storage(source.value_field)[0], storage(target.value_field)[0])
+    if _is_list(source) and _is_list(target):
+        return is_lossless(storage(source.value_field)[0], storage(target.value_field)[0])
+    return False
+
+
+def _holds(source: pa.DataType, target: pa.DataType) -> bool:
+    if pa.types.is_signed_integer(source) == pa.types.is_signed_integer(target):
+        return bool(source.bit_width <= target.bit_width)
+    return pa.types.is_unsigned_integer(source) and bool(source.bit_width < target.bit_width)
+
+
+def _is_text(type: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type))
+
+
+def _is_bytes(type: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(type) or pa.types.is_large_binary(type) or pa.types.is_binary_view(type))
+
+
+def _is_list(type: pa.DataType) -> bool:
+    return bool(pa.types.is_list(type) or pa.types.is_large_list(type))
+
+
+def cast(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """The values in another type.
+
+    raises: pa.ArrowInvalid for values that it does not hold
+    """
+    if array.type == target:
+        return array
+    while isinstance(array.type, pa.BaseExtensionType):
+        array = array.storage
+    if isinstance(target, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(target, cast(array, target.storage_type))
+    if pa.types.is_dictionary(target) and not pa.types.is_dictionary(array.type):
+        return encode_dictionary(cast(array, target.value_type), target)
+    if pa.types.is_dictionary(array.type) and not pa.types.is_dictionary(target):
+        return array.dictionary_decode().cast(target)
+    return array.cast(target)
+
+
+def encode_dictionary(array: pa.Array, target: pa.DictionaryType) -> pa.Array:
+    """Values of the dictionary's type as a dictionary.
+
+    raises: pa.ArrowInvalid when the keys cannot count so many different values
+    """
+    return array.dictionary_encode().cast(target)

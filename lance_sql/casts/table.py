@@ -1,0 +1,84 @@
+"""Rows in the columns and types of a table.
+
+Columns are found by name; those that the table does not have are refused, and those that it has may be missing where
+they may be NULL. Types are changed only where no value can be.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from lance_sql.casts.lossless import cast, is_lossless
+from lance_sql.casts.validation import Validation
+from lance_sql.errors import InvalidArgument
+from lance_sql.schema import Field, Schema, arrow_field
+from lance_sql.schema.from_arrow import storage
+from lance_sql.schema.projection import closest
+
+
+class TableCast:
+    """Batches of one schema as rows of a table.
+
+    source: the schema of the batches
+    table: the schema of the table
+    name: how messages call the table
+    raises: InvalidArgument that lists every column that does not fit
+    """
+
+    def __init__(self, source: pa.Schema, table: Schema, name: str) -> None:
+        problems = list(_name_problems(source, table))
+        present: list[Field] = []
+        self._indices: list[int] = []
+        for field in table.fields:
+            index = source.get_field_index(field.name)
+            if index >= 0:
+                present.append(field)
+                self._indices.append(index)
+                problems += _type_problems(source.field(index), arrow_field(field))
+            elif not field.nullable and not problems:
+                problems.append(f"{field.name}: missing, and it may not be NULL")
+        if problems:
+            raise InvalidArgument(f"The rows do not fit {name}: " + "; ".join(problems))
+        self.schema = Schema(tuple(present), table.metadata)
+        """The fields of the table that the rows have."""
+        self._target = self.schema.arrow
+        self._validation = Validation(source)
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows, columns in the order of `schema`.
+
+        raises: InvalidArgument for values that the type does not hold, such as times out of its range, and for a batch
+            that is damaged
+        """
+        self._validation.check(batch)
+        arrays = []
+        for index, field in zip(self._indices, self._target, strict=True):
+            try:
+                arrays.append(cast(batch.column(index), field.type))
+            except pa.ArrowException as error:
+                raise InvalidArgument(f"Column {field.name!r}: {error}") from error
+        return _batch(arrays, self._target, batch.num_rows)
+
+
+def _batch(arrays: list[pa.Array], schema: pa.Schema, num_rows: int) -> pa.RecordBatch:
+    if arrays:
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return pa.RecordBatch.from_struct_array(pa.nulls(num_rows, pa.struct([])))
+
+
+def _name_problems(source: pa.Schema, table: Schema) -> list[str]:
+    problems = []
+    seen, known = set(), set(table.names)
+    for name in source.names:
+        if name in seen:
+            problems.append(f"{name}: twice")
+        elif name not in known:
+            nearest = closest(name, table.names)
+            problems.append(f"{name}: no such column" + (f", did you mean {nearest!r}?" if nearest else ""))
+        seen.add(name)
+    return problems
+
+
+def _type_problems(source: pa.Field, target: pa.Field) -> list[str]:
+    found, wanted = storage(source)[0], storage(target)[0]
+    return [] if is_lossless(found, wanted) else [f"{target.name}: {found} where {wanted} is expected"]
