@@ -16,12 +16,18 @@ using MutableBytes = std::span<uint8_t>;
 // so sums of a few of them, and products with a bit width of a value, stay inside int64_t.
 inline constexpr int64_t kMaxCount = int64_t{1} << 48;
 
-// Throws what Python sees as ValueError.
+// Bytes, counts or positions that do not fit together: a damaged file. In Python a ValueError of its own, so that
+// mistakes of the code around are not taken for damage.
+class InvalidData : public std::invalid_argument {
+  public:
+    using std::invalid_argument::invalid_argument;
+};
+
 template <class... Parts>
 [[noreturn]] void fail(const Parts&... parts) {
     std::ostringstream text;
     (text << ... << parts);
-    throw std::invalid_argument(text.str());
+    throw InvalidData(text.str());
 }
 
 // Buffers come from files and may start at any address: memory is read and written through memcpy, which

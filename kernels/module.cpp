@@ -254,6 +254,7 @@ void bind_matching(nb::module_& m) {
 NB_MODULE(_kernels, m) {
     // Chunk tables stay in caches until the process ends; that is not a leak.
     nanobind::set_leak_warnings(false);
+    nanobind::exception<lance::InvalidData>(m, "InvalidDataError", PyExc_ValueError);
     lance::bind_chunks(m);
     lance::bind_values(m);
     lance::bind_variable(m);

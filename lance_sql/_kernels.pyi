@@ -5,7 +5,7 @@ arrays); inputs are only read, outputs belong to the caller, must be writable an
 Nothing outside of a buffer is read or written. Integers are little endian; bitmaps and values of odd widths
 are packed least significant bit first. All functions are thread-safe and release the GIL.
 
-raises: ValueError when sizes, counts or offsets do not fit together (a damaged file), or a count is negative
+raises: InvalidDataError when sizes, counts or offsets do not fit together (a damaged file), or a count is negative
 or above 2**48; TypeError when an argument is not a buffer, or an output is read-only
 """
 
@@ -22,6 +22,9 @@ class _HasBuffer(Protocol):
 Buffer: TypeAlias = bytes | bytearray | memoryview | pa.Buffer | npt.NDArray[np.generic] | _HasBuffer
 """What the kernels take; a name of this stub only."""
 
+class InvalidDataError(ValueError):
+    """Bytes, counts or positions do not fit together."""
+
 @final
 class ChunkTable:
     """Where the chunks of a mini-block page begin: in bytes and in items.
@@ -32,7 +35,7 @@ class ChunkTable:
     num_bytes: length of the page's chunk buffer
     has_rep, has_def: whether chunks have a repetition, a definition buffer
     num_buffers: value buffers of each chunk
-    raises: ValueError when the chunks hold more than `num_items` or `num_bytes`, or a chunk but the last
+    raises: InvalidDataError when the chunks hold more than `num_items` or `num_bytes`, or a chunk but the last
     holds one item
     source: file format 2.1, MiniBlockLayout, chunk metadata
     """
@@ -116,7 +119,7 @@ def variable_offsets(c: Chunks, ranges: Buffer, offset_bits: int, out_offsets: B
 
     offset_bits: of the chunks, 32 or 64; out_offset_bits: of the output, 32 or 64
     out_offsets: items + 1 offsets
-    raises: ValueError also when the offsets do not rise inside of their chunk, or the bytes exceed 32-bit
+    raises: InvalidDataError also when the offsets do not rise inside of their chunk, or the bytes exceed 32-bit
     offsets
     source: message Variable
     """
@@ -147,7 +150,7 @@ def fsst(
     out: stops, without an error, before the first part of a range inside one chunk for which less than
     8 * stored bytes + 8 (stored bytes, if no codes are in use) are left; with a larger `out` that holds the
     bytes done, call again with start_row = rows done
-    raises: ValueError also for a code without a symbol, or an escape at the end of a value
+    raises: InvalidDataError also for a code without a symbol, or an escape at the end of a value
     source: message Fsst; Boncz, Neumann and Leis, "FSST", VLDB 2020
     """
 
@@ -216,7 +219,7 @@ def rle_block(block: Buffer, value_bits: int, num_values: int, out: Buffer) -> N
 def lz4_size(block: Buffer) -> int:
     """The bytes that a raw LZ4 block becomes, counted without decompressing it.
 
-    raises: ValueError for a block that ends inside of a sequence; distances are not looked at
+    raises: InvalidDataError for a block that ends inside of a sequence; distances are not looked at
     """
 
 def jsonb_from_text(offsets: Buffer, data: Buffer, valid: Buffer, out_offsets: Buffer, out: Buffer) -> tuple[int, str]:
@@ -256,7 +259,7 @@ def gather_variable_offsets(
     """Writes num_indices + 1 offsets of items of variable width, beginning with 0; returns the last.
 
     item_offsets: num_items + 1 offsets of 32 or 64 bits; out_offset_bits: 32 or 64
-    raises: ValueError also when the offsets fall, or the bytes exceed 32-bit offsets
+    raises: InvalidDataError also when the offsets fall, or the bytes exceed 32-bit offsets
     """
 
 def gather_variable_bytes(
@@ -302,7 +305,7 @@ def list_layer(
     out_validity: bitmap of the slots (num_entries bits are always enough); None: not wanted, valid = slots
     out_rep, out_def: u16[num_entries]; the first `kept` entries are the levels of the next layer (rep already
     decremented). They may be `rep` and `def` themselves. out_def is needed exactly if `def` is given
-    raises: ValueError also when an entry continues a list that has not begun or has no elements
+    raises: InvalidDataError also when an entry continues a list that has not begun or has no elements
     """
 
 def item_layer(def_: Buffer, num_entries: int, max_slot_level: int, base: int, out: Buffer) -> tuple[int, int]:
@@ -325,7 +328,7 @@ def select_rows(
 
     A row begins where rep == max_rep; entries before the first such one end an earlier row and belong to no
     row here. An entry owns an item if def <= max_visible. items_before counts all items before entry_start.
-    raises: ValueError also when there are fewer rows
+    raises: InvalidDataError also when there are fewer rows
     """
 
 # Full-zip pages: entries [control word][length][bytes] (file format 2.1, FullZipLayout). `length_bytes`: 4
@@ -434,7 +437,7 @@ def assemble_chunks(
     chunk_starts: int64[n + 1], where each chunk begins in `out`; must be what its parts take
     num_levels: u16[n]
     rep, def_, values: bytes and int64[n + 1] offsets into them, part i for chunk i
-    raises: ValueError also for sizes that the header has no room for
+    raises: InvalidDataError also for sizes that the header has no room for
     """
 
 def variable_chunks(
@@ -546,7 +549,7 @@ def fsst_encode(
     """The strings as codes of the table; returns their bytes.
 
     out_offsets: num_values + 1, from 0, of the width of `offsets`; out: room for twice the bytes of the strings
-    raises: ValueError also for a table that `fsst_train` did not make: it may have symbols that cannot be found
+    raises: InvalidDataError also for a table that `fsst_train` did not make: it may have symbols that cannot be found
     """
 
 def zip(
@@ -575,7 +578,7 @@ def zip(
 def split_manifest(manifest: Buffer) -> tuple[bytes, bytes]:
     """The fields of a serialized Manifest: its fragments, back to back, and all others; each as it is stored.
 
-    raises: ValueError for bytes that are not a message
+    raises: InvalidDataError for bytes that are not a message
     """
 
 def fragment_table(fragments: Buffer) -> npt.NDArray[np.int64]:
@@ -587,7 +590,7 @@ def fragment_table(fragments: Buffer) -> npt.NDArray[np.int64]:
     1 inline, 2 in another file, 3 as a hidden column), its least and its greatest value; last, whether a data file
     lists no columns, as those of version 0.1 do. Unsigned values keep their bits; a sequence that cannot be bounded has
     0 and 2^64 - 1
-    raises: ValueError for bytes that are not messages of fragments
+    raises: InvalidDataError for bytes that are not messages of fragments
     source: message lance.table.DataFragment
     """
 
@@ -597,14 +600,14 @@ def parse_column(
     """The serialized ColumnMetadata of a column: the bytes that describe its encoding, and for each page its rows, the
     (start, end) of its buffers, and the bytes that describe its encoding, None where these are elsewhere.
 
-    raises: ValueError for bytes that are not a message, and for buffers outside of a file of `file_size` bytes
+    raises: InvalidDataError for bytes that are not a message, and for buffers outside of a file of `file_size` bytes
     source: message lance.file.v2.ColumnMetadata
     """
 
 def num_rows_of_file(descriptor: Buffer) -> int:
     """The number of rows that a serialized FileDescriptor names.
 
-    raises: ValueError for bytes that are not a message, and for more than 2^48 rows
+    raises: InvalidDataError for bytes that are not a message, and for more than 2^48 rows
     """
 
 @final
@@ -706,7 +709,7 @@ def match_items(
 
     num_bits: of an index
     answers: a byte for each item of the dictionary, 0 or 1
-    raises: ValueError for an index that has no answer
+    raises: InvalidDataError for an index that has no answer
     """
 
 def match_validity(c: Chunks, ranges: Buffer, codec: int, num_bits: int, is_valid: bool, flags: Buffer) -> None:

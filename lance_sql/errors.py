@@ -96,8 +96,8 @@ class at:  # noqa: N801 - reads as a statement, like contextlib.suppress
     """Adds coordinates to what its block raises; an inner block's coordinates win.
 
     LanceErrors pass through with the coordinates that they lack. What decoding a damaged file sets off in
-    the standard library, the kernels, protobuf or Arrow becomes a CorruptFile, and so does a file that is not
-    there. Everything else, MemoryError included, passes as it is.
+    the kernels, protobuf or Arrow, or breaks the standard library's decoding, becomes a CorruptFile, and so does a file
+    that is not there. Everything else passes as it is: MemoryError, and what a mistake of our own raises.
     """
 
     __slots__ = ("column", "file", "page")
@@ -141,9 +141,12 @@ def _damage(error: BaseException) -> str | None:
         return "the file is missing"
     if isinstance(error, IsADirectoryError):
         return "is a folder, not a file"
-    if isinstance(error, (ValueError, OverflowError, struct.error)):
+    if isinstance(error, (UnicodeError, OverflowError, struct.error)):
         return str(error) or type(error).__name__
-    # Neither package is imported for its exceptions: what is not loaded cannot have raised.
+    # None of them is imported for its exceptions: what is not loaded cannot have raised.
+    kernels = sys.modules.get("lance_sql._kernels")
+    if kernels is not None and isinstance(error, kernels.InvalidDataError):
+        return str(error)
     protobuf = sys.modules.get("google.protobuf.message")
     if protobuf is not None and isinstance(error, protobuf.DecodeError):
         return f"not a valid message ({error})"

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from lance_sql import errors
+from lance_sql._kernels import InvalidDataError
 from lance_sql.errors import (
     ColumnNotFound,
     CommitConflict,
@@ -65,7 +66,7 @@ def test_the_inner_coordinates_win() -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        ValueError("bad"),
+        InvalidDataError("bad"),
         OverflowError("bad"),
         struct.error("bad"),
         UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"),
@@ -86,7 +87,9 @@ def test_a_missing_file_is_a_damaged_table() -> None:
         raise FileNotFoundError(2, "No such file or directory", "/somewhere/data/a.lance")
 
 
-@pytest.mark.parametrize("other", [MemoryError("full"), pa.ArrowMemoryError("full"), KeyError("k"), PermissionError()])
+@pytest.mark.parametrize(
+    "other", [ValueError("ours"), MemoryError("full"), pa.ArrowMemoryError("full"), KeyError("k"), PermissionError()]
+)
 def test_errors_that_say_nothing_about_the_file_pass(other: Exception) -> None:
     with pytest.raises(type(other)) as raised, errors.at(file="f"):
         raise other

@@ -38,7 +38,7 @@ from lance_sql.commit.operations import (
     UpdateMap,
     UpdateMode,
 )
-from lance_sql.errors import CorruptFile, LanceError, at
+from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
 from lance_sql.proto import transaction_pb2
 from lance_sql.schema.wire import from_messages, to_messages
 from lance_sql.table import fragments, indices
@@ -212,6 +212,12 @@ def _fragments(messages: Iterable[Any]) -> tuple[Fragment, ...]:
     return tuple(fragments.parse(message) for message in messages)
 
 
+def _update_mode(number: int) -> UpdateMode:
+    if number not in (mode.value for mode in UpdateMode):
+        raise UnsupportedFeature(f"an update of the mode {number}")
+    return UpdateMode(number)
+
+
 def _read_update(message: Any) -> Update:
     return Update(
         removed_fragment_ids=tuple(message.removed_fragment_ids),
@@ -219,7 +225,7 @@ def _read_update(message: Any) -> Update:
         new_fragments=_fragments(message.new_fragments),
         fields_modified=tuple(message.fields_modified),
         fields_for_preserving_frag_bitmap=tuple(message.fields_for_preserving_frag_bitmap),
-        mode=UpdateMode(message.update_mode),
+        mode=_update_mode(message.update_mode),
         updated_offsets={
             number: _offsets(content) for number, content in message.updated_fragment_offset_bitmaps.items()
         },
@@ -227,7 +233,10 @@ def _read_update(message: Any) -> Update:
 
 
 def _offsets(content: bytes) -> U32:
-    bitmap = BitMap.deserialize(content)
+    try:
+        bitmap = BitMap.deserialize(content)
+    except ValueError as error:
+        raise CorruptFile(f"not a bitmap of changed rows ({error})") from error
     # A few bytes of runs can stand for 2^32 rows.
     if len(bitmap) > _MAX_OFFSETS:
         raise CorruptFile(f"an update of {len(bitmap)} rows in place")

@@ -167,7 +167,7 @@ class MetadataV2:
 def parse_column(data: pa.Buffer, file_size: int) -> ColumnMetadata:
     """The column that a serialized ColumnMetadata describes.
 
-    raises: ValueError for buffers outside of the file of `file_size` bytes, and for bytes that are not a message
+    raises: InvalidDataError for buffers outside of the file of `file_size` bytes, and for bytes that are not a message
     """
     encoding, stored = _kernels.parse_column(data, file_size)
     pages = tuple(
@@ -248,7 +248,7 @@ def _is_blob(column_encoding: bytes) -> bool:
 def parse_layout(encoding: bytes) -> PageLayout:
     """The layout that a page's encoding describes.
 
-    raises: ValueError for bytes that are not a message; UnsupportedFeature
+    raises: InvalidDataError for bytes that are not a message; UnsupportedFeature
     """
     message = Any.FromString(encoding)
     match message.type_url.rpartition("/")[2]:

@@ -118,7 +118,10 @@ def _bitmap_values(content: pa.Buffer, max_values: int) -> npt.NDArray[np.uint32
     if content.size == 0:
         raise CorruptFile("a bitmap of 0 bytes")
     # checks the counts that the containers claim as well
-    bitmap = BitMap.deserialize(content.to_pybytes())
+    try:
+        bitmap = BitMap.deserialize(content.to_pybytes())
+    except ValueError as error:
+        raise CorruptFile(f"not a bitmap of deleted rows ({error})") from error
     # 400 kB of runs can stand for 2^32 values
     if len(bitmap) > max_values:
         raise CorruptFile(f"{len(bitmap)} rows are deleted in a fragment of {max_values} rows")

@@ -60,7 +60,7 @@ class FragmentTable:
     """The columns of some fragments, one entry for each; see the module. Read-only.
 
     content: the messages, as fields of a manifest, back to back
-    raises: ValueError for bytes that are no such fields
+    raises: InvalidDataError for bytes that are no such fields
     """
 
     def __init__(self, content: bytes) -> None:

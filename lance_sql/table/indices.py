@@ -210,12 +210,14 @@ def _covered(index: table_pb2.IndexMetadata) -> frozenset[int] | None:
 
     if not index.fragment_bitmap:
         return None
-    with at():
+    try:
         bitmap = BitMap.deserialize(index.fragment_bitmap)
-        # A few bytes of runs can stand for 2^32 ids.
-        if len(bitmap) > _MAX_FRAGMENTS:
-            raise CorruptFile(f"the index {index.name!r} covers {len(bitmap)} fragments")
-        return frozenset(bitmap)
+    except ValueError as error:
+        raise CorruptFile(f"the fragments of the index {index.name!r} are not a bitmap ({error})") from error
+    # A few bytes of runs can stand for 2^32 ids.
+    if len(bitmap) > _MAX_FRAGMENTS:
+        raise CorruptFile(f"the index {index.name!r} covers {len(bitmap)} fragments")
+    return frozenset(bitmap)
 
 
 def _bitmap(fragment_ids: Collection[int]) -> bytes:

@@ -249,8 +249,8 @@ def _content(store: Store, path: str) -> Mapping[str, Any]:
         raise CorruptFile(f"a reference of {size} bytes")
     try:
         parsed = json.loads(content.to_pybytes())
-    except RecursionError as error:
-        raise CorruptFile("a reference nested without end") from error
+    except (ValueError, RecursionError) as error:
+        raise CorruptFile(f"a reference is not JSON ({error})") from error
     if not isinstance(parsed, dict):
         raise CorruptFile("a reference is not a JSON object")
     return parsed
