@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         UnsupportedFeature,
         VersionNotFound,
     )
+    from lance_sql.lineage_audit.walk import audit
     from lance_sql.providers import connect, read_spark, register
     from lance_sql.scan.scan import Scan, ScanTask
     from lance_sql.store.manifest_store import ManifestEntry, ManifestStore, SqliteManifestStore
@@ -55,6 +56,7 @@ __all__ = [
     "UnsupportedFeature",
     "VersionNotFound",
     "WriteJob",
+    "audit",
     "begin_write",
     "connect",
     "open",
@@ -84,6 +86,7 @@ _MODULES = {
     "UnsupportedFeature": _ERRORS,
     "VersionNotFound": _ERRORS,
     "WriteJob": "lance_sql.writing",
+    "audit": "lance_sql.lineage_audit.walk",
     "begin_write": "lance_sql.writing",
     "connect": "lance_sql.providers",
     "open": "lance_sql.dataset",

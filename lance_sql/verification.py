@@ -31,6 +31,7 @@ from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.refs import Ref
 from lance_sql.table.row_versions import stored_rows
 from lance_sql.table.snapshot import Snapshot, list_snapshots
+from lance_sql.table.versions import as_ranges
 
 Progress = Callable[[int, int], None]
 """Told how many of how many fragments of versions have been checked."""
@@ -54,7 +55,7 @@ class Problem:
         within += [f"page {self.page}"] if self.page is not None else []
         where = ": ".join(part for part in (self.file, ", ".join(within)) if part)
         shown = f"{where}: {self.message}" if where else self.message
-        return f"{shown} ({_version_text(self.versions)})"
+        return f"{shown} ({as_ranges(self.versions)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,7 @@ class Report:
         return max((version for version in self.versions if version not in damaged), default=None)
 
     def __str__(self) -> str:
-        checked = f"{self.uri}: {_version_text(self.versions)} checked" + (
-            ", every page decoded" if self.is_deep else ""
-        )
+        checked = f"{self.uri}: {as_ranges(self.versions)} checked" + (", every page decoded" if self.is_deep else "")
         if self.is_healthy:
             return f"{checked}; no damage found"
         lines = [f"{checked}; {len(self.problems)} problem{'s' * (len(self.problems) > 1)} found"]
@@ -350,16 +349,3 @@ def _identity(fragment: Fragment) -> tuple[object, ...]:
         fragment.last_updated_at,
         tuple((file.base_id, file.path) for file in fragment.files),
     )
-
-
-def _version_text(versions: Sequence[int]) -> str:
-    """Versions as text, runs of them as ranges: 'versions 1-3, 7'."""
-    parts: list[str] = []
-    start = previous = None
-    for version in (*versions, None):
-        if start is not None and previous is not None and version != previous + 1:
-            parts.append(str(start) if start == previous else f"{start}-{previous}")
-            start = None
-        start = version if start is None else start
-        previous = version
-    return f"version{'s' * (len(versions) != 1)} {', '.join(parts)}"

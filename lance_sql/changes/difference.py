@@ -106,7 +106,7 @@ def compare(old: Side, new: Side, was: Sources, now: Sources) -> Difference:
     after: list[tuple[Fragment, RowRanges]] = []
     rewritten = []
     is_same_schema = columns.are_stored_alike(was, now)
-    changed = list(_changed(old.fragments, new.fragments, with_unchanged=not is_same_schema))
+    changed = list(changed_fragments(old.fragments, new.fragments, with_unchanged=not is_same_schema))
     old.load_deleted([earlier for earlier, _ in changed if earlier is not None])
     new.load_deleted([later for _, later in changed if later is not None])
     for earlier, later in changed:
@@ -135,7 +135,7 @@ def _without(rows: I64, removed: I64) -> I64:
     return rows[~found]
 
 
-def _changed(
+def changed_fragments(
     old: Fragments, new: Fragments, *, with_unchanged: bool
 ) -> Iterator[tuple[Fragment | None, Fragment | None]]:
     """The fragments that are not stored alike in both, by their ids; None where a version has none of an id.

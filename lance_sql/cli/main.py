@@ -185,6 +185,22 @@ def verify(table: str, branch: str | None, deep: bool, output: str, quiet: bool)
     sys.exit(0 if report.is_healthy else verification.DAMAGE_FOUND)
 
 
+@main.command(name="audit", epilog=_EPILOG)
+@click.argument("table")
+@click.option("--branch", help="A branch, instead of main.")
+@click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress bar.")
+@reports_errors
+def audit_lineage(table: str, branch: str | None, output: str, quiet: bool) -> None:
+    """Compares row ids and row versions of TABLE with its commits, one by one. Exits with 1 when some are wrong."""
+    from lance_sql.cli import lineage_audit, tables
+
+    path, version, tag = tables.split_name(table)
+    report = lineage_audit.run(path, version=version, tag=tag, branch=branch, quiet=quiet)
+    click.echo(lineage_audit.as_json(report) if output == "json" else str(report))
+    sys.exit(0 if report.is_healthy else lineage_audit.FAULTS_FOUND)
+
+
 for _verb in changes.VERBS:
     main.add_command(_verb)
 

@@ -210,3 +210,16 @@ def describe(files: Sequence[VersionFile], *, whole_history: bool) -> str:
 
 def _run(first: int, last: int) -> str:
     return str(first) if first == last else f"{first}-{last}"
+
+
+def as_ranges(versions: Sequence[int]) -> str:
+    """Versions as text, runs of them as ranges: 'versions 1-3, 7'."""
+    parts: list[str] = []
+    start = previous = None
+    for version in (*versions, None):
+        if start is not None and previous is not None and version != previous + 1:
+            parts.append(str(start) if start == previous else f"{start}-{previous}")
+            start = None
+        start = version if start is None else start
+        previous = version
+    return f"version{'s' * (len(versions) != 1)} {', '.join(parts)}"

@@ -18,7 +18,7 @@ from lance_sql.proto import table_pb2
 from tests.commit.tables import deletion, fragments, latest, table
 
 
-def edit_manifest(path: Path, edit: Callable[[table_pb2.Manifest], None]) -> None:
+def edit_manifest(path: Path, edit: Callable[[table_pb2.Manifest], object]) -> None:
     """Changes the message of a manifest file in place; its sections stay where they are."""
     content = path.read_bytes()
     (position,) = struct.unpack_from("<q", content, len(content) - 16)

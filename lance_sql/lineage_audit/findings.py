@@ -1,0 +1,44 @@
+"""What is found wrong with one version, as faults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lance_sql.lineage_audit.report import Fault, Kind
+from lance_sql.lineage_audit.rows import Flags, LiveRows
+from lance_sql.table.segments import U64
+
+
+@dataclass
+class Findings:
+    """Faults of one version."""
+
+    version: int
+    operation: str | None
+    faults: list[Fault] = field(default_factory=list)
+
+    def add(self, kind: Kind, message: str, fragment: int | None = None, ids: U64 | None = None) -> None:
+        """A fault that is not about a version of rows."""
+        shown = np.empty(0, np.uint64) if ids is None else np.sort(ids)
+        self.faults.append(Fault(self.version, self.operation, fragment, kind, message, shown))
+
+    def add_versions(self, kind: Kind, what: str, rows: LiveRows, found: U64, expected: U64, wrong: Flags) -> None:
+        """Rows whose versions are not those that are expected, by fragment."""
+        for fragment in np.unique(rows.fragments[wrong]).tolist():
+            places = np.flatnonzero(wrong & (rows.fragments == fragment))
+            order = np.argsort(rows.ids[places], kind="stable")
+            places = places[order]
+            first = places[0]
+            example = f"row {rows.ids[first]}" + " and others" * (len(places) > 1)
+            concerned = rows_text(len(places))
+            message = f"{what} of {concerned} is {found[first]} instead of {expected[first]} ({example})"
+            self.faults.append(
+                Fault(self.version, self.operation, fragment, kind, message, rows.ids[places], found[places])
+            )
+
+
+def rows_text(count: int, one: str = "", several: str = "") -> str:
+    """So many rows, and the verb that goes with the number."""
+    return f"{count} row{'s' * (count != 1)} {one if count == 1 else several}".rstrip()

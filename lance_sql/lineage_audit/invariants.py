@@ -1,0 +1,63 @@
+"""What every version has to keep to, whatever its commit did."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lance_sql.lineage_audit.findings import Findings, rows_text
+from lance_sql.lineage_audit.report import Kind
+from lance_sql.lineage_audit.rows import LiveRows
+from lance_sql.table.segments import U64
+from lance_sql.table.snapshot import Snapshot
+
+
+def check_next_id(snapshot: Snapshot, before: int, findings: Findings) -> None:
+    """Makes sure that ids which were given away are not given again.
+
+    before: the next id that the version before was to give
+    """
+    number = snapshot.manifest.next_row_id
+    if number < before:
+        findings.add(Kind.UNRESERVED_ID, f"the next row id is {number}, and ids below {before} were given away before")
+
+
+def check_given(snapshot: Snapshot, ids: U64, findings: Findings) -> None:
+    """Makes sure that no row has an id which the table is going to give away."""
+    number = snapshot.manifest.next_row_id
+    over = np.sort(ids[ids >= np.uint64(number)])
+    if len(over):
+        has = rows_text(len(over), "has", "have")
+        message = f"the next row id is {number}, and {has} it or a later one, such as {over[0]}"
+        findings.add(Kind.UNRESERVED_ID, message, ids=over)
+
+
+def check_versions(snapshot: Snapshot, rows: LiveRows, findings: Findings) -> None:
+    """What the versions of rows have to keep to whatever was done: none is of the future, and no row was
+    updated before it was created."""
+    now = np.full(rows.num_rows, snapshot.version, np.uint64)
+    for kind, what, found in (
+        (Kind.CREATED_AT, "created-at", rows.created),
+        (Kind.LAST_UPDATED_AT, "last-updated-at", rows.updated),
+    ):
+        findings.add_versions(kind, what, rows, found, now, found > now)
+    early = (rows.updated < rows.created) & (rows.created <= now)
+    findings.add_versions(Kind.LAST_UPDATED_AT, "last-updated-at", rows, rows.updated, rows.created, early)
+
+
+def check_distinct(rows: LiveRows, findings: Findings) -> None:
+    """Makes sure that no two rows have one id.
+
+    rows: all of a version
+    """
+    repeated = rows.repeated()
+    if len(repeated):
+        count = len(repeated)
+        what = "row ids belong" if count > 1 else "row id belongs"
+        findings.add(Kind.REPEATED_ID, f"{count} {what} to several live rows, the first is {repeated[0]}", ids=repeated)
+
+
+def check_sequences(rows: LiveRows, findings: Findings) -> None:
+    for fragment, message in rows.unreadable.items():
+        findings.add(Kind.UNREADABLE, message, fragment)
+    for fragment, message in rows.wrong_lengths.items():
+        findings.add(Kind.WRONG_LENGTH, message, fragment)

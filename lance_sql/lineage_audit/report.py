@@ -1,0 +1,149 @@
+"""What an audit has found: faults, the rows that they concern, and the queries that give wrong answers for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+
+from lance_sql.table.segments import U64
+from lance_sql.table.versions import as_ranges
+
+
+class Kind(StrEnum):
+    """What is wrong."""
+
+    UNREADABLE = "unreadable"
+    """Row ids or versions are missing, or cannot be read."""
+    WRONG_LENGTH = "wrong_length"
+    """Row versions cover more or fewer rows than there are."""
+    REPEATED_ID = "repeated_id"
+    """Two live rows have one row id."""
+    REUSED_ID = "reused_id"
+    """A new row has an id that a row had before."""
+    UNRESERVED_ID = "unreserved_id"
+    """A row has an id that the table is going to give away, or the next id went down."""
+    LOST_ID = "lost_id"
+    """A row is gone, or has another id, by a commit that removes no rows."""
+    UNEXPECTED_ID = "unexpected_id"
+    """There is a new row by a commit that inserts none."""
+    OTHER_ID = "other_id"
+    """A row has another id than its transaction gave it."""
+    CREATED_AT = "created_at"
+    """The version that inserted a row is another one."""
+    LAST_UPDATED_AT = "last_updated_at"
+    """The version that changed a row last is another one."""
+    LOST_LINEAGE = "lost_lineage"
+    """The table had stable row ids, and has none any longer."""
+
+
+_IDS: Final = ("changes", "row_history", "take", "_rowid", "indices")
+_CREATED: Final = ("_row_created_at_version", "pylance: inserted rows of a delta")
+_UPDATED: Final = ("_row_last_updated_at_version", "changes over a restore", "pylance: updated rows of a delta")
+
+QUERIES: Final[Mapping[Kind, tuple[str, ...]]] = {
+    Kind.UNREADABLE: (*_IDS, *_CREATED, *_UPDATED),
+    Kind.WRONG_LENGTH: (*_CREATED, *_UPDATED),
+    Kind.REPEATED_ID: _IDS,
+    Kind.REUSED_ID: _IDS,
+    Kind.UNRESERVED_ID: _IDS,
+    Kind.LOST_ID: _IDS,
+    Kind.UNEXPECTED_ID: _IDS,
+    Kind.OTHER_ID: _IDS,
+    Kind.CREATED_AT: _CREATED,
+    Kind.LAST_UPDATED_AT: _UPDATED,
+    Kind.LOST_LINEAGE: (*_IDS, *_CREATED, *_UPDATED),
+}
+"""What answers wrongly for rows with a fault of a kind: functions, columns, and what other readers make of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong with what a commit did to the lineage of a fragment.
+
+    version: that the commit made, and the first one that has the fault
+    operation: of the commit; None where it is not recorded
+    fragment: its id; None for what concerns the whole version
+    message: what is wrong, without the place
+    ids: of the rows concerned, ascending
+    found: parallel to `ids`, the wrong versions; empty for other kinds of faults
+    newest: the newest version that was audited, with the number of rows that still have the fault; None where that is
+        not known
+    """
+
+    version: int
+    operation: str | None
+    fragment: int | None
+    kind: Kind
+    message: str
+    ids: U64 = field(default_factory=lambda: np.empty(0, np.uint64), compare=False)
+    found: U64 = field(default_factory=lambda: np.empty(0, np.uint64), compare=False)
+    newest: tuple[int, int] | None = None
+
+    @property
+    def num_rows(self) -> int:
+        """The rows concerned; 0 for what is not about single rows."""
+        return len(self.ids)
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """What answers wrongly."""
+        return QUERIES[self.kind]
+
+    def __str__(self) -> str:
+        place = f"version {self.version} ({self.operation or 'not recorded'})"
+        if self.fragment is not None:
+            place += f", fragment {self.fragment}"
+        return f"{place}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What an audit has found.
+
+    versions: whose commits were audited, ascending
+    without_lineage: versions without stable row ids, of which there is nothing to audit
+    partly: versions of which not everything could be audited, with the reason: the commit is not recorded or not known,
+        or the version before is gone. What the version has by itself was audited
+    faults: by version
+    """
+
+    uri: str
+    versions: tuple[int, ...]
+    without_lineage: tuple[int, ...]
+    partly: Mapping[int, str]
+    faults: tuple[Fault, ...]
+
+    @property
+    def is_healthy(self) -> bool:
+        return not self.faults
+
+    @property
+    def affected_queries(self) -> tuple[str, ...]:
+        """What answers wrongly for some rows, each once."""
+        return tuple(dict.fromkeys(query for fault in self.faults for query in fault.queries))
+
+    def __str__(self) -> str:
+        lines = [f"{self.uri}: lineage of {as_ranges(self.versions)} audited"]
+        if self.is_healthy:
+            lines[0] += "; no fault found" if self.versions else "; there is none"
+        else:
+            lines[0] += f"; {len(self.faults)} fault{'s' * (len(self.faults) > 1)} found"
+        for fault in self.faults:
+            lines.append(f"  {fault}")
+            if fault.newest is not None:
+                version, rows = fault.newest
+                there = f"{rows} of these rows" if rows else "none of these rows"
+                lines.append(f"    in version {version}: {there}")
+        if self.faults:
+            lines.append("  wrong for the rows concerned: " + "; ".join(self.affected_queries))
+        if self.without_lineage:
+            lines.append(f"  without stable row ids: {as_ranges(self.without_lineage)}")
+        reasons: dict[str, list[int]] = {}
+        for version, reason in self.partly.items():
+            reasons.setdefault(reason, []).append(version)
+        lines += [f"  not compared with its commit, {reason}: {as_ranges(of)}" for reason, of in reasons.items()]
+        return "\n".join(lines)

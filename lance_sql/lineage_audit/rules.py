@@ -1,0 +1,258 @@
+"""What a commit has to make of row ids and row versions, operation by operation.
+
+    operation                   new rows   rows go   rows that stay have
+    append                      yes        -         what they had
+    delete                      -          yes       what they had
+    update                      yes        yes       this version as last updated where the commit wrote them
+    merge, data replacement     -          -         this version as last updated in fragments with new data files
+    overwrite                   yes        all       -
+    restore                     what the restored version had
+    every other                 -          -         what they had
+
+A new row has an id that none had before it, and this version as that of its insert and of its last update. A row that
+stays keeps its id, and the version that inserted it; so does one that moves to another fragment.
+
+Source: row lineage, what each operation does, and deviations between writers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from lance_sql.commit import data_files
+from lance_sql.commit.operations import (
+    Append,
+    DataReplacement,
+    Delete,
+    Merge,
+    Operation,
+    Overwrite,
+    Rewrite,
+    Update,
+    UpdateMode,
+)
+from lance_sql.errors import LanceError
+from lance_sql.lineage_audit.findings import Findings, rows_text
+from lance_sql.lineage_audit.invariants import check_given, check_sequences
+from lance_sql.lineage_audit.report import Kind
+from lance_sql.lineage_audit.rows import Flags, LiveRows
+from lance_sql.table import row_ids
+from lance_sql.table.fragments import Fragment
+from lance_sql.table.segments import I64, U64
+from lance_sql.table.snapshot import Snapshot
+
+_INSERTING: Final = (Append, Update, Overwrite)
+_REMOVING: Final = (Delete, Update, Overwrite)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A commit, and the fragments in which the version before it and the one after differ.
+
+    earlier: the version that rows are compared with: the one before, the restored one of a restore, or None before the
+        first version of a table
+    before, after: these fragments in both versions
+    name: of the operation
+    operation: None where it is not recorded or not known: nothing is demanded of it then
+    handed_out: every row id that was ever given is below
+    """
+
+    earlier: Snapshot | None
+    later: Snapshot
+    before: tuple[Fragment, ...]
+    after: tuple[Fragment, ...]
+    name: str | None
+    operation: Operation | None
+    handed_out: int
+
+    @cached_property
+    def old(self) -> LiveRows:
+        """The live rows of `before`."""
+        return LiveRows.of(self.later, ()) if self.earlier is None else LiveRows.of(self.earlier, self.before)
+
+    @cached_property
+    def new(self) -> LiveRows:
+        """The live rows of `after`."""
+        return LiveRows.of(self.later, self.after)
+
+    @cached_property
+    def old_fragments(self) -> Mapping[int, Fragment]:
+        """`before` by id."""
+        return {fragment.id: fragment for fragment in self.before}
+
+    @property
+    def version(self) -> int:
+        """That the commit made."""
+        return self.later.version
+
+
+def check(step: Step, findings: Findings) -> None:
+    """Compares a version with what its commit has to make of the one before."""
+    new, old = step.new, step.old
+    check_sequences(new, findings)
+    _check_ids_in_place(step, findings)
+    is_whole = not (new.unreadable or old.unreadable)
+    places = old.places_of(new.ids)
+    # an overwrite keeps no row, whatever ids it gives
+    kept = (places >= 0) & (not isinstance(step.operation, Overwrite))
+    check_given(step.later, new.ids[~kept], findings)
+    if step.operation is not None and is_whole:
+        _check_comings_and_goings(step, kept, findings)
+        _check_ids_of_transaction(step, findings)
+    if step.operation is None:
+        # what any operation but a restore leaves as it was, and a restore as well where rows are the same
+        expected = np.where(kept, _at(old.created, places), new.created)
+        findings.add_versions(Kind.CREATED_AT, "created-at", new, new.created, expected, new.created != expected)
+        return
+    if old.unreadable:
+        return
+    created = np.where(kept, _at(old.created, places), np.uint64(step.version))
+    findings.add_versions(Kind.CREATED_AT, "created-at", new, new.created, created, new.created != created)
+    updated = np.where(kept, _at(old.updated, places), np.uint64(step.version))
+    updated[kept & _written(step)] = step.version
+    wrong = new.updated != updated
+    for fragment in _with_unrecorded_rows(step):
+        inside = new.fragments == fragment
+        unchanged = inside & (new.updated != step.version)
+        # which rows were changed is not said: all or none may have the new version
+        wrong &= ~inside
+        if unchanged.any():
+            findings.add(
+                Kind.LAST_UPDATED_AT,
+                f"columns were rewritten in place, in which rows is not recorded, and last-updated-at of"
+                f" {rows_text(int(unchanged.sum()))} is not this version",
+                fragment,
+                new.ids[unchanged],
+            )
+    findings.add_versions(Kind.LAST_UPDATED_AT, "last-updated-at", new, new.updated, updated, wrong)
+
+
+def _check_ids_in_place(step: Step, findings: Findings) -> None:
+    """Rows that stay where they are keep their ids. An overwrite may begin to count fragments anew."""
+    if step.earlier is None or isinstance(step.operation, Overwrite | None):
+        return
+    for fragment in step.after:
+        before = step.old_fragments.get(fragment.id)
+        if before is None or before.row_ids == fragment.row_ids:
+            continue
+        with suppress(LanceError):
+            was = step.earlier.open(before).row_id_sequence.expand()
+            now = step.later.open(fragment).row_id_sequence.expand()
+            if len(was) != len(now):
+                findings.add(Kind.OTHER_ID, f"there are {len(now)} rows where there were {len(was)}", fragment.id, now)
+            elif (was != now).any():
+                differs = was != now
+                first = int(np.flatnonzero(differs)[0])
+                findings.add(
+                    Kind.OTHER_ID,
+                    f"ids of {rows_text(int(differs.sum()))} became others where they are, such as {was[first]} the id"
+                    f" {now[first]}",
+                    fragment.id,
+                    now[differs],
+                )
+
+
+def _check_comings_and_goings(step: Step, kept: Flags, findings: Findings) -> None:
+    """Rows come and go only where the operation says so, and no id is given twice."""
+    new, old = step.new, step.old
+    fresh = ~kept
+    if isinstance(step.operation, _INSERTING):
+        reused = fresh & (new.ids < np.uint64(step.handed_out))
+        for fragment in np.unique(new.fragments[reused]).tolist():
+            ids = np.sort(new.ids[reused & (new.fragments == fragment)])
+            findings.add(
+                Kind.REUSED_ID,
+                f"{rows_text(len(ids), 'has an id', 'have ids')} given before, such as {ids[0]}",
+                fragment,
+                ids,
+            )
+    elif fresh.any():
+        for fragment in np.unique(new.fragments[fresh]).tolist():
+            ids = np.sort(new.ids[fresh & (new.fragments == fragment)])
+            findings.add(
+                Kind.UNEXPECTED_ID,
+                f"{rows_text(len(ids), 'was', 'were')} not there before, such as {ids[0]}",
+                fragment,
+                ids,
+            )
+    if not isinstance(step.operation, _REMOVING):
+        gone = np.sort(old.ids[new.places_of(old.ids) < 0])
+        if len(gone):
+            findings.add(Kind.LOST_ID, f"{rows_text(len(gone), 'is', 'are')} gone, such as {gone[0]}", ids=gone)
+
+
+def _check_ids_of_transaction(step: Step, findings: Findings) -> None:
+    """New fragments have the ids that the transaction gives them, and a compaction keeps rows in their order."""
+    match step.operation:
+        case Update(new_fragments=made):
+            by_files = {_files(fragment): fragment for fragment in step.after if fragment.id not in step.old_fragments}
+            pairs = [(each, by_files[_files(each)]) for each in made if _files(each) in by_files]
+        case Rewrite(groups):
+            by_id = {fragment.id: fragment for fragment in step.after}
+            listed = [fragment for group in groups for fragment in group.new_fragments]
+            pairs = [(each, by_id[each.id]) for each in listed if each.id in by_id]
+        case _:
+            return
+    for given, fragment in pairs:
+        if not isinstance(given.row_ids, bytes):
+            continue
+        with suppress(LanceError):
+            wanted = row_ids.parse_prefix(given.row_ids, fragment.physical_rows).expand()
+            found = step.later.open(fragment).row_id_sequence.expand(0, len(wanted))
+            differs = wanted != found
+            if differs.any():
+                first = int(np.flatnonzero(differs)[0])
+                findings.add(
+                    Kind.OTHER_ID,
+                    f"{rows_text(int(differs.sum()), 'has another id', 'have other ids')} than the transaction gave,"
+                    f" such as {found[first]} instead of {wanted[first]}",
+                    fragment.id,
+                    found[differs],
+                )
+
+
+def _written(step: Step) -> Flags:
+    """Which rows of the later version the commit has written again."""
+    new = step.new
+    match step.operation:
+        case Update() as update:
+            written = ~new.in_fragments(step.old_fragments)
+            for fragment, offsets in update.updated_offsets.items():
+                inside = new.fragments == fragment
+                written[inside] |= np.isin(new.offsets[inside], offsets.astype(np.int64))
+            return written
+        case Merge() | DataReplacement():
+            return new.in_fragments(_with_new_files(step))
+        case _:
+            return np.zeros(new.num_rows, np.bool_)
+
+
+def _with_unrecorded_rows(step: Step) -> Iterator[int]:
+    """Fragments of which an update rewrote columns, and did not say in which rows."""
+    operation = step.operation
+    if isinstance(operation, Update) and (operation.fields_modified or operation.mode is UpdateMode.REWRITE_COLUMNS):
+        yield from (number for number in _with_new_files(step) if number not in operation.updated_offsets)
+
+
+def _with_new_files(step: Step) -> list[int]:
+    """Fragments of both versions that have data files which they did not have."""
+    return [
+        fragment.id
+        for fragment in step.after
+        if fragment.id in step.old_fragments and data_files.added(step.old_fragments[fragment.id], fragment)
+    ]
+
+
+def _at(values: U64, places: I64) -> U64:
+    """Values at places; anything for -1, which nobody asks for."""
+    return values[places] if len(values) else np.zeros(len(places), np.uint64)
+
+
+def _files(fragment: Fragment) -> tuple[str, ...]:
+    return tuple(file.path for file in fragment.files)

@@ -1,0 +1,200 @@
+"""An audit: every version of a table is compared with what its commit has to make of the version before."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from lance_sql.changes.difference import changed_fragments
+from lance_sql.changes.history import History
+from lance_sql.commit import transactions
+from lance_sql.commit.operations import Clone, Operation, Other, Overwrite, Restore
+from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
+from lance_sql.lineage_audit import invariants, rules
+from lance_sql.lineage_audit.findings import Findings
+from lance_sql.lineage_audit.report import Fault, Kind, Report
+from lance_sql.lineage_audit.rows import LiveRows
+from lance_sql.lineage_audit.rules import Step
+from lance_sql.store.manifest_store import ManifestStore
+from lance_sql.store.open import with_manifest_store
+from lance_sql.table.fragments import Fragment, Fragments
+from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.table.transactions import read_bytes
+
+Progress = Callable[[int, int], None]
+"""Told how many of how many versions have been audited."""
+
+_NOT_RECORDED = "which is not recorded"
+_GONE = "for the version before is gone"
+
+
+def audit(
+    uri: str | os.PathLike[str],
+    *,
+    version: int | None = None,
+    tag: str | None = None,
+    branch: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    manifest_store: ManifestStore | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Compares row ids and row versions with the transactions, which say what they must be. Some early writers gave
+    rows wrong versions, and later commits carry these along.
+
+    No data file is read, unless it is there that row ids are. What is damaged otherwise, `verify` finds.
+
+    version, tag: only the commit that made this version; those of all versions of the branch without them
+    raises: TableNotFound, VersionNotFound; what is wrong is reported, not raised
+
+    >>> str(lance_sql.audit("examples/orders.lance", version=9))
+    'examples/orders.lance: lineage of version 9 audited; no fault found'
+    """
+    options = with_manifest_store(storage_options, manifest_store)
+    snapshot = open_snapshot(uri, version=version, tag=tag, branch=branch, storage_options=options)
+    history = History(snapshot)
+    chosen = list(history.files) if version is None and tag is None else [snapshot.version]
+    return _Audit(os.fspath(uri), history).run(chosen, progress or (lambda done, total: None))
+
+
+class _Audit:
+    def __init__(self, uri: str, history: History) -> None:
+        self._uri = uri
+        self._history = history
+        self._handed_out = 0
+        self._faults: list[Fault] = []
+        self._without: list[int] = []
+        self._partly: dict[int, str] = {}
+
+    def run(self, chosen: list[int], progress: Progress) -> Report:
+        audited = []
+        for done, version in enumerate(chosen):
+            try:
+                if self._version(version):
+                    audited.append(version)
+                else:
+                    self._without.append(version)
+            except (CorruptFile, UnsupportedFeature) as error:
+                self._partly[version] = f"for it cannot be read: {error}"
+            progress(done + 1, len(chosen))
+        return Report(
+            self._uri, tuple(audited), tuple(self._without), self._partly, tuple(self._with_rows_now(audited))
+        )
+
+    def _version(self, version: int) -> bool:
+        """Audits one version; False where it has no lineage."""
+        later = self._history.snapshot_at(version)
+        earlier = self._earlier(version)
+        had_lineage = earlier is not None and earlier.manifest.has_stable_row_ids
+        operation, name, reason = _operation(later)
+        findings = Findings(version, name)
+        if not later.manifest.has_stable_row_ids:
+            if had_lineage and not isinstance(operation, Restore):
+                findings.add(Kind.LOST_LINEAGE, "the table has no stable row ids any longer")
+            self._faults += findings.faults
+            return bool(findings.faults)
+        if had_lineage and earlier is not None:
+            invariants.check_next_id(later, earlier.manifest.next_row_id, findings)
+            self._handed_out = max(self._handed_out, earlier.manifest.next_row_id)
+        compared = self._compared_with(earlier, operation) if had_lineage else None
+        begins = version == 1 and isinstance(operation, Overwrite)
+        if compared is None and not begins:
+            self._alone(later, findings)
+            if reason or (version > 1 and earlier is None and not isinstance(operation, Clone)):
+                self._partly[version] = reason or _GONE
+        else:
+            if reason:
+                self._partly[version] = reason
+            self._step(compared, later, name, operation, findings)
+        self._handed_out = max(self._handed_out, later.manifest.next_row_id)
+        self._faults += findings.faults
+        return True
+
+    def _earlier(self, version: int) -> Snapshot | None:
+        """The version before; None where there is none, or it cannot be read."""
+        earlier = self._history.base_of(version)
+        if earlier is not None:
+            try:
+                _ = earlier.manifest
+            except LanceError:
+                return None
+        return earlier
+
+    def _compared_with(self, earlier: Snapshot | None, operation: Operation | None) -> Snapshot | None:
+        """The version that rows are compared with; None where it is gone."""
+        if not isinstance(operation, Restore):
+            return earlier
+        if operation.version not in self._history.files:
+            return None
+        restored = self._history.snapshot_at(operation.version)
+        return restored if restored.manifest.has_stable_row_ids else None
+
+    def _alone(self, snapshot: Snapshot, findings: Findings) -> None:
+        """What a version has to keep to where there is nothing to compare it with."""
+        rows = LiveRows.of(snapshot, snapshot.manifest.fragments)
+        invariants.check_sequences(rows, findings)
+        invariants.check_given(snapshot, rows.ids, findings)
+        invariants.check_versions(snapshot, rows, findings)
+        invariants.check_distinct(rows, findings)
+
+    def _step(
+        self,
+        earlier: Snapshot | None,
+        later: Snapshot,
+        name: str | None,
+        operation: Operation | None,
+        findings: Findings,
+    ) -> None:
+        before: list[Fragment] = []
+        after: list[Fragment] = []
+        known = earlier.manifest.fragments if earlier is not None else Fragments.of(())
+        for old, new in changed_fragments(known, later.manifest.fragments, with_unchanged=False):
+            before += [old] if old is not None else []
+            after += [new] if new is not None else []
+        step = Step(earlier, later, tuple(before), tuple(after), name, operation, self._handed_out)
+        rules.check(step, findings)
+        # ids are distinct as long as new ones are new, and kept ones were
+        trusts = operation is not None and not isinstance(operation, Restore) and not findings.faults
+        if not trusts:
+            invariants.check_distinct(LiveRows.of(later, later.manifest.fragments), findings)
+
+    def _with_rows_now(self, audited: list[int]) -> list[Fault]:
+        """The faults, each with the number of its rows that the newest version still has so."""
+        if not audited or not any(fault.num_rows for fault in self._faults):
+            return self._faults
+        newest = self._history.snapshot_at(audited[-1])
+        if not newest.manifest.has_stable_row_ids:
+            return self._faults
+        rows = LiveRows.of(newest, newest.manifest.fragments)
+        return [
+            dataclasses.replace(fault, newest=(newest.version, _count_now(fault, rows))) if fault.num_rows else fault
+            for fault in self._faults
+        ]
+
+
+def _count_now(fault: Fault, rows: LiveRows) -> int:
+    """How many rows still have what a fault is about."""
+    values = {Kind.CREATED_AT: rows.created, Kind.LAST_UPDATED_AT: rows.updated}.get(fault.kind)
+    if values is None or not len(fault.found):
+        return int(np.isin(rows.ids, fault.ids).sum())
+    places = np.minimum(np.searchsorted(fault.ids, rows.ids), len(fault.ids) - 1)
+    return int(((fault.ids[places] == rows.ids) & (fault.found[places] == values)).sum())
+
+
+def _operation(snapshot: Snapshot) -> tuple[Operation | None, str | None, str | None]:
+    """What made a version, its name, and why nothing can be demanded of it, if so."""
+    try:
+        content = read_bytes(snapshot.store, snapshot.manifest_path, snapshot.manifest)
+        if content is None:
+            return None, None, _NOT_RECORDED
+        recorded = snapshot.transaction()
+        operation = transactions.parse(content).operation
+    except CorruptFile:
+        return None, None, "which cannot be read"
+    name = recorded.operation if recorded is not None else None
+    if isinstance(operation, Other):
+        return None, name, f"of which this release does not know what it does: {name or 'an operation'}"
+    return operation, name, None
