@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from lance_sql.commit import cleanup as cleaning
     from lance_sql.statements import compact as compacting
     from lance_sql.statements import merge as merging
+    from lance_sql.statements import row_ids as enabling
 
 
 class Dataset(ArrowDataset):
@@ -376,6 +377,26 @@ class Dataset(ArrowDataset):
         from lance_sql.statements import maintenance as maintaining
 
         return Dataset(maintaining.update_config(self.snapshot, values, properties))
+
+    def enable_stable_row_ids(
+        self, *, indices: enabling.Indices = "keep", properties: Mapping[str, str] | None = None
+    ) -> Dataset:
+        """Gives a table that was created without them stable row ids: from the version that this makes on, rows keep
+        their ids, row history is recorded, and `changes` works without a key. No data file is read or written.
+
+        Every row keeps the `_rowid` that it has, and is one that this version inserted: what was before is not
+        recorded. Earlier versions stay as they are, and a restore of one of them takes the ids away again.
+
+        indices: "keep" those that there are, whose entries stay right, or "drop" them
+        raises: InvalidArgument for a table that has stable row ids, and for indices that cannot be kept; CommitConflict
+
+        >>> old = lance_sql.write({"id": [1, 2]}, path, stable_row_ids=False)
+        >>> old.enable_stable_row_ids().delete("id = 1").changes(since=2).count_rows()
+        1
+        """
+        from lance_sql.statements import row_ids as enabling
+
+        return Dataset(enabling.enable(self.snapshot, indices=indices, properties=properties))
 
     def create_tag(self, name: str, version: int | None = None) -> None:
         """Gives a version of this branch a name. A tagged version is not cleaned up.

@@ -231,7 +231,7 @@ def write(
     file_version: of the data files: "2.2" unless said otherwise, "2.1" or "2.0"; a table keeps its own when rows are
         appended
     stable_row_ids: rows keep their ids when they move, and have versions, which change queries need. On unless False;
-        fixed when a table is created
+        fixed when a table is created; see `Dataset.enable_stable_row_ids`
     max_rows_per_file, max_bytes_per_file: where a data file ends and the next one begins
     properties: kept with the transaction, beside what `commit_summary` says of the write
     storage_options: for the store of the URI, by the names of object_store

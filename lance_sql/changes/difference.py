@@ -180,7 +180,7 @@ def _has_same_rows(old: Fragment, new: Fragment, old_files: OpenFragments, new_f
     overwrote a table."""
     if old.physical_rows != new.physical_rows:
         return False
-    if not new_files.files.has_stable_row_ids:
+    if not (old_files.files.has_stable_row_ids and new_files.files.has_stable_row_ids):
         paths = {file.path for file in old.files}
         return any(file.path in paths for file in new.files)
     if isinstance(old.row_ids, bytes) and old.row_ids == new.row_ids:

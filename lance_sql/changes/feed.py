@@ -81,7 +81,8 @@ class ChangeFeed(ArrowDataset):
         elif not manifest.has_stable_row_ids:
             raise InvalidArgument(
                 f"{self._last.name} was created without stable row ids, so which rows are the same is not recorded:"
-                " give the columns that tell rows apart (key=['id']), or recreate it with stable row ids."
+                " give the columns that tell rows apart (key=['id']), or have it recorded from now on with"
+                " enable_stable_row_ids()."
             )
         self._place: _Place = (snapshot, first, last, mode, drop_unchanged, key, kinds)
         self.range = self.range_type(history, first, last, mode, drop_unchanged, kinds, match)

@@ -200,9 +200,14 @@ def _check_same_identity(commit: Commit) -> None:
     assert commit.earlier is not None
     if commit.earlier.manifest.has_stable_row_ids != commit.later.manifest.has_stable_row_ids:
         raise UnsupportedFeature(
-            f"The rows of {commit.later.name} got other ids with version {commit.version}: changes are known up to"
-            f" version {commit.version - 1}, and from version {commit.version + 1} on"
+            f"The rows of {commit.later.name} {_identity_from(commit)} version {commit.version}: changes are known"
+            f" up to version {commit.version - 1}, and from version {commit.version + 1} on (since={commit.version});"
+            " over both by the columns that tell rows apart (key=['id'])"
         )
+
+
+def _identity_from(commit: Commit) -> str:
+    return "have stable row ids from" if commit.later.manifest.has_stable_row_ids else "have no stable row ids from"
 
 
 def limited(parts: Sequence[Part], limit: int | None) -> list[Part]:

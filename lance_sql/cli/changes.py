@@ -260,7 +260,29 @@ def cleanup(table: str, older_than: timedelta | None, keep: int | None, dry_run:
         click.echo(f"Removed {_count(len(done.versions), 'version')} and {_count(len(done.files), 'file')}.", err=True)
 
 
-VERBS = (write, delete, update, compact, restore, tag, cleanup)
+@click.command(name="enable-stable-row-ids")
+@click.argument("table")
+@click.option("--branch", help="A branch, instead of main.")
+@click.option(
+    "--indices", type=click.Choice(("keep", "drop")), default="keep", show_default=True, help="What becomes of them."
+)
+@dry_run_option
+@yes_option
+@reports_errors
+def enable_stable_row_ids(table: str, branch: str | None, indices: str, dry_run: bool, yes: bool) -> None:
+    """Has TABLE record row history from now on: rows keep their ids, and the change feed works.
+
+    For tables that were created without. No data file is read or written, and versions up to now stay as they are.
+    """
+    from lance_sql.cli import tables
+
+    dataset = tables.open_table(_unversioned(table), branch=branch)
+    dropped = indices == "drop" and f" and drop {_count(len(dataset.snapshot.indices()), 'index', 'indices')}"
+    if _agreed(f"give {_rows(dataset, None)} stable row ids{dropped or ''}", dry_run, yes):
+        _done(dataset.enable_stable_row_ids(indices=indices))  # type: ignore[arg-type]  # click has checked the text
+
+
+VERBS = (write, delete, update, compact, restore, tag, cleanup, enable_stable_row_ids)
 
 
 def _newest(path: str, earlier: Dataset) -> str:
@@ -352,5 +374,5 @@ def _done(made: Dataset, details: str = "") -> None:
     click.echo(f"{made.uri} is at version {made.version}" + (f": {details}" if details else ""), err=True)
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
+def _count(number: int, noun: str, several: str | None = None) -> str:
+    return f"{number} {noun if number == 1 else several or f'{noun}s'}"

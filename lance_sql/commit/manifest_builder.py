@@ -13,7 +13,7 @@ from datetime import datetime
 
 import numpy as np
 
-from lance_sql.commit import data_files, metadata, repeated_ids
+from lance_sql.commit import assigned_ids, data_files, metadata, repeated_ids
 from lance_sql.commit.draft import MAX_FRAGMENT_ID, Draft, NextVersion
 from lance_sql.commit.operations import (
     Append,
@@ -207,6 +207,9 @@ def _rewrite(draft: Draft, operation: Rewrite) -> None:
 def _merge(draft: Draft, operation: Merge) -> None:
     if repeated := draft.manifest.fragments.repeated_ids():
         _set_own_ids(draft, operation.fragments, repeated)
+        return
+    if operation.next_row_id is not None:
+        assigned_ids.assign(draft, operation)
         return
     ids = {fragment.id for fragment in operation.fragments}
     draft.check_present(ids)

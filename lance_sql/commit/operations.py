@@ -110,11 +110,15 @@ class Merge:
 
     fragments: all fragments of the next version
     preserves_nullability: no column became one that rows of others cannot leave out
+    next_row_id: of a table that gets stable row ids, which `fragments` have; None of other merges. Not part of messages
+    drops_indices: no index stays. Not part of messages
     """
 
     fragments: tuple[Fragment, ...]
     schema: Schema
     preserves_nullability: bool = False
+    next_row_id: int | None = None
+    drops_indices: bool = False
 
 
 @dataclass(frozen=True, slots=True)

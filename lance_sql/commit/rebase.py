@@ -94,6 +94,8 @@ def _check_unchanged(operation: Operation, read: Snapshot, latest: Snapshot) -> 
             if before.fragments.ids != now.fragments.ids:
                 raise RetryableConflict("rows were added or moved by another commit")
             _check_fragments(before.fragments, read, latest, deletions_too=True)
+            if operation.next_row_id is not None and operation.drops_indices and read.indices() != latest.indices():
+                raise RetryableConflict("indices were changed by another commit")
         case Project(preserves_nullability=False):
             _check_no_new_values(read, latest)
         case Delete(updated, gone) | Update(updated_fragments=updated, removed_fragment_ids=gone):

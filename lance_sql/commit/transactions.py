@@ -150,7 +150,7 @@ def _operation(operation: Operation) -> tuple[str, Any]:
                     for group in groups
                 ]
             )
-        case Merge(new, schema, preserves):
+        case Merge(new, schema, preserves, _, _):
             return "merge", _Message.Merge(
                 fragments=_messages(new),
                 schema=to_messages(schema),

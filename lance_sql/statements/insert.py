@@ -188,9 +188,10 @@ def write_fragments(
 def _check_row_ids(snapshot: Snapshot, wanted: bool) -> None:
     if snapshot.manifest.has_stable_row_ids != wanted:
         has = "has" if not wanted else "does not have"
+        way_out = "or write to another place" if not wanted else "or call enable_stable_row_ids() first"
         raise InvalidArgument(
             f"{snapshot.name} {has} stable row ids, which is fixed when a table is created. "
-            "Leave stable_row_ids out, or write to another place."
+            f"Leave stable_row_ids out, {way_out}."
         )
 
 

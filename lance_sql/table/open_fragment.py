@@ -347,7 +347,7 @@ def check_row_history(files: TableFiles) -> None:
     if not files.has_stable_row_ids:
         raise InvalidArgument(
             f"{files.label} was created without stable row ids, so row history is not recorded."
-            " Recreate it with stable row ids, or compare versions by a key column."
+            " Have it recorded from now on with enable_stable_row_ids(), or compare versions by a key column."
         )
 
 

@@ -1,0 +1,106 @@
+"""Stable row ids for the rows of a table that was created without: rows keep what was their address.
+
+    fragment 0, 3 rows      ids 0, 1, 2                           next row id: above every address that a fragment of
+    fragment 7, 2 rows      ids 7 << 32, (7 << 32) + 1            the table has ever had
+
+Up to this version `_rowid` was the address, so every row keeps its id, and so does every entry of an index, also of one
+that another writer is building meanwhile. Versions of rows begin with this version: what was before is not recorded.
+
+The commit is a `Merge`, with which no change goes together that others compute from the version before.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Final
+
+from lance_sql.commit.draft import Draft
+from lance_sql.commit.operations import Merge
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.table import features, row_ids, row_versions
+from lance_sql.table.fragments import Fragment
+from lance_sql.table.row_ids import RowIds
+from lance_sql.table.segments import Range
+from lance_sql.table.snapshot import Snapshot
+
+# Ids stay below 2^63, which other engines take for numbers with a sign.
+_MAX_FRAGMENT_ID: Final = 2**31 - 2
+# Of indices that say where rows went which another index still has at their old addresses.
+_OF_MOVED_ROWS: Final = frozenset({"FragmentReuseIndexDetails", "MemWalIndexDetails"})
+
+
+def merge_with_row_ids(snapshot: Snapshot, *, keeps_indices: bool) -> Merge:
+    """The operation that gives every row of a version a stable id.
+
+    keeps_indices: the indices stay as they are; without, they leave the version
+    raises: InvalidArgument for a table that has them, and for one whose indices cannot stay; UnsupportedFeature
+    """
+    manifest = snapshot.manifest
+    if manifest.has_stable_row_ids:
+        raise InvalidArgument(f"{snapshot.name} has stable row ids already")
+    highest = max([*manifest.fragments.ids, manifest.max_fragment_id or 0])
+    # it had stable row ids before a restore took them away, and they are not given again
+    base = -(-manifest.next_row_id >> 32)
+    if base + highest > _MAX_FRAGMENT_ID:
+        raise UnsupportedFeature(f"{snapshot.name}: stable row ids for fragments with ids up to {highest}")
+    if keeps_indices:
+        _check_indices(snapshot, base)
+    fragments = tuple(_with_ids(snapshot, fragment, base + fragment.id) for fragment in manifest.fragments)
+    next_row_id = (base + highest + 1) << 32
+    return Merge(
+        fragments,
+        manifest.schema,
+        preserves_nullability=True,
+        next_row_id=next_row_id,
+        drops_indices=not keeps_indices,
+    )
+
+
+def assign(draft: Draft, operation: Merge) -> None:
+    """Gives the rows of the draft the ids that the operation has for them, and the draft's version as theirs."""
+    assert operation.next_row_id is not None
+    current = draft.manifest.fragments.by_id(set(draft.manifest.fragments.ids))
+    replaced = []
+    for fragment in operation.fragments:
+        now = row_versions.serialize(row_versions.constant(fragment.physical_rows, draft.version))
+        replaced.append(
+            dataclasses.replace(
+                current[fragment.id],
+                physical_rows=fragment.physical_rows,
+                deletion_file=fragment.deletion_file,
+                row_ids=fragment.row_ids,
+                created_at=now,
+                last_updated_at=now,
+            )
+        )
+    draft.edit(replaced=replaced)
+    draft.change(reader_flags=draft.manifest.reader_flags | features.STABLE_ROW_IDS, next_row_id=operation.next_row_id)
+    if operation.drops_indices:
+        draft.index_section = None
+
+
+def _with_ids(snapshot: Snapshot, fragment: Fragment, place: int) -> Fragment:
+    """The fragment with ids that begin with `place` << 32, and with the numbers of rows that old writers left out."""
+    opened = snapshot.open(fragment)
+    start, file = place << 32, fragment.deletion_file
+    if file is not None and not file.num_deleted_rows:
+        file = dataclasses.replace(file, num_deleted_rows=len(opened.deletions))
+    return dataclasses.replace(
+        fragment,
+        physical_rows=opened.num_rows,
+        deletion_file=file,
+        row_ids=row_ids.serialize(RowIds((Range(start, start + opened.num_rows),))),
+    )
+
+
+def _check_indices(snapshot: Snapshot, base: int) -> None:
+    for index in snapshot.indices():
+        if base:
+            reason = "the rows get other ids than their addresses, for it had stable row ids before a restore"
+        elif index.index_type in _OF_MOVED_ROWS:
+            reason = f"the index {index.name!r} says where rows went that other indices have at their old addresses"
+        else:
+            continue
+        raise InvalidArgument(
+            f"The indices of {snapshot.name} cannot stay: {reason}. Drop them (indices='drop'), and build them again"
+        )
