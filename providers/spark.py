@@ -1,22 +1,17 @@
 """Lance tables in PySpark.
 
     spark.read.format("lance").option("version", 3).load("events.lance")
+    spark.read.format("lance").option("readChangeFeed", "true").option("startingVersion", 3).load("events.lance")
     frame.write.format("lance").mode("append").save("events.lance")
 
 A read has one partition for each task of a scan. In a write every task writes data files, and the driver makes one
 version of them: a task that fails, runs again or runs twice adds no row, and a job that fails leaves the table as it
-was.
-
-Options of both: `branch`, and `storage.<key>` for the file system of the path. For reading: `version`, `tag`, `asOf`;
-`columns`, names with commas between them or a JSON array, and `filter`, a condition in SQL, which are applied while the
-table is read; `systemColumns` ("true" adds them to the columns); `partitions`, about how many. For writing:
-`fileVersion`, `stableRowIds`, `maxRowsPerFile`.
+was. docs/pyspark.md lists the options.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -35,16 +30,24 @@ from pyspark.sql.types import StructType
 import lance_sql.dataset
 from lance_sql import writing
 from lance_sql.dataset import Dataset
-from lance_sql.errors import InvalidArgument, TableNotFound
-from lance_sql.scan.scan import ScanTask
+from lance_sql.errors import TableNotFound
 from lance_sql.writing import Mode, NewFragments, WriteJob
 
-from . import spark_types
+from . import spark_changes, spark_options, spark_types
+from .spark_changes import LanceChangesReader
+from .spark_options import (
+    ChangesOptions,
+    ReadOptions,
+    checked,
+    flag,
+    number,
+    storage_options,
+    to_options,
+    wants_changes,
+)
+from .spark_partitions import LancePartition, partition_count
 
-_ROWS_PER_PARTITION: Final = 4 * 1024 * 1024
-_READ_OPTIONS: Final = ("path", "version", "tag", "branch", "asof", "columns", "filter", "systemcolumns", "partitions")
 _WRITE_OPTIONS: Final = ("path", "branch", "fileversion", "stablerowids", "maxrowsperfile")
-_STORAGE: Final = "storage."
 
 
 def register(spark: SparkSession) -> SparkSession:
@@ -66,16 +69,37 @@ def read(
     spark: SparkSession, dataset: Dataset, columns: Sequence[str] | None = None, filter: str | None = None
 ) -> DataFrame:
     """One version of a table as a frame; `columns` and `filter` are applied while it is read."""
-    reader = spark.read.format("lance").option("version", dataset.version)
-    if dataset.branch is not None:
-        reader = reader.option("branch", dataset.branch)
+    reader = spark.read.format("lance").option("version", dataset.version).options(**to_options(dataset))
     if columns is not None:
         reader = reader.option("columns", json.dumps(list(columns)))
     if filter is not None:
         reader = reader.option("filter", filter)
-    for key, value in (dataset.snapshot.storage_options or {}).items():
-        reader = reader.option(f"{_STORAGE}{key}", value)
     return reader.load(dataset.uri)
+
+
+def read_changes(
+    spark: SparkSession,
+    dataset: Dataset,
+    columns: Sequence[str] | None,
+    filter: str | None,
+    arguments: Mapping[str, Any],
+) -> DataFrame:
+    """Changes of a table as a frame, which stays at the versions that the range means now.
+
+    arguments: of `Dataset.changes`
+    raises: as `Dataset.changes` and `ChangeFeed.scan`
+    """
+    feed = dataset.changes(**arguments)
+    # what is wrong is said here, rather than by a worker of Spark
+    _ = feed.scan(columns, filter).schema
+    options = {"readChangeFeed": "true", "mode": feed.mode}
+    options |= {"startingVersion": str(feed.start), "endingVersion": str(feed.end)}
+    options["dropUnchanged"] = str(bool(arguments.get("drop_unchanged"))).lower()
+    key = arguments.get("key")
+    lists = {"key": [key] if isinstance(key, str) else key, "columns": columns}
+    options |= {name: json.dumps(list(names)) for name, names in lists.items() if names is not None}
+    options |= {} if filter is None else {"filter": filter}
+    return spark.read.format("lance").options(**options, **to_options(dataset)).load(dataset.uri)
 
 
 class LanceDataSource(DataSource):
@@ -86,12 +110,16 @@ class LanceDataSource(DataSource):
         return "lance"
 
     def schema(self) -> StructType:
-        options = _ReadOptions(self.options)
+        if wants_changes(self.options):
+            return spark_changes.schema(ChangesOptions(self.options))
+        options = ReadOptions(self.options)
         dataset = options.open()
         return spark_types.spark_schema(dataset.scan(options.names(dataset), options.filter).schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return LanceReader(_ReadOptions(self.options), schema)
+        if wants_changes(self.options):
+            return LanceChangesReader(ChangesOptions(self.options), schema)
+        return LanceReader(ReadOptions(self.options), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         return LanceWriter(_begin(self.options, schema, overwrite=overwrite))
@@ -103,7 +131,7 @@ class LanceReader(DataSourceReader):
     schema: the columns that Spark wants, in its types
     """
 
-    def __init__(self, options: _ReadOptions, schema: StructType) -> None:
+    def __init__(self, options: ReadOptions, schema: StructType) -> None:
         self._schema = spark_types.arrow_schema(schema)
         self._dataset = options.open()
         self._partitions = options.partitions
@@ -111,24 +139,13 @@ class LanceReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         scan = self._dataset.scan(self._schema.names, self._filter)
-        count = self._partitions or max(os.cpu_count() or 1, scan.plan.num_candidates // _ROWS_PER_PARTITION)
-        # Spark takes no empty list
+        count = self._partitions or partition_count(scan.plan.num_candidates)
         return [LancePartition(task) for task in scan.tasks(count)] or [LancePartition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, LancePartition)
-        if partition.task is None:
-            return
-        for batch in partition.task.to_reader():
+        for batch in partition.batches():
             yield spark_types.cast(batch, self._schema)
-
-
-class LancePartition(InputPartition):
-    """One part of the scan; None of a scan without rows."""
-
-    def __init__(self, task: ScanTask | None) -> None:
-        super().__init__(None)
-        self.task = task
 
 
 @dataclass
@@ -168,46 +185,14 @@ class _Begun:
     schema: pa.Schema
 
 
-class _ReadOptions:
-    """What `spark.read.option` may say; Spark gives some names in lower case."""
-
-    def __init__(self, options: Mapping[str, str]) -> None:
-        found = _checked(options, _READ_OPTIONS)
-        self._path = _path(found)
-        version = found.get("version")
-        self._time_travel: dict[str, Any] = {
-            "version": None if version is None else _number("version", version),
-            "tag": found.get("tag"),
-            "branch": found.get("branch"),
-            "as_of": found.get("asof"),
-        }
-        self._columns = found.get("columns")
-        self.filter = found.get("filter")
-        self._with_system_columns = _flag("systemColumns", found.get("systemcolumns", "false"))
-        self.partitions = _number("partitions", found.get("partitions", "0"))
-        self._storage_options = _storage_options(options)
-
-    def open(self) -> Dataset:
-        return lance_sql.dataset.open(self._path, storage_options=self._storage_options, **self._time_travel)
-
-    def names(self, dataset: Dataset) -> list[str]:
-        """The columns that are asked for."""
-        names: list[str] = dataset.schema.names
-        if self._columns is not None:
-            names = _names(self._columns)
-        if self._with_system_columns:
-            names = [*names, *(name for name in dataset.system_columns if name not in names)]
-        return names
-
-
 def _begin(options: Mapping[str, str], schema: StructType, *, overwrite: bool) -> _Begun:
-    found = _checked(options, _WRITE_OPTIONS)
-    path, storage_options, branch = _path(found), _storage_options(options), found.get("branch")
+    found = checked(options, _WRITE_OPTIONS)
+    path, storage, branch = spark_options.path(found), storage_options(options), found.get("branch")
     rows = spark_types.arrow_schema(schema)
     mode: Mode = "overwrite"
     if not overwrite:
         try:
-            table = lance_sql.dataset.open(path, branch=branch, storage_options=storage_options)
+            table = lance_sql.dataset.open(path, branch=branch, storage_options=storage)
         except TableNotFound:
             # appending is what Spark has for a table that does not exist yet
             mode = "create"
@@ -215,10 +200,10 @@ def _begin(options: Mapping[str, str], schema: StructType, *, overwrite: bool) -
             mode, rows = "append", _narrowed(rows, table.schema)
     arguments: dict[str, Any] = {"file_version": found.get("fileversion")}
     if "stablerowids" in found:
-        arguments["stable_row_ids"] = _flag("stableRowIds", found["stablerowids"])
+        arguments["stable_row_ids"] = flag("stableRowIds", found["stablerowids"])
     if "maxrowsperfile" in found:
-        arguments["max_rows_per_file"] = _number("maxRowsPerFile", found["maxrowsperfile"])
-    job = writing.begin_write(path, rows, mode=mode, branch=branch, storage_options=storage_options, **arguments)
+        arguments["max_rows_per_file"] = number("maxRowsPerFile", found["maxrowsperfile"])
+    job = writing.begin_write(path, rows, mode=mode, branch=branch, storage_options=storage, **arguments)
     return _Begun(job, rows)
 
 
@@ -231,54 +216,3 @@ def _narrowed(rows: pa.Schema, table: pa.Schema) -> pa.Schema:
         same = index >= 0 and seen.field(index).type == field.type
         fields.append(field.with_type(table.field(index).type) if same else field)
     return pa.schema(fields)
-
-
-def _checked(options: Mapping[str, str], known: Sequence[str]) -> dict[str, str]:
-    """The options by their names in lower case.
-
-    raises: InvalidArgument for one that is not known
-    """
-    found = {name.lower(): value for name, value in options.items() if not name.lower().startswith(_STORAGE)}
-    for name in found:
-        if name not in known:
-            raise InvalidArgument(f"The format lance has no option {name!r} here. Options: {', '.join(known)}")
-    return found
-
-
-def _path(found: Mapping[str, str]) -> str:
-    if "path" not in found:
-        raise InvalidArgument("Say where the table is: load(path) or save(path)")
-    # Spark's catalog says file:/x where a URI is file:///x
-    path = found["path"]
-    return path.removeprefix("file:") if path.startswith("file:/") and not path.startswith("file://") else path
-
-
-def _storage_options(options: Mapping[str, str]) -> dict[str, str] | None:
-    found = {name[len(_STORAGE) :]: value for name, value in options.items() if name.lower().startswith(_STORAGE)}
-    return found or None
-
-
-def _names(text: str) -> list[str]:
-    """The columns of the option: a JSON array, for names that have commas, or names with commas between them."""
-    if not text.lstrip().startswith("["):
-        return [name.strip() for name in text.split(",")]
-    try:
-        names = json.loads(text)
-    except ValueError:
-        names = None
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise InvalidArgument(f"The option columns={text!r} is not a JSON array of names")
-    return names
-
-
-def _number(name: str, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise InvalidArgument(f"The option {name}={text!r} is not a whole number") from None
-
-
-def _flag(name: str, text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise InvalidArgument(f"The option {name}={text!r} is neither true nor false")
-    return text.lower() == "true"

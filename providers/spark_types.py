@@ -6,6 +6,7 @@ both directions by casts that fail rather than lose a value. docs/types.md lists
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 import numpy as np
@@ -50,16 +51,18 @@ def widen(type: pa.DataType) -> pa.DataType:
     return _WIDER.get(type, type)
 
 
-def spark_schema(schema: pa.Schema) -> StructType:
+def spark_schema(schema: pa.Schema, *, bigints: Collection[str] = ()) -> StructType:
     """The columns as Spark sees them.
 
+    bigints: columns of unsigned 64-bit integers that are small enough for a bigint, beside system columns
     raises: UnsupportedFeature, naming the column, for a type that Spark has no counterpart for
     """
     fields = []
+    known = {*system_columns.NAMES, *bigints}
     for field in schema:
         try:
             # ids and versions count from 0, and Spark's users expect a bigint
-            type = pa.int64() if field.name in system_columns.NAMES else widened_type(field.type, widen)
+            type = pa.int64() if field.name in known else widened_type(field.type, widen)
             fields.append(pa.field(field.name, type, field.nullable))
         except UnsupportedFeature as error:
             error.column = field.name

@@ -27,7 +27,7 @@ FLOORS = (
     ("dataset", "verification", "lineage_audit"),
     ("writing",),
     ("providers",),
-    ("cli",),
+    ("spark", "cli"),
 )
 FLOOR_OF = {unit: floor for floor, units in enumerate(FLOORS) for unit in units}
 
@@ -35,8 +35,11 @@ FLOOR_OF = {unit: floor for floor, units in enumerate(FLOORS) for unit in units}
 PUBLIC = (
     "ages",
     "arrow_dataset",
+    "changes.bounds",
     "changes.feed",
+    "changes.plan",
     "changes.row_history",
+    "changes.scan",
     "dataset",
     "errors",
     "lineage_audit.report",

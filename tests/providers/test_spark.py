@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -20,8 +17,6 @@ from lance_sql.errors import ColumnNotFound, InvalidArgument
 from tests.documents import ROOT, examples, run_python
 
 pytest.importorskip("pyspark", reason='PySpark is not installed: pip install "lance-sql[spark]"')
-if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-    pytest.skip("Java is not installed: apt-get install openjdk-17-jre-headless", allow_module_level=True)
 
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
@@ -31,27 +26,6 @@ from lance_sql.providers.spark import LanceReader
 
 # What Spark's own libraries warn of.
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    """Two threads; a task may fail once."""
-    patch = pytest.MonkeyPatch()
-    patch.setenv("PYSPARK_PYTHON", sys.executable)
-    builder: Any = SparkSession.builder
-    session = (
-        builder.master("local[2, 2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.sql.shuffle.partitions", "2")
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("OFF")
-    yield lance_sql.register(session)
-    session.stop()
-    patch.undo()
 
 
 def rows(spark: SparkSession, count: int, tasks: int = 4) -> Any:

@@ -1,0 +1,20 @@
+"""Lance tables in PySpark, for imports of their own: `from lance_sql.spark import read_changes`.
+
+>>> import lance_sql.spark  # doctest: +SKIP
+>>> lance_sql.spark.read_changes(spark, "events.lance", since=41).groupBy("_change_type").count()  # doctest: +SKIP
+
+raises: MissingDependency where PySpark is not installed
+"""
+
+from __future__ import annotations
+
+from lance_sql.errors import MissingDependency
+
+try:
+    from lance_sql.providers.spark_tables import read, read_changes, register
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "pyspark":
+        raise
+    raise MissingDependency("PySpark is not installed: pip install 'lance-sql[spark]'") from error
+
+__all__ = ["read", "read_changes", "register"]

@@ -1,0 +1,249 @@
+"""Options of the format "lance" in PySpark, checked by name and by value.
+
+Spark gives some names in lower case, so that all are compared without case.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import lance_sql.dataset
+from lance_sql.changes.feed import ChangeFeed
+from lance_sql.dataset import Dataset
+from lance_sql.errors import InvalidArgument
+
+from .changes import bound
+
+_STORAGE: Final = "storage."
+_TIME_TRAVEL: Final = ("version", "tag", "asof")
+_READ: Final = ("path", *_TIME_TRAVEL, "branch", "columns", "filter", "systemcolumns", "partitions")
+_RANGE: Final = (
+    "startingversion",
+    "startingtimestamp",
+    "endingversion",
+    "endingtimestamp",
+    "since",
+    "startingboundinclusive",
+    "endingboundinclusive",
+)
+_CHANGES: Final = (*_RANGE, "mode", "deduplicationmode", "computeupdates", "dropunchanged", "key")
+_DEDUPLICATION: Final[Mapping[str, dict[str, Any]]] = {
+    "none": {"mode": "all"},
+    "dropcarryovers": {"mode": "all", "drop_unchanged": True},
+    "netchanges": {"mode": "net"},
+}
+
+
+class ReadOptions:
+    """What `spark.read.option` may say of a version of a table.
+
+    raises: InvalidArgument
+    """
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        found = checked(options, ("readchangefeed", *_READ))
+        self._path = path(found)
+        version = found.get("version")
+        self._time_travel: dict[str, Any] = {
+            "version": None if version is None else number("version", version),
+            "tag": found.get("tag"),
+            "branch": found.get("branch"),
+            "as_of": found.get("asof"),
+        }
+        self._columns = found.get("columns")
+        self.filter = found.get("filter")
+        self._with_system_columns = flag("systemColumns", found.get("systemcolumns", "false"))
+        self.partitions = number("partitions", found.get("partitions", "0"))
+        self._storage_options = storage_options(options)
+
+    def open(self) -> Dataset:
+        """The version that is meant."""
+        return lance_sql.dataset.open(self._path, storage_options=self._storage_options, **self._time_travel)
+
+    def names(self, relation: Dataset | ChangeFeed) -> list[str]:
+        """The columns that are asked for."""
+        names: list[str] = relation.schema.names
+        if self._columns is not None:
+            names = _names("columns", self._columns)
+        if self._with_system_columns:
+            names = [*names, *(name for name in relation.system_columns if name not in names)]
+        return names
+
+
+class ChangesOptions(ReadOptions):
+    """What `spark.read.option` may say of changes: by Delta's names, by Spark's, and by ours.
+
+    computes_updates: images of updates are called so; without, they are a delete and an insert
+    raises: InvalidArgument
+    """
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        found = checked(options, ("readchangefeed", *_READ, *_CHANGES))
+        for name in _TIME_TRAVEL:
+            if name in found:
+                raise InvalidArgument(f"Changes have no option {name!r}: say endingVersion or endingTimestamp")
+        super().__init__({name: value for name, value in options.items() if name.lower() not in _CHANGES})
+        self._range = _range(found)
+        self._how = _how(found)
+        self.computes_updates = flag("computeUpdates", found.get("computeupdates", "true"))
+        if self.filter is not None and not self.computes_updates:
+            raise InvalidArgument(
+                "The option filter is about update_preimage and update_postimage: leave it out, or computeUpdates=false"
+            )
+
+    def open_feed(self) -> ChangeFeed:
+        """The changes that are meant.
+
+        raises: as `Dataset.changes`
+        """
+        return self.open().changes(**self._range, **self._how)
+
+
+def wants_changes(options: Mapping[str, str]) -> bool:
+    """Whether the changes of a table are to be read, not a version of it.
+
+    raises: InvalidArgument for options of changes without the one that says so
+    """
+    names = {name.lower(): value for name, value in options.items()}
+    if "readchangefeed" in names:
+        return flag("readChangeFeed", names["readchangefeed"])
+    for name in _CHANGES:
+        if name in names:
+            raise InvalidArgument(f"The option {name!r} goes with readChangeFeed=true")
+    return False
+
+
+def checked(options: Mapping[str, str], known: Sequence[str]) -> dict[str, str]:
+    """The options by their names in lower case.
+
+    raises: InvalidArgument for one that is not known
+    """
+    found = {name.lower(): value for name, value in options.items() if not name.lower().startswith(_STORAGE)}
+    for name in found:
+        if name not in known:
+            raise InvalidArgument(f"The format lance has no option {name!r} here. Options: {', '.join(known)}")
+    return found
+
+
+def path(found: Mapping[str, str]) -> str:
+    """Where the table is.
+
+    raises: InvalidArgument
+    """
+    if "path" not in found:
+        raise InvalidArgument("Say where the table is: load(path) or save(path)")
+    # Spark's catalog says file:/x where a URI is file:///x
+    where = found["path"]
+    return where.removeprefix("file:") if where.startswith("file:/") and not where.startswith("file://") else where
+
+
+def storage_options(options: Mapping[str, str]) -> dict[str, str] | None:
+    """Those for the file system of the path."""
+    found = {name[len(_STORAGE) :]: value for name, value in options.items() if name.lower().startswith(_STORAGE)}
+    return found or None
+
+
+def to_options(dataset: Dataset) -> dict[str, str]:
+    """The options that say which table and branch a dataset is of, the path left out."""
+    found = {} if dataset.branch is None else {"branch": dataset.branch}
+    return found | {f"{_STORAGE}{key}": str(value) for key, value in dataset.snapshot.storage_options.items()}
+
+
+def number(name: str, text: str) -> int:
+    """A whole number.
+
+    raises: InvalidArgument
+    """
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidArgument(f"The option {name}={text!r} is not a whole number") from None
+
+
+def flag(name: str, text: str) -> bool:
+    """True or false.
+
+    raises: InvalidArgument
+    """
+    if text.lower() not in ("true", "false"):
+        raise InvalidArgument(f"The option {name}={text!r} is neither true nor false")
+    return text.lower() == "true"
+
+
+def _names(name: str, text: str) -> list[str]:
+    """Columns: a JSON array, for names that have commas, or names with commas between them."""
+    if not text.lstrip().startswith("["):
+        return [each.strip() for each in text.split(",")]
+    try:
+        names = json.loads(text)
+    except ValueError:
+        names = None
+    if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
+        raise InvalidArgument(f"The option {name}={text!r} is not a JSON array of names")
+    return names
+
+
+def _range(found: Mapping[str, str]) -> dict[str, Any]:
+    """The bounds of a range, as arguments of `Dataset.changes`."""
+    for one, other in (("startingVersion", "startingTimestamp"), ("endingVersion", "endingTimestamp")):
+        if one.lower() in found and other.lower() in found:
+            raise InvalidArgument(f"Give one of the options {one} and {other}")
+    start, end = _bound(found, "starting"), _bound(found, "ending")
+    since = bound(found["since"]) if "since" in found else None
+    if start is not None and since is not None:
+        raise InvalidArgument(
+            "Give startingVersion or startingTimestamp, which belongs to the range, or since, which does not"
+        )
+    if not flag("startingBoundInclusive", found.get("startingboundinclusive", "true")):
+        if start is None:
+            raise InvalidArgument("The option startingBoundInclusive goes with startingVersion or startingTimestamp")
+        start, since = None, start
+    if not flag("endingBoundInclusive", found.get("endingboundinclusive", "true")):
+        end = _before(end)
+    return {"start": start, "end": end, "since": since}
+
+
+def _bound(found: Mapping[str, str], which: str) -> Any:
+    """A version or a tag, or a time; None where neither is given."""
+    if f"{which}version" in found:
+        return bound(found[f"{which}version"])
+    text = found.get(f"{which}timestamp")
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise InvalidArgument(
+            f"The option {which}Timestamp={text!r} is not a time such as 2026-11-22 09:30:00"
+        ) from None
+
+
+def _before(end: Any) -> Any:
+    """The last bound that is still in a range which a bound ends, and does not belong to."""
+    if isinstance(end, datetime):
+        return end - datetime.resolution
+    if isinstance(end, int) and end > 0:
+        return end - 1
+    raise InvalidArgument(
+        "The option endingBoundInclusive=false goes with the number of an endingVersion, or with endingTimestamp"
+    )
+
+
+def _how(found: Mapping[str, str]) -> dict[str, Any]:
+    """The other arguments of `Dataset.changes`."""
+    if "mode" in found and "deduplicationmode" in found:
+        raise InvalidArgument("Give one of the options mode and deduplicationMode")
+    how: dict[str, Any] = {"mode": found.get("mode", "all")}
+    if "deduplicationmode" in found:
+        text = found["deduplicationmode"]
+        if text.lower() not in _DEDUPLICATION:
+            raise InvalidArgument(f"The option deduplicationMode={text!r} is not none, dropCarryovers or netChanges")
+        how = dict(_DEDUPLICATION[text.lower()])
+    if "dropunchanged" in found:
+        how["drop_unchanged"] = flag("dropUnchanged", found["dropunchanged"])
+    if "key" in found:
+        how["key"] = _names("key", found["key"])
+    return how
