@@ -19,18 +19,24 @@ class PageStatistics:
     null_counts: int64
     mins, maxs: of the column's type; every value that is neither NULL nor NaN lies between them, both ends included.
         They need not be values of the page.
+    nan_counts: int64; None where nothing is known of NaN
     """
 
     num_values: pa.Array
     null_counts: pa.Array
     mins: pa.Array
     maxs: pa.Array
+    nan_counts: pa.Array | None = None
 
     def take(self, pages: npt.NDArray[np.int64]) -> "PageStatistics":
         """The entries of these pages, in this order; a page may stand several times."""
         index = pa.array(pages)
         return PageStatistics(
-            self.num_values.take(index), self.null_counts.take(index), self.mins.take(index), self.maxs.take(index)
+            self.num_values.take(index),
+            self.null_counts.take(index),
+            self.mins.take(index),
+            self.maxs.take(index),
+            None if self.nan_counts is None else self.nan_counts.take(index),
         )
 
 

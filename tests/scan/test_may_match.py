@@ -9,13 +9,22 @@ import pytest
 from lance_sql.file.statistics import PageStatistics
 from lance_sql.scan.predicates import Path, from_sql, may_match, must_match
 
-SCHEMA = pa.schema([("i", pa.int32()), ("f", pa.float64()), ("s", pa.string()), ("b", pa.bool_()), ("x", pa.int32())])
+SCHEMA = pa.schema(
+    [
+        ("i", pa.int32()),
+        ("f", pa.float64()),
+        ("s", pa.string()),
+        ("b", pa.bool_()),
+        ("x", pa.int32()),
+        ("g", pa.float64()),
+    ]
+)
 
 # pages: 0..9, 10..19, unknown, always 20; of 5 values each
 STATISTICS: dict[Path, PageStatistics] = {
     ("i",): PageStatistics(
         pa.array([5] * 4),
-        pa.array([0, 5, None, 2]),
+        pa.array([0, 4, None, 2]),
         pa.array([0, 10, None, 20], pa.int32()),
         pa.array([9, 19, None, 20], pa.int32()),
     ),
@@ -27,6 +36,14 @@ STATISTICS: dict[Path, PageStatistics] = {
         pa.array([None] * 4, pa.int64()),
         pa.array(["a", "k", None, "x"]),
         pa.array(["j", None, "w", "x"]),
+    ),
+    # no number but NaN in the second page, no NaN in the first one
+    ("g",): PageStatistics(
+        pa.array([5] * 4),
+        pa.array([0, 1, None, 5]),
+        pa.array([0.0, None, None, None]),
+        pa.array([9.0, None, None, None]),
+        pa.array([0, 4, None, 0]),
     ),
     ("b",): PageStatistics(
         pa.array([5] * 4), pa.array([0] * 4), pa.array([False, True, None, False]), pa.array([False, True, None, True])
@@ -55,7 +72,7 @@ STATISTICS: dict[Path, PageStatistics] = {
         ("NOT (i < 10 OR i > 19)", [1, 2]),
         ("NOT (i >= 0 AND i < 10)", [1, 2, 3]),
         ("i IS NULL", [1, 2, 3]),
-        ("i IS NOT NULL", [0, 2, 3]),
+        ("i IS NOT NULL", [0, 1, 2, 3]),
         ("i < 10 AND s > 'j'", [2]),
         ("i < 10 AND x = 3", [0, 2]),
         ("x = 3", [0, 1, 2, 3]),
@@ -73,6 +90,19 @@ STATISTICS: dict[Path, PageStatistics] = {
         ("f IN (1, 'nan'::DOUBLE)", [0, 1, 2, 3]),
         ("f <= 'nan'::DOUBLE", [0, 1, 2, 3]),
         ("isnan(f)", [0, 1, 2, 3]),
+        ("g > 9", [1, 2]),
+        ("g < 10", [0, 2]),
+        ("g = 5", [0, 2]),
+        ("g <> 5", [0, 1, 2]),
+        ("g = 'nan'::DOUBLE", [1, 2]),
+        ("g < 'nan'::DOUBLE", [0, 2]),
+        ("g > 'nan'::DOUBLE", []),
+        ("g <= 'nan'::DOUBLE", [0, 1, 2]),
+        ("g IN (20, 'nan'::DOUBLE)", [1, 2]),
+        ("isnan(g)", [1, 2]),
+        ("NOT isnan(g)", [0, 2]),
+        ("g IS NULL", [1, 2, 3]),
+        ("g IS NOT NULL", [0, 1, 2]),
         ("s = 'm'", [1, 2]),
         ("s > 'x'", [1]),
         ("s < 'a'", [2]),

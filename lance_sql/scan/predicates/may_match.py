@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .tree import And, ColumnRef, Compare, Const, In, IsNull, Literal, Not, Or, Path, Predicate, TextMatch, Value
+from .tree import And, ColumnRef, Compare, Const, In, IsNan, IsNull, Literal, Not, Or, Path, Predicate, TextMatch, Value
 
 if TYPE_CHECKING:
     from lance_sql.file.statistics import PageStatistics
@@ -118,16 +118,38 @@ def _answers(predicate: Predicate, statistics: Mapping[Path, PageStatistics], nu
             return _Answers(_may_start_with(statistics[path], pattern), maybe)
         case IsNull(ColumnRef(path)) if path in statistics:
             known = statistics[path]
-            return _Answers(_may_hold(known.null_counts, ">", 0), _may_differ(known.null_counts, known.num_values))
+            return _Answers(_may_hold(known.null_counts, ">", 0), _have_values(known))
+        case IsNan(ColumnRef(path)) if path in statistics:
+            return _Answers(_may_have_nan(statistics[path]), _have_numbers(statistics[path]))
     return _Answers(maybe, maybe)
 
 
 def _may_compare(op: str, known: PageStatistics, value: Value) -> Pages:
     """Whether a value that is not NULL may stand to `value` as `op` says."""
-    floating = pa.types.is_floating(known.mins.type)
-    if floating and (op in (">", ">=", "<>") or value != value):
-        # a NaN, which is above all other numbers, is in no bounds
-        return np.ones(len(known.mins), np.bool_)
+    if pa.types.is_floating(known.mins.type):
+        return _may_compare_float(op, known, value)
+    return _may_compare_numbers(op, known, value) & _have_values(known)
+
+
+def _may_compare_float(op: str, known: PageStatistics, value: Value) -> Pages:
+    # a NaN, which is above all other numbers, is in no bounds
+    have_nan = _may_have_nan(known)
+    if value != value:
+        match op:
+            case "=" | ">=":
+                return have_nan
+            case ">":
+                return np.zeros(len(have_nan), np.bool_)
+            case "<" | "<>":
+                return _have_numbers(known)
+            case _:
+                return _have_values(known)
+    numbers = _may_compare_numbers(op, known, value) & _have_numbers(known)
+    return numbers | have_nan if op in (">", ">=", "<>") else numbers
+
+
+def _may_compare_numbers(op: str, known: PageStatistics, value: Value) -> Pages:
+    """The same for values that lie between the bounds."""
     match op:
         case "=":
             return _may_hold(known.mins, "<=", value) & _may_hold(known.maxs, ">=", value)
@@ -139,14 +161,36 @@ def _may_compare(op: str, known: PageStatistics, value: Value) -> Pages:
             return _may_hold(known.maxs, op, value)
 
 
+def _may_have_nan(known: PageStatistics) -> Pages:
+    if known.nan_counts is None:
+        return np.ones(len(known.mins), np.bool_)
+    return _may_hold(known.nan_counts, ">", 0)
+
+
+def _have_values(known: PageStatistics) -> Pages:
+    """Whether there may be a value that is not NULL."""
+    return _may_differ(known.null_counts, known.num_values)
+
+
+def _have_numbers(known: PageStatistics) -> Pages:
+    """Whether there may be one that is not NaN either."""
+    import pyarrow.compute as pc
+
+    if known.nan_counts is None:
+        return _have_values(known)
+    return _may_differ(pc.add(known.null_counts, known.nan_counts), known.num_values)
+
+
 def _may_be_one_of(known: PageStatistics, values: Sequence[Value]) -> Pages:
     if any(value != value for value in values):
-        return np.ones(len(known.mins), np.bool_)
+        numbers = [value for value in values if value == value]
+        rest = _may_be_one_of(known, numbers) if numbers else np.zeros(len(known.mins), np.bool_)
+        return rest | _may_have_nan(known)
     if pa.types.is_integer(known.mins.type) and len(values) > 1:
-        return _may_hold_one_of(known, values)
+        return _may_hold_one_of(known, values) & _have_values(known)
     if len(values) > _FEW_VALUES:
         least, most = min(values), max(values)
-        return _may_hold(known.mins, "<=", most) & _may_hold(known.maxs, ">=", least)
+        return _may_hold(known.mins, "<=", most) & _may_hold(known.maxs, ">=", least) & _have_values(known)
     return reduce(np.logical_or, [_may_compare("=", known, value) for value in values])
 
 
@@ -167,7 +211,7 @@ def _may_start_with(known: PageStatistics, prefix: str) -> Pages:
     # what starts with the prefix is at least the prefix, and a maximum below it would bound that away
     from_below = _may_hold(known.maxs, ">=", prefix)
     begins = pc.utf8_slice_codeunits(known.mins, 0, len(prefix))
-    return from_below & _may_hold(begins, "<=", prefix)
+    return from_below & _may_hold(begins, "<=", prefix) & _have_values(known)
 
 
 def _may_hold(bounds: pa.Array, op: str, value: Value) -> Pages:
