@@ -86,6 +86,30 @@ def intersect(a: RowRanges, b: RowRanges) -> RowRanges:
     return np.stack((np.maximum(a[left, 0], b[right, 0]), np.minimum(a[left, 1], b[right, 1])), axis=1)
 
 
+def union(a: RowRanges, b: RowRanges) -> RowRanges:
+    """The rows that one of the sets holds; ranges that touch become one."""
+    if len(a) == 0 or len(b) == 0:
+        return coalesce(b if len(a) == 0 else a, 0)
+    together = np.concatenate((a, b))
+    together = together[np.argsort(together[:, 0], kind="stable")]
+    ends = np.maximum.accumulate(together[:, 1])
+    firsts = np.flatnonzero(together[1:, 0] > ends[:-1]) + 1
+    return np.stack(
+        (together[np.concatenate(([0], firsts)), 0], ends[np.concatenate((firsts - 1, [len(together) - 1]))]), axis=1
+    )
+
+
+def difference(a: RowRanges, b: RowRanges) -> RowRanges:
+    """The rows of the first set that the second one does not hold."""
+    if len(a) == 0 or len(b) == 0:
+        return a
+    lowest, highest = min(int(a[0, 0]), int(b[0, 0])), max(int(a[-1, 1]), int(b[-1, 1]))
+    starts = np.concatenate(([lowest], b[:, 1]))
+    ends = np.concatenate((b[:, 0], [highest]))
+    kept = ends > starts
+    return intersect(a, np.stack((starts[kept], ends[kept]), axis=1))
+
+
 def clip(rows: RowRanges, start: int, end: int) -> RowRanges:
     """The part of the set inside `[start, end)`."""
     first = int(np.searchsorted(rows[:, 1], start, side="right"))

@@ -119,3 +119,14 @@ def test_coalesce_closes_small_gaps_only(rows: RowRanges, gap: int) -> None:
         row for (_, end), (start, _) in pairwise(rows.tolist()) if start - end <= gap for row in range(end, start)
     }
     assert set(rows_of(covering)) == set(rows_of(rows)) | closed
+
+
+@given(ranges(), ranges())
+def test_union_and_difference_agree_with_sets(a: RowRanges, b: RowRanges) -> None:
+    together = row_ranges.union(a, b)
+    assert_valid(together)
+    assert rows_of(together) == sorted({*rows_of(a), *rows_of(b)})
+    assert (together[1:, 0] > together[:-1, 1]).all()
+    left = row_ranges.difference(a, b)
+    assert_valid(left)
+    assert rows_of(left) == sorted({*rows_of(a)} - {*rows_of(b)})
