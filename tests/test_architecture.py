@@ -19,6 +19,7 @@ FLOORS = (
     ("casts", "encodings"),
     ("layouts",),
     ("file",),
+    ("index_files",),
     ("table",),
     ("scan", "commit"),
     ("statements",),

@@ -40,6 +40,10 @@ class Footer:
     def num_columns(self) -> int:
         return (self.columns.end - self.columns.start) // _TABLE_ENTRY.size
 
+    @property
+    def num_global_buffers(self) -> int:
+        return (self.global_buffers.end - self.global_buffers.start) // _TABLE_ENTRY.size
+
 
 @dataclass(frozen=True, slots=True)
 class LegacyFooter:

@@ -26,7 +26,8 @@ from lance_sql.layouts.plain import PlainPage, is_stored_with_offsets, lists_pag
 from lance_sql.layouts.reading import run
 from lance_sql.layouts.tree import ArrayTree
 from lance_sql.proto import file_pb2, table_pb2
-from lance_sql.schema import Field, storage_type
+from lance_sql.schema import Field, Schema, storage_type
+from lance_sql.schema.wire import from_messages
 from lance_sql.store import ByteRange
 
 _LENGTH = struct.Struct("<I")
@@ -172,10 +173,23 @@ class LegacyMetadata:
     @cached_property
     def _ids(self) -> list[int]:
         """The ids of the fields of the file, structs included."""
+        return [field.id for field in self._manifest.fields if field.id >= 0]
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The schema that the file itself has; a table's files are read by that of the table.
+
+        raises: ValueError for what is not a message; CorruptFile
+        """
+        return from_messages(self._manifest.fields, dict(self._manifest.schema_metadata))
+
+    @cached_property
+    def _manifest(self) -> table_pb2.Manifest:
+        """The manifest of its own that a file has for its schema."""
         if not self._message.manifest_position:
             raise CorruptFile("a file of version 0.1 without a schema")
-        manifest = table_pb2.Manifest.FromString(self._frame(self._message.manifest_position))
-        return [field.id for field in manifest.fields if field.id >= 0]
+        manifest: table_pb2.Manifest = table_pb2.Manifest.FromString(self._frame(self._message.manifest_position))
+        return manifest
 
     @cached_property
     def _base(self) -> int:

@@ -23,7 +23,7 @@ from lance_sql.layouts import wire_v2_1
 from lance_sql.layouts.tree import ArrayTree, Constant, PageLayout
 from lance_sql.proto import encodings_v2_0_pb2, file2_pb2, file_pb2
 from lance_sql.schema import Schema
-from lance_sql.schema.wire import to_messages
+from lance_sql.schema.wire import from_messages, to_messages
 from lance_sql.store import ByteRange
 
 # Longer messages hold the value of a constant page.
@@ -129,14 +129,34 @@ class MetadataV2:
         self._read = read
         self._lock = Lock()
         self._parsed: dict[int, ColumnMetadata] = {}
-        self._columns, buffers = read([footer.columns, footer.global_buffers])
-        if buffers.size == 0:
+        self._columns, self._buffers = read([footer.columns, footer.global_buffers])
+        if self._buffers.size == 0:
             raise CorruptFile("a data file without a descriptor")
-        self.num_rows = _kernels.num_rows_of_file(read([parse_entry(buffers, 0, footer.file_size)])[0])
+        self._descriptor = self.global_buffer(0)
+        self.num_rows = _kernels.num_rows_of_file(self._descriptor)
 
     @property
     def num_columns(self) -> int:
         return self._footer.num_columns
+
+    def global_buffer(self, number: int) -> pa.Buffer:
+        """The bytes of a global buffer; number 0 is the descriptor.
+
+        raises: CorruptFile when the file has no such buffer
+        """
+        if not 0 <= number < self._footer.num_global_buffers:
+            raise CorruptFile(f"global buffer {number} of {self._footer.num_global_buffers}")
+        (data,) = self._read([parse_entry(self._buffers, number, self._footer.file_size)])
+        return data
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The schema that the file itself has; a table's files are read by that of the table.
+
+        raises: ValueError for a descriptor that is not a message; CorruptFile
+        """
+        described = file_pb2.FileDescriptor.FromString(memoryview(self._descriptor).tobytes()).schema
+        return from_messages(described.fields, dict(described.metadata))
 
     def column(self, index: int) -> ColumnMetadata:
         """The metadata of column `index`.

@@ -1,0 +1,88 @@
+"""BITMAP: for each distinct value the set of its rows. LABEL_LIST has the same file for the items of lists.
+
+    keys   bitmaps
+
+Source: indices, bitmap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.index_files import row_sets
+from lance_sql.index_files.index_file import IndexFile
+from lance_sql.index_files.row_sets import RowSet
+
+FILE: Final = "bitmap_page_lookup.lance"
+_KEYS_AT_ONCE: Final = 1 << 16
+_BITMAP_BYTES_AT_ONCE: Final = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Bitmaps:
+    """The sets of a file, which are read when they are asked for.
+
+    type: of the keys
+    """
+
+    file: IndexFile
+    type: pa.DataType
+
+    @property
+    def num_keys(self) -> int:
+        """Distinct values, NULL among them."""
+        return self.file.num_rows
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory that keeping this takes, roughly: what the reader keeps of the file."""
+        return 1 << 16
+
+    def key_parts(self) -> Iterator[pa.Array]:
+        """The distinct values in the order of the file, in parts of bounded size.
+
+        raises: CorruptFile
+        """
+        for start in range(0, self.num_keys, _KEYS_AT_ONCE):
+            rows = row_ranges.single(start, min(start + _KEYS_AT_ONCE, self.num_keys))
+            yield self.file.read(["keys"], rows)[0]
+
+    def sets(
+        self, places: npt.NDArray[np.int64], *, upper_halves: npt.NDArray[np.uint64] | None = None
+    ) -> Iterator[RowSet]:
+        """The sets of the keys at these places, ascending, one after the other.
+
+        upper_halves: the only ones that are wanted
+        raises: CorruptFile
+        """
+        at_once = max(1, int(_BITMAP_BYTES_AT_ONCE / max(self.file.row_bytes(["bitmaps"]), 1)))
+        for start in range(0, len(places), at_once):
+            rows = row_ranges.from_sorted(places[start : start + at_once])
+            (found,) = self.file.read(["bitmaps"], rows)
+            with at(file=self.file.path, column="bitmaps"):
+                if found.null_count:
+                    raise CorruptFile("a key without a set of rows")
+                for each in found:
+                    yield row_sets.parse(each.as_buffer(), keys=upper_halves)
+
+
+def read(file: IndexFile) -> Bitmaps:
+    """The sets of a file.
+
+    raises: CorruptFile; UnsupportedFeature for a file that cannot tell NULL from other keys
+    """
+    if not pa.types.is_binary(file.type_of("bitmaps")) and not pa.types.is_large_binary(file.type_of("bitmaps")):
+        with at(file=file.path):
+            raise CorruptFile(f"sets of rows of type {file.type_of('bitmaps')}")
+    if file.loses_nulls:
+        with at(file=file.path):
+            raise UnsupportedFeature("a BITMAP in a file of version 0.1, which does not keep NULLs")
+    return Bitmaps(file, file.type_of("keys"))

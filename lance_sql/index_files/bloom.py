@@ -1,0 +1,101 @@
+"""Bloom filters: for each zone a filter that knows of most values that they are not there.
+
+    fragment_id   zone_start   zone_length   has_null   bloom_filter_data
+
+A filter is a split block bloom filter over xxHash64: blocks of eight words of 32 bits, of which a value sets a bit
+each.
+
+Source: indices, bloom filter; Parquet, split block bloom filter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.index_files import zones
+from lance_sql.index_files.index_file import IndexFile
+from lance_sql.index_files.zones import Zones
+
+FILE: Final = "bloomfilter.lance"
+BLOCK_BYTES: Final = 32
+MAX_ZONES: Final = 1 << 22
+SALT: Final = np.array(
+    [0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B, 0x9EFC4947, 0x5C6BFB31], np.uint64
+)
+_BYTES_AT_ONCE: Final = 32 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class BloomFilters:
+    """The filters of a file, which are read when they are asked for.
+
+    has_null: whether each zone has NULLs: bool[zones]
+    """
+
+    zones: Zones
+    has_null: npt.NDArray[np.bool_]
+    file: IndexFile
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory that keeping this takes, roughly."""
+        return 64 * len(self.zones)
+
+    def may_contain(self, hashes: npt.NDArray[np.uint64], asked: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Whether each zone may hold a value with one of these hashes.
+
+        asked: the zones that are looked at; of the others the answer is True
+        raises: CorruptFile
+        """
+        answers = np.ones(len(self.zones), np.bool_)
+        places = np.flatnonzero(asked)
+        at_once = max(1, int(_BYTES_AT_ONCE / max(self.file.row_bytes(["bloom_filter_data"]), 1)))
+        for start in range(0, len(places), at_once):
+            part = places[start : start + at_once]
+            (filters,) = self.file.read(["bloom_filter_data"], row_ranges.from_sorted(part))
+            with at(file=self.file.path, column="bloom_filter_data"):
+                for place, content in zip(part.tolist(), filters, strict=True):
+                    data = content.as_buffer() if content.is_valid else None
+                    if data is None or data.size == 0 or data.size % BLOCK_BYTES:
+                        raise CorruptFile(f"a bloom filter of {0 if data is None else data.size} bytes")
+                    answers[place] = contains(np.frombuffer(data, "<u4").reshape(-1, 8), hashes).any()
+        return answers
+
+
+def read(file: IndexFile) -> BloomFilters:
+    """The filters of a file.
+
+    raises: CorruptFile; UnsupportedFeature for too many zones
+    """
+    with at(file=file.path):
+        if file.num_rows > MAX_ZONES:
+            raise UnsupportedFeature(f"bloom filters of {file.num_rows} zones")
+    found = zones.read(file)
+    (has_null,) = file.read(["has_null"])
+    with at(file=file.path):
+        return BloomFilters(found, has_null.cast(pa.bool_()).fill_null(True).to_numpy(zero_copy_only=False), file)
+
+
+def contains(blocks: npt.NDArray[np.uint32], hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    """Whether a filter may hold a value of each hash.
+
+    blocks: uint32[blocks, 8]
+    """
+    numbers, bits = positions(hashes, len(blocks))
+    found: npt.NDArray[np.bool_] = ((blocks[numbers].astype(np.uint64) & bits) != 0).all(axis=1)
+    return found
+
+
+def positions(hashes: npt.NDArray[np.uint64], num_blocks: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+    """The block of each hash, and its bit in each of the block's words: int64[n], uint64[n, 8]."""
+    numbers = ((hashes >> np.uint64(32)) * np.uint64(num_blocks)) >> np.uint64(32)
+    low = hashes & np.uint64(0xFFFFFFFF)
+    shifts = ((low[:, None] * SALT[None, :]) & np.uint64(0xFFFFFFFF)) >> np.uint64(27)
+    return numbers.astype(np.int64), np.uint64(1) << shifts

@@ -1,0 +1,121 @@
+"""BTREE: all values of a column in order, each with its row, in pages; and the bounds of these pages.
+
+    page_lookup.lance   min   max   null_count   page_idx
+    page_data.lance     values   ids                           page p: rows [p * batch_size, (p + 1) * batch_size)
+
+Early releases call the ids row_ids.
+
+Source: indices, BTree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.file.statistics import PageStatistics
+from lance_sql.index_files.index_file import IndexFile
+
+LOOKUP: Final = "page_lookup.lance"
+DATA: Final = "page_data.lance"
+DEFAULT_BATCH_SIZE: Final = 4096
+MAX_LOOKUP_BYTES: Final = 256 << 20
+
+_ROWS_AT_ONCE: Final = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class BTree:
+    """The pages of a BTREE; their values are read when they are asked for.
+
+    statistics: of each page, in the order of the values
+    starts, ends: the rows of each page in the data file: int64[pages]
+    """
+
+    statistics: PageStatistics
+    starts: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+    data: IndexFile
+    ids_column: str
+    type: pa.DataType
+    num_bytes: int
+
+    def read(self, pages: npt.NDArray[np.int64]) -> Iterator[tuple[pa.Array, npt.NDArray[np.uint64]]]:
+        """The values of some pages, and the row of each, in parts of bounded size.
+
+        pages: ascending
+        raises: CorruptFile
+        """
+        rows = row_ranges.coalesce(np.stack((self.starts[pages], self.ends[pages]), axis=1), 0)
+        total = row_ranges.count(rows)
+        for start in range(0, total, _ROWS_AT_ONCE):
+            part = row_ranges.compose(rows, row_ranges.single(start, min(start + _ROWS_AT_ONCE, total)))
+            values, ids = self.data.read(["values", self.ids_column], row_ranges.coalesce(part, 0))
+            with at(file=self.data.path, column=self.ids_column):
+                if ids.null_count or ids.type != pa.uint64():
+                    raise CorruptFile(f"rows of type {ids.type}, {ids.null_count} of them NULL")
+                yield values, ids.to_numpy()
+
+
+def read(lookup: IndexFile, data: IndexFile) -> BTree:
+    """The BTREE in two files.
+
+    raises: CorruptFile for a lookup that does not go with the data; UnsupportedFeature for one that is too large, and
+        for a BTREE in partitions
+    """
+    with at(file=lookup.path):
+        if (lookup.note("range_partitioned") or "false") != "false":
+            raise UnsupportedFeature("a BTREE in partitions")
+        if lookup.num_rows * (lookup.row_bytes(["min", "max"]) + 8) > MAX_LOOKUP_BYTES:
+            raise UnsupportedFeature(f"a BTREE of {lookup.num_rows} pages")
+    batch_size = lookup.number("batch_size", DEFAULT_BATCH_SIZE)
+    mins, maxs, null_counts, numbers = lookup.read(["min", "max", "null_count", "page_idx"])
+    with at(file=lookup.path):
+        if not batch_size:
+            raise CorruptFile("a BTREE of pages of 0 rows")
+        if mins.type != data.type_of("values"):
+            raise CorruptFile(f"bounds of type {mins.type} for values of {data.type_of('values')}")
+        places = numbers.cast(pa.int64()).to_numpy(zero_copy_only=False)
+        count = -(-data.num_rows // batch_size)
+        if numbers.null_count or not np.array_equal(np.sort(places), np.arange(count)):
+            raise CorruptFile(f"{len(places)} pages are listed of a BTREE of {count}")
+        if null_counts.null_count:
+            raise CorruptFile("a page without a count of NULLs")
+        # an empty text would read as NULL as well
+        keeps_all = pa.types.is_primitive(mins.type) and not null_counts.to_numpy().any()
+        if (lookup.loses_nulls or data.loses_nulls) and not keeps_all:
+            raise UnsupportedFeature(f"a BTREE of {mins.type} in files of version 0.1, which do not keep NULLs")
+        starts = places * batch_size
+        ends = np.minimum(starts + batch_size, data.num_rows)
+        order = np.argsort(places)
+        nans = pa.nulls(count, pa.int64())
+        if pa.types.is_floating(mins.type):
+            mins, maxs, nans = _without_nan(mins, maxs)
+        statistics = PageStatistics(
+            pa.array(ends - starts), null_counts.cast(pa.int64()), mins, maxs, nan_counts=nans
+        ).take(order)
+    size = mins.nbytes + maxs.nbytes + 32 * count
+    ids_column = "ids" if data.has("ids") else "row_ids"
+    return BTree(statistics, starts[order], ends[order], data, ids_column, mins.type, size)
+
+
+def _without_nan(mins: pa.Array, maxs: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """The bounds without NaN, and how many NaN there are: 0, or NULL where that is not known.
+
+    Values are in total order: a page has a NaN only where it begins or ends with one, or begins with NULLs.
+    """
+    lower, upper = (bounds.cast(pa.float64()).to_numpy(zero_copy_only=False) for bounds in (mins, maxs))
+    places = np.arange(len(mins))
+    unsure = np.isnan(lower) | np.isnan(upper)
+    return (
+        mins.take(pa.array(places, mask=np.isnan(lower))),
+        maxs.take(pa.array(places, mask=np.isnan(upper))),
+        pa.array(np.zeros(len(mins), np.int64), mask=unsure),
+    )

@@ -1,0 +1,148 @@
+"""One file of an index: a data file whose columns are named, read without a table around it.
+
+Source: indices, directory layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.file.columns import Column, read_columns
+from lance_sql.file.heads import HeadCache
+from lance_sql.file.leaves import Leaf
+from lance_sql.file.metadata_v0_1 import LegacyMetadata
+from lance_sql.file.opening import Listed, open_column
+from lance_sql.file.reader import DataFile
+from lance_sql.layouts.nest import Chain
+from lance_sql.row_ranges import RowRanges
+from lance_sql.schema import arrow_field
+from lance_sql.store import Store
+
+_HEAD_BYTES: Final = 4 << 20
+
+
+class IndexFile:
+    """An open file of an index. Thread-safe.
+
+    path: in the store
+    """
+
+    def __init__(self, store: Store, path: str, *, size: int | None = None) -> None:
+        """
+        size: of the file, where it is known
+        raises: CorruptFile when the file is missing or damaged; UnsupportedFeature for a version that is not known
+        """
+        self.path = path
+        self._file = DataFile(store, path, HeadCache(_HEAD_BYTES), size=size)
+        with at(file=path):
+            self._schema = self._file.metadata.schema
+        self._columns: dict[str, Column] = {}
+
+    @property
+    def loses_nulls(self) -> bool:
+        """Whether NULLs of the file read as other values, as in version 0.1, which early releases wrote."""
+        return isinstance(self._file.metadata, LegacyMetadata)
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of the file."""
+        return self._file.num_rows
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of the file."""
+        return self._file.num_bytes
+
+    def note(self, key: str) -> str | None:
+        """A value of the metadata of the schema; None without it.
+
+        raises: CorruptFile for one that is not text
+        """
+        value = self._schema.metadata.get(key)
+        with at(file=self.path):
+            return None if value is None else value.decode()
+
+    def number(self, key: str, default: int | None = None) -> int | None:
+        """The same as a number of at least 0.
+
+        raises: CorruptFile for one that is none
+        """
+        text = self.note(key)
+        if text is None:
+            return default
+        with at(file=self.path):
+            if not (text.isascii() and text.isdecimal()):
+                raise CorruptFile(f"the metadata {key!r} is {text[:50]!r}, not a number")
+            return int(text)
+
+    def buffer(self, number: int) -> bytes:
+        """A global buffer.
+
+        raises: CorruptFile when there is none of this number
+        """
+        with at(file=self.path):
+            if isinstance(self._file.metadata, LegacyMetadata):
+                raise CorruptFile("files of version 0.1 have no global buffers")
+            return memoryview(self._file.metadata.global_buffer(number)).tobytes()
+
+    def has(self, name: str) -> bool:
+        """Whether there is a column of this name."""
+        return any(field.name == name for field in self._schema.fields)
+
+    def type_of(self, name: str) -> pa.DataType:
+        """The type of a column.
+
+        raises: CorruptFile when there is none of this name
+        """
+        for field in self._schema.fields:
+            if field.name == name:
+                return arrow_field(field).type
+        with at(file=self.path):
+            raise CorruptFile(f"an index file without a column {name!r}")
+
+    def row_bytes(self, names: Sequence[str]) -> float:
+        """Bytes of Arrow data that one row of these columns takes, roughly.
+
+        raises: as `read`
+        """
+        return sum(self._column(name).row_bytes for name in names)
+
+    def read(self, names: Sequence[str], rows: RowRanges | None = None) -> list[pa.Array]:
+        """Some rows of these columns; all of them without `rows`.
+
+        raises: CorruptFile, UnsupportedFeature
+        """
+        if rows is None:
+            rows = row_ranges.single(0, self.num_rows)
+        if len(rows) == 0:
+            return [pa.array([], self.type_of(name)) for name in names]
+        with at(file=self.path):
+            if rows[0, 0] < 0 or rows[-1, 1] > self.num_rows:
+                raise CorruptFile(f"row {rows[-1, 1] - 1} of an index file of {self.num_rows} rows")
+        return read_columns([self._column(name) for name in names], rows)
+
+    def _column(self, name: str) -> Column:
+        found = self._columns.get(name)
+        if found is None:
+            found = self._columns[name] = self._open(name)
+        return found
+
+    def _open(self, name: str) -> Column:
+        type = self.type_of(name)
+        for number, field in enumerate(self._schema.fields):
+            with at(file=self.path, column=name):
+                if field.children:
+                    # its members would have columns of their own, and the numbers of those behind it are not known
+                    raise UnsupportedFeature("an index file with nested columns")
+                if field.name == name:
+                    places = {} if isinstance(self._file.metadata, LegacyMetadata) else {field.id: number}
+                    listed = Listed(frozenset([field.id]), places)
+                    column = open_column(self._file, listed, Leaf(field, type), Chain(type), name)
+                    assert column is not None
+                    return column
+        raise AssertionError("`type_of` has found it")

@@ -1,0 +1,114 @@
+"""Sets of rows in index files: numbers of 64 bits as a bitmap of the lower half for each upper half.
+
+    u32 entries | u32 upper half, u32 length, 32-bit roaring bitmap | ...      length 0: every row with this upper half
+
+A number is the address of a row, whose upper half is a fragment, or a stable row id.
+
+Source: indices, RowAddrTreeMap.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+
+U64 = npt.NDArray[np.uint64]
+
+_COUNT: Final = struct.Struct("<I")
+_ENTRY: Final = struct.Struct("<II")
+
+MAX_NUMBERS: Final = 1 << 26
+"""More numbers in one set are not expanded: they would take half a gigabyte."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowSet:
+    """Numbers of rows.
+
+    numbers: ascending, distinct: uint64[n]
+    whole: upper halves of which every number belongs to the set, ascending: uint64[k]
+    """
+
+    numbers: U64
+    whole: U64
+
+
+def parse(data: bytes | memoryview, *, keys: npt.NDArray[np.uint64] | None = None) -> RowSet:
+    """The set in serialized bytes.
+
+    keys: the only upper halves that are wanted; all without it
+    raises: CorruptFile; UnsupportedFeature for more numbers than are taken into memory
+    """
+    from pyroaring import BitMap
+
+    data = memoryview(data)
+    with at():
+        if len(data) < _COUNT.size:
+            raise CorruptFile(f"a set of rows in {len(data)} bytes")
+        (count,) = _COUNT.unpack_from(data)
+        position = _COUNT.size
+        parts, whole = [], []
+        wanted = None if keys is None else frozenset(keys.tolist())
+        total = 0
+        for _ in range(count):
+            if position + _ENTRY.size > len(data):
+                raise CorruptFile(f"a set of {count} entries of rows ends at byte {len(data)}")
+            upper, length = _ENTRY.unpack_from(data, position)
+            position += _ENTRY.size
+            if position + length > len(data):
+                raise CorruptFile(f"a bitmap of {length} bytes at byte {position} of {len(data)}")
+            if wanted is None or upper in wanted:
+                if length == 0:
+                    whole.append(upper)
+                else:
+                    bitmap = BitMap.deserialize(data[position : position + length].tobytes())
+                    # a few bytes of runs can stand for 2^32 rows
+                    total += len(bitmap)
+                    if total > MAX_NUMBERS:
+                        raise UnsupportedFeature(f"a set of more than {MAX_NUMBERS} rows in an index")
+                    lower = np.array(bitmap.to_array(), np.uint32).astype(np.uint64)
+                    parts.append(lower | np.uint64(upper << 32))
+            position += length
+        if position != len(data):
+            raise CorruptFile(f"{len(data) - position} bytes behind a set of rows")
+    numbers = np.concatenate(parts) if parts else np.empty(0, np.uint64)
+    if len(parts) > 1 and (numbers[1:] <= numbers[:-1]).any():
+        numbers = np.unique(numbers)
+    return RowSet(numbers, np.unique(np.array(whole, np.uint64)))
+
+
+def serialize(numbers: U64) -> bytes:
+    """The bytes of a set.
+
+    numbers: ascending, distinct
+    """
+    from pyroaring import BitMap
+
+    uppers, firsts = np.unique(numbers >> np.uint64(32), return_index=True)
+    parts = [_COUNT.pack(len(uppers))]
+    for upper, lower in zip(uppers.tolist(), np.split(numbers, firsts[1:]), strict=True) if len(uppers) else ():
+        bitmap = BitMap(lower.astype(np.uint32))
+        bitmap.run_optimize()
+        content = bitmap.serialize()
+        parts += [_ENTRY.pack(upper, len(content)), content]
+    return b"".join(parts)
+
+
+def union(sets: Iterable[RowSet]) -> RowSet:
+    """Every number of every set."""
+    found = list(sets)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        return RowSet(np.empty(0, np.uint64), np.empty(0, np.uint64))
+    return RowSet(
+        np.unique(np.concatenate([each.numbers for each in found])),
+        np.unique(np.concatenate([each.whole for each in found])),
+    )

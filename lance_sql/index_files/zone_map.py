@@ -1,0 +1,67 @@
+"""Zone maps: the bounds of the values of each zone.
+
+    min   max   null_count   nan_count   fragment_id   zone_start   zone_length
+
+Source: indices, zone map.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql.errors import UnsupportedFeature, at
+from lance_sql.file.statistics import PageStatistics
+from lance_sql.index_files import zones
+from lance_sql.index_files.index_file import IndexFile
+from lance_sql.index_files.zones import Zones
+
+FILE: Final = "zonemap.lance"
+MAX_BYTES: Final = 256 << 20
+"""The whole of a zone map is kept; a larger one is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneMap:
+    """What is known of the values of each zone.
+
+    type: of the bounds, as the file has them
+    """
+
+    zones: Zones
+    statistics: PageStatistics
+    type: pa.DataType
+    num_bytes: int
+
+
+def read(file: IndexFile) -> ZoneMap:
+    """The zone map in a file.
+
+    raises: CorruptFile; UnsupportedFeature for one that is too large
+    """
+    with at(file=file.path):
+        if file.num_rows * (file.row_bytes(["min", "max"]) + 40) > MAX_BYTES:
+            raise UnsupportedFeature(f"a zone map of {file.num_rows} zones")
+    found = zones.read(file)
+    mins, maxs, null_counts, nan_counts = file.read(["min", "max", "null_count", "nan_count"])
+    type = mins.type
+    with at(file=file.path):
+        nulls = null_counts.cast(pa.int64())
+        nans = nan_counts.cast(pa.int64())
+        if pa.types.is_nested(type):
+            # the bounds of a struct are placeholders
+            mins = maxs = pa.nulls(file.num_rows, type)
+        elif pa.types.is_floating(type):
+            mins, maxs = _without_nan(mins), _without_nan(maxs)
+        num_values = pa.array(found.ends - found.starts)
+    statistics = PageStatistics(num_values, nulls, mins, maxs, nan_counts=nans)
+    return ZoneMap(found, statistics, type, sum(array.nbytes for array in (mins, maxs)) + 56 * file.num_rows)
+
+
+def _without_nan(bounds: pa.Array) -> pa.Array:
+    """NaN as a maximum says that a zone has one, which `nan_counts` does as well, and bounds nothing."""
+    values = bounds.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return bounds.take(pa.array(np.arange(len(bounds)), mask=np.isnan(values)))

@@ -1,0 +1,64 @@
+"""Zones: stretches of a fragment's rows of which an index knows something. Zone maps and bloom filters have them.
+
+Source: indices, zone map.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lance_sql.errors import CorruptFile, at
+from lance_sql.index_files import row_sets
+from lance_sql.index_files.index_file import IndexFile
+from lance_sql.index_files.row_sets import RowSet
+
+I64 = npt.NDArray[np.int64]
+
+_COLUMNS = ("fragment_id", "zone_start", "zone_length")
+
+
+@dataclass(frozen=True, slots=True)
+class Zones:
+    """Rows [starts, ends) of the fragments with these ids: int64 each, in any order.
+
+    null_rows: addresses of all NULLs; None where the file does not have them
+    """
+
+    fragment_ids: I64
+    starts: I64
+    ends: I64
+    null_rows: RowSet | None
+
+    def __len__(self) -> int:
+        return len(self.fragment_ids)
+
+
+def read(file: IndexFile) -> Zones:
+    """The zones of a file.
+
+    raises: CorruptFile for zones outside of what a fragment can have
+    """
+    numbers = []
+    for array in file.read(_COLUMNS):
+        with at(file=file.path):
+            if array.null_count:
+                raise CorruptFile("a zone without a place")
+            found = array.cast("uint64").to_numpy(zero_copy_only=False)
+            if len(found) and int(found.max()) > 2**32:
+                raise CorruptFile(f"a zone at {int(found.max())}, which is outside of every fragment")
+            numbers.append(found.astype(np.int64))
+    fragment_ids, starts, lengths = numbers
+    ends = starts + lengths
+    with at(file=file.path):
+        if len(ends) and int(ends.max()) > 2**32:
+            raise CorruptFile(f"a zone that ends at row {int(ends.max())}")
+    place = file.number("null_bitmap")
+    null_rows = None
+    if place is not None:
+        content = file.buffer(place)
+        with at(file=file.path):
+            null_rows = row_sets.parse(content)
+    return Zones(fragment_ids, starts, ends, null_rows)
