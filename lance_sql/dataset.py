@@ -508,6 +508,7 @@ def open(
     as_of: datetime | date | str | None = None,
     storage_options: Mapping[str, Any] | None = None,
     manifest_store: ManifestStore | None = None,
+    use_indices: bool = True,
 ) -> Dataset:
     """Opens one version of a table: the latest one of main unless another is named.
 
@@ -516,6 +517,7 @@ def open(
     as_of: the newest version that was not committed later; a time without a zone is read as UTC
     storage_options: for the store of the URI, by the names of object_store
     manifest_store: the one that the table is written with, where there is one
+    use_indices: whether filters may be answered with the help of the table's secondary indices
     raises: TableNotFound, VersionNotFound, InvalidArgument; CorruptFile and UnsupportedFeature for a manifest that
         cannot be read
 
@@ -523,7 +525,17 @@ def open(
     1
     """
     options = with_manifest_store(storage_options, manifest_store)
-    return Dataset(open_snapshot(uri, version=version, tag=tag, branch=branch, as_of=as_of, storage_options=options))
+    return Dataset(
+        open_snapshot(
+            uri,
+            version=version,
+            tag=tag,
+            branch=branch,
+            as_of=as_of,
+            storage_options=options,
+            use_indices=use_indices,
+        )
+    )
 
 
 def _row_ids(values: Iterable[int] | pa.Array | pa.ChunkedArray) -> npt.NDArray[np.uint64]:

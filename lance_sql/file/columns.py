@@ -62,6 +62,10 @@ class Column(Protocol):
         """Bytes of Arrow data that one row takes, roughly."""
         ...
 
+    def page_bytes(self, page: int) -> int:
+        """Bytes of a page in the file, roughly."""
+        ...
+
     def has_dictionaries(self, most_items: int) -> bool | None:
         """Whether a page has a dictionary, of at most so many items; None when a page has values without one."""
         ...
@@ -241,6 +245,10 @@ class LeafColumn:
     def is_flat(self) -> bool:
         """See `Column`."""
         return self.chain.is_flat
+
+    def page_bytes(self, page: int) -> int:
+        """See `Column`."""
+        return self.metadata.pages[page].num_bytes
 
     @cached_property
     def row_bytes(self) -> float:

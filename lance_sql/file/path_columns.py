@@ -152,6 +152,15 @@ class PathColumn:
                     num_rows = int(column.metadata.item_starts[-1])
         return columns[0].metadata.row_starts
 
+    def page_bytes(self, page: int) -> int:
+        """See `Column`; of columns with pages of their own, the share of its rows."""
+        columns = [*self.lists, self.leaf, *([self.characters] if self.characters else [])]
+        if len(columns) == 1:
+            return self.leaf.metadata.pages[page].num_bytes
+        stored = sum(column.metadata.num_bytes for column in columns)
+        num_rows = int(self.row_starts[page + 1] - self.row_starts[page])
+        return stored * num_rows // max(self.file.num_rows, 1)
+
     @cached_property
     def row_bytes(self) -> float:
         """See `Column`."""

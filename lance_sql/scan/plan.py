@@ -18,6 +18,7 @@ from lance_sql.file.columns import Column, value_bytes
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import lineage
 from lance_sql.scan.candidates import Candidates
+from lance_sql.scan.evidence import SOURCES, Evidence
 from lance_sql.scan.predicates import (
     And,
     ColumnTest,
@@ -30,7 +31,6 @@ from lance_sql.scan.predicates import (
     null_tests,
 )
 from lance_sql.scan.projection import OutputColumn, filter_fields, restrict
-from lance_sql.scan.pruning import prune
 from lance_sql.schema import Field, Schema, arrow_field
 from lance_sql.table.fragments import Fragment
 from lance_sql.table.open_fragment import OpenFragment, OpenFragments
@@ -64,6 +64,29 @@ class Counter:
 
     def __str__(self) -> str:
         return f"{self.selected} of {self.total} ({self.total - self.selected} pruned)"
+
+
+@dataclass(frozen=True, slots=True)
+class RuledOut:
+    """What a source of evidence has ruled out: of each what was there before, and what it left.
+
+    pages, num_bytes: of the columns that the scan reads; bytes as the data files have them
+    """
+
+    fragments: Counter
+    pages: Counter
+    rows: Counter
+    num_bytes: Counter
+
+    def __str__(self) -> str:
+        parts = (("fragments", self.fragments), ("pages", self.pages), ("rows", self.rows), ("bytes", self.num_bytes))
+        return ", ".join(f"{each.total - each.selected} of {each.total} {name}" for name, each in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pages:
+    pages: int
+    num_bytes: int
 
 
 @dataclass(frozen=True)
@@ -196,12 +219,14 @@ class ScanPlan:
     """A planned scan of one version.
 
     candidates: the rows that are left, in scan order
+    evidence: what each source has left of the rows, in the order in which they were asked
     lineage: the part of the filter that planning has answered
     """
 
     snapshot: Snapshot
     read: ReadPlan
     candidates: Candidates
+    evidence: tuple[Evidence, ...]
     lineage: tuple[Predicate, ...]
     limit: int | None
 
@@ -231,15 +256,37 @@ class ScanPlan:
 
     def count_pages(self) -> Counter:
         """Pages of the columns that the scan reads; opens the data files."""
-        selected_rows = dict(self.candidates)
-        total = selected = 0
-        for place, fragment in enumerate(self.snapshot.manifest.fragments):
-            rows = selected_rows.get(place, row_ranges.EMPTY)
-            for column in self.read.columns_of(self.snapshot.open(fragment)):
-                for start, end in pairwise(column.row_starts.tolist()):
-                    total += 1
-                    selected += len(row_ranges.clip(rows, start, end)) > 0
-        return Counter(total, selected)
+        whole, left = self._pages(Candidates.all_of(self.snapshot)), self._pages(self.candidates)
+        return Counter(whole.pages, left.pages)
+
+    def ruled_out(self) -> Iterator[tuple[Evidence, RuledOut]]:
+        """What each source has ruled out of what those before it had left; opens the data files."""
+        before = Candidates.all_of(self.snapshot)
+        for each in self.evidence:
+            after = each.candidates
+            pages, left = self._pages(before), self._pages(after)
+            yield (
+                each,
+                RuledOut(
+                    Counter(len(before), len(after)),
+                    Counter(pages.pages, left.pages),
+                    Counter(before.num_rows, after.num_rows),
+                    Counter(pages.num_bytes, left.num_bytes),
+                ),
+            )
+            before = after
+
+    def _pages(self, candidates: Candidates) -> _Pages:
+        """The pages of the columns that the scan reads, as far as they have rows of the candidates."""
+        count = num_bytes = 0
+        fragments = self.snapshot.manifest.fragments
+        for place, rows in candidates:
+            for column in self.read.columns_of(self.snapshot.open(fragments[place])):
+                for number, (start, end) in enumerate(pairwise(column.row_starts.tolist())):
+                    if len(row_ranges.clip(rows, start, end)):
+                        count += 1
+                        num_bytes += column.page_bytes(number)
+        return _Pages(count, num_bytes)
 
 
 def make_plan(
@@ -252,13 +299,16 @@ def make_plan(
     """
     by_lineage, residual = _divide(predicate)
     candidates = Candidates.all_of(snapshot)
-    if by_lineage:
-        candidates = lineage.select(candidates, by_lineage)
-    if residual is not None:
-        candidates = prune(candidates, residual)
-    elif limit is not None:
+    evidence = []
+    for source in SOURCES:
+        found = source.narrow(candidates, predicate) if predicate is not None else None
+        if found is not None:
+            evidence.append(found)
+            candidates = found.candidates
+    if residual is None and limit is not None:
         candidates = candidates.head(limit)
-    return ScanPlan(snapshot, make_read_plan(snapshot, columns, predicate), candidates, by_lineage, limit)
+    read = make_read_plan(snapshot, columns, predicate)
+    return ScanPlan(snapshot, read, candidates, tuple(evidence), by_lineage, limit)
 
 
 def make_read_plan(snapshot: Snapshot, columns: Sequence[OutputColumn], predicate: Predicate | None) -> ReadPlan:

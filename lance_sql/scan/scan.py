@@ -116,6 +116,9 @@ class Scan:
             lines.append(f"  filter, on rows: {plan.residual}")
         if self.limit is not None:
             lines.append(f"  limit: {self.limit}")
+        for evidence, ruled_out in plan.ruled_out():
+            lines.append(f"  ruled out by {evidence.source}: {ruled_out}")
+            lines.extend(f"    {note}" for note in evidence.notes)
         lines.append(f"  fragments: {plan.count_fragments()}")
         lines.append(f"  pages: {plan.count_pages()}")
         lines.append(f"  rows: {plan.count_rows()}")

@@ -32,7 +32,7 @@ from lance_sql.store import ByteRange, Store, check_path, open_store
 from lance_sql.table.fragments import DataFile as ListedFile
 from lance_sql.table.fragments import DeletionFile, ExternalSequence
 from lance_sql.table.listed_columns import ListedColumns
-from lance_sql.table.paths import DATA, DELETIONS, BasePath
+from lance_sql.table.paths import DATA, DELETIONS, INDICES, BasePath
 
 MAX_OPEN_FILES: Final = 1024
 """Footers and column metadata of so many files are kept."""
@@ -96,6 +96,15 @@ class TableFiles:
         raises: CorruptFile for a base path that does not exist
         """
         return self._resolve(file.base_id, DELETIONS, file.name(fragment_id))
+
+    def resolve_index(self, base_id: int | None, path: str) -> tuple[Store, str]:
+        """The store that holds a file of an index, and the file's path in it.
+
+        path: below the folder of indices
+        raises: CorruptFile for a path that leads out of that folder and for a base path that does not exist
+        """
+        self._check_path(path)
+        return self._resolve(base_id, INDICES, path)
 
     def external(self, source: ExternalSequence) -> bytes:
         """The bytes of a sequence that is stored in a file below the root.

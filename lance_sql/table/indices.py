@@ -1,4 +1,4 @@
-"""The index section of a manifest: which secondary indices a version has. They are listed, and not used for answers.
+"""The index section of a manifest: which secondary indices a version has; `open_indices` reads their files.
 
 A commit carries the section over. Where it changes what an index has seen, the fragments concerned leave the bitmap of
 the index, or the index leaves the section; nothing else of an entry is touched.
@@ -8,6 +8,7 @@ Source: messages lance.table.IndexSection and IndexMetadata; Manifest.index_sect
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -33,6 +34,9 @@ _OF_ROW_IDS: Final[Mapping[str, int]] = {
 
 _MAX_FRAGMENTS: Final = 2**24
 
+FRAGMENT_REUSE: Final = "FragmentReuseIndexDetails"
+"""Not an index of values: where a compaction moved rows that indices know by their old addresses."""
+
 
 @dataclass(frozen=True, slots=True)
 class IndexSegment:
@@ -42,6 +46,9 @@ class IndexSegment:
     dataset_version: the version that the segment was built from
     index_type: type of the details, such as "BTreeIndexDetails"; empty when it is not recorded
     fragment_ids: what the segment covers; None when that is not recorded
+    index_version: of the format of this kind
+    base_id: the base path that holds its files; None for the table's own folder
+    file_sizes: bytes of its files by name; empty when they are not recorded
     """
 
     name: str
@@ -50,6 +57,9 @@ class IndexSegment:
     dataset_version: int
     index_type: str
     fragment_ids: frozenset[int] | None = None
+    index_version: int = 0
+    base_id: int | None = None
+    file_sizes: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
 
 def read(store: Store, path: str, manifest: Manifest) -> tuple[IndexSegment, ...]:
@@ -89,6 +99,9 @@ def parse(message: table_pb2.IndexMetadata) -> IndexSegment:
         message.dataset_version,
         message.index_details.type_url.rpartition(".")[2],
         _covered(message),
+        message.index_version,
+        message.base_id if message.HasField("base_id") else None,
+        {file.path: file.size_bytes for file in message.files},
     )
 
 

@@ -23,6 +23,7 @@ from lance_sql.table.fragments import Fragment
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.open_fragment import OpenFragment, OpenFragments
+from lance_sql.table.open_indices import OpenIndices
 from lance_sql.table.refs import Ref
 from lance_sql.table.transactions import Transaction
 from lance_sql.table.versions import VersionFile, VersionInfo
@@ -34,6 +35,7 @@ class Snapshot:
     uri: the table as the user spelled it
     store: of the branch
     version, branch: which version this is; branch is None on main
+    use_indices: whether scans may look into secondary indices
     """
 
     def __init__(
@@ -45,8 +47,10 @@ class Snapshot:
         *,
         branch: str | None = None,
         storage_options: Mapping[str, Any] | None = None,
+        use_indices: bool = True,
     ) -> None:
         self.uri = uri
+        self.use_indices = use_indices
         self.store = store
         self.version = file.version
         self.branch = branch
@@ -55,10 +59,11 @@ class Snapshot:
         self._storage_options = dict(storage_options or {})
         self._manifest: Manifest | None = None
         self._open_fragments: OpenFragments | None = None
+        self._open_indices: OpenIndices | None = None
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[Callable[..., Snapshot], tuple[Any, ...]]:
-        place = (self.uri, self._main, self.store, self._file, self.branch, self._storage_options)
+        place = (self.uri, self._main, self.store, self._file, self.branch, self._storage_options, self.use_indices)
         return _restore, place
 
     def __repr__(self) -> str:
@@ -123,6 +128,18 @@ class Snapshot:
                 self._open_fragments = OpenFragments(files)
             return self._open_fragments
 
+    @property
+    def open_indices(self) -> OpenIndices:
+        """The index segments of the version, shared by all who read it.
+
+        raises: CorruptFile for a damaged index section; as `manifest`
+        """
+        if self._open_indices is None:
+            found = OpenIndices(self.open_fragments.files, self.indices())
+            with self._lock:
+                self._open_indices = self._open_indices or found
+        return self._open_indices
+
     def open(self, fragment: Fragment) -> OpenFragment:
         """A fragment of this version, opened for reading."""
         return self.open_fragments.get(fragment)
@@ -140,7 +157,7 @@ class Snapshot:
     def sibling(self, file: VersionFile) -> Snapshot:
         """Another version of this branch, whose manifest is at a known place."""
         place = (self.uri, self._main, self.store, file)
-        return Snapshot(*place, branch=self.branch, storage_options=self._storage_options)
+        return Snapshot(*place, branch=self.branch, storage_options=self._storage_options, use_indices=self.use_indices)
 
     def versions(self) -> tuple[VersionInfo, ...]:
         """Every version of this branch as of now, ascending, damaged ones among them. Reads every manifest.
@@ -193,6 +210,7 @@ def open_snapshot(
     branch: str | None = None,
     as_of: datetime | date | str | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    use_indices: bool = True,
 ) -> Snapshot:
     """One version of the table at a path or URI; the latest one of main unless something else is named.
 
@@ -200,6 +218,7 @@ def open_snapshot(
     as_of: the newest version that was not committed later, as a datetime or ISO 8601 text; a time without a
         zone is read as UTC
     storage_options: for the file system of the URI
+    use_indices: whether scans may look into secondary indices
     raises: TableNotFound, VersionNotFound, InvalidArgument; CorruptFile and UnsupportedFeature for a manifest
         that cannot be read - an older version is never served in its place
     """
@@ -207,7 +226,9 @@ def open_snapshot(
     main, store, found_branch, file, is_latest = location.locate(
         text, version=version, tag=tag, branch=branch, as_of=as_of, storage_options=storage_options
     )
-    snapshot = Snapshot(text, main, store, file, branch=found_branch, storage_options=storage_options)
+    snapshot = Snapshot(
+        text, main, store, file, branch=found_branch, storage_options=storage_options, use_indices=use_indices
+    )
     try:
         _ = snapshot.manifest
     except CorruptFile as error:
@@ -266,5 +287,6 @@ def _restore(
     file: VersionFile,
     branch: str | None,
     storage_options: Mapping[str, Any],
+    use_indices: bool,
 ) -> Snapshot:
-    return Snapshot(uri, main, store, file, branch=branch, storage_options=storage_options)
+    return Snapshot(uri, main, store, file, branch=branch, storage_options=storage_options, use_indices=use_indices)

@@ -10,7 +10,7 @@ name, never ignored. The SQL parser and Arrow's compute functions are imported w
 
 from .arrow import from_arrow
 from .build import conjunction, disjunction, negate
-from .constants import Constant, from_scalar
+from .constants import Constant, from_scalar, plain_type
 from .evaluation import evaluate
 from .folding import compare, member
 from .may_match import may_match, must_match
@@ -75,4 +75,5 @@ __all__ = [
     "must_match",
     "negate",
     "null_tests",
+    "plain_type",
 ]

@@ -6,6 +6,7 @@ parts         |     0    | 1  |    2     |  3  |      each inside of one page of
 """
 
 from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 
@@ -13,28 +14,31 @@ from lance_sql import row_ranges
 from lance_sql.file.statistics import PageStatistics
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.candidates import Candidates
+from lance_sql.scan.evidence.source import Evidence
 from lance_sql.scan.predicates import Path, Predicate, may_match
 from lance_sql.scan.projection import restrict
 from lance_sql.schema import Field
 from lance_sql.table.open_fragment import OpenFragment
 
 
-def prune(candidates: Candidates, predicate: Predicate) -> Candidates:
-    """Those rows that the predicate may be true for.
+class PageStatisticsSource:
+    """Bounds of pages that data files have: those of version 0.1."""
 
-    raises: CorruptFile when a data file or its statistics are damaged
-    """
-    places = candidates.places[candidates.fragments.table.have_statistics[candidates.places]]
-    if len(places) == 0:
-        return candidates
-    fields = {field.name: field for field in candidates.snapshot.manifest.schema.fields}
-    parts = {}
-    for place in places.tolist():
-        rows = candidates.live_rows(place)
-        left = _prune(candidates.open(place), rows, predicate, fields)
-        if left is not rows:
-            parts[place] = left
-    return candidates.narrowed(candidates.places, parts)
+    name: Final = "page statistics"
+
+    def narrow(self, candidates: Candidates, predicate: Predicate) -> Evidence | None:
+        """See `Source`."""
+        places = candidates.places[candidates.fragments.table.have_statistics[candidates.places]]
+        if len(places) == 0:
+            return None
+        fields = {field.name: field for field in candidates.snapshot.manifest.schema.fields}
+        parts = {}
+        for place in places.tolist():
+            rows = candidates.live_rows(place)
+            left = _prune(candidates.open(place), rows, predicate, fields)
+            if left is not rows:
+                parts[place] = left
+        return Evidence(self.name, candidates.narrowed(candidates.places, parts))
 
 
 def _prune(fragment: OpenFragment, rows: RowRanges, predicate: Predicate, fields: Mapping[str, Field]) -> RowRanges:

@@ -1,0 +1,129 @@
+"""The fragments that an index segment knows, and rows in its files as rows of these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from lance_sql.errors import CorruptFile
+from lance_sql.index_files.row_sets import RowSet
+from lance_sql.index_files.zones import Zones
+from lance_sql.row_ranges import RowRanges
+from lance_sql.scan import lineage
+from lance_sql.scan.candidates import Candidates
+from lance_sql.scan.evidence.known_rows import KnownRows, numbers_of
+
+I64 = npt.NDArray[np.int64]
+U64 = npt.NDArray[np.uint64]
+
+_OFFSETS = np.uint64(2**32 - 1)
+
+
+@dataclass(frozen=True)
+class Covered:
+    """Fragments of a version that a segment covers.
+
+    candidates: the rows in question
+    places: of the covered fragments among them in the manifest, ascending
+    """
+
+    candidates: Candidates
+    places: I64
+
+    @cached_property
+    def num_rows(self) -> int:
+        """Rows of the covered fragments, deleted ones included; of an early writer's table an estimate."""
+        return int(self._rows[self.places].sum())
+
+    @cached_property
+    def ids(self) -> U64:
+        """The ids of the fragments, ascending."""
+        return np.sort(self.candidates.fragments.table.ids[self.places])
+
+    @property
+    def _rows(self) -> I64:
+        return self.candidates.fragments.table.physical_rows.astype(np.int64)
+
+    def without(self, places: I64) -> Covered:
+        """Without some fragments."""
+        return replace(self, places=np.setdiff1d(self.places, places, assume_unique=True))
+
+    def addresses(self, found: U64) -> KnownRows:
+        """The rows at these addresses; those of other fragments are left out.
+
+        raises: CorruptFile for addresses behind the end of a fragment
+        """
+        places, offsets = self._located(found >> np.uint64(32)), (found & _OFFSETS).astype(np.int64)
+        inside = places >= 0
+        places, offsets = places[inside], offsets[inside]
+        if self.candidates.fragments.trust_rows and (offsets >= self._rows[places]).any():
+            raise CorruptFile("an index has rows behind the end of a fragment")
+        return KnownRows.of_numbers(self.places, numbers_of(places, offsets))
+
+    def row_ids(self, found: U64) -> KnownRows:
+        """The rows with these stable ids, as far as they are in the covered fragments."""
+        found = np.unique(found)
+        inside = replace(self.candidates, places=self.places)
+        parts = [np.empty(0, np.int64)]
+        for place in lineage.with_row_ids(inside, found).tolist() if len(found) else ():
+            _, offsets = self.candidates.open(place).row_id_sequence.positions(found)
+            parts.append(numbers_of(place, offsets))
+        return KnownRows.of_numbers(self.places, np.concatenate(parts))
+
+    def rows(self, found: RowSet, *, are_ids: bool) -> KnownRows:
+        """The rows of a set.
+
+        are_ids: its numbers are stable row ids, not addresses
+        raises: as `addresses`; CorruptFile for a set of ids that holds all of some
+        """
+        if are_ids:
+            if len(found.whole):
+                raise CorruptFile("an index has a set of all row ids that begin alike")
+            return self.row_ids(found.numbers)
+        known = self.addresses(found.numbers)
+        places = self._located(found.whole)
+        whole = np.sort(places[places >= 0])
+        return known.with_segment(KnownRows.but_for(whole, np.empty((0, 2), np.int64))) if len(whole) else known
+
+    def zones_as_rows(self, zones: Zones, chosen: npt.NDArray[np.bool_]) -> RowRanges:
+        """The rows of the chosen zones of covered fragments, in ascending ranges; zones may overlap."""
+        places = self._located(zones.fragment_ids[chosen].astype(np.uint64))
+        inside = places >= 0
+        starts = numbers_of(places[inside], zones.starts[chosen][inside])
+        ends = numbers_of(places[inside], np.zeros(1, np.int64)) + zones.ends[chosen][inside]
+        filled = ends > starts
+        starts, ends = starts[filled], ends[filled]
+        order = np.argsort(starts, kind="stable")
+        starts, ends = starts[order], ends[order]
+        if len(starts) == 0:
+            return np.empty((0, 2), np.int64)
+        reach = np.maximum.accumulate(ends)
+        firsts = np.concatenate(([0], np.flatnonzero(starts[1:] > reach[:-1]) + 1))
+        lasts = np.concatenate((firsts[1:] - 1, [len(starts) - 1]))
+        return np.stack((starts[firsts], reach[lasts]), axis=1)
+
+    def not_tiled(self, zones: Zones) -> I64:
+        """The places of covered fragments that the zones do not reach the end of.
+
+        An early release counted rows without the deleted ones, so that its zones are those of other rows.
+        """
+        ends = np.zeros(len(self.candidates.fragments.table), np.int64)
+        places = self._located(zones.fragment_ids.astype(np.uint64))
+        inside = places >= 0
+        np.maximum.at(ends, places[inside], zones.ends[inside])
+        known = self._rows[self.places] if self.candidates.fragments.trust_rows else np.zeros(len(self.places))
+        short: I64 = self.places[(ends[self.places] < known) | (known == 0)]
+        return short
+
+    def _located(self, fragment_ids: U64) -> I64:
+        """The places of fragments by their ids; -1 for those that are not covered."""
+        ids = self.candidates.fragments.table.ids[self.places]
+        order = np.argsort(ids)
+        if len(ids) == 0:
+            return np.full(len(fragment_ids), -1, np.int64)
+        at = np.minimum(np.searchsorted(ids[order], fragment_ids), len(ids) - 1)
+        found: I64 = np.where(ids[order][at] == fragment_ids, self.places[order][at], -1)
+        return found

@@ -1,0 +1,21 @@
+"""The parts of a filter that look at system columns only, which the manifest answers; see `scan.lineage`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lance_sql.scan import lineage
+from lance_sql.scan.candidates import Candidates
+from lance_sql.scan.evidence.source import Evidence
+from lance_sql.scan.predicates import Predicate, conjuncts
+
+
+class RowLineage:
+    """Row ids, addresses and versions. Its answers are exact: these parts are not tested again."""
+
+    name: Final = "row lineage"
+
+    def narrow(self, candidates: Candidates, predicate: Predicate) -> Evidence | None:
+        """See `Source`."""
+        parts = [part for part in conjuncts(predicate) if lineage.is_lineage(part)]
+        return Evidence(self.name, lineage.select(candidates, parts)) if parts else None

@@ -1,0 +1,221 @@
+"""Scalar indices of the table: which rows of the fragments that they cover may pass a filter.
+
+    a = 1 AND b > 5 AND c LIKE '%x'     an index on a, one on b: what both know; c is not asked
+    a = 1 OR b > 5                      rows that one of the two leaves, in fragments that both cover
+
+An index only rules out rows of fragments that it covers. One that cannot be used, because it is damaged or of a kind
+that is not known, rules out nothing and is named in the notes.
+
+Source: indices, combination rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.index_files.bitmap import Bitmaps
+from lance_sql.index_files.btree import BTree
+from lance_sql.index_files.zone_map import ZoneMap
+from lance_sql.scan.candidates import Candidates
+from lance_sql.scan.evidence import index_search, known_rows
+from lance_sql.scan.evidence.covered import Covered
+from lance_sql.scan.evidence.known_rows import KnownRows
+from lance_sql.scan.evidence.source import Evidence
+from lance_sql.scan.predicates import (
+    And,
+    ColumnRef,
+    Compare,
+    Const,
+    In,
+    IsNan,
+    IsNull,
+    IsUnknown,
+    Literal,
+    Not,
+    Or,
+    Path,
+    Predicate,
+    TextMatch,
+    plain_type,
+)
+from lance_sql.schema import Field, arrow_field
+from lance_sql.table.indices import FRAGMENT_REUSE, IndexSegment
+from lance_sql.table.open_indices import KINDS, OpenIndices
+
+# Indices of rows before those of zones: what they leave is hardly ever narrowed further.
+_ORDER: Final = ("bitmap", "btree", "zonemap", "bloomfilter")
+
+
+class ScalarIndices:
+    """Secondary indices of the version."""
+
+    name: Final = "scalar indices"
+
+    def narrow(self, candidates: Candidates, predicate: Predicate) -> Evidence | None:
+        """See `Source`."""
+        snapshot = candidates.snapshot
+        if not snapshot.use_indices or snapshot.manifest.index_section is None or len(candidates) == 0:
+            return None
+        if snapshot.manifest.fragments.repeated_ids() or snapshot.manifest.data_format == "0.1":
+            # Bitmaps of fragments are ambiguous then; and files of 0.1 read differently with each release.
+            return None
+        try:
+            indices = snapshot.open_indices
+        except CorruptFile as error:
+            return Evidence(self.name, candidates, (f"not used: {error}",))
+        search = _Search(candidates, indices)
+        found = search.find(predicate)
+        if found is None:
+            return Evidence(self.name, candidates, tuple(search.notes)) if search.notes else None
+        return Evidence(self.name, found.narrow(candidates), tuple(search.notes))
+
+
+@dataclass
+class _Search:
+    candidates: Candidates
+    indices: OpenIndices
+    notes: dict[str, None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._types: dict[Path, pa.DataType] = {}
+        self._by_path: dict[Path, dict[str, list[IndexSegment]]] = {}
+        places = dict(_paths(self.candidates.snapshot.manifest.schema.fields))
+        for segment in self.indices.segments:
+            if segment.index_type == FRAGMENT_REUSE or not segment.field_ids:
+                continue
+            located = places.get(segment.field_ids[0])
+            if located is not None:
+                path, type = located
+                self._types[path] = type
+                self._by_path.setdefault(path, {}).setdefault(segment.name, []).append(segment)
+
+    def find(self, predicate: Predicate) -> KnownRows | None:
+        """The rows for which the predicate may be true; None where nothing is known."""
+        paths = predicate.columns
+        if len(paths) == 1 and _is_plain(predicate):
+            (path,) = paths
+            return self._on_column(path, predicate)
+        match predicate:
+            case And(arguments):
+                found = [self.find(part) for part in _by_column(arguments)]
+                known = [each for each in found if each is not None]
+                return reduce(KnownRows.both, known) if known else None
+            case Or(arguments):
+                answer: KnownRows | None = None
+                for argument in arguments:
+                    part = self.find(argument)
+                    if part is None:
+                        return None
+                    answer = part if answer is None else answer.either(part)
+                return answer
+        return None
+
+    def _on_column(self, path: Path, predicate: Predicate) -> KnownRows | None:
+        indices = self._by_path.get(path)
+        if indices is None:
+            return None
+        answer: KnownRows | None = None
+        for name in sorted(indices, key=lambda name: _rank(indices[name][0])):
+            found = self._in_index(name, indices[name], path, predicate)
+            if found is None:
+                continue
+            answer = found if answer is None else answer.both(found)
+            if len(answer.places) == len(self.candidates) and _rank(indices[name][0]) < _ORDER.index("zonemap"):
+                break
+        return answer
+
+    def _in_index(
+        self, name: str, segments: Sequence[IndexSegment], path: Path, predicate: Predicate
+    ) -> KnownRows | None:
+        found = []
+        reasons: dict[str, None] = {}
+        for segment in segments:
+            try:
+                answer = self._in_segment(segment, path, predicate)
+            except (CorruptFile, UnsupportedFeature) as error:
+                reasons[str(error)] = None
+                continue
+            if answer is not None:
+                found.append(answer)
+        for reason in reasons:
+            self.notes[f"{name}: not used: {reason}"] = None
+        known = known_rows.together(found)
+        if known is not None:
+            kind = KINDS[segments[0].index_type]
+            self.notes[f"{name} ({kind}): covers {len(known.places)} of {len(self.candidates)} fragments"] = None
+        return known
+
+    def _in_segment(self, segment: IndexSegment, path: Path, predicate: Predicate) -> KnownRows | None:
+        self.indices.check(segment)
+        covered = self._covered(segment)
+        if len(covered.places) == 0:
+            return None
+        opened = self.indices.open(segment)
+        if isinstance(opened, (ZoneMap, BTree, Bitmaps)) and plain_type(opened.type) != plain_type(self._types[path]):
+            raise UnsupportedFeature(f"it is of type {opened.type}, the column of {self._types[path]}")
+        are_ids = self.indices.has_row_ids(segment)
+        match opened:
+            case ZoneMap():
+                return index_search.in_zone_map(opened, covered, path, predicate)
+            case BTree():
+                return index_search.in_btree(opened, covered, path, predicate, are_ids=are_ids)
+            case Bitmaps():
+                return index_search.in_bitmaps(opened, covered, path, predicate, are_ids=are_ids)
+        raise UnsupportedFeature("bloom filters are not used for filters")
+
+    def _covered(self, segment: IndexSegment) -> Covered:
+        assert segment.fragment_ids is not None
+        ids = self.candidates.fragments.table.ids[self.candidates.places]
+        covered = np.isin(ids, np.array(sorted(segment.fragment_ids), np.uint64))
+        return Covered(self.candidates, np.sort(self.candidates.places[covered]))
+
+
+def _paths(fields: Iterable[Field], above: Path = ()) -> Iterable[tuple[int, tuple[Path, pa.DataType]]]:
+    """The paths of the columns, and of members of structs, that hold plain values; by field id, with their types."""
+    for each in fields:
+        path = (*above, each.name)
+        if not each.children:
+            type = arrow_field(each).type
+            if not pa.types.is_nested(type):
+                yield each.id, (path, type)
+        elif each.logical_type == "struct" and not each.is_blob_v2:
+            yield from _paths(each.children, path)
+
+
+def _by_column(arguments: Sequence[Predicate]) -> list[Predicate]:
+    """The parts of a conjunction, of which those on one column make one part."""
+    groups: dict[object, list[Predicate]] = {}
+    for number, argument in enumerate(arguments):
+        paths = argument.columns
+        key: object = paths if len(paths) == 1 and _is_plain(argument) else number
+        groups.setdefault(key, []).append(argument)
+    return [parts[0] if len(parts) == 1 else And(tuple(parts)) for parts in groups.values()]
+
+
+def _is_plain(predicate: Predicate) -> bool:
+    """Whether the predicate compares values as they are stored: what computes with them may fail for values of rows
+    that are long gone."""
+    match predicate:
+        case Const():
+            return True
+        case Compare(_, ColumnRef(), Literal()):
+            return True
+        case In(ColumnRef()) | IsNull(ColumnRef()) | IsNan(ColumnRef()) | TextMatch(operand=ColumnRef()):
+            return True
+        case And(arguments) | Or(arguments):
+            return all(map(_is_plain, arguments))
+        case Not(argument) | IsUnknown(argument):
+            return _is_plain(argument)
+    return False
+
+
+def _rank(segment: IndexSegment) -> int:
+    kind = KINDS.get(segment.index_type, "")
+    return _ORDER.index(kind) if kind in _ORDER else len(_ORDER)

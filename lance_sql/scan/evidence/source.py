@@ -1,0 +1,39 @@
+"""What a source of evidence is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from lance_sql.scan.candidates import Candidates
+from lance_sql.scan.predicates import Predicate
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a source has left of the rows.
+
+    source: its name
+    candidates: the rows that it does not rule out
+    notes: what it used, and what it could not use, for `Scan.explain`
+    """
+
+    source: str
+    candidates: Candidates
+    notes: tuple[str, ...] = ()
+
+
+class Source(Protocol):
+    """Something that knows of rows, without reading their values, that a filter is not true for them."""
+
+    @property
+    def name(self) -> str:
+        """How `Scan.explain` calls it."""
+        ...
+
+    def narrow(self, candidates: Candidates, predicate: Predicate) -> Evidence | None:
+        """Those rows of which it does not know that the predicate is false or unknown; None where it knows nothing.
+
+        raises: CorruptFile, UnsupportedFeature for damage of what the rows themselves are made of
+        """
+        ...

@@ -1,0 +1,152 @@
+"""Index segments of a version, opened: what their files say, kept within a budget of memory.
+
+What cannot be used is refused with a reason, which the caller passes on: rows are looked at instead.
+
+Source: indices, metadata; combination rule.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from threading import Lock
+from typing import Final
+from uuid import UUID
+
+from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
+from lance_sql.index_files import bitmap, bloom, btree, zone_map
+from lance_sql.index_files.bitmap import Bitmaps
+from lance_sql.index_files.bloom import BloomFilters
+from lance_sql.index_files.btree import BTree
+from lance_sql.index_files.index_file import IndexFile
+from lance_sql.index_files.zone_map import ZoneMap
+from lance_sql.table.files import TableFiles
+from lance_sql.table.indices import FRAGMENT_REUSE, IndexSegment
+
+_LOG: Final = logging.getLogger("lance_sql")
+
+_Key = tuple[UUID, int | None]
+Opened = ZoneMap | BTree | Bitmaps | BloomFilters
+
+BUDGET_BYTES: Final = 128 << 20
+"""What has been read of index files is kept up to this much memory."""
+
+# The versions of each kind whose files are understood.
+_KNOWN: Final[Mapping[str, int]] = {
+    "ZoneMapIndexDetails": 0,
+    "BTreeIndexDetails": 1,
+    "BitmapIndexDetails": 0,
+    "BloomFilterIndexDetails": 0,
+}
+KINDS: Final[Mapping[str, str]] = {
+    "ZoneMapIndexDetails": "zonemap",
+    "BTreeIndexDetails": "btree",
+    "BitmapIndexDetails": "bitmap",
+    "BloomFilterIndexDetails": "bloomfilter",
+    "LabelListIndexDetails": "labellist",
+    "NGramIndexDetails": "ngram",
+    "InvertedIndexDetails": "fulltext",
+    "VectorIndexDetails": "vector",
+    FRAGMENT_REUSE: "fragmentreuse",
+}
+"""The kinds of indices by the type of their details."""
+
+
+class OpenIndices:
+    """The index segments of a version. Thread-safe."""
+
+    def __init__(self, files: TableFiles, segments: Sequence[IndexSegment]) -> None:
+        self.segments = tuple(segments)
+        self._files = files
+        self._lock = Lock()
+        self._open: OrderedDict[_Key, Opened | LanceError] = OrderedDict()
+        self._num_bytes = 0
+        moved = [segment.dataset_version for segment in segments if segment.index_type == FRAGMENT_REUSE]
+        self._moved_until = max(moved) + _VERSIONS_OF_COMPACTION if moved else -1
+
+    @property
+    def has_stable_row_ids(self) -> bool:
+        """Whether the table has row ids beside addresses."""
+        return self._files.has_stable_row_ids
+
+    def check(self, segment: IndexSegment) -> None:
+        """Makes sure that the segment is one that can be used, as far as the manifest tells.
+
+        raises: UnsupportedFeature with the reason
+        """
+        known = _KNOWN.get(segment.index_type)
+        kind = KINDS.get(segment.index_type, segment.index_type or "unknown")
+        if known is None:
+            raise UnsupportedFeature(f"indices of kind {kind} are not used for filters")
+        if segment.index_version > known:
+            raise UnsupportedFeature(f"version {segment.index_version} of {kind} is not known to this release")
+        if segment.fragment_ids is None:
+            raise UnsupportedFeature("the manifest does not say which fragments it covers")
+        if len(segment.field_ids) != 1:
+            raise UnsupportedFeature(f"it is on {len(segment.field_ids)} columns")
+        if segment.dataset_version <= self._moved_until and segment.index_type not in _PLACED_BY_FILE:
+            raise UnsupportedFeature("a compaction moved rows since it was built, and left its file as it was")
+
+    def open(self, segment: IndexSegment) -> Opened:
+        """What the files of a segment say; read once.
+
+        raises: CorruptFile, UnsupportedFeature, each time again
+        """
+        key = segment.uuid, segment.base_id
+        with self._lock:
+            found = self._open.get(key)
+            if found is not None:
+                self._open.move_to_end(key)
+        if found is None:
+            try:
+                found = self._read(segment)
+            except (CorruptFile, UnsupportedFeature) as error:
+                found = error
+                if isinstance(error, CorruptFile):
+                    _LOG.warning("%s: the index %r is damaged and not used: %s", self._files.label, segment.name, error)
+            with self._lock:
+                self._keep(key, found)
+        if isinstance(found, LanceError):
+            raise found.with_traceback(None)
+        return found
+
+    def has_row_ids(self, segment: IndexSegment) -> bool:
+        """Whether the numbers in a segment's files are stable row ids; addresses otherwise."""
+        return self.has_stable_row_ids and segment.index_version == 0 and segment.index_type in _OF_ROW_IDS
+
+    def _keep(self, key: _Key, found: Opened | LanceError) -> None:
+        if key in self._open:
+            return
+        self._open[key] = found
+        self._num_bytes += _size(found)
+        while self._num_bytes > BUDGET_BYTES and len(self._open) > 1:
+            self._num_bytes -= _size(self._open.popitem(last=False)[1])
+
+    def _read(self, segment: IndexSegment) -> Opened:
+        match segment.index_type:
+            case "ZoneMapIndexDetails":
+                return zone_map.read(self._file(segment, zone_map.FILE))
+            case "BTreeIndexDetails":
+                return btree.read(self._file(segment, btree.LOOKUP), self._file(segment, btree.DATA))
+            case "BitmapIndexDetails":
+                return bitmap.read(self._file(segment, bitmap.FILE))
+            case _:
+                return bloom.read(self._file(segment, bloom.FILE))
+
+    def _file(self, segment: IndexSegment, name: str) -> IndexFile:
+        store, path = self._files.resolve_index(segment.base_id, f"{segment.uuid}/{name}")
+        return IndexFile(store, path, size=segment.file_sizes.get(name) or None)
+
+
+_OF_ROW_IDS: Final = frozenset({"BTreeIndexDetails", "BitmapIndexDetails"})
+
+# Their files say which fragments they know, so that a fragment that only the manifest names has no zone.
+_PLACED_BY_FILE: Final = frozenset({"ZoneMapIndexDetails", "BloomFilterIndexDetails"})
+
+# A compaction that leaves indices for later is recorded with the version that it read, and makes two.
+_VERSIONS_OF_COMPACTION: Final = 2
+
+
+def _size(found: Opened | LanceError) -> int:
+    return 256 if isinstance(found, LanceError) else found.num_bytes
