@@ -22,6 +22,7 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
     DataSourceReader,
+    DataSourceStreamReader,
     InputPartition,
     WriterCommitMessage,
 )
@@ -38,14 +39,17 @@ from .spark_changes import LanceChangesReader
 from .spark_options import (
     ChangesOptions,
     ReadOptions,
+    StreamOptions,
     checked,
     flag,
     number,
+    schema_options,
     storage_options,
     to_options,
     wants_changes,
 )
 from .spark_partitions import LancePartition, partition_count
+from .spark_stream_reader import LanceStreamReader
 
 _WRITE_OPTIONS: Final = ("path", "branch", "fileversion", "stablerowids", "maxrowsperfile")
 
@@ -110,9 +114,9 @@ class LanceDataSource(DataSource):
         return "lance"
 
     def schema(self) -> StructType:
-        if wants_changes(self.options):
-            return spark_changes.schema(ChangesOptions(self.options))
-        options = ReadOptions(self.options)
+        options = schema_options(self.options)
+        if isinstance(options, ChangesOptions):
+            return spark_changes.schema(options)
         dataset = options.open()
         return spark_types.spark_schema(dataset.scan(options.names(dataset), options.filter).schema)
 
@@ -120,6 +124,9 @@ class LanceDataSource(DataSource):
         if wants_changes(self.options):
             return LanceChangesReader(ChangesOptions(self.options), schema)
         return LanceReader(ReadOptions(self.options), schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        return LanceStreamReader(StreamOptions(self.options), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         return LanceWriter(_begin(self.options, schema, overwrite=overwrite))

@@ -10,8 +10,6 @@ import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from lance_sql.changes.feed import ChangeFeed
-
 from . import spark_types
 from .spark_options import ChangesOptions
 from .spark_partitions import LancePartition, partition_count
@@ -47,17 +45,17 @@ class LanceChangesReader(DataSourceReader):
         assert isinstance(partition, LancePartition)
         for batch in partition.batches():
             if not self._computes_updates:
-                batch = _without_updates(batch)
+                batch = without_updates(batch)
             yield spark_types.cast(batch, self._schema)
 
 
 def schema(options: ChangesOptions) -> StructType:
     """The columns of the changes that are asked for, as Spark sees them."""
-    feed: ChangeFeed = options.open_feed()
+    feed = options.open_empty_feed()
     return spark_types.spark_schema(feed.scan(options.names(feed), options.filter).schema, bigints=BIGINTS)
 
 
-def _without_updates(batch: pa.RecordBatch) -> pa.RecordBatch:
+def without_updates(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch with images of updates as deletes and inserts."""
     place = batch.schema.get_field_index(_CHANGE_TYPE)
     if place < 0:

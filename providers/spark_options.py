@@ -30,6 +30,8 @@ _RANGE: Final = (
     "endingboundinclusive",
 )
 _CHANGES: Final = (*_RANGE, "mode", "deduplicationmode", "computeupdates", "dropunchanged", "key")
+_STREAM: Final = ("maxversionspertrigger", "maxrowspertrigger")
+_LATEST: Final = "latest"
 _DEDUPLICATION: Final[Mapping[str, dict[str, Any]]] = {
     "none": {"mode": "all"},
     "dropcarryovers": {"mode": "all", "drop_unchanged": True},
@@ -61,7 +63,15 @@ class ReadOptions:
 
     def open(self) -> Dataset:
         """The version that is meant."""
-        return lance_sql.dataset.open(self._path, storage_options=self._storage_options, **self._time_travel)
+        return self.open_at({})
+
+    def open_at(self, time_travel: Mapping[str, Any]) -> Dataset:
+        """Another version.
+
+        time_travel: arguments of `lance_sql.open` instead of the options
+        """
+        arguments = {**self._time_travel, **time_travel}
+        return lance_sql.dataset.open(self._path, storage_options=self._storage_options, **arguments)
 
     def names(self, relation: Dataset | ChangeFeed) -> list[str]:
         """The columns that are asked for."""
@@ -100,6 +110,81 @@ class ChangesOptions(ReadOptions):
         raises: as `Dataset.changes`
         """
         return self.open().changes(**self._range, **self._how)
+
+    def open_empty_feed(self) -> ChangeFeed:
+        """A feed without changes, which has the columns of the one that is meant.
+
+        raises: as `Dataset.changes`
+        """
+        dataset = self.open()
+        end = self._range["end"]
+        return dataset.changes(since=dataset.version if end is None else end, end=end, **self._how)
+
+
+class StreamOptions(ChangesOptions):
+    """What `spark.readStream.option` may say.
+
+    max_versions, max_rows: of a batch; None for all that there is
+    raises: InvalidArgument
+    """
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        found = {name.lower(): value for name, value in options.items()}
+        self._tells = flag("readChangeFeed", found.get("readchangefeed", "false"))
+        for name in found:
+            if name.startswith("ending"):
+                raise InvalidArgument(f"A stream has no end, and no option {name!r}")
+            if not self._tells and name in _CHANGES and name not in (*_RANGE, "key"):
+                raise InvalidArgument(f"The option {name!r} goes with readChangeFeed=true")
+        self._from_latest = found.get("startingversion", "").lower() == _LATEST
+        left_out = (*_STREAM, "startingversion") if self._from_latest else _STREAM
+        super().__init__({name: value for name, value in options.items() if name.lower() not in left_out})
+        if not self._tells:
+            self._how["mode"] = "insert_only"
+        self.max_versions = _limit("maxVersionsPerTrigger", found)
+        self.max_rows = _limit("maxRowsPerTrigger", found)
+
+    def open_version(self, version: int) -> Dataset:
+        """One version of the table.
+
+        raises: VersionNotFound
+        """
+        return self.open_at({"version": version})
+
+    def open_range(self, start: int, end: int, dataset: Dataset | None = None) -> ChangeFeed:
+        """The changes of some commits.
+
+        dataset: any version of the table, where one is open
+        raises: as `Dataset.changes`
+        """
+        return (dataset or self.open()).changes(start, end, **self._how)
+
+    def first_offset(self, dataset: Dataset) -> int | None:
+        """The version after which a new stream begins; None for one that begins with all rows.
+
+        raises: VersionNotFound for a start that was cleaned up
+        """
+        if self._from_latest:
+            return dataset.version
+        if self._range["start"] is None and self._range["since"] is None:
+            return None
+        return dataset.changes(start=self._range["start"], since=self._range["since"], **self._how).start - 1
+
+
+def schema_options(options: Mapping[str, str]) -> ReadOptions:
+    """The options as far as the columns depend on them, of a batch or of a stream: Spark does not say which it is.
+
+    raises: InvalidArgument
+    """
+    names = {name.lower(): value for name, value in options.items()}
+    checked(options, ("readchangefeed", *_READ, *_CHANGES, *_STREAM))
+    if not flag("readChangeFeed", names.get("readchangefeed", "false")):
+        return ReadOptions(
+            {name: value for name, value in options.items() if name.lower() not in (*_CHANGES, *_STREAM)}
+        )
+    is_latest = names.get("startingversion", "").lower() == _LATEST
+    left_out = (*_STREAM, "startingversion") if is_latest else _STREAM
+    return ChangesOptions({name: value for name, value in options.items() if name.lower() not in left_out})
 
 
 def wants_changes(options: Mapping[str, str]) -> bool:
@@ -171,6 +256,15 @@ def flag(name: str, text: str) -> bool:
     if text.lower() not in ("true", "false"):
         raise InvalidArgument(f"The option {name}={text!r} is neither true nor false")
     return text.lower() == "true"
+
+
+def _limit(name: str, found: Mapping[str, str]) -> int | None:
+    if name.lower() not in found:
+        return None
+    limit = number(name, found[name.lower()])
+    if limit < 1:
+        raise InvalidArgument(f"The option {name}={limit} must be at least 1")
+    return limit
 
 
 def _names(name: str, text: str) -> list[str]:

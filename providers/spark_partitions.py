@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, Protocol
 
 import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 
-from lance_sql.changes.scan import ChangeTask
-from lance_sql.scan.scan import ScanTask
-
 _ROWS_PER_PARTITION: Final = 4 * 1024 * 1024
+
+
+class Task(Protocol):
+    """What a worker reads: a part of a scan. Picklable."""
+
+    def to_reader(self) -> Iterable[pa.RecordBatch]:
+        """Its rows."""
+        ...
 
 
 class LancePartition(InputPartition):
     """One part of a scan; None of a scan without rows, for Spark takes no empty list of partitions."""
 
-    def __init__(self, task: ScanTask | ChangeTask | None) -> None:
+    def __init__(self, task: Task | None) -> None:
         super().__init__(None)
         self.task = task
 

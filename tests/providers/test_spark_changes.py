@@ -153,8 +153,9 @@ def test_the_function_stays_at_its_range(spark: SparkSession, tmp_path: Path) ->
     ids=str,
 )
 def test_wrong_options_are_named(table: lance_sql.Dataset, options: dict[str, str], message: str) -> None:
+    source = LanceDataSource({"path": table.uri, **options})
     with pytest.raises(InvalidArgument, match=message):
-        LanceDataSource({"path": table.uri, **options}).schema()
+        source.reader(source.schema())
 
 
 def test_a_range_that_was_cleaned_up_names_the_oldest_start(spark: SparkSession, tmp_path: Path) -> None:

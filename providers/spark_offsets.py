@@ -1,0 +1,75 @@
+"""How far a stream of changes has come: what Spark keeps in its checkpoint, as JSON.
+
+    {"version": null}                                              before the first batch
+    {"version": 7, "start": 3, "part": 0, "parts": 0, "split": 0}  every commit from 4 to 7 was delivered
+    {"version": 3, "start": 3, "part": 2, "parts": 5, "split": 4}  two fifths of the rows of version 3 were delivered
+
+The first batch may be planned again after a restart, from nothing but its end. So every offset says where the stream
+began, which may have been "the newest version" or a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from lance_sql.errors import InvalidArgument
+
+INITIAL: Final[dict[str, Any]] = {"version": None}
+_FIELDS: Final = ("version", "start", "part", "parts", "split")
+
+
+@dataclass(frozen=True)
+class Offset:
+    """A place between two commits, or between two parts of the rows that a stream begins with.
+
+    version: every commit up to it was delivered
+    start: the version after which the stream began
+    part, parts: so many of how many parts of the rows of version `start` were delivered; 0 of a stream that begins with
+        changes
+    split: into about how many parts these rows were to be cut
+    """
+
+    version: int
+    start: int
+    part: int = 0
+    parts: int = 0
+    split: int = 0
+
+    @property
+    def is_bootstrapping(self) -> bool:
+        """Rows of the version that the stream begins with are yet to come."""
+        return self.part < self.parts
+
+    def at_part(self, part: int) -> Offset:
+        """The same stream, when so many parts of the rows that it begins with were delivered."""
+        return replace(self, part=min(part, self.parts))
+
+    def at(self, version: int) -> Offset:
+        """The same stream at another version."""
+        return replace(self, version=version)
+
+    def beginning(self) -> Offset:
+        """Where the stream began."""
+        return Offset(self.start, self.start, 0, self.parts, self.split)
+
+    def to_json(self) -> dict[str, int]:
+        """What Spark keeps; always in the same order, for Spark compares text."""
+        return {name: getattr(self, name) for name in _FIELDS}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Offset | None:
+        """An offset from a checkpoint; None before the first batch.
+
+        raises: InvalidArgument for what is not one
+        """
+        if dict(value) == INITIAL:
+            return None
+        numbers = [value.get(name) for name in _FIELDS]
+        if set(value) != set(_FIELDS) or any(type(number) is not int or number < 0 for number in numbers):
+            raise InvalidArgument(f"The checkpoint has the offset {value!r}, which is not one of the format lance")
+        found = cls(**{name: value[name] for name in _FIELDS})
+        if found.part > found.parts or found.version < found.start:
+            raise InvalidArgument(f"The checkpoint has the offset {value!r}, which is not one of the format lance")
+        return found

@@ -1,0 +1,182 @@
+"""Changes of a table as a stream in Spark: batch after batch of whole commits, each of them once.
+
+    spark.readStream.format("lance").option("readChangeFeed", "true").load(path)    the change feed
+    spark.readStream.format("lance").load(path)                                     inserted rows alone
+
+A stream begins with all rows of the newest version, as inserts, unless it is told where to start. Its place is a
+version, so that a restart needs nothing but the offset, and a commit is never split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+from lance_sql.dataset import Dataset
+from lance_sql.errors import InvalidArgument
+from lance_sql.scan.scan import Scan, ScanTask
+
+from . import spark_types
+from .spark_changes import without_updates
+from .spark_offsets import INITIAL, Offset
+from .spark_options import StreamOptions
+from .spark_partitions import LancePartition, partition_count
+
+try:
+    from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
+except ImportError:  # before PySpark 4.2, which reads all that is there in one batch
+
+    class SupportsTriggerAvailableNow:  # type: ignore[no-redef]  # a stand-in without a meaning
+        """What a reader is that stops where it found the table."""
+
+
+_TOLD: Final = ("_change_type", "_commit_version", "_commit_timestamp")
+
+
+@dataclass(frozen=True)
+class SnapshotTask:
+    """Some rows of a version, told of as inserts. Picklable.
+
+    names: of the columns wanted, those of the change feed among them
+    version, timestamp: of the version
+    """
+
+    task: ScanTask
+    names: tuple[str, ...]
+    version: int
+    timestamp: datetime
+
+    def to_reader(self) -> Iterator[pa.RecordBatch]:
+        """The rows."""
+        for batch in self.task.to_reader():
+            told = {
+                "_change_type": pa.scalar("insert"),
+                "_commit_version": pa.scalar(self.version, pa.uint64()),
+                "_commit_timestamp": pa.scalar(self.timestamp, pa.timestamp("us", "UTC")),
+            }
+            arrays = [
+                pa.repeat(told[name], batch.num_rows) if name in told else batch.column(name) for name in self.names
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, list(self.names))
+
+
+class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads changes of a table, batch by batch.
+
+    schema: the columns that Spark wants, in its types
+    """
+
+    def __init__(self, options: StreamOptions, schema: StructType) -> None:
+        self._options = options
+        self._schema = spark_types.arrow_schema(schema)
+        self._last: int | None = None
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        return dict(INITIAL)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        """The stream ends with what is the newest version now."""
+        self._last = self._options.open().version
+
+    def latestOffset(  # noqa: N802 - Spark's name
+        self, start: dict[str, Any] | None = None, limit: object = None
+    ) -> dict[str, Any]:
+        """The end of the next batch.
+
+        start: None from releases of PySpark that do not limit batches
+        raises: InvalidArgument for a table that was made anew; VersionNotFound for changes that were cleaned up
+        """
+        dataset = self._options.open()
+        newest = dataset.version if self._last is None else min(dataset.version, self._last)
+        at = Offset.from_json(start or INITIAL)
+        if at is None:
+            at = self._beginning(dataset)
+            if not at.is_bootstrapping:
+                # an empty batch, with which the checkpoint knows where the stream began
+                return at.to_json()
+        if at.is_bootstrapping:
+            return at.at_part(at.parts if self._options.max_rows is None else at.part + 1).to_json()
+        if dataset.version < at.version and (at.version > at.start or at.parts):
+            raise InvalidArgument(
+                f"The stream is at version {at.version} of {dataset.uri}, whose newest version is {dataset.version}:"
+                " it is another table. Begin with another checkpoint"
+            )
+        if newest > at.version:
+            # says so where some of it was cleaned up
+            self._options.open_range(at.version + 1, newest, dataset)
+        return at.at(self._end(dataset, at.version, newest)).to_json()
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
+        return {"version": self._options.open().version}
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """What the workers read for a batch; the same whenever it is asked for.
+
+        raises: VersionNotFound for a range that was cleaned up, with the oldest version to begin with
+        """
+        last = Offset.from_json(end)
+        assert last is not None
+        first = Offset.from_json(start) or last.beginning()
+        if first.is_bootstrapping:
+            return self._snapshot_partitions(first, last)
+        if first.version >= last.version:
+            return []
+        feed = self._options.open_range(first.version + 1, last.version)
+        scan = feed.scan(self._schema.names, self._options.filter)
+        rows = sum(task.num_candidates for task in scan.tasks(1))
+        return [LancePartition(task) for task in scan.tasks(self._options.partitions or partition_count(rows))]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, LancePartition)
+        for batch in partition.batches():
+            if not self._options.computes_updates:
+                batch = without_updates(batch)
+            yield spark_types.cast(batch, self._schema)
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Nothing is kept for batches that were delivered."""
+
+    def _beginning(self, dataset: Dataset) -> Offset:
+        """Where a new stream begins."""
+        version = self._options.first_offset(dataset)
+        if version is not None:
+            return Offset(version, version)
+        scan, most = self._stored_scan(dataset), self._options.max_rows
+        # deleted rows count here: a part has so many rows at most
+        rows = sum(task.num_candidates for task in scan.tasks(1))
+        split = -(-rows // most) if most is not None else self._options.partitions or partition_count(rows)
+        parts = len(scan.tasks(split))
+        # of a table without rows, nothing is the one part that there is
+        return Offset(dataset.version, dataset.version, 0, max(parts, 1), split)
+
+    def _snapshot_partitions(self, first: Offset, last: Offset) -> list[LancePartition]:
+        dataset = self._options.open_version(last.start)
+        chosen = self._stored_scan(dataset).tasks(last.split)[first.part : last.part]
+        timestamp = dataset.snapshot.manifest.timestamp
+        names = tuple(self._schema.names)
+        return [LancePartition(SnapshotTask(task, names, dataset.version, timestamp)) for task in chosen]
+
+    def _stored_scan(self, dataset: Dataset) -> Scan:
+        """A read of the columns that are stored."""
+        return dataset.scan([name for name in self._schema.names if name not in _TOLD], self._options.filter)
+
+    def _end(self, dataset: Dataset, version: int, newest: int) -> int:
+        """The last version of a batch that begins after a version: at least one commit, where there is one."""
+        if self._options.max_versions is not None:
+            newest = min(newest, version + self._options.max_versions)
+        if self._options.max_rows is None:
+            return max(newest, version)
+        rows = 0
+        for end in range(version + 1, newest + 1):
+            rows += self._options.open_range(end, end, dataset).scan([], self._options.filter).count_rows()
+            if rows > self._options.max_rows and end > version + 1:
+                return end - 1
+            if rows >= self._options.max_rows:
+                return end
+        return max(newest, version)
