@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 
 FLOORS = (
     ("errors", "file_versions", "selection", "row_ranges", "proto", "_kernels"),
-    ("ages", "store", "schema"),
+    ("ages", "bitmaps", "store", "schema"),
     ("casts", "encodings"),
     ("layouts",),
     ("file",),

@@ -15,6 +15,7 @@ import numpy as np
 from google.protobuf.unknown_fields import UnknownFieldSet
 from pyroaring import BitMap
 
+from lance_sql import bitmaps
 from lance_sql.commit.operations import (
     U32,
     Append,
@@ -233,10 +234,7 @@ def _read_update(message: Any) -> Update:
 
 
 def _offsets(content: bytes) -> U32:
-    try:
-        bitmap = BitMap.deserialize(content)
-    except ValueError as error:
-        raise CorruptFile(f"not a bitmap of changed rows ({error})") from error
+    bitmap = bitmaps.deserialize(content, "changed rows")
     # A few bytes of runs can stand for 2^32 rows.
     if len(bitmap) > _MAX_OFFSETS:
         raise CorruptFile(f"an update of {len(bitmap)} rows in place")

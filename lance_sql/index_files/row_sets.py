@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from lance_sql import bitmaps
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 
 U64 = npt.NDArray[np.uint64]
@@ -46,8 +47,6 @@ def parse(data: bytes | memoryview, *, keys: npt.NDArray[np.uint64] | None = Non
     keys: the only upper halves that are wanted; all without it
     raises: CorruptFile; UnsupportedFeature for more numbers than are taken into memory
     """
-    from pyroaring import BitMap
-
     data = memoryview(data)
     with at():
         if len(data) < _COUNT.size:
@@ -68,7 +67,7 @@ def parse(data: bytes | memoryview, *, keys: npt.NDArray[np.uint64] | None = Non
                 if length == 0:
                     whole.append(upper)
                 else:
-                    bitmap = BitMap.deserialize(data[position : position + length].tobytes())
+                    bitmap = bitmaps.deserialize(data[position : position + length].tobytes(), "rows")
                     # a few bytes of runs can stand for 2^32 rows
                     total += len(bitmap)
                     if total > MAX_NUMBERS:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql import bitmaps
 from lance_sql.errors import CorruptFile, at
 from lance_sql.store import Store
 from lance_sql.table import ipc_batches
@@ -112,16 +113,9 @@ def _arrow_values(content: pa.Buffer, max_values: int) -> npt.NDArray[np.uint32]
 
 
 def _bitmap_values(content: pa.Buffer, max_values: int) -> npt.NDArray[np.uint32]:
-    # a few milliseconds that most tables need not spend
-    from pyroaring import BitMap
-
     if content.size == 0:
         raise CorruptFile("a bitmap of 0 bytes")
-    # checks the counts that the containers claim as well
-    try:
-        bitmap = BitMap.deserialize(content.to_pybytes())
-    except ValueError as error:
-        raise CorruptFile(f"not a bitmap of deleted rows ({error})") from error
+    bitmap = bitmaps.deserialize(content.to_pybytes(), "deleted rows")
     # 400 kB of runs can stand for 2^32 values
     if len(bitmap) > max_values:
         raise CorruptFile(f"{len(bitmap)} rows are deleted in a fragment of {max_values} rows")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from lance_sql import bitmaps
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.proto import table_pb2
 from lance_sql.store import Store
@@ -219,14 +220,10 @@ def _reads(index: table_pb2.IndexMetadata, field_ids: Collection[int]) -> bool:
 
 
 def _covered(index: table_pb2.IndexMetadata) -> frozenset[int] | None:
-    from pyroaring import BitMap
 
     if not index.fragment_bitmap:
         return None
-    try:
-        bitmap = BitMap.deserialize(index.fragment_bitmap)
-    except ValueError as error:
-        raise CorruptFile(f"the fragments of the index {index.name!r} are not a bitmap ({error})") from error
+    bitmap = bitmaps.deserialize(index.fragment_bitmap, f"fragments of the index {index.name!r}")
     # A few bytes of runs can stand for 2^32 ids.
     if len(bitmap) > _MAX_FRAGMENTS:
         raise CorruptFile(f"the index {index.name!r} covers {len(bitmap)} fragments")
