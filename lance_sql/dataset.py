@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from lance_sql.statements import compact as compacting
     from lance_sql.statements import merge as merging
     from lance_sql.statements import row_ids as enabling
+    from lance_sql.version_history import HistoryEntry
 
 
 class Dataset(ArrowDataset):
@@ -93,6 +94,20 @@ class Dataset(ArrowDataset):
     def versions(self) -> tuple[VersionInfo, ...]:
         """Every version that can be opened as of now, ascending."""
         return self.snapshot.versions()
+
+    def history(self, limit: int | None = None) -> tuple[HistoryEntry, ...]:
+        """What the commit of each version did, ascending: the operation as its user meant it, rows inserted, updated
+        and deleted, bytes, who wrote it and how long it took. Reads no page.
+
+        limit: only so many of the newest versions
+
+        >>> orders.delete("status = 'cancelled'").history()[-1].operation
+        'delete'
+        """
+        from lance_sql.version_history import history
+
+        _check_positive("limit", limit, least=0)
+        return history(self.snapshot, limit)
 
     def tags(self) -> dict[str, Ref]:
         """The tags of the table as of now, by name."""

@@ -1,6 +1,9 @@
 """Lance tables in DataFusion.
 
     lance_scan('path'[, version or tag])    a table function, with system columns; DataFusion has no named arguments
+    lance_table('path'[, version or tag])   the same without system columns
+    lance_versions('path'[, version or tag]), lance_files, lance_fragments, lance_columns, lance_tags, lance_branches
+                                            what the table consists of
     lance_changes('path', start, end, since, mode)
     lance_insertions('path', start, end), lance_deletions('path', start, end), lance_row_history('path', start, end)
                                             the change feed; bounds are versions, tags or times, or NULL
@@ -11,12 +14,15 @@ DataFusion hands filters over for good and reads one partition per fragment of t
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 from datafusion import Expr, SessionContext, udtf
 from datafusion.catalog import Table
 
+from lance_sql import metadata_tables
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError
 
@@ -27,8 +33,11 @@ from .snapshots import open_version
 
 def register(context: SessionContext) -> SessionContext:
     """Adds the table functions; returns the context."""
-    for function in (_lance_scan, _lance_changes, _lance_insertions, _lance_deletions, _lance_row_history):
+    functions = (_lance_scan, _lance_table, _lance_changes, _lance_insertions, _lance_deletions, _lance_row_history)
+    for function in functions:
         context.register_udtf(udtf(function, function.__name__.removeprefix("_")))
+    for name in metadata_tables.BY_NAME:
+        context.register_udtf(udtf(partial(_metadata, name), f"lance_{name}"))
     return context
 
 
@@ -51,18 +60,33 @@ def _table(dataset: Relation, *, with_system_columns: bool) -> Table:
 def _lance_scan(*arguments: Expr) -> Table:
     """Called while a query is planned, so that each query reads the newest version."""
     try:
-        return _table(_open(arguments), with_system_columns=True)
+        return _table(_open("lance_scan", arguments), with_system_columns=True)
     except LanceError as error:
         # DataFusion prints the traceback into its message; this leaves one line of it.
         raise error.with_traceback(None) from None
 
 
-def _open(arguments: tuple[Expr, ...]) -> Dataset:
+def _lance_table(*arguments: Expr) -> Table:
+    try:
+        return _table(_open("lance_table", arguments), with_system_columns=False)
+    except LanceError as error:
+        raise error.with_traceback(None) from None
+
+
+def _metadata(name: str, *arguments: Expr) -> Table:
+    try:
+        found = metadata_tables.BY_NAME[name](_open(f"lance_{name}", arguments))
+    except LanceError as error:
+        raise error.with_traceback(None) from None
+    return Table(ds.dataset(found))
+
+
+def _open(function: str, arguments: tuple[Expr, ...]) -> Dataset:
     if not 1 <= len(arguments) <= 2:
-        raise InvalidArgument("lance_scan takes a path, and a version or tag after it")
+        raise InvalidArgument(f"{function} takes a path, and a version or tag after it")
     path, *chosen = (_value(argument) for argument in arguments)
     if not isinstance(path, str):
-        raise InvalidArgument(f"lance_scan takes a path first, not {path!r}")
+        raise InvalidArgument(f"{function} takes a path first, not {path!r}")
     match chosen:
         case [] | [None]:
             return open_version(path)
@@ -70,7 +94,7 @@ def _open(arguments: tuple[Expr, ...]) -> Dataset:
             return open_version(path, version=version)
         case [str(tag)]:
             return open_version(path, tag=tag)
-    raise InvalidArgument(f"lance_scan takes a version number or a tag, not {chosen[0]!r}")
+    raise InvalidArgument(f"{function} takes a version number or a tag, not {chosen[0]!r}")
 
 
 def _lance_changes(*arguments: Expr) -> Table:

@@ -5,6 +5,11 @@
         Python function __lance_ref while it binds the query. That opens the table and leaves it in the caller's
         frame under a fresh name, where DuckDB's scan of Python variables finds it. The plan then holds the table:
         columns and filters are pushed into it, and the name is kept only for queries that are being bound.
+    lance_table('path', version := 3, ...)
+        the same without system columns, for SELECT *, EXCEPT and what is to be written elsewhere
+    lance_versions('path'), lance_files('path', version := 3), lance_fragments, lance_columns, lance_tags,
+    lance_branches
+        what the table consists of
     lance_changes('path', 3, 5, since := 2, mode := 'net', drop_unchanged := true, key := ['id'], branch := 'b')
     lance_insertions('path', 3, 5), lance_deletions('path', 3, 5), lance_row_history('path', 3, 5)
         the same for the change feed, whose bounds are versions, tags or times
@@ -26,6 +31,9 @@ from threading import Lock
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
+
+from lance_sql import metadata_tables
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
 
@@ -41,6 +49,7 @@ if TYPE_CHECKING:
 _REFERENCE: Final = "__lance_ref"
 _CHANGES: Final = "__lance_changes_ref"
 _HISTORY: Final = "__lance_row_history_ref"
+_METADATA: Final = "__lance_metadata_ref"
 # An exception of a Python function would bring its source-code paths into DuckDB 1.5's message: `error` does not.
 _FAILED: Final = "!"
 _RESULT: Final = (
@@ -60,6 +69,14 @@ _MACROS: Final = (
     "MACRO lance_scan(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL) AS TABLE "
     + _ALL_COLUMNS
     + _RESULT.format(f"{_REFERENCE}(path, version, tag, branch, as_of::VARCHAR, true)"),
+    "MACRO lance_table(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL) AS TABLE "
+    + _ALL_COLUMNS
+    + _RESULT.format(f"{_REFERENCE}(path, version, tag, branch, as_of::VARCHAR, false)"),
+    *(
+        f"MACRO lance_{name}(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL) AS TABLE SELECT * FROM "
+        + _RESULT.format(f"{_METADATA}('{name}', path, version, tag, branch, as_of::VARCHAR)")
+        for name in metadata_tables.BY_NAME
+    ),
     "MACRO lance_changes(path, start_version := NULL, end_version := NULL, since := NULL, mode := 'all',"
     " drop_unchanged := false, key := NULL, branch := NULL) AS TABLE SELECT * FROM "
     + _RESULT.format(_changes("mode", "drop_unchanged", "key")),
@@ -143,7 +160,7 @@ def _refer(
         dataset = open_version(path, version=version, tag=tag, branch=branch, as_of=as_of)
         return table(dataset, with_system_columns=with_system_columns, with_no_column=True)
 
-    return _published("lance_scan", path, opened)
+    return _published("lance_scan" if with_system_columns else "lance_table", path, opened)
 
 
 def _refer_to_changes(
@@ -178,14 +195,26 @@ def _refer_to_row_history(path: str | None, start: str | None, end: str | None, 
     )
 
 
+def _refer_to_metadata(
+    name: str, path: str | None, version: int | None, tag: str | None, branch: str | None, as_of: str | None
+) -> str:
+    """The same for what a version consists of."""
+
+    def opened(path: str) -> pa.Table:
+        return metadata_tables.BY_NAME[name](open_version(path, version=version, tag=tag, branch=branch, as_of=as_of))
+
+    return _published(f"lance_{name}", path, opened)
+
+
 _FUNCTIONS: Final = (
     (_REFERENCE, _refer, ("VARCHAR", "BIGINT", "VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN")),
     (_CHANGES, _refer_to_changes, (*["VARCHAR"] * 5, "BOOLEAN", "VARCHAR[]", "VARCHAR")),
     (_HISTORY, _refer_to_row_history, ["VARCHAR"] * 4),
+    (_METADATA, _refer_to_metadata, ("VARCHAR", "VARCHAR", "BIGINT", *["VARCHAR"] * 3)),
 )
 
 
-def _published(function: str, path: str | None, opened: Callable[[str], EngineDataset]) -> str:
+def _published(function: str, path: str | None, opened: Callable[[str], EngineDataset | pa.Table]) -> str:
     """Leaves what is opened where DuckDB looks for it, and returns its name, or what is wrong."""
     if path is None:
         return f"{_FAILED}{function} needs a path"

@@ -86,9 +86,10 @@ def query(sql: str | None, command: str | None, file: IO[str] | None, output: st
 @reports_errors
 def schema(table: str, output: str) -> None:
     """Lists the columns of TABLE, hidden ones last."""
-    from lance_sql.cli import inspect, tables
+    from lance_sql import metadata_tables
+    from lance_sql.cli import tables
 
-    _write(inspect.columns(tables.open_table(table)).to_reader(), output)
+    _write(metadata_tables.columns(tables.open_table(table)).to_reader(), output)
 
 
 @main.command(epilog=_EPILOG)
@@ -97,10 +98,11 @@ def schema(table: str, output: str) -> None:
 @output_option
 @reports_errors
 def versions(table: str, limit: int | None, output: str) -> None:
-    """Lists the versions of TABLE, oldest first."""
-    from lance_sql.cli import inspect, tables
+    """Lists the versions of TABLE and what their commits did, oldest first."""
+    from lance_sql import metadata_tables
+    from lance_sql.cli import tables
 
-    _write(inspect.versions(tables.open_table(table), limit).to_reader(), output)
+    _write(metadata_tables.versions(tables.open_table(table), limit).to_reader(), output)
 
 
 @main.command(epilog=_EPILOG)
@@ -109,9 +111,10 @@ def versions(table: str, limit: int | None, output: str) -> None:
 @reports_errors
 def files(table: str, output: str) -> None:
     """Lists the data files and deletion files of TABLE."""
-    from lance_sql.cli import inspect, tables
+    from lance_sql import metadata_tables
+    from lance_sql.cli import tables
 
-    _write(inspect.files(tables.open_table(table)).to_reader(), output)
+    _write(metadata_tables.files(tables.open_table(table)).to_reader(), output)
 
 
 @main.command(name="changes", epilog=_EPILOG)

@@ -159,6 +159,12 @@ class Snapshot:
         place = (self.uri, self._main, self.store, file)
         return Snapshot(*place, branch=self.branch, storage_options=self._storage_options, use_indices=self.use_indices)
 
+    def siblings(self) -> list[Snapshot]:
+        """Every version of this branch as of now, ascending; this one is itself. No manifest is read for it, so damaged
+        ones are there too."""
+        files = versions.list_versions(self.store)
+        return [self if file.version == self.version else self.sibling(file) for file in files]
+
     def versions(self) -> tuple[VersionInfo, ...]:
         """Every version of this branch as of now, ascending, damaged ones among them. Reads every manifest.
 

@@ -1,0 +1,29 @@
+"""What a table consists of, as tables of its own: its versions, files, fragments, columns, tags and branches.
+
+Every function takes the handle on a version and gives an Arrow table, for the command line and for SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import pyarrow as pa
+
+from lance_sql.dataset import Dataset
+from lance_sql.metadata_tables.columns import columns
+from lance_sql.metadata_tables.files import files, fragments
+from lance_sql.metadata_tables.names import branches, tags
+from lance_sql.metadata_tables.versions import versions
+
+__all__ = ["BY_NAME", "branches", "columns", "files", "fragments", "tags", "versions"]
+
+BY_NAME: Final[Mapping[str, Callable[[Dataset], pa.Table]]] = {
+    "versions": versions,
+    "files": files,
+    "fragments": fragments,
+    "columns": columns,
+    "tags": tags,
+    "branches": branches,
+}
+"""The tables that SQL has, as `lance_versions` and so on."""

@@ -1,0 +1,81 @@
+"""Metadata in SQL: the same tables in both engines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pytest
+
+import lance_sql
+from lance_sql import metadata_tables
+
+Run: TypeAlias = Callable[[str], list[dict[str, Any]]]
+
+
+def _duckdb() -> Run:
+    connection = lance_sql.connect()
+    return lambda sql: connection.sql(sql).to_arrow_table().to_pylist()
+
+
+def _datafusion() -> Run:
+    from datafusion import SessionContext
+
+    from lance_sql.providers import datafusion
+
+    context = datafusion.register(SessionContext())
+    return lambda sql: pa.table(context.sql(sql)).to_pylist()
+
+
+@pytest.fixture(params=[_duckdb, _datafusion], ids=["duckdb", "datafusion"])
+def run(request: pytest.FixtureRequest) -> Run:
+    engine: Run = request.param()
+    return engine
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> lance_sql.Dataset:
+    rows = pa.table({"id": [1, 2, 3], "name": ["a", "b", None]})
+    dataset = lance_sql.write(rows, tmp_path / "t.lance").delete("id = 2")
+    dataset.create_tag("after")
+    dataset.create_branch("test")
+    return dataset
+
+
+@pytest.mark.parametrize("name", metadata_tables.BY_NAME)
+def test_sql_has_what_python_has(run: Run, table: lance_sql.Dataset, name: str) -> None:
+    expected = metadata_tables.BY_NAME[name](table).to_pylist()
+    assert run(f"SELECT * FROM lance_{name}('{table.uri}')") == expected
+    assert expected
+
+
+def test_versions_say_what_happened(run: Run, table: lance_sql.Dataset) -> None:
+    rows = run(f"SELECT version, operation, deleted, tags FROM lance_versions('{table.uri}') ORDER BY version")
+    assert rows == [
+        {"version": 1, "operation": "create", "deleted": 0, "tags": None},
+        {"version": 2, "operation": "delete", "deleted": 1, "tags": "after"},
+    ]
+
+
+def test_files_of_an_older_version(table: lance_sql.Dataset) -> None:
+    duckdb, datafusion = _duckdb(), _datafusion()
+    by_name = duckdb(f"SELECT kind FROM lance_files('{table.uri}', version := 1)")
+    assert by_name == datafusion(f"SELECT kind FROM lance_files('{table.uri}', 1)") == [{"kind": "data"}]
+    assert duckdb(f"SELECT deleted_rows FROM lance_fragments('{table.uri}', tag := 'after')") == [{"deleted_rows": 1}]
+
+
+def test_a_table_has_its_own_columns_only(run: Run, table: lance_sql.Dataset) -> None:
+    assert run(f"SELECT * FROM lance_table('{table.uri}') WHERE id > 1") == [{"id": 3, "name": None}]
+
+
+def test_a_table_of_an_older_version(table: lance_sql.Dataset) -> None:
+    sql = f"SELECT count(*) AS n FROM lance_table('{table.uri}', version := 1)"
+    assert _duckdb()(sql) == _datafusion()(sql.replace("version := ", "")) == [{"n": 3}]
+
+
+def test_errors_name_the_table(run: Run, tmp_path: Path) -> None:
+    for function in ("lance_table", "lance_versions", "lance_files"):
+        with pytest.raises(Exception, match=r"missing\.lance"):
+            run(f"SELECT * FROM {function}('{tmp_path}/missing.lance')")
