@@ -12,6 +12,7 @@ using namespace nanobind::literals;
 namespace lance {
 
 void bind_arrays(nb::module_& m);
+void bind_bloom(nb::module_& m);
 void bind_encoding(nb::module_& m);
 void bind_jsonb(nb::module_& m);
 void bind_table(nb::module_& m);
@@ -261,6 +262,7 @@ NB_MODULE(_kernels, m) {
     lance::bind_levels(m);
     lance::bind_matching(m);
     lance::bind_arrays(m);
+    lance::bind_bloom(m);
     lance::bind_encoding(m);
     lance::bind_jsonb(m);
     lance::bind_table(m);

@@ -734,3 +734,12 @@ def select_values(
     out: has room for as many values as there are flags that are 1
     validity: a bit for each of these values, where there is a definition
     """
+
+def hash_fixed(values: Buffer, width: int, num_values: int, out: Buffer) -> None:
+    """xxHash64 with seed 0 of values of `width` bytes each, into u64[num_values]."""
+
+def hash_strings(offsets: Buffer, offset_bits: int, num_values: int, data: Buffer, out: Buffer) -> None:
+    """The same of the byte strings between num_values + 1 offsets; refuses offsets that do not rise."""
+
+def bloom_insert(hashes: Buffer, filter: Buffer) -> None:
+    """Sets the bits of hashes, u64, in a split block bloom filter of whole blocks of 32 bytes."""
