@@ -87,6 +87,7 @@ class FileWriter:
             num_columns += len(self._columns[-1].fields)
         self._pages: list[list[WrittenPage]] = [[] for _ in range(num_columns)]
         self._next_rows = [0] * num_columns
+        self._buffers: list[ByteRange] = []
         self._jobs: deque[tuple[PageJob, EncodedPage | Future[EncodedPage]]] = deque()
         self._pool: ThreadPoolExecutor | None = None
         self._held: list[pa.RecordBatch] = []
@@ -121,6 +122,11 @@ class FileWriter:
         if self._held_rows >= _LEAST_ROWS or self._held_bytes >= _LEAST_PAGE_BYTES:
             self._take_apart()
 
+    def add_buffer(self, data: bytes) -> int:
+        """Writes bytes beside the pages, and returns the number of the global buffer that they are."""
+        self._buffers.append(self._write_aligned(data))
+        return len(self._buffers)
+
     def finish(self) -> WrittenFile:
         """Writes what is left and the metadata; the file is durable and complete afterwards.
 
@@ -141,7 +147,7 @@ class FileWriter:
             self._write(serialize_column(pages, is_blob=self._version.pages is None and field.is_blob_v1))
             for field, pages in zip(fields, self._pages, strict=True)
         ]
-        self._sink.write(serialize_footer(self._version, columns, [descriptor], self._sink.tell()))
+        self._sink.write(serialize_footer(self._version, columns, [descriptor, *self._buffers], self._sink.tell()))
         size = self._sink.tell()
         self._sink.close()
         ids, indices = tuple(field.id for field in fields), tuple(range(len(fields)))

@@ -9,16 +9,21 @@ Source: indices, RowAddrTreeMap.
 
 from __future__ import annotations
 
+import itertools
 import struct
+from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from lance_sql import bitmaps
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+
+if TYPE_CHECKING:
+    from pyroaring import BitMap
 
 U64 = npt.NDArray[np.uint64]
 
@@ -83,21 +88,43 @@ def parse(data: bytes | memoryview, *, keys: npt.NDArray[np.uint64] | None = Non
     return RowSet(numbers, np.unique(np.array(whole, np.uint64)))
 
 
+class GrowingSet:
+    """A set that numbers are added to; it takes the memory of its compressed form."""
+
+    __slots__ = ("_bitmaps",)
+
+    def __init__(self) -> None:
+        self._bitmaps: dict[int, BitMap] = {}
+
+    def add(self, numbers: U64) -> None:
+        """Adds numbers, in any order."""
+        from pyroaring import BitMap
+
+        uppers = numbers >> np.uint64(32)
+        edges = [0, *(np.flatnonzero(uppers[1:] != uppers[:-1]) + 1).tolist(), len(numbers)]
+        for first, end in itertools.pairwise(edges):
+            if end > first:
+                # an array is taken over as it is, NumPy's number by number
+                lower = BitMap(array("I", numbers[first:end].astype(np.uint32).tobytes()))
+                upper = int(uppers[first])
+                found = self._bitmaps.get(upper)
+                self._bitmaps[upper] = lower if found is None else found | lower
+
+    def serialize(self) -> bytes:
+        """The bytes of the set."""
+        parts = [_COUNT.pack(len(self._bitmaps))]
+        for upper, bitmap in sorted(self._bitmaps.items()):
+            bitmap.run_optimize()
+            content = bitmap.serialize()
+            parts += [_ENTRY.pack(upper, len(content)), content]
+        return b"".join(parts)
+
+
 def serialize(numbers: U64) -> bytes:
-    """The bytes of a set.
-
-    numbers: ascending, distinct
-    """
-    from pyroaring import BitMap
-
-    uppers, firsts = np.unique(numbers >> np.uint64(32), return_index=True)
-    parts = [_COUNT.pack(len(uppers))]
-    for upper, lower in zip(uppers.tolist(), np.split(numbers, firsts[1:]), strict=True) if len(uppers) else ():
-        bitmap = BitMap(lower.astype(np.uint32))
-        bitmap.run_optimize()
-        content = bitmap.serialize()
-        parts += [_ENTRY.pack(upper, len(content)), content]
-    return b"".join(parts)
+    """The bytes of a set of these numbers."""
+    made = GrowingSet()
+    made.add(numbers)
+    return made.serialize()
 
 
 def union(sets: Iterable[RowSet]) -> RowSet:

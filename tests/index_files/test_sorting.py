@@ -1,0 +1,49 @@
+"""Values sorted in runs on disk are those that are sorted in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lance_sql.index_files import order
+from lance_sql.index_files.sorting import Sorter
+
+TYPES: dict[pa.DataType, st.SearchStrategy[object]] = {
+    pa.int32(): st.integers(-5, 5),
+    pa.float64(): st.floats(width=16),
+    pa.string(): st.text("abé", max_size=3),
+    pa.decimal128(5, 2): st.decimals(-9, 9, places=2),
+    pa.bool_(): st.booleans(),
+    pa.timestamp("us", "UTC"): st.datetimes(),
+}
+
+
+@pytest.mark.parametrize("type", TYPES, ids=str)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), run_bytes=st.sampled_from([1, 200, 10**6]))
+def test_runs_are_merged_in_order(type: pa.DataType, data: st.DataObject, run_bytes: int) -> None:
+    batches = data.draw(st.lists(st.lists(st.none() | TYPES[type], max_size=12), max_size=6))
+    arrays = [pa.array(batch, type) for batch in batches]
+    everything = pa.concat_arrays([pa.array([], type), *arrays])
+    first = 0
+    with Sorter(type, run_bytes=run_bytes) as sorter:
+        for array in arrays:
+            sorter.add(array, np.arange(first, first + len(array), dtype=np.uint64))
+            first += len(array)
+        found = pa.Table.from_batches(sorter.sorted(), pa.schema([("values", type), ("numbers", pa.uint64())]))
+    places = order.ascending(everything)
+    assert found.column("numbers").to_pylist() == places.tolist()
+    assert repr(found.column("values").to_pylist()) == repr(everything.take(pa.array(places)).to_pylist())
+
+
+def test_floats_are_in_total_order() -> None:
+    values = [np.inf, -0.0, 1.0, np.nan, -np.inf, 0.0, -np.nan, -1.0]
+    for type in ("float16", "float32", "float64"):
+        array = pa.array(np.array(values, type))
+        sorted_values = array.take(pa.array(order.ascending(array))).to_numpy()
+        assert [str(value) for value in sorted_values] == ["nan", "-inf", "-1.0", "-0.0", "0.0", "1.0", "inf", "nan"]
+        assert np.signbit(sorted_values[0])
+        assert not np.signbit(sorted_values[-1])
