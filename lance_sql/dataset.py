@@ -6,7 +6,7 @@ What a change needs is imported when one is made, so that a process that only re
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import cached_property
 from operator import index
@@ -29,6 +29,7 @@ from lance_sql.scan.take import take
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
 from lance_sql.table.fragments import MAX_ROWS_PER_FILE
+from lance_sql.table.index_summaries import IndexSummary, summaries
 from lance_sql.table.refs import Ref
 from lance_sql.table.snapshot import Snapshot, open_snapshot
 from lance_sql.table.versions import VersionInfo
@@ -334,6 +335,79 @@ class Dataset(ArrowDataset):
         from lance_sql.statements import columns as evolving
 
         return Dataset(evolving.alter(self.snapshot, name, type=type, nullable=nullable, properties=properties))
+
+    def indices(self) -> tuple[IndexSummary, ...]:
+        """The secondary indices of this version: what they are on, and how many fragments they cover.
+
+        raises: CorruptFile
+        """
+        return summaries(self.snapshot)
+
+    def create_index(
+        self,
+        column: str,
+        kind: str,
+        *,
+        name: str | None = None,
+        replace: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> Dataset:
+        """Builds a scalar index, which filters of this library and of pylance use, over the newest version.
+
+        column: `a.b` is a member of a struct
+        kind: "zonemap" for columns whose values lie together, "btree" for many distinct values, "bitmap" for few,
+            "bloomfilter" for `=` and `IN` alone
+        name: of the index; `<column>_idx` without it
+        replace: instead of an index of that name, which is refused otherwise
+        progress: called with the number of rows indexed, and of all
+        raises: ColumnNotFound; InvalidArgument; UnsupportedFeature for a column of a type that the kind does not have
+
+        >>> orders.create_index("status", "bitmap").indices()[0].kind
+        'bitmap'
+        """
+        from lance_sql.statements import indices as indexing
+
+        made = indexing.create(
+            self.snapshot,
+            column,
+            kind,
+            name=name,
+            replace_existing=replace,
+            properties=properties,
+            progress=progress,
+        )
+        return self._on(made)
+
+    def drop_index(self, name: str, *, properties: Mapping[str, str] | None = None) -> Dataset:
+        """Drops an index.
+
+        raises: InvalidArgument when there is none of this name
+        """
+        from lance_sql.statements import indices as indexing
+
+        return self._on(indexing.drop(self.snapshot, name, properties))
+
+    def optimize_indices(
+        self,
+        names: str | Sequence[str] | None = None,
+        *,
+        rebuild: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> Dataset:
+        """Makes indices cover the fragments that were added since they were built. Returns this version when there is
+        nothing to do.
+
+        names: of indices; all that can be built without it
+        rebuild: everything again, into one segment for each index
+        raises: InvalidArgument; UnsupportedFeature for an index of another kind that is named
+        """
+        from lance_sql.statements import indices as indexing
+
+        chosen = [names] if isinstance(names, str) else names
+        made = indexing.optimize(self.snapshot, chosen, rebuild=rebuild, progress=progress, properties=properties)
+        return self._on(made)
 
     def compact(
         self,

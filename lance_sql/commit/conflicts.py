@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from typing import Final
+from uuid import UUID
 
 from lance_sql.commit.operations import (
     Append,
@@ -60,6 +61,7 @@ _MATRIX: Final[Mapping[str, str]] = {
     "delete":    ".   rows rows  same  X    .      same  R     .       X    .    .    same   .     X   .",
     "update":    ".   rows rows  same  X    .      same  R     null    X    .    .    same   .     R   R",
     "columns":   ".   same same  same  X    .      same  R     null    X    .    .    same   .     R   R",
+    "create_index": ". .  .     .     X    names  index  .     .       X    .    .    fields .     X   R",
     "overwrite": ".   .    .     .     keys .      .     .     .       .    .    keys .      .     X   .",
     "rewrite":   ".   same same  same  X    index  same  R     .       X    .    .    same   .     .   same",
     "merge":     "R   R    R     R     X    .      R     R     X       X    .    meta R      .     X   R",
@@ -205,11 +207,27 @@ def _schema_metadata(ours: Operation, theirs: Operation) -> Outcome:
 
 def _indexed_fragment(ours: Operation, theirs: Operation) -> Outcome:
     """A new index covers a fragment that moves."""
-    assert isinstance(theirs, CreateIndex)
-    for index in theirs.new_indices:
-        if index.fragment_ids is None or index.fragment_ids & touched(ours):
+    made, moved = (ours, theirs) if isinstance(ours, CreateIndex) else (theirs, ours)
+    assert isinstance(made, CreateIndex)
+    for index in made.new_indices:
+        if index.fragment_ids is None or index.fragment_ids & touched(moved):
             return Outcome.RETRYABLE
     return Outcome.COMPATIBLE
+
+
+def _same_index(ours: Operation, theirs: Operation) -> Outcome:
+    """Both are about an index of one name, or about the same segment."""
+    assert isinstance(ours, CreateIndex)
+    assert isinstance(theirs, CreateIndex)
+    names, uuids = zip(*(_segments(operation) for operation in (ours, theirs)), strict=True)
+    common = names[0] & names[1] or uuids[0] & uuids[1]
+    return Outcome.RETRYABLE if common else Outcome.COMPATIBLE
+
+
+def _segments(operation: CreateIndex) -> tuple[set[str], set[UUID]]:
+    """The names and uuids of all segments that an operation adds or removes."""
+    segments = (*operation.new_indices, *operation.removed_indices)
+    return {segment.name for segment in segments}, {segment.uuid for segment in segments}
 
 
 def _replaced_gone(ours: Operation, theirs: Operation) -> Outcome:
@@ -237,9 +255,9 @@ def _replaced_dropped(ours: Operation, theirs: Operation) -> Outcome:
 
 def _replaced_fields(ours: Operation, theirs: Operation) -> Outcome:
     """A column that is replaced was indexed, or replaced in the same fragment."""
-    match theirs:
-        case CreateIndex(new, _):
-            common: Collection[int] = _replaced(ours) & {field for index in new for field in index.field_ids}
+    match ours, theirs:
+        case (CreateIndex(new, _), other) | (other, CreateIndex(new, _)):
+            common: Collection[int] = _replaced(other) & {field for index in new for field in index.field_ids}
         case _:
             common = touched(ours) & touched(theirs) and _replaced(ours) & _replaced(theirs)
     return Outcome.RETRYABLE if common else Outcome.COMPATIBLE
@@ -252,6 +270,7 @@ _RULES: Final[Mapping[str, Callable[[Operation, Operation], Outcome]]] = {
     "keys": _same_keys,
     "meta": _schema_metadata,
     "index": _indexed_fragment,
+    "names": _same_index,
     "gone": _replaced_gone,
     "moved": _replaced_moved,
     "dropped": _replaced_dropped,

@@ -17,6 +17,7 @@ from lance_sql.commit import assigned_ids, data_files, metadata, repeated_ids
 from lance_sql.commit.draft import MAX_FRAGMENT_ID, Draft, NextVersion
 from lance_sql.commit.operations import (
     Append,
+    CreateIndex,
     DataReplacement,
     Delete,
     Merge,
@@ -30,7 +31,7 @@ from lance_sql.commit.operations import (
     UpdateConfig,
     UpdateMode,
 )
-from lance_sql.errors import InvalidArgument, UnsupportedFeature, VersionNotFound
+from lance_sql.errors import CommitConflict, InvalidArgument, UnsupportedFeature, VersionNotFound
 from lance_sql.schema import Schema
 from lance_sql.table import features, indices, row_ids, versions
 from lance_sql.table.fragments import TOMBSTONE, Fragment, Fragments
@@ -136,6 +137,8 @@ def _apply(draft: Draft, operation: Operation) -> None:
             draft.manifest = metadata.changed(draft.manifest, operation)
         case DataReplacement():
             _replace_data(draft, operation)
+        case CreateIndex():
+            _create_index(draft, operation)
         case _:
             raise UnsupportedFeature(f"commits of {type(operation).__name__}")
 
@@ -306,6 +309,15 @@ def _replace_data(draft: Draft, operation: DataReplacement) -> None:
     draft.edit(replaced=replaced)
     fields = {field for file in files.values() for field in file.fields}
     draft.index_section = indices.without_values(draft.index_section, {field: list(files) for field in fields})
+
+
+def _create_index(draft: Draft, operation: CreateIndex) -> None:
+    for segment in operation.new_indices:
+        for field_id in segment.field_ids:
+            if field_id not in draft.manifest.schema.by_id:
+                raise CommitConflict(f"the column of the index {segment.name!r} was dropped by another commit")
+    removed = {segment.uuid for segment in operation.removed_indices}
+    draft.index_section = indices.edited(draft.index_section, operation.new_indices, removed)
 
 
 def _check_carried_once(fragments: Sequence[Fragment]) -> None:

@@ -203,7 +203,7 @@ class Clone:
 
 @dataclass(frozen=True, slots=True)
 class CreateIndex:
-    """Segments of indices are added and removed; judged only."""
+    """Segments of indices are added and removed."""
 
     new_indices: tuple[IndexSegment, ...]
     removed_indices: tuple[IndexSegment, ...]

@@ -25,6 +25,7 @@ import numpy as np
 from lance_sql.commit.operations import (
     U32,
     Append,
+    CreateIndex,
     DataReplacement,
     Delete,
     Merge,
@@ -38,6 +39,7 @@ from lance_sql.errors import RetryableConflict
 from lance_sql.schema import Field, Schema
 from lance_sql.table import deletions
 from lance_sql.table.fragments import DataFile, DeletionFileType, Fragment
+from lance_sql.table.indices import IndexSegment
 from lance_sql.table.snapshot import Snapshot
 
 
@@ -77,8 +79,24 @@ def rebase(
                 updated_fragments=tuple(kept),
                 removed_fragment_ids=(*operation.removed_fragment_ids, *emptied),
             )
+        case CreateIndex(new, _):
+            return dataclasses.replace(operation, new_indices=tuple(_still_covered(each, read, latest) for each in new))
         case _:
             return operation
+
+
+def _still_covered(segment: IndexSegment, read: Snapshot, latest: Snapshot) -> IndexSegment:
+    """A new segment without the fragments whose indexed columns were changed in place since they were read."""
+    if segment.fragment_ids is None:
+        return segment
+    before = read.manifest.fragments.by_id(segment.fragment_ids)
+    now = latest.manifest.fragments.by_id(segment.fragment_ids)
+    changed = {
+        number
+        for number, fragment in before.items()
+        if number in now and any(fragment.file_of(field) != now[number].file_of(field) for field in segment.field_ids)
+    }
+    return dataclasses.replace(segment, fragment_ids=segment.fragment_ids - changed) if changed else segment
 
 
 def _check_unchanged(operation: Operation, read: Snapshot, latest: Snapshot) -> None:

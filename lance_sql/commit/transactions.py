@@ -174,6 +174,10 @@ def _operation(operation: Operation) -> tuple[str, Any]:
                     for each in replacements
                 ]
             )
+        case CreateIndex(new_indices, removed_indices):
+            return "create_index", _Message.CreateIndex(
+                new_indices=map(indices.serialize, new_indices), removed_indices=map(indices.serialize, removed_indices)
+            )
         case Clone():
             return "clone", _Message.Clone(
                 is_shallow=operation.is_shallow,

@@ -239,3 +239,13 @@ class UUID(_message.Message):
     UUID_FIELD_NUMBER: _ClassVar[int]
     uuid: bytes
     def __init__(self, uuid: _Optional[bytes] = ...) -> None: ...
+
+class ZoneMapIndexDetails(_message.Message):
+    __slots__ = ["has_null_bitmap", "rows_per_zone", "use_seeds"]
+    HAS_NULL_BITMAP_FIELD_NUMBER: _ClassVar[int]
+    ROWS_PER_ZONE_FIELD_NUMBER: _ClassVar[int]
+    USE_SEEDS_FIELD_NUMBER: _ClassVar[int]
+    has_null_bitmap: bool
+    rows_per_zone: int
+    use_seeds: bool
+    def __init__(self, rows_per_zone: _Optional[int] = ..., use_seeds: bool = ..., has_null_bitmap: bool = ...) -> None: ...

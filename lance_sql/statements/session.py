@@ -65,6 +65,7 @@ class WriteSession:
     started: float = field(default_factory=time.time)
     _writers: list[FragmentWriter] = field(default_factory=list)
     _files: list[DataFile] = field(default_factory=list)
+    _others: list[str] = field(default_factory=list)
     _is_sent: bool = False
 
     def writer(self, schema: Schema | None = None, limits: FileLimits | None = None) -> FragmentWriter:
@@ -129,6 +130,10 @@ class WriteSession:
         self._files.append(made)
         return made
 
+    def track(self, paths: Iterable[str]) -> None:
+        """Files of other kinds that were written for the change, which are removed when it fails."""
+        self._others.extend(paths)
+
     def __enter__(self) -> WriteSession:
         return self
 
@@ -139,6 +144,8 @@ class WriteSession:
                 writer.abort()
             for file in self._files:
                 self.snapshot.store.delete(f"data/{file.path}")
+            for path in self._others:
+                self.snapshot.store.delete(path)
 
 
 def summarize(

@@ -9,7 +9,7 @@ Source: messages lance.table.IndexSection and IndexMetadata; Manifest.index_sect
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -33,6 +33,9 @@ _OF_ROW_IDS: Final[Mapping[str, int]] = {
 }
 
 
+# Of the types of details, those that are not in the package of tables.
+_OTHER_PACKAGES: Final = {"BloomFilterIndexDetails": "lance.index.pb", "VectorIndexDetails": "lance.index.pb"}
+
 _MAX_FRAGMENTS: Final = 2**24
 
 FRAGMENT_REUSE: Final = "FragmentReuseIndexDetails"
@@ -50,6 +53,8 @@ class IndexSegment:
     index_version: of the format of this kind
     base_id: the base path that holds its files; None for the table's own folder
     file_sizes: bytes of its files by name; empty when they are not recorded
+    details: the message of the type of the details
+    created_at: milliseconds since 1970; None when it is not recorded
     """
 
     name: str
@@ -61,6 +66,8 @@ class IndexSegment:
     index_version: int = 0
     base_id: int | None = None
     file_sizes: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    details: bytes = b""
+    created_at: int | None = None
 
 
 def read(store: Store, path: str, manifest: Manifest) -> tuple[IndexSegment, ...]:
@@ -103,7 +110,43 @@ def parse(message: table_pb2.IndexMetadata) -> IndexSegment:
         message.index_version,
         message.base_id if message.HasField("base_id") else None,
         {file.path: file.size_bytes for file in message.files},
+        message.index_details.value,
+        message.created_at if message.HasField("created_at") else None,
     )
+
+
+def serialize(segment: IndexSegment) -> table_pb2.IndexMetadata:
+    """The message of a segment."""
+    message = table_pb2.IndexMetadata(
+        uuid=table_pb2.UUID(uuid=segment.uuid.bytes),
+        fields=segment.field_ids,
+        name=segment.name,
+        dataset_version=segment.dataset_version,
+        fragment_bitmap=b"" if segment.fragment_ids is None else _bitmap(segment.fragment_ids),
+        index_version=segment.index_version,
+        created_at=segment.created_at,
+        base_id=segment.base_id,
+        files=[table_pb2.IndexFile(path=path, size_bytes=size) for path, size in segment.file_sizes.items()],
+    )
+    package = _OTHER_PACKAGES.get(segment.index_type, "lance.table")
+    message.index_details.type_url = f"/{package}.{segment.index_type}"
+    message.index_details.value = segment.details
+    return message
+
+
+def edited(section: bytes | None, added: Iterable[IndexSegment], removed: Collection[UUID]) -> bytes | None:
+    """The section with some segments more, and without others; None when none is left."""
+    kept = _edited(section, lambda index: None if _uuid(index) in removed else index)
+    message = table_pb2.IndexSection()
+    if kept is not None:
+        message.ParseFromString(kept)
+    message.indices.extend(map(serialize, added))
+    return bytes(message.SerializeToString()) if message.indices else None
+
+
+def zone_map_details(rows_per_zone: int) -> bytes:
+    """The details of a zone map whose file has the rows of all NULLs."""
+    return bytes(table_pb2.ZoneMapIndexDetails(rows_per_zone=rows_per_zone, has_null_bitmap=True).SerializeToString())
 
 
 def without_columns(section: bytes | None, field_ids: Collection[int]) -> bytes | None:
@@ -209,6 +252,10 @@ def _holds_row_ids(index: table_pb2.IndexMetadata) -> bool:
     raise UnsupportedFeature(
         f"compaction of what the index {index.name!r} covers, which is of kind {kind!r}, version {index.index_version}"
     )
+
+
+def _uuid(index: table_pb2.IndexMetadata) -> UUID | None:
+    return UUID(bytes=index.uuid.uuid) if len(index.uuid.uuid) == 16 else None
 
 
 def _fields(index: table_pb2.IndexMetadata) -> set[int]:

@@ -14,9 +14,9 @@ from tests.conftest import Case, corpus_params
 USED = {
     "hist_0200_old_btree_bitmap_indices": {"btree", "bitmap"},
     "ops0200_20_index": {"btree", "bitmap"},
-    "ops4_20s_index": {"btree", "bitmap", "zonemap"},
-    "ops14_21_index": {"btree", "bitmap", "zonemap"},
-    "ops14_22s_index": {"btree", "bitmap", "zonemap"},
+    "ops4_20s_index": {"btree", "bitmap", "zonemap", "bloomfilter"},
+    "ops14_21_index": {"btree", "bitmap", "zonemap", "bloomfilter"},
+    "ops14_22s_index": {"btree", "bitmap", "zonemap", "bloomfilter"},
     "ops14_21_traps": {"zonemap"},
     "ops14_22s_traps": {"zonemap"},
     "cdf4_21s_s109": {"btree"},

@@ -20,6 +20,7 @@ KINDS = {
     "zonemap": IndexConfig(index_type="zonemap", parameters={"rows_per_zone": 7}),
     "btree": IndexConfig(index_type="btree", parameters={"zone_size": 16}),
     "bitmap": IndexConfig(index_type="bitmap", parameters={}),
+    "bloomfilter": IndexConfig(index_type="bloomfilter", parameters={"number_of_items": 8, "probability": 0.01}),
 }
 STEPS = ("built", "deleted", "appended", "updated", "optimized", "compacted", "restored")
 
@@ -40,6 +41,8 @@ def indexed(path: Path, kind: str, *, stable: bool, file_version: Any, by: str) 
         data_storage_version=file_version,
     )
     for name in [*TABLE.column_names, "id"]:
+        if kind == "bloomfilter" and name in ("m", "b", "c"):
+            continue
         dataset.create_scalar_index(name, KINDS[kind], name=f"{name}_{kind}")
     dataset.tags.create("built", dataset.version)
     dataset.delete("id % 5 = 3 OR (id > 100 AND id < 110)")
@@ -106,5 +109,7 @@ def test_a_scan_with_indices_finds_the_rows_of_one_without_in_many_more(
 def test_indices_rule_rows_out(table: list[tuple[str, lance_sql.Dataset, lance_sql.Dataset]], condition: str) -> None:
     check(table, condition)
     with_indices, without = table[0][1:]
+    if with_indices.indices()[0].kind == "bloomfilter" and (">" in condition or "<" in condition):
+        pytest.skip("bloom filters know nothing of ranges")
     left = with_indices.scan(["id"], condition).plan.num_candidates
     assert left < without.scan(["id"], condition).plan.num_candidates

@@ -9,18 +9,40 @@ Source: indices; search of each kind.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from functools import reduce
+from typing import Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql.index_files import row_sets
+from lance_sql.index_files import bloom_values, row_sets
 from lance_sql.index_files.bitmap import Bitmaps
+from lance_sql.index_files.bloom import BloomFilters
 from lance_sql.index_files.btree import BTree
 from lance_sql.index_files.zone_map import ZoneMap
+from lance_sql.index_files.zones import Zones
 from lance_sql.scan.evidence.covered import Covered
 from lance_sql.scan.evidence.known_rows import KnownRows
-from lance_sql.scan.predicates import ColumnRef, IsNull, Path, Predicate, evaluate, may_match
+from lance_sql.scan.predicates import (
+    And,
+    ColumnRef,
+    Compare,
+    Const,
+    In,
+    IsNull,
+    Literal,
+    Or,
+    Path,
+    Predicate,
+    Value,
+    evaluate,
+    may_match,
+)
+
+Flags: TypeAlias = npt.NDArray[np.bool_]
+U64: TypeAlias = npt.NDArray[np.uint64]
 
 MIN_ROWS: Final = 1 << 16
 SHARE_OF_ENTRIES: Final = 16
@@ -39,13 +61,60 @@ def in_zone_map(zone_map: ZoneMap, covered: Covered, path: Path, predicate: Pred
         covered = covered.without(covered.not_tiled(zones))
     elif predicate == IsNull(ColumnRef(path)):
         return covered.rows(zones.null_rows, are_ids=False)
-    kept = may_match(predicate, {path: zone_map.statistics}, len(zones))
-    # Rows between zones were deleted before the zones were made: they may stay.
-    ruled_out = KnownRows.but_for(covered.places, covered.zones_as_rows(zones, ~kept))
-    if kept.any():
-        some = KnownRows(covered.places, covered.zones_as_rows(zones, kept))
-        return KnownRows(covered.places, _union(ruled_out, some))
-    return ruled_out
+    return _but_for_zones(zones, covered, may_match(predicate, {path: zone_map.statistics}, len(zones)))
+
+
+def _but_for_zones(zones: Zones, covered: Covered, kept: Flags) -> KnownRows:
+    """All rows but those of zones that are not kept. Rows between zones were deleted before these were made: they may
+    stay."""
+    known = KnownRows.but_for(covered.places, covered.zones_as_rows(zones, ~kept))
+    return known.with_segment(KnownRows(covered.places, covered.zones_as_rows(zones, kept)))
+
+
+def in_bloom_filters(filters: BloomFilters, covered: Covered, path: Path, predicate: Predicate) -> KnownRows | None:
+    """See the module.
+
+    raises: CorruptFile
+    """
+    zones = filters.zones
+    if zones.null_rows is None:
+        covered = covered.without(covered.not_tiled(zones))
+    elif predicate == IsNull(ColumnRef(path)):
+        return covered.rows(zones.null_rows, are_ids=False)
+    asked = np.isin(zones.fragment_ids, covered.ids.astype(np.int64))
+    kept = _may_be_in(filters, predicate, asked)
+    return None if kept.all() else _but_for_zones(zones, covered, kept)
+
+
+def _may_be_in(filters: BloomFilters, predicate: Predicate, asked: Flags) -> Flags:
+    """Whether the predicate may be true for a row of each zone."""
+    match predicate:
+        case And(arguments):
+            return reduce(np.logical_and, [_may_be_in(filters, argument, asked) for argument in arguments])
+        case Or(arguments):
+            return reduce(np.logical_or, [_may_be_in(filters, argument, asked) for argument in arguments])
+        case Const(value):
+            return np.full(len(asked), value is True)
+        case Compare("=", ColumnRef(), Literal(value, type)):
+            return filters.may_contain(_hashes([value], type), asked) if value == value else np.ones(len(asked), bool)
+        case In(ColumnRef(), values, type) if all(value == value for value in values):
+            return filters.may_contain(_hashes(values, type), asked)
+        case IsNull(ColumnRef()):
+            return filters.has_null
+    return np.ones(len(asked), np.bool_)
+
+
+def _hashes(values: Sequence[Value], type: pa.DataType) -> U64:
+    """The hashes of literals; of both zeros where one is meant.
+
+    raises: UnsupportedFeature for types that no bloom filter has
+    """
+    if pa.types.is_floating(type) and 0.0 in values:
+        values = [*values, 0.0, -0.0]
+    bloom_values.check(type)
+    if pa.types.is_temporal(type):
+        return bloom_values.hashes(pa.array(values, f"int{type.bit_width}").view(type))
+    return bloom_values.hashes(pa.array(values, type))
 
 
 def in_btree(tree: BTree, covered: Covered, path: Path, predicate: Predicate, *, are_ids: bool) -> KnownRows | None:
@@ -88,13 +157,9 @@ def in_bitmaps(
     return covered.rows(row_sets.union(sets), are_ids=are_ids)
 
 
-def _passed(values: pa.Array, path: Path, predicate: Predicate) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _passed(values: pa.Array, path: Path, predicate: Predicate) -> Flags:
     """Whether the predicate is true for each value of its only column."""
     for name in reversed(path[1:]):
         values = pa.StructArray.from_arrays([values], [name])
     answers = evaluate(predicate, pa.RecordBatch.from_arrays([values], [path[0]]))
     return np.asarray(answers.fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
-
-
-def _union(one: KnownRows, other: KnownRows) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    return one.with_segment(other).rows

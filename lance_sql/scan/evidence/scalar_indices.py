@@ -168,7 +168,8 @@ class _Search:
                 return index_search.in_btree(opened, covered, path, predicate, are_ids=are_ids)
             case Bitmaps():
                 return index_search.in_bitmaps(opened, covered, path, predicate, are_ids=are_ids)
-        raise UnsupportedFeature("bloom filters are not used for filters")
+            case _:
+                return index_search.in_bloom_filters(opened, covered, path, predicate)
 
     def _covered(self, segment: IndexSegment) -> Covered:
         assert segment.fragment_ids is not None

@@ -1,0 +1,289 @@
+"""Scalar indices: built over fragments, dropped, and brought up to date.
+
+    column of the live rows --> a builder of the kind --> files in _indices/<uuid> --> one commit
+
+An index has segments. Bringing it up to date adds one for the fragments that none covers; nothing is built again, but
+for BITMAPs of row ids, of which pylance 14 reads several segments wrongly after updates.
+
+Source: indices, writing; transactions, CreateIndex.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Final
+from uuid import uuid4
+
+import pyarrow as pa
+
+from lance_sql.commit.operations import CreateIndex
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.file.writer import WrittenFile
+from lance_sql.index_files import bloom_values, order
+from lance_sql.index_files.write_bitmap import BitmapBuilder
+from lance_sql.index_files.write_bloom import BloomBuilder
+from lance_sql.index_files.write_btree import BTreeBuilder
+from lance_sql.index_files.write_zone_map import ROWS_PER_ZONE, ZoneMapBuilder
+from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.schema import Field, arrow_field
+from lance_sql.statements.rows import U64
+from lance_sql.statements.scanning import numbers, read_fragments
+from lance_sql.statements.session import RowCounts, WriteSession, file_version, on_latest
+from lance_sql.table.fragments import Fragment
+from lance_sql.table.index_summaries import column_name
+from lance_sql.table.indices import FRAGMENT_REUSE, IndexSegment, zone_map_details
+from lance_sql.table.open_indices import KINDS
+from lance_sql.table.paths import INDICES
+from lance_sql.table.snapshot import Snapshot
+
+Progress = Callable[[int, int], None]
+"""Told how many rows have been indexed, and of how many."""
+
+BUILT: Final[Mapping[str, str]] = {
+    "zonemap": "ZoneMapIndexDetails",
+    "btree": "BTreeIndexDetails",
+    "bitmap": "BitmapIndexDetails",
+    "bloomfilter": "BloomFilterIndexDetails",
+}
+"""The kinds that are written, and the types of their details."""
+
+
+def create(
+    snapshot: Snapshot,
+    column: str,
+    kind: str,
+    *,
+    name: str | None = None,
+    replace_existing: bool = False,
+    properties: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> Snapshot:
+    """Builds an index on a column of the newest version, over all fragments.
+
+    column: `a.b` is a member of a struct
+    kind: one of `BUILT`
+    name: `<column>_idx` without it
+    replace_existing: an index of this name goes in the same commit; otherwise it is refused
+    raises: ColumnNotFound; InvalidArgument for a kind that there is not, and a name that is taken; UnsupportedFeature
+        for types that the kind does not know, and for tables with files of version 0.1
+    """
+    if kind not in BUILT:
+        raise InvalidArgument(f"There is no kind of index {kind!r}; there are {', '.join(BUILT)}")
+    name = f"{column}_idx" if name is None else name
+    if not name or name.startswith("__"):
+        raise InvalidArgument(f"An index cannot have the name {name!r}")
+
+    def change(session: WriteSession) -> Snapshot:
+        latest = session.snapshot
+        old = tuple(segment for segment in latest.indices() if segment.name == name)
+        if old and not replace_existing:
+            raise InvalidArgument(f"{latest.name} has an index {name!r} already")
+        field = _field(latest, column, kind)
+        made = _build(session, name, column, field, kind, list(latest.manifest.fragments), progress)
+        return session.commit(CreateIndex((made,), old), RowCounts())
+
+    return on_latest(snapshot, "create_index", change, properties)
+
+
+def drop(snapshot: Snapshot, name: str, properties: Mapping[str, str] | None = None) -> Snapshot:
+    """Drops an index of any kind; its files go with the versions that have it.
+
+    raises: InvalidArgument when there is none of this name
+    """
+
+    def change(session: WriteSession) -> Snapshot:
+        old = tuple(segment for segment in session.snapshot.indices() if segment.name == name)
+        if not old:
+            raise InvalidArgument(f"{session.snapshot.name} has no index {name!r}{_known(session.snapshot)}")
+        return session.commit(CreateIndex((), old), RowCounts())
+
+    return on_latest(snapshot, "drop_index", change, properties)
+
+
+def optimize(
+    snapshot: Snapshot,
+    names: Collection[str] | None = None,
+    *,
+    rebuild: bool = False,
+    properties: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> Snapshot:
+    """Makes indices cover the fragments that they do not cover, in one commit; none when there are none.
+
+    names: of indices of the kinds in `BUILT`; all of those without it
+    rebuild: one new segment for each index, in the place of all that it has
+    raises: InvalidArgument when there is no index of a name; UnsupportedFeature for an index of another kind that is
+        named
+    """
+
+    def change(session: WriteSession) -> Snapshot:
+        latest = session.snapshot
+        made: list[IndexSegment] = []
+        gone: list[IndexSegment] = []
+        for name, segments in _chosen(latest, names).items():
+            new, old = _brought_up_to_date(session, name, segments, progress, rebuild=rebuild)
+            made += new
+            gone += old
+        if not made and not gone:
+            return latest
+        return session.commit(CreateIndex(tuple(made), tuple(gone)), RowCounts())
+
+    return on_latest(snapshot, "optimize_indices", change, properties)
+
+
+def _brought_up_to_date(
+    session: WriteSession,
+    name: str,
+    segments: Sequence[IndexSegment],
+    progress: Progress | None,
+    *,
+    rebuild: bool,
+) -> tuple[list[IndexSegment], list[IndexSegment]]:
+    """The segments to add to an index, and those to remove."""
+    latest = session.snapshot
+    fragments = latest.manifest.fragments
+    kind = KINDS[segments[0].index_type]
+    live = set(fragments.ids)
+    dead = [segment for segment in segments if segment.fragment_ids is not None and not segment.fragment_ids & live]
+    covered = {number for segment in segments for number in segment.fragment_ids or ()}
+    left = live - covered
+    if not left and not rebuild:
+        # the last one stays, so that the index does
+        return [], dead[: len(segments) - 1]
+    has_row_ids = kind == "bitmap" and latest.manifest.has_stable_row_ids
+    if rebuild or has_row_ids:
+        left, dead = live, list(segments)
+    column, field = _column_of(latest, segments[0].field_ids[0])
+    _check_type(field, kind)
+    chosen = [fragment for fragment in fragments if fragment.id in left]
+    return [_build(session, name, column, field, kind, chosen, progress)], dead
+
+
+def _build(
+    session: WriteSession,
+    name: str,
+    column: str,
+    field: Field,
+    kind: str,
+    fragments: Sequence[Fragment],
+    progress: Progress | None,
+) -> IndexSegment:
+    """A segment over some fragments; its files go when the session fails."""
+    snapshot = session.snapshot
+    is_stable = snapshot.manifest.has_stable_row_ids
+    uuid = uuid4()
+    folder = f"{INDICES}/{uuid}"
+    written = _write(snapshot, column, field, kind, fragments, folder, progress)
+    session.track(file.path for file in written)
+    return IndexSegment(
+        name,
+        uuid,
+        (field.id,),
+        snapshot.version,
+        BUILT[kind],
+        frozenset(fragment.id for fragment in fragments),
+        index_version=1 if kind == "btree" and is_stable else 0,
+        file_sizes={file.path.rpartition("/")[2]: file.size_bytes for file in written},
+        details=zone_map_details(ROWS_PER_ZONE) if kind == "zonemap" else b"",
+        created_at=int(time.time() * 1000),
+    )
+
+
+def _write(
+    snapshot: Snapshot,
+    column: str,
+    field: Field,
+    kind: str,
+    fragments: Sequence[Fragment],
+    folder: str,
+    progress: Progress | None,
+) -> tuple[WrittenFile, ...]:
+    type = arrow_field(field).type
+    version = file_version(snapshot)
+    rows = _rows(snapshot, column, fragments, progress)
+    num_rows = {fragment.id: snapshot.open(fragment).num_rows for fragment in fragments}
+    match kind:
+        case "zonemap" | "bloomfilter":
+            zones = ZoneMapBuilder(type) if kind == "zonemap" else BloomBuilder(type)
+            for values, addresses, _ in rows:
+                zones.add(values, addresses)
+            return zones.write(snapshot.store, folder, file_version=version, num_rows=num_rows)
+        case "btree":
+            with BTreeBuilder(type) as tree:
+                for values, addresses, _ in rows:
+                    tree.add(values, addresses)
+                return tree.write(snapshot.store, folder, file_version=version)
+        case _:
+            bitmaps = BitmapBuilder(type)
+            for values, _, ids in rows:
+                bitmaps.add(values, ids)
+            return bitmaps.write(snapshot.store, folder, file_version=version)
+
+
+def _rows(
+    snapshot: Snapshot, column: str, fragments: Sequence[Fragment], progress: Progress | None
+) -> Iterator[tuple[pa.Array, U64, U64]]:
+    """The values of the live rows in the order of their addresses, these, and their row ids."""
+    ascending = sorted(fragments, key=lambda fragment: fragment.id)
+    total = sum(fragment.physical_rows for fragment in ascending)
+    done = 0
+    for batch in read_fragments(snapshot, [column, ROW_ADDRESS, ROW_ID], ascending):
+        yield batch.column(0), numbers(batch, ROW_ADDRESS), numbers(batch, ROW_ID)
+        done += batch.num_rows
+        if progress is not None:
+            progress(done, total)
+
+
+def _field(snapshot: Snapshot, column: str, kind: str) -> Field:
+    """The field of a column that an index of this kind may be on.
+
+    raises: as `create`
+    """
+    if snapshot.manifest.data_format == "0.1":
+        raise UnsupportedFeature("indices of tables with data files of version 0.1")
+    *parents, field = snapshot.manifest.schema.resolve(column, table=snapshot.label)
+    if any(parent.logical_type != "struct" for parent in parents):
+        raise UnsupportedFeature(f"a scalar index on {column!r}, which is inside of lists")
+    _check_type(field, kind)
+    return field
+
+
+def _check_type(field: Field, kind: str) -> None:
+    check = bloom_values.check if kind == "bloomfilter" else order.check
+    check(arrow_field(field).type)
+
+
+def _column_of(snapshot: Snapshot, field_id: int) -> tuple[str, Field]:
+    """The column of a field, as scans name it.
+
+    raises: UnsupportedFeature where none is
+    """
+    field = snapshot.manifest.schema.by_id.get(field_id)
+    if field is None:
+        raise UnsupportedFeature(f"an index on field {field_id}, which is no column")
+    return column_name(snapshot, field_id), field
+
+
+def _chosen(snapshot: Snapshot, names: Collection[str] | None) -> dict[str, list[IndexSegment]]:
+    """The segments of the indices to be brought up to date, by name."""
+    found: dict[str, list[IndexSegment]] = {}
+    for segment in snapshot.indices():
+        found.setdefault(segment.name, []).append(segment)
+    for name in names or ():
+        if name not in found:
+            raise InvalidArgument(f"{snapshot.name} has no index {name!r}{_known(snapshot)}")
+        if not _is_built(found[name]):
+            raise UnsupportedFeature(f"building the index {name!r}, which is of type {found[name][0].index_type!r}")
+    return {
+        name: segments for name, segments in found.items() if (names is None or name in names) and _is_built(segments)
+    }
+
+
+def _is_built(segments: Sequence[IndexSegment]) -> bool:
+    return all(segment.index_type in BUILT.values() and len(segment.field_ids) == 1 for segment in segments)
+
+
+def _known(snapshot: Snapshot) -> str:
+    names = sorted({segment.name for segment in snapshot.indices() if segment.index_type != FRAGMENT_REUSE})
+    return f"; it has {', '.join(map(repr, names))}" if names else "; it has none"

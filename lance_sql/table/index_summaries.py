@@ -1,0 +1,72 @@
+"""Indices as users see them: one entry for all segments of a name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lance_sql.table.indices import FRAGMENT_REUSE, IndexSegment
+from lance_sql.table.open_indices import KINDS
+from lance_sql.table.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSummary:
+    """A secondary index of a version.
+
+    kind: such as "btree"; the type of its details where that is not known
+    columns: names, `a.b` for a member of a struct
+    num_segments: how many parts it has
+    num_fragments, num_uncovered: fragments of the version that it covers, and those that it does not
+    size_bytes: of its files; None where the manifest does not say
+    """
+
+    name: str
+    kind: str
+    columns: tuple[str, ...]
+    num_segments: int
+    num_fragments: int
+    num_uncovered: int
+    size_bytes: int | None
+
+
+def summaries(snapshot: Snapshot) -> tuple[IndexSummary, ...]:
+    """The indices of a version, in the order of the manifest.
+
+    raises: CorruptFile
+    """
+    by_name: dict[str, list[IndexSegment]] = {}
+    for segment in snapshot.indices():
+        if segment.index_type != FRAGMENT_REUSE:
+            by_name.setdefault(segment.name, []).append(segment)
+    live = set(snapshot.manifest.fragments.ids)
+    found = []
+    for name, segments in by_name.items():
+        covered = {number for segment in segments for number in segment.fragment_ids or ()} & live
+        sizes = [size for segment in segments for size in segment.file_sizes.values()]
+        known = all(segment.file_sizes for segment in segments) and all(sizes)
+        kind = segments[0].index_type
+        columns = tuple(column_name(snapshot, number) for number in segments[0].field_ids)
+        found.append(
+            IndexSummary(
+                name,
+                KINDS.get(kind, kind),
+                columns,
+                len(segments),
+                len(covered),
+                len(live) - len(covered),
+                sum(sizes) if known else None,
+            )
+        )
+    return tuple(found)
+
+
+def column_name(snapshot: Snapshot, field_id: int) -> str:
+    """The name of a column by the id of its field; a number where there is none."""
+    names: list[str] = []
+    field = snapshot.manifest.schema.by_id.get(field_id)
+    if field is None:
+        return f"#{field_id}"
+    while field is not None:
+        names.insert(0, field.name)
+        field = snapshot.manifest.schema.by_id.get(field.parent_id)
+    return ".".join(names)
