@@ -414,13 +414,17 @@ class Dataset(ArrowDataset):
         *,
         target_rows: int = MAX_ROWS_PER_FILE,
         max_deleted_share: float = 0.1,
+        indices: compacting.IndexChoice = "update",
         properties: Mapping[str, str] | None = None,
     ) -> Dataset:
         """Rewrites short fragments, and those with many deleted rows, into fewer ones. No row's id or versions change.
 
         target_rows: fragments with fewer rows are joined with their neighbours
         max_deleted_share: fragments with a larger share of deleted rows are rewritten without them
-        raises: UnsupportedFeature for tables whose indices refer to places of rows; CommitConflict
+        indices: scalar indices that know rows by their places, as all do on a table without stable row ids, do not know
+            the new fragments: "update" adds these, "keep" leaves that to `optimize_indices`, "drop" drops such indices.
+            Indices of other kinds stay as they are, and engines read what these do not cover
+        raises: UnsupportedFeature for indices of kinds that are not known; CommitConflict
 
         Returns this version when there is nothing to do.
         """
@@ -428,7 +432,11 @@ class Dataset(ArrowDataset):
 
         _check_positive("target_rows", target_rows, least=1)
         made = compacting.compact(
-            self.snapshot, target_rows=target_rows, max_deleted_share=max_deleted_share, properties=properties
+            self.snapshot,
+            target_rows=target_rows,
+            max_deleted_share=max_deleted_share,
+            indices=indices,
+            properties=properties,
         )
         return self._on(made)
 

@@ -2,7 +2,8 @@
 
     lance_scan('path'[, version or tag])    a table function, with system columns; DataFusion has no named arguments
     lance_table('path'[, version or tag])   the same without system columns
-    lance_versions('path'[, version or tag]), lance_files, lance_fragments, lance_columns, lance_tags, lance_branches
+    lance_versions('path'[, version or tag]), lance_files, lance_fragments, lance_columns, lance_indices,
+    lance_tags, lance_branches
                                             what the table consists of
     lance_changes('path', start, end, since, mode)
     lance_insertions('path', start, end), lance_deletions('path', start, end), lance_row_history('path', start, end)

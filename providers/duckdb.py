@@ -7,8 +7,8 @@
         columns and filters are pushed into it, and the name is kept only for queries that are being bound.
     lance_table('path', version := 3, ...)
         the same without system columns, for SELECT *, EXCEPT and what is to be written elsewhere
-    lance_versions('path'), lance_files('path', version := 3), lance_fragments, lance_columns, lance_tags,
-    lance_branches
+    lance_versions('path'), lance_files('path', version := 3), lance_fragments, lance_columns, lance_indices,
+    lance_tags, lance_branches
         what the table consists of
     lance_changes('path', 3, 5, since := 2, mode := 'net', drop_unchanged := true, key := ['id'], branch := 'b')
     lance_insertions('path', 3, 5), lance_deletions('path', 3, 5), lance_row_history('path', 3, 5)

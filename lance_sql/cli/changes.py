@@ -153,9 +153,16 @@ def update(table: str, assignments: tuple[str, ...], where: str | None, dry_run:
 @click.option(
     "--max-deleted", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Share of deleted rows."
 )
+@click.option(
+    "--indices",
+    type=click.Choice(("update", "keep", "drop")),
+    default="update",
+    show_default=True,
+    help="What becomes of indices that do not know where rows go.",
+)
 @dry_run_option
 @reports_errors
-def compact(table: str, target_rows: int | None, max_deleted: float, dry_run: bool) -> None:
+def compact(table: str, target_rows: int | None, max_deleted: float, indices: str, dry_run: bool) -> None:
     """Rewrites short fragments of TABLE, and those with many deleted rows. No row changes."""
     from lance_sql.writing import MAX_ROWS_PER_FILE
 
@@ -170,7 +177,11 @@ def compact(table: str, target_rows: int | None, max_deleted: float, dry_run: bo
         f"Rewrite {_count(old, 'fragment')} with {_count(sum(group.num_rows for group in groups), 'row')}.", err=True
     )
     if not dry_run:
-        made = dataset.compact(target_rows=rows, max_deleted_share=max_deleted)
+        made = dataset.compact(
+            target_rows=rows,
+            max_deleted_share=max_deleted,
+            indices=indices,  # type: ignore[arg-type]  # click has checked the text
+        )
         _done(made, _count(len(made.snapshot.manifest.fragments), "fragment"))
 
 

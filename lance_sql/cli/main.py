@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, Literal
 
 import click
 
-from lance_sql.cli import changes
+from lance_sql.cli import changes, indices
 from lance_sql.cli.errors import reports_errors
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def audit_lineage(table: str, branch: str | None, output: str, quiet: bool) -> N
     sys.exit(0 if report.is_healthy else lineage_audit.FAULTS_FOUND)
 
 
-for _verb in changes.VERBS:
+for _verb in (*changes.VERBS, *indices.VERBS):
     main.add_command(_verb)
 
 

@@ -8,13 +8,13 @@ import lance_sql.dataset
 from lance_sql.dataset import Dataset
 
 
-def open_table(name: str, *, branch: str | None = None) -> Dataset:
+def open_table(name: str, *, branch: str | None = None, use_indices: bool = True) -> Dataset:
     """The version of a table that an argument means.
 
     raises: as `lance_sql.open`
     """
     path, version, tag = split_name(name)
-    return lance_sql.dataset.open(path, version=version, tag=tag, branch=branch)
+    return lance_sql.dataset.open(path, version=version, tag=tag, branch=branch, use_indices=use_indices)
 
 
 def bound(text: str | None) -> int | str | None:

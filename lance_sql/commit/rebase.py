@@ -80,6 +80,8 @@ def rebase(
                 removed_fragment_ids=(*operation.removed_fragment_ids, *emptied),
             )
         case CreateIndex(new, _):
+            if read.manifest.has_stable_row_ids != latest.manifest.has_stable_row_ids:
+                raise RetryableConflict("another commit changed what row ids are")
             return dataclasses.replace(operation, new_indices=tuple(_still_covered(each, read, latest) for each in new))
         case _:
             return operation

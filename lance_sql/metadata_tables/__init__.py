@@ -1,4 +1,4 @@
-"""What a table consists of, as tables of its own: its versions, files, fragments, columns, tags and branches.
+"""What a table consists of, as tables of its own: its versions, files, fragments, columns, indices, tags and branches.
 
 Every function takes the handle on a version and gives an Arrow table, for the command line and for SQL.
 """
@@ -13,10 +13,11 @@ import pyarrow as pa
 from lance_sql.dataset import Dataset
 from lance_sql.metadata_tables.columns import columns
 from lance_sql.metadata_tables.files import files, fragments
+from lance_sql.metadata_tables.indices import indices
 from lance_sql.metadata_tables.names import branches, tags
 from lance_sql.metadata_tables.versions import versions
 
-__all__ = ["BY_NAME", "branches", "columns", "files", "fragments", "tags", "versions"]
+__all__ = ["BY_NAME", "branches", "columns", "files", "fragments", "indices", "tags", "versions"]
 
 BY_NAME: Final[Mapping[str, Callable[[Dataset], pa.Table]]] = {
     "versions": versions,
@@ -25,5 +26,6 @@ BY_NAME: Final[Mapping[str, Callable[[Dataset], pa.Table]]] = {
     "columns": columns,
     "tags": tags,
     "branches": branches,
+    "indices": indices,
 }
 """The tables that SQL has, as `lance_versions` and so on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -105,9 +106,15 @@ class Scan:
         num_passed = 0 if passed is None else passed.num_rows
         return FilterSample(share * num_passed / sum(each.num_rows for each in rows), is_free=False)
 
-    def explain(self) -> str:
-        """What the scan reads and what planning has ruled out, as text; opens the data files, reads no page."""
+    def explain(self, *, analyze: bool = False) -> str:
+        """What the scan reads and what each source of evidence has ruled out, as text; opens the data files, reads no
+        page of them.
+
+        analyze: reads the scan as well, and says how many rows came of it and how long planning and reading took
+        """
+        started = time.perf_counter()
         plan, snapshot = self.plan, self.snapshot
+        planned = time.perf_counter()
         lines = [f"scan of {snapshot.name} version {snapshot.manifest.version}"]
         lines.append("  columns: " + (", ".join(column.name for column in self.columns) or "(none)"))
         if plan.lineage:
@@ -122,6 +129,13 @@ class Scan:
         lines.append(f"  fragments: {plan.count_fragments()}")
         lines.append(f"  pages: {plan.count_pages()}")
         lines.append(f"  rows: {plan.count_rows()}")
+        if analyze:
+            begun = time.perf_counter()
+            returned = sum(batch.num_rows for batch in self._batches())
+            took = (
+                f"planned in {1000 * (planned - started):.1f} ms, read in {1000 * (time.perf_counter() - begun):.1f} ms"
+            )
+            lines.append(f"  returned: {returned} of {plan.num_candidates} rows, {took}")
         return "\n".join(lines)
 
     def tasks(self, target_count: int) -> list[ScanTask]:

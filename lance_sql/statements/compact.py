@@ -5,15 +5,18 @@ Source: message Transaction.Rewrite; row lineage, duties of a writer.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 import pyarrow as pa
 
 from lance_sql import row_ranges
 from lance_sql.commit.operations import Rewrite, RewriteGroup
-from lance_sql.errors import UnsupportedFeature
+from lance_sql.errors import InvalidArgument
+from lance_sql.statements import indices as indexing
 from lance_sql.statements.fragments import FileLimits
 from lance_sql.statements.scanning import read_fragments
 from lance_sql.statements.session import RowCounts, WriteSession, on_latest
@@ -21,6 +24,11 @@ from lance_sql.table import row_ids, row_versions
 from lance_sql.table.fragments import MAX_ROWS_PER_FILE, Fragment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.snapshot import Snapshot
+
+_LOG: Final = logging.getLogger("lance_sql")
+
+IndexChoice: TypeAlias = Literal["update", "keep", "drop"]
+"""What becomes of indices that do not know where rows went."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +50,7 @@ class Group:
 
 
 def plan(snapshot: Snapshot, *, target_rows: int, max_deleted_share: float) -> list[Group]:
-    """Which fragments are to be rewritten together; none where nothing would become better.
-
-    raises: UnsupportedFeature for a table whose indices refer to row addresses
-    """
-    if snapshot.indices() and not snapshot.manifest.has_stable_row_ids:
-        raise UnsupportedFeature(
-            f"{snapshot.name} has indices and no stable row ids, so that its indices refer to places of rows: "
-            "compaction of such tables is not supported"
-        )
+    """Which fragments are to be rewritten together; none where nothing would become better."""
     fragments = snapshot.manifest.fragments
     covered = [segment.fragment_ids for segment in snapshot.indices()]
     groups: list[Group] = []
@@ -84,19 +84,27 @@ def compact(
     *,
     target_rows: int = MAX_ROWS_PER_FILE,
     max_deleted_share: float = 0.1,
+    indices: IndexChoice = "update",
     properties: Mapping[str, str] | None = None,
 ) -> Snapshot:
     """Rewrites fragments of the newest version that have fewer rows than `target_rows`, or a larger share of deleted
     rows than `max_deleted_share`. Two versions are made: one reserves fragment ids; none when there is nothing to do.
 
+    indices: what becomes of scalar indices by row addresses that cover rewritten fragments, whose new places they do
+        not know: "update" makes them cover the new fragments, "keep" leaves that for later, "drop" drops them. The
+        first and the last make one version more
     raises: UnsupportedFeature; CommitConflict when another writer changes one of the fragments meanwhile
     """
+    if indices not in get_args(IndexChoice):
+        raise InvalidArgument(f"indices={indices!r} is not one of {', '.join(map(repr, get_args(IndexChoice)))}")
+    before: list[Snapshot] = []
 
     def change(session: WriteSession) -> Snapshot:
         latest = session.snapshot
         groups = plan(latest, target_rows=target_rows, max_deleted_share=max_deleted_share)
         if not groups:
             return latest
+        before.append(latest)
         limits = FileLimits(max_rows=target_rows)
         written = [session.writer(limits=limits).write_all(_rows(latest, group)) for group in groups]
         count = sum(map(len, written))
@@ -110,7 +118,33 @@ def compact(
         return session.commit(Rewrite(tuple(rewritten)), RowCounts())
 
     # what was rewritten for nothing once is not rewritten again unasked
-    return on_latest(snapshot, "compact", change, properties, max_attempts=1)
+    made = on_latest(snapshot, "compact", change, properties, max_attempts=1)
+    if not before or indices == "keep":
+        return made
+    for name in _left_behind(before[0], made):
+        _LOG.info("%s: the compaction moved rows of the index %r: %s", made.label, name, indices)
+        made = (
+            indexing.drop(made, name, properties)
+            if indices == "drop"
+            else indexing.optimize(made, [name], properties=properties)
+        )
+    return made
+
+
+def _left_behind(before: Snapshot, after: Snapshot) -> list[str]:
+    """The names of scalar indices that cover less of the rows after a compaction than before."""
+    old, new = set(before.manifest.fragments.ids), set(after.manifest.fragments.ids)
+    covered: dict[str, set[int]] = {}
+    for segment in after.indices():
+        if segment.index_type in indexing.BUILT.values():
+            covered.setdefault(segment.name, set()).update(segment.fragment_ids or ())
+    moved = old - new
+    was_covered = {
+        segment.name
+        for segment in before.indices()
+        if segment.fragment_ids is not None and segment.fragment_ids & moved
+    }
+    return [name for name, ids in covered.items() if name in was_covered and (new - old) - ids]
 
 
 def _rows(snapshot: Snapshot, group: Group) -> Iterator[pa.RecordBatch]:

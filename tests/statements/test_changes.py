@@ -390,8 +390,9 @@ def test_compaction_of_indexed_tables(table: Dataset, tmp_path: Path) -> None:
     lance.write_dataset(rows(1), tmp_path / "unstable")
     lance.write_dataset(rows(2), tmp_path / "unstable", mode="append")
     lance.dataset(tmp_path / "unstable").create_scalar_index("k", "BTREE")
-    with pytest.raises(UnsupportedFeature, match="indices"):
-        lance_sql.open(tmp_path / "unstable").compact()
+    made = lance_sql.open(tmp_path / "unstable").compact()
+    assert made.indices()[0].num_uncovered == 0
+    assert lance.dataset(made.uri).to_table(filter="k = 1").num_rows == made.count_rows("k = 1")
 
 
 def test_restore(table: Dataset) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import lance
 import numpy as np
@@ -238,3 +238,51 @@ def test_numbers_that_are_none(tmp_path: Path, values: list[Any], type: pa.DataT
                 check(path, f"NOT (f {op} {number})", pylance_too=False)
         for condition in ("f IS NULL", "f IS NOT NULL", "isnan(f)", "f IN (5, 'nan'::DOUBLE)", "f IN (0, 1)"):
             check(path, condition, pylance_too=False)
+
+
+@pytest.mark.parametrize("stable", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("choice", ["update", "keep", "drop"])
+def test_a_compaction_moves_rows_of_indices(
+    tmp_path: Path, kind: str, choice: Literal["update", "keep", "drop"], *, stable: bool
+) -> None:
+    path = tmp_path / "t"
+    lance.write_dataset(rows(), path, max_rows_per_file=100, enable_stable_row_ids=stable)
+    dataset = lance_sql.open(path).create_index("id", kind).delete("id % 9 = 4")
+    lance.dataset(path).create_scalar_index("i", "BTREE", name="theirs")
+    dataset = lance_sql.open(path).compact(target_rows=300, indices=choice)
+    knows_ids = stable and kind == "bitmap"
+    found = {each.name: each.num_uncovered for each in dataset.indices()}
+    if choice == "drop" and not knows_ids:
+        assert "id_idx" not in found
+    else:
+        assert found["id_idx"] == (0 if choice == "update" or knows_ids else len(dataset.snapshot.manifest.fragments))
+    for condition in ("id = 17", "id = 440", "i = 7 AND id < 300", "i = 7"):
+        check(path, condition)
+    lance.dataset(path).optimize.optimize_indices()
+    for condition in ("id = 17", "id = 440", "i = 7"):
+        check(path, condition)
+
+
+def test_there_are_three_choices_for_indices(tmp_path: Path) -> None:
+    lance.write_dataset(rows(), tmp_path / "t", max_rows_per_file=100)
+    with pytest.raises(InvalidArgument, match="'update', 'keep', 'drop'"):
+        lance_sql.open(tmp_path / "t").compact(indices="remap")  # type: ignore[arg-type]
+
+
+def test_row_ids_that_change_their_meaning_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lance_sql.statements import indices as indexing
+
+    path = tmp_path / "t"
+    lance.write_dataset(rows(), path, max_rows_per_file=250)
+    write = indexing._write
+
+    def overtaken(*arguments: Any) -> Any:
+        monkeypatch.undo()
+        lance_sql.open(path).enable_stable_row_ids(indices="keep")
+        return write(*arguments)
+
+    monkeypatch.setattr(indexing, "_write", overtaken)
+    dataset = lance_sql.open(path).create_index("id", "btree")
+    assert [segment.index_version for segment in dataset.snapshot.indices()] == [1]
+    check(path, "id = 440")

@@ -1,0 +1,134 @@
+"""`lance-sql index`: lists, builds, drops and updates the scalar indices of a table; `lance-sql explain`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from lance_sql.cli.errors import reports_errors
+
+if TYPE_CHECKING:
+    from lance_sql.dataset import Dataset
+
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="No progress.")
+
+
+@click.group()
+def index() -> None:
+    """Lists, builds, drops and updates scalar indices.
+
+    \b
+    lance-sql index list events.lance
+    lance-sql index create events.lance user_id btree
+    lance-sql index update events.lance
+    """
+
+
+@index.command(name="list")
+@click.argument("table")
+@click.option("--output", "-o", type=click.Choice(("table", "json", "csv", "markdown")), default="table")
+@reports_errors
+def list_indices(table: str, output: str) -> None:
+    """Lists the indices of TABLE, and how many fragments they cover."""
+    import sys
+
+    from lance_sql import metadata_tables
+    from lance_sql.cli import formats, tables
+
+    found = metadata_tables.indices(tables.open_table(table)).to_reader()
+    formats.write(found, output, sys.stdout, boxes=sys.stdout.isatty())
+
+
+@index.command()
+@click.argument("table")
+@click.argument("column")
+@click.argument("kind", type=click.Choice(("zonemap", "btree", "bitmap", "bloomfilter")))
+@click.option("--name", help="Of the index; COLUMN_idx without it.")
+@click.option("--replace", is_flag=True, help="Instead of an index of that name.")
+@quiet_option
+@reports_errors
+def create(table: str, column: str, kind: str, name: str | None, replace: bool, quiet: bool) -> None:
+    """Builds an index of KIND on COLUMN of TABLE.
+
+    zonemap for columns whose values lie together, btree for many distinct values, bitmap for few, bloomfilter for = and
+    IN alone.
+    """
+    from lance_sql.cli.progress import Bar
+
+    bar = Bar("rows indexed", hidden=quiet)
+    try:
+        made = _latest(table).create_index(column, kind, name=name, replace=replace, progress=bar.update)
+    finally:
+        bar.close()
+    _done(made)
+
+
+@index.command()
+@click.argument("table")
+@click.argument("name")
+@reports_errors
+def drop(table: str, name: str) -> None:
+    """Drops the index NAME of TABLE. Versions that have it keep it."""
+    _done(_latest(table).drop_index(name))
+
+
+@index.command()
+@click.argument("table")
+@click.argument("names", nargs=-1)
+@click.option("--rebuild", is_flag=True, help="Build them again as a whole.")
+@quiet_option
+@reports_errors
+def update(table: str, names: tuple[str, ...], rebuild: bool, quiet: bool) -> None:
+    """Makes the indices NAMES of TABLE, or all, cover the rows that came since they were built."""
+    from lance_sql.cli.progress import Bar
+
+    dataset = _latest(table)
+    bar = Bar("rows indexed", hidden=quiet)
+    try:
+        made = dataset.optimize_indices(names or None, rebuild=rebuild, progress=bar.update)
+    finally:
+        bar.close()
+    if made.version == dataset.version:
+        click.echo("Nothing to do.", err=True)
+    else:
+        _done(made)
+
+
+@click.command()
+@click.argument("table")
+@click.argument("where", required=False)
+@click.option("--columns", metavar="COLUMNS", help="Only these, with commas between.")
+@click.option("--limit", type=click.IntRange(min=0), help="At most so many rows.")
+@click.option("--analyze", is_flag=True, help="Read the rows as well, and say how long it took.")
+@click.option("--no-indices", is_flag=True, help="Do without indices.")
+@reports_errors
+def explain(
+    table: str, where: str | None, columns: str | None, limit: int | None, analyze: bool, no_indices: bool
+) -> None:
+    """Says what a scan of TABLE with the filter WHERE reads, and what ruled out the rest.
+
+    \b
+    lance-sql explain events.lance "user_id = 7"
+    """
+    from lance_sql.cli import tables
+
+    dataset = tables.open_table(table, use_indices=not no_indices)
+    scan = dataset.scan(None if columns is None else columns.split(","), where, limit=limit)
+    click.echo(scan.explain(analyze=analyze))
+
+
+VERBS = (index, explain)
+
+
+def _latest(table: str) -> Dataset:
+    from lance_sql.cli import tables
+
+    path, version, tag = tables.split_name(table)
+    if version is not None or tag is not None:
+        raise click.UsageError(f"Changes apply to the newest version: {path} without @{version or tag}.")
+    return tables.open_table(path)
+
+
+def _done(made: Dataset) -> None:
+    click.echo(f"{made.uri} is at version {made.version}", err=True)

@@ -1,0 +1,58 @@
+"""`lance-sql index` and `lance-sql explain`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import lance_sql
+from lance_sql.cli import main
+
+
+@pytest.fixture(autouse=True)
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    lance_sql.write({"id": range(20_000), "k": [i % 7 for i in range(20_000)]}, "data.lance")
+    return "data.lance"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments))
+
+
+def test_an_index_from_beginning_to_end(table: str) -> None:
+    made = run("index", "create", table, "id", "btree")
+    assert made.exit_code == 0
+    assert made.stderr == "data.lance is at version 2\n"
+    assert run("index", "create", table, "k", "bitmap", "--name", "by_k").exit_code == 0
+    listed = run("index", "list", table, "-o", "csv").stdout.splitlines()
+    assert [line.rpartition(",")[0] for line in listed] == [
+        "name,kind,columns,segments,fragments,uncovered",
+        "id_idx,btree,id,1,1,0",
+        "by_k,bitmap,k,1,1,0",
+    ]
+    assert run("index", "update", table).stderr == "Nothing to do.\n"
+    lance_sql.write({"id": [20_000], "k": [7]}, table, mode="append")
+    assert run("index", "update", table, "by_k").stderr == "data.lance is at version 5\n"
+    assert [each.num_uncovered for each in lance_sql.open(table).indices()] == [1, 0]
+    assert run("index", "drop", table, "by_k").exit_code == 0
+    assert [each.name for each in lance_sql.open(table).indices()] == ["id_idx"]
+
+
+def test_explain_says_what_is_ruled_out(table: str) -> None:
+    run("index", "create", table, "id", "zonemap")
+    shown = run("explain", table, "id = 9000", "--columns", "k", "--analyze").stdout
+    assert "ruled out by scalar indices: 0 of 1 fragments, 0 of 2 pages, 11808 of 20000 rows" in shown
+    assert "id_idx (zonemap): covers 1 of 1 fragments" in shown
+    assert "returned: 1 of 8192 rows, planned in" in shown
+    assert "ruled out" not in run("explain", table, "id = 9000", "--no-indices").stdout
+
+
+def test_what_is_refused(table: str) -> None:
+    assert run("index", "create", table, "id", "hash").exit_code == 2
+    assert run("index", "create", f"{table}@1", "id", "btree").exit_code == 2
+    refused = run("index", "drop", table, "nope")
+    assert refused.exit_code != 0
+    assert "has no index 'nope'; it has none" in refused.stderr
