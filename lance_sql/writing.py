@@ -23,9 +23,10 @@ import pyarrow as pa
 
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError, TableExists, TableNotFound
-from lance_sql.statements import insert
+from lance_sql.statements import insert, once
 from lance_sql.statements.fragments import MAX_BYTES_PER_FILE, FileLimits
 from lance_sql.statements.insert import Target
+from lance_sql.statements.once import Turn
 from lance_sql.statements.session import REFUSALS, RowCounts, summarize
 from lance_sql.statements.source import to_reader
 from lance_sql.store.manifest_store import ManifestStore
@@ -33,9 +34,18 @@ from lance_sql.store.open import with_manifest_store
 from lance_sql.table.commit_summary import check_properties
 from lance_sql.table.fragments import MAX_ROWS_PER_FILE, Fragment
 from lance_sql.table.location import table_name
-from lance_sql.table.snapshot import Snapshot, list_snapshots
+from lance_sql.table.snapshot import Snapshot, list_snapshots, open_snapshot
 
-__all__ = ["MAX_BYTES_PER_FILE", "MAX_ROWS_PER_FILE", "Mode", "NewFragments", "WriteJob", "begin_write", "write"]
+__all__ = [
+    "MAX_BYTES_PER_FILE",
+    "MAX_ROWS_PER_FILE",
+    "Mode",
+    "NewFragments",
+    "Turn",
+    "WriteJob",
+    "begin_write",
+    "write",
+]
 
 Mode: TypeAlias = insert.Mode
 
@@ -50,6 +60,7 @@ class WriteJob:
     Data files are written anywhere, then one process commits all of them. Nothing belongs to the table before.
 
     id: what the names of the job's data files begin with
+    turn: which write of which application this is; None for a write that is made as often as it is asked for
 
     >>> job = lance_sql.begin_write(orders.uri, orders.schema, mode="append")
     >>> fragments = job.write_fragments(orders.scan(limit=10))
@@ -62,6 +73,7 @@ class WriteJob:
     properties: Mapping[str, str]
     id: str = dataclasses.field(default_factory=lambda: uuid4().hex)
     started: float = dataclasses.field(default_factory=time.time)
+    turn: Turn | None = None
 
     def write_fragments(self, data: object) -> NewFragments:
         """Writes rows to new data files; all of them or none. What it returns is picklable, and goes to `commit`.
@@ -74,7 +86,8 @@ class WriteJob:
 
     def commit(self, fragments: Iterable[Fragment]) -> Dataset:
         """Makes one version of the fragments, and removes what else the job has written, such as files of tasks that
-        failed or ran twice. A job is committed once; one whose commit failed may be aborted.
+        failed or ran twice. A job is committed once; one whose commit failed may be aborted. Where another job has made
+        the same turn already, nothing is committed, and the version is the one that has it.
 
         raises: CommitConflict, TableExists; InvalidArgument for fragments of another job, or for a second commit
         """
@@ -85,10 +98,10 @@ class WriteJob:
                 raise InvalidArgument(f"The data file {name!r} was not written by this job")
         if len(set(names)) < len(names):
             raise InvalidArgument("The same fragment is given twice")
-        made = self._commit(fragments)
+        made, is_ours = self._commit_once(fragments)
         # the version is there: what cannot be removed now is left to a cleanup
         with suppress(OSError, LanceError):
-            self._remove_files(keep=names)
+            self._remove_files(keep=names if is_ours else ())
         return Dataset(made)
 
     def abort(self) -> None:
@@ -115,13 +128,44 @@ class WriteJob:
         """
         fragments = self.write_fragments(data)
         try:
-            return Dataset(self._commit(fragments))
+            made, is_ours = self._commit_once(fragments)
         except (*REFUSALS, TableExists):
-            store = self.target.store()
-            for fragment in fragments:
-                for file in fragment.files:
-                    store.delete(f"data/{file.path}")
+            self._delete(fragments)
             raise
+        if not is_ours:
+            self._delete(fragments)
+        return Dataset(made)
+
+    def _delete(self, fragments: NewFragments) -> None:
+        store = self.target.store()
+        for fragment in fragments:
+            for file in fragment.files:
+                store.delete(f"data/{file.path}")
+
+    def _commit_once(self, fragments: NewFragments) -> tuple[Snapshot, bool]:
+        """The version that has the write, and whether this job has made it."""
+        found = self._of_turn()
+        if found is not None:
+            return found, False
+        try:
+            return self._commit(fragments), True
+        except (*REFUSALS, TableExists):
+            # another attempt of the same turn may have been first
+            found = self._of_turn()
+            if found is None:
+                raise
+            return found, False
+
+    def _of_turn(self) -> Snapshot | None:
+        """The version that has the job's turn; None where there is none yet, or the job has none."""
+        if self.turn is None:
+            return None
+        branch = None if self.target.snapshot is None else self.target.snapshot.branch
+        try:
+            newest = open_snapshot(self.target.uri, branch=branch, storage_options=self.target.storage_options)
+        except TableNotFound:
+            return None
+        return once.committed(newest, self.turn)
 
     def _commit(self, fragments: NewFragments) -> Snapshot:
         rows = RowCounts(
@@ -129,6 +173,8 @@ class WriteJob:
         )
         files = [file for fragment in fragments for file in fragment.files]
         summary = summarize(self.target.operation, rows, files, self.started, self.properties, self.id)
+        if self.turn is not None:
+            summary = dataclasses.replace(summary, txn_app_id=self.turn.app_id, txn_version=self.turn.version)
         try:
             return self.target.commit(fragments, summary.to_properties(), self._transaction)
         except TableExists:
@@ -140,7 +186,7 @@ class WriteJob:
     @property
     def _transaction(self) -> str:
         """The id of the transaction, by which another process finds out whether the commit was tried."""
-        return str(UUID(self.id))
+        return str(UUID(self.id)) if self.turn is None else self.turn.transaction
 
     def _committed(self) -> set[str]:
         """The names of the job's files that a version has.
@@ -182,6 +228,8 @@ def begin_write(
     max_rows_per_file: int = MAX_ROWS_PER_FILE,
     max_bytes_per_file: int = MAX_BYTES_PER_FILE,
     properties: Mapping[str, str] | None = None,
+    txn_app_id: str | None = None,
+    txn_version: int | None = None,
     storage_options: Mapping[str, Any] | None = None,
     manifest_store: ManifestStore | None = None,
 ) -> WriteJob:
@@ -201,7 +249,8 @@ def begin_write(
         stable_row_ids=stable_row_ids,
         storage_options=storage_options,
     )
-    return WriteJob(target, FileLimits(max_rows_per_file, max_bytes_per_file), check_properties(properties))
+    limits, checked = FileLimits(max_rows_per_file, max_bytes_per_file), check_properties(properties)
+    return WriteJob(target, limits, checked, turn=once.turn(txn_app_id, txn_version))
 
 
 def write(
@@ -216,6 +265,8 @@ def write(
     max_rows_per_file: int = MAX_ROWS_PER_FILE,
     max_bytes_per_file: int = MAX_BYTES_PER_FILE,
     properties: Mapping[str, str] | None = None,
+    txn_app_id: str | None = None,
+    txn_version: int | None = None,
     storage_options: Mapping[str, Any] | None = None,
     manifest_store: ManifestStore | None = None,
 ) -> Dataset:
@@ -234,6 +285,9 @@ def write(
         fixed when a table is created; see `Dataset.enable_stable_row_ids`
     max_rows_per_file, max_bytes_per_file: where a data file ends and the next one begins
     properties: kept with the transaction, beside what `commit_summary` says of the write
+    txn_app_id, txn_version: make the write once, however often it is tried: an application gives ascending numbers to
+        its writes, and one whose number, or a later one, a version has already is not made again. That is known as long
+        as the version of the application's last write is there
     storage_options: for the store of the URI, by the names of object_store
     manifest_store: who keeps the manifests of the table's versions, where the URI's store cannot create a file that
         only one of several writers creates; every reader and writer of the table has to give it
@@ -246,6 +300,7 @@ def write(
     storage_options = with_manifest_store(storage_options, manifest_store)
     place = os.fspath(uri)
     limits, checked = FileLimits(max_rows_per_file, max_bytes_per_file), check_properties(properties)
+    turn = once.turn(txn_app_id, txn_version)
     snapshot = insert.existing(place, mode, branch=branch, storage_options=storage_options)
     table = snapshot.manifest.schema.arrow if mode == "append" and snapshot is not None else None
     reader = to_reader(data, schema, table=table)
@@ -258,4 +313,4 @@ def write(
         stable_row_ids=stable_row_ids,
         storage_options=storage_options,
     )
-    return WriteJob(target, limits, checked).write(reader)
+    return WriteJob(target, limits, checked, turn=turn).write(reader)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -22,36 +22,30 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
     DataSourceReader,
+    DataSourceStreamArrowWriter,
     DataSourceStreamReader,
     InputPartition,
     WriterCommitMessage,
 )
 from pyspark.sql.types import StructType
 
-import lance_sql.dataset
-from lance_sql import writing
 from lance_sql.dataset import Dataset
-from lance_sql.errors import TableNotFound
-from lance_sql.writing import Mode, NewFragments, WriteJob
+from lance_sql.writing import NewFragments
 
-from . import spark_changes, spark_options, spark_types
+from . import spark_changes, spark_types
 from .spark_changes import LanceChangesReader
 from .spark_options import (
     ChangesOptions,
     ReadOptions,
     StreamOptions,
-    checked,
-    flag,
-    number,
     schema_options,
-    storage_options,
     to_options,
     wants_changes,
 )
 from .spark_partitions import LancePartition, partition_count
 from .spark_stream_reader import LanceStreamReader
-
-_WRITE_OPTIONS: Final = ("path", "branch", "fileversion", "stablerowids", "maxrowsperfile")
+from .spark_stream_writer import LanceStreamWriter
+from .spark_writes import Begun, begin
 
 
 def register(spark: SparkSession) -> SparkSession:
@@ -129,7 +123,11 @@ class LanceDataSource(DataSource):
         return LanceStreamReader(StreamOptions(self.options), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-        return LanceWriter(_begin(self.options, schema, overwrite=overwrite))
+        return LanceWriter(begin(self.options, schema, overwrite=overwrite))
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:  # noqa: N802 - as above
+        app_id = self.options.get("txnAppId")
+        return LanceStreamWriter(begin(self.options, schema, overwrite=overwrite, is_stream=True), app_id)
 
 
 class LanceReader(DataSourceReader):
@@ -165,13 +163,11 @@ class WrittenFragments(WriterCommitMessage):
 class LanceWriter(DataSourceArrowWriter):
     """Writes data files in the tasks, and one version in the driver."""
 
-    def __init__(self, begun: _Begun) -> None:
+    def __init__(self, begun: Begun) -> None:
         self._begun = begun
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenFragments:
-        schema = self._begun.schema
-        batches = (spark_types.cast(batch, schema) for batch in iterator)
-        return WrittenFragments(self._begun.job.write_fragments(pa.RecordBatchReader.from_batches(schema, batches)))
+        return WrittenFragments(self._begun.job.write_fragments(self._begun.reader(iterator)))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         written = [message for message in messages if isinstance(message, WrittenFragments)]
@@ -179,47 +175,3 @@ class LanceWriter(DataSourceArrowWriter):
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         self._begun.job.abort()
-
-
-@dataclass(frozen=True)
-class _Begun:
-    """A write that has begun.
-
-    schema: of the batches that the job takes
-    """
-
-    job: WriteJob
-    schema: pa.Schema
-
-
-def _begin(options: Mapping[str, str], schema: StructType, *, overwrite: bool) -> _Begun:
-    found = checked(options, _WRITE_OPTIONS)
-    path, storage, branch = spark_options.path(found), storage_options(options), found.get("branch")
-    rows = spark_types.arrow_schema(schema)
-    mode: Mode = "overwrite"
-    if not overwrite:
-        try:
-            table = lance_sql.dataset.open(path, branch=branch, storage_options=storage)
-        except TableNotFound:
-            # appending is what Spark has for a table that does not exist yet
-            mode = "create"
-        else:
-            mode, rows = "append", _narrowed(rows, table.schema)
-    arguments: dict[str, Any] = {"file_version": found.get("fileversion")}
-    if "stablerowids" in found:
-        arguments["stable_row_ids"] = flag("stableRowIds", found["stablerowids"])
-    if "maxrowsperfile" in found:
-        arguments["max_rows_per_file"] = number("maxRowsPerFile", found["maxrowsperfile"])
-    job = writing.begin_write(path, rows, mode=mode, branch=branch, storage_options=storage, **arguments)
-    return _Begun(job, rows)
-
-
-def _narrowed(rows: pa.Schema, table: pa.Schema) -> pa.Schema:
-    """The columns that Spark gives, in the table's types where those only were widened for Spark."""
-    seen = spark_types.arrow_schema(spark_types.spark_schema(table))
-    fields = []
-    for field in rows:
-        index = table.get_field_index(field.name)
-        same = index >= 0 and seen.field(index).type == field.type
-        fields.append(field.with_type(table.field(index).type) if same else field)
-    return pa.schema(fields)

@@ -9,6 +9,8 @@
     lance_sql.duration_ms       from the beginning of the change to its commit, failed attempts included
     lance_sql.writer            such as "lance-sql 0.1.0"
     lance_sql.job               of a write in two steps: what the names of its data files begin with
+    lance_sql.txn_app_id        of a write that is made once: whose it is, and which of them; see `statements.once`
+    lance_sql.txn_version
 
 All other keys are the caller's. Other implementations keep them as they are, and commits of theirs have none of these.
 
@@ -27,6 +29,8 @@ from lance_sql.table.manifest import LIBRARY, library_version
 
 PREFIX: Final = "lance_sql."
 JOB: Final = f"{PREFIX}job"
+TXN_APP_ID: Final = f"{PREFIX}txn_app_id"
+TXN_VERSION: Final = f"{PREFIX}txn_version"
 
 _COUNTS: Final = ("rows_inserted", "rows_updated", "rows_deleted", "files_written", "bytes_written", "duration_ms")
 
@@ -39,6 +43,7 @@ class CommitSummary:
     files_written, bytes_written: of new data files
     writer: library and release
     job: id of a write in two steps, None for other changes
+    txn_app_id, txn_version: of a write that is made once
     properties: the caller's own
     """
 
@@ -51,6 +56,8 @@ class CommitSummary:
     duration_ms: int | None = None
     writer: str | None = None
     job: str | None = None
+    txn_app_id: str | None = None
+    txn_version: int | None = None
     properties: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def to_properties(self) -> dict[str, str]:
@@ -63,6 +70,8 @@ class CommitSummary:
         own[f"{PREFIX}writer"] = self.writer or f"{LIBRARY} {library_version()}"
         if self.job is not None:
             own[JOB] = self.job
+        if self.txn_app_id is not None and self.txn_version is not None:
+            own |= {TXN_APP_ID: self.txn_app_id, TXN_VERSION: str(self.txn_version)}
         return {**self.properties, **own}
 
 
@@ -74,14 +83,21 @@ def from_properties(properties: Mapping[str, str]) -> CommitSummary | None:
     operation = properties.get(f"{PREFIX}operation")
     if operation is None:
         return None
-    counts = {}
-    for name in _COUNTS:
-        text = properties.get(PREFIX + name, "")
-        counts[name] = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
+    counts = {name: _number(properties.get(PREFIX + name, "")) for name in _COUNTS}
     own = {key: value for key, value in properties.items() if not key.startswith(PREFIX)}
     return CommitSummary(
-        operation, **counts, writer=properties.get(f"{PREFIX}writer"), job=properties.get(JOB), properties=own
+        operation,
+        **counts,
+        writer=properties.get(f"{PREFIX}writer"),
+        job=properties.get(JOB),
+        txn_app_id=properties.get(TXN_APP_ID),
+        txn_version=_number(properties.get(TXN_VERSION, "")),
+        properties=own,
     )
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
 
 
 def check_properties(properties: Mapping[str, str] | None) -> dict[str, str]:

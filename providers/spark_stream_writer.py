@@ -1,0 +1,83 @@
+"""Streams of Spark into a table: each batch is one version, made once, however often it is tried.
+
+    frame.writeStream.format("lance").option("checkpointLocation", ...).start("events.lance")
+
+Spark numbers the batches of a query, and writes one again after a restart when it does not know how it ended. Who
+writes is told by the option `txnAppId`, or else by the id of the query, which stays with its checkpoint; numbers alone
+would be the same in every query. A batch that is there is not written again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID, uuid5
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
+
+from lance_sql.errors import InvalidArgument
+from lance_sql.writing import NewFragments, Turn, WriteJob
+
+from .spark_writes import Begun
+
+_QUERY: Final = "sql.streaming.queryId"
+_BATCH: Final = "streaming.sql.batchId"
+
+
+@dataclass
+class WrittenBatch(WriterCommitMessage):
+    """What one task wrote of a batch.
+
+    app_id: who writes
+    """
+
+    job: WriteJob
+    app_id: str
+    fragments: NewFragments
+
+
+class LanceStreamWriter(DataSourceStreamArrowWriter):
+    """Writes data files in the tasks, and one version for each batch in the driver.
+
+    app_id: who writes; the id of the query without it
+    """
+
+    def __init__(self, begun: Begun, app_id: str | None) -> None:
+        self._begun = begun
+        self._app_id = app_id
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenBatch:
+        app_id = self._app_id or _property(_QUERY)
+        batch = _property(_BATCH)
+        if app_id is None or batch is None:
+            raise InvalidArgument(
+                "The task does not learn which query it writes for, so that a batch which is tried again would be"
+                " written twice: name the query with option('txnAppId', ...), or write with foreachBatch"
+            )
+        # every batch has a job of its own, whichever of them Spark has made this writer for
+        job = dataclasses.replace(self._begun.job, id=uuid5(UUID(self._begun.job.id), batch).hex)
+        return WrittenBatch(job, app_id, job.write_fragments(self._begun.reader(iterator)))
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
+        written = [message for message in messages if isinstance(message, WrittenBatch)]
+        if not written:
+            return
+        job = dataclasses.replace(written[0].job, turn=Turn(written[0].app_id, batchId))
+        fragments = [fragment for message in written for fragment in message.fragments]
+        if fragments or job.target.snapshot is None or job.target.mode == "overwrite":
+            job.commit(fragments)
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
+        for message in messages[:1]:
+            if isinstance(message, WrittenBatch):
+                message.job.abort()
+
+
+def _property(name: str) -> str | None:
+    """What Spark tells tasks of a query; None where it does not."""
+    context = TaskContext.get()
+    return context.getLocalProperty(name) if context is not None else None

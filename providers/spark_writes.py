@@ -1,0 +1,83 @@
+"""Writes from Spark that have begun: what the options say, and the rows of Spark in the types of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql.types import StructType
+
+import lance_sql.dataset
+from lance_sql import writing
+from lance_sql.errors import InvalidArgument, TableNotFound
+from lance_sql.writing import Mode, WriteJob
+
+from . import spark_options, spark_types
+from .spark_options import checked, flag, number, storage_options
+
+_OPTIONS: Final = ("path", "branch", "fileversion", "stablerowids", "maxrowsperfile", "txnappid")
+_BATCH: Final = ("txnversion",)
+_STREAM: Final = ("checkpointlocation",)
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A write that has begun.
+
+    schema: of the batches that the job takes
+    """
+
+    job: WriteJob
+    schema: pa.Schema
+
+    def reader(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatchReader:
+        """Batches of Spark, in the job's types.
+
+        raises: InvalidArgument for values that do not fit, while it is read
+        """
+        cast = (spark_types.cast(batch, self.schema) for batch in batches)
+        return pa.RecordBatchReader.from_batches(self.schema, cast)
+
+
+def begin(options: Mapping[str, str], schema: StructType, *, overwrite: bool, is_stream: bool = False) -> Begun:
+    """Begins a write; what can be refused is refused here.
+
+    raises: InvalidArgument for options, and for columns that do not fit the table; as `lance_sql.begin_write`
+    """
+    found = checked(options, (*_OPTIONS, *(_STREAM if is_stream else _BATCH)))
+    path, storage, branch = spark_options.path(found), storage_options(options), found.get("branch")
+    rows = spark_types.arrow_schema(schema)
+    mode: Mode = "overwrite"
+    if not overwrite:
+        try:
+            table = lance_sql.dataset.open(path, branch=branch, storage_options=storage)
+        except TableNotFound:
+            # appending is what Spark has for a table that does not exist yet
+            mode = "create"
+        else:
+            mode, rows = "append", _narrowed(rows, table.schema)
+    arguments: dict[str, Any] = {"file_version": found.get("fileversion")}
+    if "stablerowids" in found:
+        arguments["stable_row_ids"] = flag("stableRowIds", found["stablerowids"])
+    if "maxrowsperfile" in found:
+        arguments["max_rows_per_file"] = number("maxRowsPerFile", found["maxrowsperfile"])
+    if not is_stream and ("txnappid" in found or "txnversion" in found):
+        if "txnappid" not in found or "txnversion" not in found:
+            raise InvalidArgument("The options txnAppId and txnVersion go together: whose write it is, and which")
+        arguments["txn_app_id"] = found["txnappid"]
+        arguments["txn_version"] = number("txnVersion", found["txnversion"])
+    job = writing.begin_write(path, rows, mode=mode, branch=branch, storage_options=storage, **arguments)
+    return Begun(job, rows)
+
+
+def _narrowed(rows: pa.Schema, table: pa.Schema) -> pa.Schema:
+    """The columns that Spark gives, in the table's types where those only were widened for Spark."""
+    seen = spark_types.arrow_schema(spark_types.spark_schema(table))
+    fields = []
+    for field in rows:
+        index = table.get_field_index(field.name)
+        same = index >= 0 and seen.field(index).type == field.type
+        fields.append(field.with_type(table.field(index).type) if same else field)
+    return pa.schema(fields)
