@@ -11,10 +11,10 @@ from __future__ import annotations
 from lance_sql.errors import MissingDependency
 
 try:
-    from lance_sql.providers.spark_tables import read, read_changes, register
+    from lance_sql.providers.spark_tables import read, read_changes, register, short_errors
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "pyspark":
         raise
     raise MissingDependency("PySpark is not installed: pip install 'lance-sql[spark]'") from error
 
-__all__ = ["read", "read_changes", "register"]
+__all__ = ["read", "read_changes", "register", "short_errors"]

@@ -32,7 +32,7 @@ from pyspark.sql.types import StructType
 from lance_sql.dataset import Dataset
 from lance_sql.writing import NewFragments
 
-from . import spark_changes, spark_types
+from . import spark_changes, spark_types, spark_workers
 from .spark_changes import LanceChangesReader
 from .spark_options import (
     ChangesOptions,
@@ -53,7 +53,10 @@ def register(spark: SparkSession) -> SparkSession:
 
     Spark's own filter pushdown stays as it is, off: a reader that has taken filters serves later queries of the same
     frame as well, which then lose rows.
+
+    raises: MissingDependency where Spark's workers run a Python without this package
     """
+    spark_workers.check(spark)
     spark.dataSource.register(LanceDataSource)
     return spark
 

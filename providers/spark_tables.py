@@ -16,8 +16,9 @@ from lance_sql.dataset import Dataset
 from . import read_spark as read
 from . import spark as source
 from .spark import register
+from .spark_errors import short_errors
 
-__all__ = ["read", "read_changes", "register"]
+__all__ = ["read", "read_changes", "register", "short_errors"]
 
 
 def read_changes(

@@ -1,0 +1,58 @@
+"""Errors of Spark's workers, as the one line of this library that is behind them.
+
+What a worker raises reaches the driver as text, in a Java exception with the traces of both languages.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from lance_sql import errors
+from lance_sql.errors import LanceError, MissingDependency
+
+_OURS: Final = re.compile(r"\blance_sql\.errors\.(\w+): ([^\r\n]+)")
+_NO_MODULE: Final = re.compile(r"No module named '(lance_sql|pyspark_lance)")
+
+
+def explained(error: BaseException) -> LanceError | None:
+    """The error of this library that made a job of Spark fail; None where it was something else."""
+    text = str(error)
+    found = _OURS.findall(text)
+    if found:
+        name, message = found[-1]
+        kind = getattr(errors, name, LanceError)
+        return kind(message) if isinstance(kind, type) and issubclass(kind, LanceError) else LanceError(message)
+    return MissingDependency(advice("another Python")) if _NO_MODULE.search(text) else None
+
+
+@contextmanager
+def short_errors() -> Iterator[None]:
+    """In its block, a job that fails for a reason of this library raises that reason, and nothing of Java.
+
+    >>> with lance_sql.spark.short_errors():  # doctest: +SKIP
+    ...     frame.count()
+    """
+    try:
+        yield
+    except LanceError:
+        raise
+    except Exception as error:
+        found = explained(error)
+        if found is None:
+            raise
+        raise found from None
+
+
+def advice(python: str) -> str:
+    """What to do where workers run another Python than the driver.
+
+    python: that they run, in words
+    """
+    return (
+        f"Spark's workers run {python}, which does not have this package: set the environment variable"
+        f" PYSPARK_PYTHON={sys.executable} before the session is made, and install the package on every machine"
+    )

@@ -1,0 +1,44 @@
+"""Whether Spark's workers can use this package: found out in the driver, before a job fails for it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from typing import Any, Final
+
+from lance_sql.errors import MissingDependency
+
+from .spark_errors import advice
+
+_SECONDS: Final = 60
+
+
+def check(spark: Any) -> None:
+    """Makes sure that the Python which Spark runs sources with has this package. Spark plans a read with it on this
+    machine, whatever the workers are.
+
+    spark: a session; of Spark Connect nothing is known
+    raises: MissingDependency with the line that mends it
+    """
+    # Spark Connect has no context
+    python = getattr(getattr(spark, "_sc", None), "pythonExec", None)
+    if not python:
+        return
+    found = shutil.which(python)
+    if found is None:
+        raise MissingDependency(advice(f"{python!r}, which there is not"))
+    if os.path.abspath(found) != os.path.abspath(sys.executable) and not _has_package(found):
+        raise MissingDependency(advice(found))
+
+
+@cache
+def _has_package(python: str) -> bool:
+    """Whether an interpreter has the package, in its own environment and with what workers get from this one."""
+    try:
+        done = subprocess.run([python, "-c", "import lance_sql"], capture_output=True, timeout=_SECONDS, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0

@@ -1,0 +1,66 @@
+"""Workers that cannot use the package, and errors of workers, in one line each."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import lance_sql
+from lance_sql.errors import ColumnNotFound, InvalidArgument, MissingDependency
+
+pytest.importorskip("pyspark", reason='PySpark is not installed: pip install "lance-sql[spark]"')
+
+from pyspark.sql import SparkSession
+
+import lance_sql.spark
+from lance_sql.providers import spark_errors, spark_workers
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def session(python: str) -> object:
+    return SimpleNamespace(_sc=SimpleNamespace(pythonExec=python))
+
+
+def test_workers_with_another_python_are_noticed(tmp_path: Path) -> None:
+    other = tmp_path / "python3"
+    other.write_text("#!/bin/sh\nexit 1\n")
+    other.chmod(0o755)
+    with pytest.raises(MissingDependency, match=rf"{other}, which does not have .* PYSPARK_PYTHON={sys.executable}"):
+        spark_workers.check(session(str(other)))
+    with pytest.raises(MissingDependency, match="'python9', which there is not"):
+        spark_workers.check(session("python9"))
+    same = tmp_path / "same"
+    same.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    same.chmod(0o755)
+    spark_workers.check(session(str(same)))
+    spark_workers.check(session(sys.executable))
+    # Spark Connect
+    spark_workers.check(SimpleNamespace())
+
+
+def test_the_line_behind_an_error() -> None:
+    text = "org.apache.spark.X: failed\n  File 'a.py'\nlance_sql.errors.ColumnNotFound: No column 'x'\n\n\tat java.Y"
+    found = spark_errors.explained(RuntimeError(text))
+    assert isinstance(found, ColumnNotFound)
+    assert str(found) == "No column 'x'"
+    missing = spark_errors.explained(RuntimeError("ModuleNotFoundError: No module named 'lance_sql'\n\tat java"))
+    assert isinstance(missing, MissingDependency)
+    assert spark_errors.explained(RuntimeError("something else")) is None
+    with pytest.raises(RuntimeError, match="something else"), spark_errors.short_errors():
+        raise RuntimeError("something else")
+    with pytest.raises(InvalidArgument, match="ours"), spark_errors.short_errors():
+        raise InvalidArgument("ours")
+
+
+def test_errors_of_jobs_are_one_line(spark: SparkSession, tmp_path: Path) -> None:
+    made = lance_sql.write({"id": [1]}, tmp_path / "t.lance")
+    frame = spark.read.format("lance").load(made.uri)
+    (name,) = (tmp_path / "t.lance" / "data").iterdir()
+    name.unlink()
+    with pytest.raises(lance_sql.CorruptFile, match="the file is missing") as caught, lance_sql.spark.short_errors():
+        frame.collect()
+    assert len(str(caught.value).splitlines()) == 1
