@@ -30,11 +30,17 @@ void flat(const Chunks& chunks, const Ranges& ranges, int64_t buffer_index, int6
         return;
     }
     BitWriter bits(out);
+    append_flat_bits(chunks, ranges, buffer_index, bits_per_value, bits);
+    bits.finish();
+}
+
+void append_flat_bits(const Chunks& chunks, const Ranges& ranges, int64_t buffer_index, int64_t bits_per_value,
+                      BitWriter& out) {
+    chunks.require_buffer_index(buffer_index);
     for_each_piece(chunks.table(), ranges, [&](const Piece& piece) {
         const Bytes values = flat_values(chunks, piece, buffer_index, bits_per_value);
-        bits.append(values.data(), piece.first * bits_per_value, piece.last * bits_per_value);
+        out.append(values.data(), piece.first * bits_per_value, piece.last * bits_per_value);
     });
-    bits.finish();
 }
 
 }  // namespace lance

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "bits.h"
 #include "chunks.h"
 #include "levels.h"
 #include "zip.h"
@@ -13,6 +14,8 @@ enum class LevelKind : int { kRep = 0, kDef = 1 };
 
 void flat(const Chunks& chunks, const Ranges& ranges, int64_t buffer_index, int64_t bits_per_value,
           MutableBytes out);
+void append_flat_bits(const Chunks& chunks, const Ranges& ranges, int64_t buffer_index, int64_t bits_per_value,
+                      BitWriter& out);
 void inline_bitpacking(const Chunks& chunks, const Ranges& ranges, int64_t word_bits, MutableBytes out);
 void byte_stream_split(const Chunks& chunks, const Ranges& ranges, int64_t num_bytes, MutableBytes out);
 void rle(const Chunks& chunks, const Ranges& ranges, int64_t value_bits, MutableBytes out);
@@ -37,6 +40,8 @@ int64_t levels(const Chunks& chunks, int64_t first_chunk, int64_t end_chunk, Lev
                const LevelEncoding& encoding, MutableBytes out);
 int64_t validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& encoding, int64_t threshold,
                  MutableBytes out);
+int64_t append_validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& encoding, int64_t threshold,
+                        BitWriter& out);
 int64_t levels_to_bitmap(Bytes levels, int64_t num_levels, int64_t threshold, MutableBytes out);
 void decode_levels(Bytes buffer, const LevelEncoding& encoding, int64_t num_levels, MutableBytes out);
 

@@ -1,11 +1,10 @@
 #include "levels.h"
 
-#include <memory>
-
 #include "bits.h"
 #include "kernels.h"
 #include "level_bits.h"
 #include "packed.h"
+#include "pieces.h"
 #include "runs.h"
 
 namespace lance {
@@ -39,11 +38,11 @@ void decode_levels(Bytes buffer, const LevelEncoding& encoding, int64_t num_leve
 
 namespace {
 
-// Appends the validity of levels [first, last), returns the number of ones.
-int64_t append_validity(BitWriter& out, const uint8_t* levels, int64_t first, int64_t last, uint16_t threshold) {
+// Appends the validity of the levels, returns the number of ones.
+int64_t append_levels(BitWriter& out, const uint8_t* levels, int64_t num_levels, uint16_t threshold) {
     int64_t num_valid = 0;
-    for (int64_t i = first; i < last; i += 64) {
-        const int64_t count = std::min<int64_t>(64, last - i);
+    for (int64_t i = 0; i < num_levels; i += 64) {
+        const int64_t count = std::min<int64_t>(64, num_levels - i);
         const uint64_t bits = test_levels(levels + 2 * i, count, AtMost{threshold});
         num_valid += count_ones(bits);
         out.append(bits, count);
@@ -58,7 +57,7 @@ uint16_t to_threshold(int64_t level) { return static_cast<uint16_t>(std::min<int
 int64_t levels_to_bitmap(Bytes levels, int64_t num_levels, int64_t threshold, MutableBytes out) {
     require_input(levels, 2 * num_levels, "levels");
     BitWriter bits(out);
-    const int64_t num_valid = append_validity(bits, levels.data(), 0, num_levels, to_threshold(threshold));
+    const int64_t num_valid = append_levels(bits, levels.data(), num_levels, to_threshold(threshold));
     bits.finish();
     return num_valid;
 }
@@ -88,28 +87,20 @@ int64_t levels(const Chunks& chunks, int64_t first_chunk, int64_t end_chunk, Lev
     return position;
 }
 
-int64_t validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& encoding, int64_t threshold,
-                 MutableBytes out) {
-    constexpr int64_t most_levels = UINT16_MAX;  // num_levels of a chunk is a u16
-    const auto scratch = std::make_unique_for_overwrite<uint8_t[]>(2 * most_levels);
-    BitWriter bits(out);
-    int64_t chunk_in_scratch = -1;
+int64_t append_validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& encoding, int64_t threshold,
+                        BitWriter& out) {
+    PieceLevels levels(chunks, encoding);
     int64_t num_valid = 0;
     for_each_piece(chunks.table(), ranges, [&](const Piece& piece) {
-        if (piece.chunk != chunk_in_scratch) {
-            const int64_t count = chunks.num_levels(piece.chunk);
-            if (count != piece.num_items) {
-                fail("chunk ", piece.chunk, " has ", count, " levels for ", piece.num_items, " items");
-            }
-            try {
-                decode_levels(chunks.def(piece.chunk), encoding, count, scratch.get());
-            } catch (const std::invalid_argument& error) {
-                fail("chunk ", piece.chunk, ": ", error.what());
-            }
-            chunk_in_scratch = piece.chunk;
-        }
-        num_valid += append_validity(bits, scratch.get(), piece.first, piece.last, to_threshold(threshold));
+        num_valid += append_levels(out, levels.of(piece), piece.size(), to_threshold(threshold));
     });
+    return num_valid;
+}
+
+int64_t validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& encoding, int64_t threshold,
+                 MutableBytes out) {
+    BitWriter bits(out);
+    const int64_t num_valid = append_validity(chunks, ranges, encoding, threshold, bits);
     bits.finish();
     return num_valid;
 }

@@ -1,27 +1,15 @@
 #include "matching.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <memory>
 
 #include "bits.h"
 #include "kernels.h"
-#include "packed.h"
+#include "pieces.h"
 
 namespace lance {
 
-FixedWidthEncoding::FixedWidthEncoding(int64_t codec_number, int64_t bits)
-    : codec(static_cast<FixedCodec>(codec_number)), num_bits(bits) {
-    if (codec_number > 3) fail("value codec ", codec_number, " is not 0 to 3");
-    if (bits != 8 && bits != 16 && bits != 32 && bits != 64 && bits != 128) {
-        fail("values of ", bits, " bits, not 8, 16, 32, 64 or 128");
-    }
-}
-
 namespace {
-
-constexpr int64_t kMostItems = UINT16_MAX;  // the number of levels of a chunk is a u16
 
 struct Wide {
     uint64_t low;
@@ -30,110 +18,12 @@ struct Wide {
 
 bool any(Bytes flags) { return std::memchr(flags.data(), 1, flags.size()) != nullptr; }
 
-// The values of pieces of chunks, decoded where they are not stored as they are.
-class PieceValues {
-  public:
-    PieceValues(const Chunks& chunks, const FixedWidthEncoding& encoding)
-        : chunks_(chunks), encoding_(encoding), width_(encoding.num_bits / 8) {
-        chunks.require_buffer_index(encoding.codec == FixedCodec::kRle ? 1 : 0);
+// Drops the flags of NULLs, or of all others.
+void keep_valid(const uint8_t* levels, const Piece& piece, bool is_valid, uint8_t* flags) {
+    for (int64_t i = 0; i < piece.size(); ++i) {
+        flags[i] &= static_cast<uint8_t>((load<uint16_t>(levels + 2 * i) == 0) == is_valid);
     }
-
-    // Valid until the next call.
-    const uint8_t* of(const Piece& piece) {
-        switch (encoding_.codec) {
-            case FixedCodec::kFlat: return flat_values(piece);
-            case FixedCodec::kInlineBitpacking: return unpacked_values(piece);
-            case FixedCodec::kByteStreamSplit:
-            case FixedCodec::kRle: return decoded_values(piece);
-        }
-        return nullptr;
-    }
-
-  private:
-    const uint8_t* flat_values(const Piece& piece) const {
-        const Bytes values = chunks_.values(piece.chunk, 0);
-        const int64_t needed = multiply(piece.num_items, width_);
-        if (size_of(values) < needed) {
-            fail("chunk ", piece.chunk, ": ", encoding_.num_bits, " bits x ", piece.num_items, " needs ", needed,
-                 " bytes, found ", values.size());
-        }
-        return values.data() + piece.first * width_;
-    }
-
-    const uint8_t* unpacked_values(const Piece& piece) {
-        if (piece.chunk != chunk_in_group_) {
-            if (piece.num_items > kGroup) {
-                fail("chunk ", piece.chunk, " holds ", piece.num_items, " values, not up to 1024");
-            }
-            const Bytes values = chunks_.values(piece.chunk, 0);
-            try {
-                with_word(encoding_.num_bits,
-                          [&](auto word) { unpack_inline<decltype(word)>(values, group_.data()); });
-            } catch (const std::invalid_argument& error) {
-                fail("chunk ", piece.chunk, ": ", error.what());
-            }
-            chunk_in_group_ = piece.chunk;
-        }
-        return group_.data() + piece.first * width_;
-    }
-
-    const uint8_t* decoded_values(const Piece& piece) {
-        const int64_t start = chunks_.table().item_starts()[static_cast<size_t>(piece.chunk)];
-        const std::array<int64_t, 2> items = {start + piece.first, start + piece.last};
-        const Ranges ranges({reinterpret_cast<const uint8_t*>(items.data()), sizeof(items)},
-                            chunks_.table().num_items());
-        decoded_.resize(static_cast<size_t>(multiply(piece.size(), width_)));
-        if (encoding_.codec == FixedCodec::kRle) {
-            rle(chunks_, ranges, encoding_.num_bits, decoded_);
-        } else {
-            byte_stream_split(chunks_, ranges, width_, decoded_);
-        }
-        return decoded_.data();
-    }
-
-    const Chunks& chunks_;
-    const FixedWidthEncoding& encoding_;
-    int64_t width_;
-    int64_t chunk_in_group_ = -1;
-    alignas(64) std::array<uint8_t, kGroup * 8> group_;
-    std::vector<uint8_t> decoded_;
-};
-
-// The definition levels of pieces of chunks, none of which nest.
-class PieceLevels {
-  public:
-    PieceLevels(const Chunks& chunks, const LevelEncoding& encoding)
-        : chunks_(chunks), encoding_(encoding), levels_(std::make_unique_for_overwrite<uint8_t[]>(2 * kMostItems)) {}
-
-    const uint8_t* of(const Piece& piece) {
-        if (piece.chunk != chunk_) {
-            const int64_t count = chunks_.num_levels(piece.chunk);
-            if (count != piece.num_items) {
-                fail("chunk ", piece.chunk, " has ", count, " levels for ", piece.num_items, " items");
-            }
-            try {
-                decode_levels(chunks_.def(piece.chunk), encoding_, count, levels_.get());
-            } catch (const std::invalid_argument& error) {
-                fail("chunk ", piece.chunk, ": ", error.what());
-            }
-            chunk_ = piece.chunk;
-        }
-        return levels_.get() + 2 * piece.first;
-    }
-
-    void keep(const Piece& piece, bool is_valid, uint8_t* flags) {
-        const uint8_t* levels = of(piece);
-        for (int64_t i = 0; i < piece.size(); ++i) {
-            flags[i] &= static_cast<uint8_t>((load<uint16_t>(levels + 2 * i) == 0) == is_valid);
-        }
-    }
-
-  private:
-    const Chunks& chunks_;
-    const LevelEncoding& encoding_;
-    std::unique_ptr<uint8_t[]> levels_;
-    int64_t chunk_ = -1;
-};
+}
 
 // Calls keep(values, num_values, flags) for the values of each piece that has flags left, and drops NULLs.
 template <class Keep>
@@ -148,7 +38,7 @@ void for_each_match(const Chunks& chunks, const Ranges& ranges, const FixedWidth
         const Bytes of_piece(at, static_cast<size_t>(piece.size()));
         if (!any(of_piece)) return;
         if (levels) {
-            levels->keep(piece, true, at);
+            keep_valid(levels->of(piece), piece, true, at);
             if (!any(of_piece)) return;
         }
         keep(values.of(piece), piece, at);
@@ -322,18 +212,14 @@ void match_items(const Chunks& chunks, const Ranges& ranges, const FixedWidthEnc
     });
 }
 
-int64_t select_values(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding,
-                      const std::optional<LevelEncoding>& definition, Bytes flags, MutableBytes out,
-                      std::optional<MutableBytes> validity) {
+int64_t append_selected(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding,
+                        const std::optional<LevelEncoding>& definition, Bytes flags, MutableBytes out,
+                        BitWriter* validity) {
     require_input(flags, ranges.num_items(), "flags");
     if (definition && !validity) fail("values that may be NULL need a bitmap");
     PieceValues values(chunks, encoding);
     std::optional<PieceLevels> levels;
-    std::optional<BitWriter> bits;
-    if (definition) {
-        levels.emplace(chunks, *definition);
-        bits.emplace(*validity);
-    }
+    if (definition) levels.emplace(chunks, *definition);
     int64_t num_selected = 0;
     int64_t num_null = 0;
     with_item(encoding.num_bits, [&](auto item) {
@@ -347,13 +233,22 @@ int64_t select_values(const Chunks& chunks, const Ranges& ranges, const FixedWid
             for (int64_t i = 0; i < piece.size(); ++i) {
                 if (!at[i]) continue;
                 const bool is_valid = load<uint16_t>(here + 2 * i) == 0;
-                bits->append(is_valid, 1);
+                validity->append(is_valid, 1);
                 num_null += !is_valid;
             }
         });
     });
-    if (bits) bits->finish();
     return num_selected - num_null;
+}
+
+int64_t select_values(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding,
+                      const std::optional<LevelEncoding>& definition, Bytes flags, MutableBytes out,
+                      std::optional<MutableBytes> validity) {
+    if (!validity) return append_selected(chunks, ranges, encoding, definition, flags, out, nullptr);
+    BitWriter bits(*validity);
+    const int64_t num_valid = append_selected(chunks, ranges, encoding, definition, flags, out, &bits);
+    bits.finish();
+    return num_valid;
 }
 
 void match_validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& definition, bool is_valid,
@@ -362,7 +257,7 @@ void match_validity(const Chunks& chunks, const Ranges& ranges, const LevelEncod
     PieceLevels levels(chunks, definition);
     for_each_piece(chunks.table(), ranges, [&](const Piece& piece) {
         uint8_t* at = flags.data() + piece.position;
-        if (any({at, static_cast<size_t>(piece.size())})) levels.keep(piece, is_valid, at);
+        if (any({at, static_cast<size_t>(piece.size())})) keep_valid(levels.of(piece), piece, is_valid, at);
     });
 }
 

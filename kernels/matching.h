@@ -6,19 +6,12 @@
 
 #include <optional>
 
+#include "bits.h"
 #include "chunks.h"
 #include "levels.h"
+#include "pieces.h"
 
 namespace lance {
-
-enum class FixedCodec : int { kFlat = 0, kInlineBitpacking = 1, kByteStreamSplit = 2, kRle = 3 };
-
-struct FixedWidthEncoding {
-    FixedWidthEncoding(int64_t codec, int64_t num_bits);
-
-    FixedCodec codec;
-    int64_t num_bits;  // of a value
-};
 
 // How the bits of a value become an unsigned key, so that keys are ordered as values are.
 enum class ValueOrder : int {
@@ -49,6 +42,11 @@ void match_items(const Chunks& chunks, const Ranges& ranges, const FixedWidthEnc
 int64_t select_values(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding,
                       const std::optional<LevelEncoding>& definition, Bytes flags, MutableBytes out,
                       std::optional<MutableBytes> validity);
+
+// The same, appended to a bitmap that may have begun before.
+int64_t append_selected(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding,
+                        const std::optional<LevelEncoding>& definition, Bytes flags, MutableBytes out,
+                        BitWriter* validity);
 
 void match_validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& definition, bool is_valid,
                     MutableBytes flags);

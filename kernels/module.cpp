@@ -17,6 +17,7 @@ void bind_encoding(nb::module_& m);
 void bind_jsonb(nb::module_& m);
 void bind_table(nb::module_& m);
 void bind_files(nb::module_& m);
+void bind_pages(nb::module_& m);
 
 namespace {
 
@@ -267,4 +268,5 @@ NB_MODULE(_kernels, m) {
     lance::bind_jsonb(m);
     lance::bind_table(m);
     lance::bind_files(m);
+    lance::bind_pages(m);
 }

@@ -63,6 +63,86 @@ class ChunkTable:
         """The chunk that holds `item`."""
 
 @final
+class PageReader:
+    """A page that the kernels read by themselves; made once, asked for any rows, by any number of threads.
+
+    format: of what it makes: whether there are offsets, and the bits of a value or of an offset
+    """
+
+    @staticmethod
+    def mini_block(
+        table: ChunkTable,
+        *,
+        codec: int,
+        bits: int,
+        definition: tuple[int, int] | None,
+        symbol_table: Buffer | None,
+        items: tuple[int, int, Buffer | None, Buffer] | None,
+        format: tuple[bool, int],
+        keeps_indices: bool,
+    ) -> PageReader:
+        """A mini-block page without lists.
+
+        codec: 0 flat, 1 inline bit-packing, 2 byte stream split, 3 run-length, 4 byte strings, 5 FSST, 6 another one,
+            of which only validity is known
+        bits: of a value, a packed word, an index or an offset
+        definition: (level codec, bits) where values may be NULL
+        symbol_table: of FSST
+        items: (number, bits of an item or an offset, offsets if items are byte strings, items) of a dictionary
+        keeps_indices: whether indices are handed over, in 32 bits, and not what they stand for
+        raises: ValueError for a combination that no page has, and for items that break the rules
+        """
+    @staticmethod
+    def constant(num_rows: int, *, format: tuple[bool, int], value: Buffer | None) -> PageReader:
+        """A page of one value for all rows; NULL without one."""
+
+@final
+class PageTest:
+    """What rows of a page have to pass; NULL passes only `validity(False)`."""
+
+    @staticmethod
+    def range(order: int, low: Buffer, high: Buffer, inside: bool) -> PageTest:
+        """Keys from low to high, both included, or all others; see `match_range`."""
+    @staticmethod
+    def items(answers: Buffer) -> PageTest:
+        """A byte of 0 or 1 for each item of the page's dictionary."""
+    @staticmethod
+    def validity(is_valid: bool) -> PageTest:
+        """Values that are valid, or those that are NULL."""
+
+@final
+class NativeArray:
+    """An ArrowArray of the C data interface, at `address`, for one import."""
+
+    @property
+    def address(self) -> int: ...
+
+def read_batch(
+    tests: Sequence[Sequence[tuple[object, ...]]],
+    columns: Sequence[tuple[int, Sequence[tuple[object, ...]]]],
+    flags: Buffer | None,
+) -> tuple[int, list[NativeArray], tuple[bool, int, int, str] | None]:
+    """Columns of a batch, of all rows or of those that pass tests; one array for each column.
+
+    tests: for each tested column its parts: (page, ranges of rows int64[k, 2], data, where data begins among the page's
+        chunks, (first chunk, decompressed first buffers, their bounds) or None, test, position of the first row in the
+        batch)
+    columns: for each array the position of its first row in the batch, and its parts without test and position
+    flags: a byte for each row of the batch, cleared where a test fails; None: all rows are read
+    returns: rows left, arrays (none when there are no rows left), and what is damaged: (in a test, number of the
+        column, number of the part, message)
+    """
+
+def keep_buffers(most_bytes: int) -> None:
+    """Up to so many bytes of released arrays are kept for the next ones, from now on."""
+
+def kept_buffers() -> tuple[int, int]:
+    """Bytes that are kept, and bytes of large buffers that arrays hold."""
+
+def forget_buffers() -> None:
+    """Begins anew in a forked process."""
+
+@final
 class Chunks:
     """The chunks of one mini-block page of which some bytes are in memory.
 

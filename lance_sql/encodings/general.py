@@ -10,6 +10,7 @@ from functools import cache
 from itertools import accumulate, pairwise
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
@@ -147,19 +148,30 @@ def _pieces(values: VariableWidth) -> list[pa.Buffer]:
 
 def inflate(compression: Compression, rows: ChunkRows) -> ChunkRows:
     """The same items over chunks whose first value buffer is decompressed; only chunks that hold some are touched."""
+    found = inflated(compression, rows)
+    if found is None:
+        return rows
+    first, data, offsets = found
+    return replace(
+        rows, chunks=rows.chunks.with_first_buffer(first, data, offsets), num_bytes=rows.num_bytes + data.size
+    )
+
+
+def inflated(compression: Compression, rows: ChunkRows) -> tuple[int, pa.Buffer, npt.NDArray[np.int64]] | None:
+    """The first value buffers of the chunks that hold the items, decompressed; None where no chunk does.
+
+    The number of the first chunk, the bytes, and the bounds of each chunk's: int64[chunks + 1].
+    """
     touched = rows.touched_chunks()
     if len(touched) == 0:
-        return rows
+        return None
     first, end = int(touched[0]), int(touched[-1]) + 1
     places = rows.chunks.value_buffer_ranges(0, first, end)
     pieces = [decompress(compression, rows.data.slice(at, stop - at)) for at, stop in places[touched - first].tolist()]
     sizes = np.zeros(end - first, np.int64)
     sizes[touched - first] = [piece.size for piece in pieces]
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-    data = pa.py_buffer(b"".join(pieces))
-    return replace(
-        rows, chunks=rows.chunks.with_first_buffer(first, data, offsets), num_bytes=rows.num_bytes + data.size
-    )
+    return first, pa.py_buffer(b"".join(pieces)), offsets
 
 
 def per_value(compression: Compression, values: VariableWidth) -> VariableWidth:

@@ -16,14 +16,15 @@ import pyarrow as pa
 from lance_sql import row_ranges
 from lance_sql.encodings.fsst import MAX_EXPANSION
 from lance_sql.errors import CorruptFile, at
-from lance_sql.file import blob_v2
+from lance_sql.file import batch, blob_v2
+from lance_sql.file.batch import UnreadColumn, UntestedColumn
 from lance_sql.file.heads import Head
 from lance_sql.file.metadata_v2 import ColumnMetadata
 from lance_sql.file.reader import DataFile
 from lance_sql.file.statistics import PageStatistics
 from lance_sql.layouts.matching import Flags, PageMatch, ValueTest
 from lance_sql.layouts.nest import Chain
-from lance_sql.layouts.page import Page, concat
+from lance_sql.layouts.page import NativeRead, Page, PageRead
 from lance_sql.layouts.pages import head_ranges, open_page
 from lance_sql.layouts.reading import Reading, Shared, run, together
 from lance_sql.layouts.tree import Blob, Constant, FullZip, Layer, MiniBlock
@@ -36,6 +37,7 @@ BLOB_BYTES = 256 * 1024
 _NEVER_NULL = (Layer.ALL_VALID_ITEM, Layer.ALL_VALID_LIST, Layer.EMPTYABLE_LIST)
 
 AnyHead = TypeVar("AnyHead", bound=Head)
+T = TypeVar("T")
 
 
 class Column(Protocol):
@@ -85,23 +87,25 @@ class Column(Protocol):
         """
         ...
 
-    def read(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
-        """Reads `rows` (relative to the file's first row; at least one) in the form of the field's type.
+    def read(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array | UnreadColumn]:
+        """Reads `rows` (relative to the file's first row; at least one) in the form of the field's type, or fetches
+        what the kernels need for it.
 
         raises: CorruptFile or UnsupportedFeature with the file, column and page
         """
         ...
 
-    def match(self, rows: RowRanges, test: ValueTest, flags: Flags) -> Reading[bool]:
-        """Clears the flags of `rows` that do not match; False, and no flag cleared, where they have to be read to know.
+    def match(self, rows: RowRanges, test: ValueTest, flags: Flags) -> Reading[bool | UntestedColumn]:
+        """Clears the flags of `rows` that do not match, or fetches what the kernels need for it; False, and no flag
+        cleared, where they have to be read to know.
 
         flags: one for each of `rows`
         raises: as `read`
         """
         ...
 
-    def select(self, rows: RowRanges, flags: Flags) -> Reading[pa.Array | None]:
-        """Like `read` for those of `rows` whose flag is 1; None where that is no faster than to read all of them.
+    def select(self, rows: RowRanges) -> Reading[UnreadColumn | None]:
+        """Fetches what the kernels need to read some of the rows; None where that is no faster than to read all.
 
         raises: as `read`
         """
@@ -110,50 +114,72 @@ class Column(Protocol):
 
 def read_columns(columns: Sequence[Column], rows: RowRanges) -> list[pa.Array]:
     """One array for each column, in order; see `Column.read`."""
-    by_file: dict[DataFile, list[int]] = {}
-    for place, column in enumerate(columns):
-        by_file.setdefault(column.file, []).append(place)
 
-    def read_file(file: DataFile) -> list[pa.Array]:
+    def start(places: Sequence[int]) -> list[Reading[pa.Array | UnreadColumn]]:
         shared = Shared()
-        return run(together([columns[place].read(rows, shared) for place in by_file[file]]), file.fetch)
+        return [columns[place].read(rows, shared) for place in places]
 
-    concurrency = max((file.concurrency for file in by_file), default=1)
-    found = requests.together([partial(read_file, file) for file in by_file], concurrency)
-    arrays: dict[int, pa.Array] = {}
-    for places, read in zip(by_file.values(), found, strict=True):
-        arrays.update(zip(places, read, strict=True))
-    return [arrays[place] for place in range(len(columns))]
+    return batch.read(_fetch(columns, start))[1]
 
 
-def match_columns(columns: Sequence[tuple[Column, ValueTest]], rows: RowRanges, flags: Flags) -> list[bool]:
-    """Clears the flags of rows that fail one of the tests, and tells which tests were carried out; see `Column.match`.
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """What is left of some rows.
 
-    All columns of a file ask for their bytes at once, and are tested one after the other: what one has ruled out, the
-    next does not decode.
+    done: which of the tests were carried out
+    num_left: rows that have passed them
+    arrays: one for each column, of the rows that are left; None where all rows are to be read
+    """
+
+    done: Sequence[bool]
+    num_left: int
+    arrays: Sequence[pa.Array | None]
+
+
+def filter_columns(
+    tests: Sequence[tuple[Column, ValueTest]], columns: Sequence[Column], rows: RowRanges, flags: Flags
+) -> Filtered:
+    """Clears the flags of rows that fail one of the tests, and reads the columns for the rows that are left.
+
+    All columns ask for their bytes at once. The tests come one after the other: what one has ruled out, the next does
+    not decode. Unless all of them can be carried out, no column is read.
+    """
+    num_tests = len(tests)
+    everything = [column for column, _ in tests] + list(columns)
+
+    def start(places: Sequence[int]) -> list[Reading[bool | UntestedColumn | UnreadColumn | None]]:
+        return [
+            tests[place][0].match(rows, tests[place][1], flags)
+            if place < num_tests
+            else columns[place - num_tests].select(rows)
+            for place in places
+        ]
+
+    found = _fetch(everything, start)
+    done = [answer is not False for answer in found[:num_tests]]
+    untested = [answer for answer in found[:num_tests] if isinstance(answer, UntestedColumn)]
+    selected = [column if isinstance(column, UnreadColumn) else None for column in found[num_tests:]]
+    if not all(done):
+        selected = [None] * len(columns)
+    num_left, arrays = batch.read([column for column in selected if column is not None], untested, flags)
+    made = iter(arrays)
+    return Filtered(done, num_left, [next(made, None) if column is not None else None for column in selected])
+
+
+def _fetch(columns: Sequence[Column], start: Callable[[Sequence[int]], list[Reading[T]]]) -> list[T]:
+    """The results of readings of the columns, in order; those of one file share their requests.
+
+    start: the readings of the columns at some places
     """
     by_file: dict[DataFile, list[int]] = {}
-    for place, (column, _) in enumerate(columns):
-        by_file.setdefault(column.file, []).append(place)
-    done = [False] * len(columns)
-    for file, places in by_file.items():
-        readings = [column.match(rows, test, flags) for column, test in map(columns.__getitem__, places)]
-        for place, is_done in zip(places, run(together(readings), file.fetch), strict=True):
-            done[place] = is_done
-    return done
-
-
-def select_columns(columns: Sequence[Column], rows: RowRanges, flags: Flags) -> list[pa.Array | None]:
-    """One array for each column, in order; see `Column.select`."""
-    by_file: dict[DataFile, list[int]] = {}
     for place, column in enumerate(columns):
         by_file.setdefault(column.file, []).append(place)
-    arrays: list[pa.Array | None] = [None] * len(columns)
-    for file, places in by_file.items():
-        readings = [columns[place].select(rows, flags) for place in places]
-        for place, array in zip(places, run(together(readings), file.fetch), strict=True):
-            arrays[place] = array
-    return arrays
+    concurrency = max((file.concurrency for file in by_file), default=1)
+    calls = [partial(run, together(start(places)), file.fetch) for file, places in by_file.items()]
+    results: dict[int, T] = {}
+    for places, found in zip(by_file.values(), requests.together(calls, concurrency), strict=True):
+        results.update(zip(places, found, strict=True))
+    return [results[place] for place in range(len(columns))]
 
 
 def split_by_page(starts: npt.NDArray[np.int64], rows: RowRanges) -> list[tuple[int, RowRanges]]:
@@ -300,31 +326,34 @@ class LeafColumn:
         around = layout.layers[-depth:]
         return False if all(layer in _NEVER_NULL for layer in around) else None
 
-    def read(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
+    def read(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array | UnreadColumn]:
         """See `Column`."""
         parts, pages = yield from self._pages_of(rows)
         planned = []
         for (number, inside), page in zip(parts, pages, strict=True):
             with self.at(number):
                 planned.append(page.read(inside, self.chain, self.file.gap, self.file.fetch))
-        ranges = planned[0].ranges if len(planned) == 1 else [where for part in planned for where in part.ranges]
-        buffers = (yield ranges) if ranges else ()
-        arrays = []
+        buffers = (yield ranges) if (ranges := _ranges(planned)) else ()
+        pieces = batch.Pieces()
         done = 0
         for (number, inside), part in zip(parts, planned, strict=True):
+            own = buffers[done : done + len(part.ranges)]
+            done += len(part.ranges)
             with self.at(number):
-                array = part.decode(buffers[done : done + len(part.ranges)])
+                if isinstance(part, NativeRead):
+                    pieces.add(number, part.form, part.parts(own))
+                    continue
+                array = part.decode(own)
                 # levels that no layer has make rows disappear
                 if len(array) != row_ranges.count(inside):
                     raise CorruptFile(f"{row_ranges.count(inside)} rows became {len(array)}")
-            done += len(part.ranges)
-            arrays.append(array)
-        return concat(arrays)
+                pieces.add_array(array)
+        return UnreadColumn(pieces.found, self.chain.leaf, self.at)
 
-    def match(self, rows: RowRanges, test: ValueTest, flags: Flags) -> Reading[bool]:
+    def match(self, rows: RowRanges, test: ValueTest, flags: Flags) -> Reading[bool | UntestedColumn]:
         """See `Column`."""
         chain = self.chain
-        if not chain.is_flat or chain.stored is not None or chain.finish is not None:
+        if chain.outer or chain.stored is not None or chain.finish is not None:
             return False
         parts, pages = yield from self._pages_of(rows)
         planned = []
@@ -334,8 +363,9 @@ class LeafColumn:
             if answer is None:
                 return False
             planned.append(answer)
-        ranges = [where for part in planned if isinstance(part, PageMatch) for where in part.ranges]
-        buffers = (yield ranges) if ranges else ()
+        buffers = (yield ranges) if (ranges := _ranges(planned)) else ()
+        tested: list[tuple[object, ...]] = []
+        numbers: list[int] = []
         done = start = 0
         for (number, inside), answer in zip(parts, planned, strict=True):
             end = start + row_ranges.count(inside)
@@ -343,35 +373,34 @@ class LeafColumn:
                 flags[start:end] = 0
             elif isinstance(answer, PageMatch):
                 with self.at(number):
-                    answer.keep(buffers[done : done + len(answer.ranges)], flags[start:end])
+                    for part in answer.parts(buffers[done : done + len(answer.ranges)]):
+                        tested.append((*part, answer.test, start))
+                        numbers.append(number)
+                        start += row_ranges.count(part[1])
                 done += len(answer.ranges)
             start = end
-        return True
+        return UntestedColumn(tested, numbers, self.at) if tested else True
 
-    def select(self, rows: RowRanges, flags: Flags) -> Reading[pa.Array | None]:
+    def select(self, rows: RowRanges) -> Reading[UnreadColumn | None]:
         """See `Column`."""
         if self.chain.outer:
             return None
         parts, pages = yield from self._pages_of(rows)
         planned = []
-        start = 0
         for (number, inside), page in zip(parts, pages, strict=True):
-            end = start + row_ranges.count(inside)
             with self.at(number):
-                part = page.select(inside, flags[start:end], self.chain, self.file.gap)
+                part = page.select(inside, self.chain, self.file.gap)
             if part is None:
                 return None
             planned.append(part)
-            start = end
-        ranges = [where for part in planned for where in part.ranges]
-        buffers = (yield ranges) if ranges else ()
-        arrays = []
+        buffers = (yield ranges) if (ranges := _ranges(planned)) else ()
+        pieces = batch.Pieces()
         done = 0
         for (number, _), part in zip(parts, planned, strict=True):
             with self.at(number):
-                arrays.append(part.decode(buffers[done : done + len(part.ranges)]))
+                pieces.add(number, part.form, part.parts(buffers[done : done + len(part.ranges)]))
             done += len(part.ranges)
-        return concat(arrays)
+        return UnreadColumn(pieces.found, self.chain.leaf, self.at)
 
     def at(self, page: int) -> at:
         """Where errors in a page are."""
@@ -391,6 +420,10 @@ class LeafColumn:
     def _open(self, page: int, head: Sequence[pa.Buffer]) -> Page:
         metadata = self.metadata.pages[page]
         return open_page(metadata.layout, metadata.buffers, metadata.num_rows, head)
+
+
+def _ranges(planned: Sequence[PageRead | NativeRead | PageMatch | bool]) -> list[ByteRange]:
+    return [where for part in planned if not isinstance(part, bool) for where in part.ranges]
 
 
 def value_bytes(type: pa.DataType, stored: float) -> float:

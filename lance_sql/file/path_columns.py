@@ -200,7 +200,7 @@ class PathColumn:
         return False
         yield ()
 
-    def select(self, rows: RowRanges, flags: Flags) -> Reading[pa.Array | None]:
+    def select(self, rows: RowRanges) -> Reading[None]:
         """See `Column`."""
         return None
         yield ()

@@ -16,7 +16,7 @@ from lance_sql.encodings.blocks import VariableWidth
 from lance_sql.encodings.from_arrow import from_array
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.file_versions import PageRules
-from lance_sql.layouts.matching import Flags, ValueTest
+from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.nest import Chain, nest, unravel
 from lance_sql.layouts.page import Fetch, Page, PageRead
 from lance_sql.layouts.shredded import EncodedPage, ShreddedPage
@@ -86,7 +86,7 @@ class BlobPage:
     def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> None:
         """See `Page.match`."""
 
-    def select(self, rows: RowRanges, flags: Flags, chain: Chain, gap: int) -> None:
+    def select(self, rows: RowRanges, chain: Chain, gap: int) -> None:
         """See `Page.select`."""
 
     def read(self, rows: RowRanges, chain: Chain, gap: int, fetch: Fetch) -> PageRead:
@@ -96,6 +96,8 @@ class BlobPage:
             raise UnsupportedFeature("blobs below lists are not supported")
         check_type(chain)
         inner = self._inner.read(rows, Chain(DESCRIPTOR), gap, fetch)
+        # descriptors are structs, which the kernels do not read by themselves
+        assert isinstance(inner, PageRead)
 
         def decode(buffers: Sequence[pa.Buffer]) -> pa.Array:
             descriptors = inner.decode(buffers)

@@ -17,9 +17,10 @@ from lance_sql.encodings.tree import Encoding
 from lance_sql.errors import CorruptFile
 from lance_sql.file_versions import PageRules
 from lance_sql.layouts.levels import encode_levels, levels_from_buffer
-from lance_sql.layouts.matching import Flags, ValueTest
+from lance_sql.layouts.matching import ValueTest
+from lance_sql.layouts.native import NativePage, Part, constant_page
 from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
-from lance_sql.layouts.page import Fetch, PageRead
+from lance_sql.layouts.page import Fetch, NativeRead, PageRead
 from lance_sql.layouts.shredded import Buffers, ShreddedPage
 from lance_sql.layouts.tree import Constant, Layer, max_definition, max_repetition, max_visible
 from lance_sql.row_ranges import RowRanges
@@ -72,6 +73,13 @@ def encode(page: ShreddedPage, scalar: Sequence[bytes] | None, rules: PageRules)
     return layout, buffers
 
 
+_NOTHING = pa.py_buffer(b"")
+
+
+def _nothing_to_fetch(_: Sequence[ByteRange]) -> Sequence[pa.Buffer]:
+    raise AssertionError
+
+
 class ConstantPage:
     """One constant page."""
 
@@ -93,14 +101,26 @@ class ConstantPage:
                 raise CorruptFile(f"levels of {len(self._row_starts)} rows in a page of {num_rows}")
         elif self._def is not None and len(self._def) != num_rows:
             raise CorruptFile(f"{len(self._def)} definition levels for {num_rows} rows")
+        self._native: dict[pa.DataType, NativePage | None] = {}
         self.num_bytes = sum(buffer.size for buffer in head)
 
-    def read(self, rows: RowRanges, chain: Chain, gap: int, fetch: Fetch) -> PageRead:
+    def read(self, rows: RowRanges, chain: Chain, gap: int, fetch: Fetch) -> PageRead | NativeRead:
         """See `Page.read`; there is nothing to fetch."""
         chain.check(self._layout.layers)
         if self._rep is None and self._def is None:
+            found = self._native_page(chain) if rows[-1, 1] <= self._num_rows else None
+            if found is not None and found.form is not None:
+                parts: list[Part] = [(found.reader, np.ascontiguousarray(rows), _NOTHING, 0, None)]
+                return NativeRead((), lambda _: parts, found.form)
             return PageRead((), lambda _: self._without_levels(row_ranges.count(rows), chain))
         return PageRead((), lambda _: self._with_levels(rows, chain))
+
+    def _native_page(self, chain: Chain) -> NativePage | None:
+        if chain.outer or chain.stored is not None or chain.finish is not None:
+            return None
+        if chain.leaf not in self._native:
+            self._native[chain.leaf] = constant_page(self._without_levels(1, chain), self._num_rows)
+        return self._native[chain.leaf]
 
     def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> bool | None:
         """See `Page.match`; the one value is tested once."""
@@ -113,13 +133,10 @@ class ConstantPage:
             return not test.wants_null
         return bool(test.answers(self._without_levels(1, chain))[0])
 
-    def select(self, rows: RowRanges, flags: Flags, chain: Chain, gap: int) -> PageRead | None:
+    def select(self, rows: RowRanges, chain: Chain, gap: int) -> NativeRead | None:
         """See `Page.select`."""
-        chain.check(self._layout.layers)
-        if self._rep is not None or self._def is not None:
-            return None
-        count = int(np.count_nonzero(flags))
-        return PageRead((), lambda _: self._without_levels(count, chain))
+        found = self.read(rows, chain, gap, _nothing_to_fetch)
+        return found if isinstance(found, NativeRead) else None
 
     def _without_levels(self, num_rows: int, chain: Chain) -> pa.Array:
         layers = self._layout.layers

@@ -17,7 +17,7 @@ from lance_sql import _kernels, row_ranges
 from lance_sql.encodings.blocks import Block, VariableWidth
 from lance_sql.encodings.codecs import decode_fixed_values, decode_variable_values
 from lance_sql.errors import CorruptFile
-from lance_sql.layouts.matching import Flags, ValueTest
+from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
 from lance_sql.layouts.page import Fetch, PageRead, cluster, concat
 from lance_sql.layouts.tree import FullZip, max_repetition, max_visible
@@ -53,7 +53,7 @@ class FullZipPage:
     def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> None:
         """See `Page.match`."""
 
-    def select(self, rows: RowRanges, flags: Flags, chain: Chain, gap: int) -> None:
+    def select(self, rows: RowRanges, chain: Chain, gap: int) -> None:
         """See `Page.select`."""
 
     def read(self, rows: RowRanges, chain: Chain, gap: int, fetch: Fetch) -> PageRead:

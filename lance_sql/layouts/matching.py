@@ -15,11 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.encodings import general
 from lance_sql.encodings.blocks import Block, to_array
-from lance_sql.encodings.chunk_rows import ChunkRows
-from lance_sql.encodings.tree import ByteStreamSplit, Encoding, Flat, General, InlineBitpacking, Rle
-from lance_sql.layouts.levels import LevelCodec
+from lance_sql.encodings.tree import Encoding
+from lance_sql.layouts.native import Part, fixed_width_bits
 from lance_sql.store import ByteRange
 
 Flags: TypeAlias = npt.NDArray[np.uint8]
@@ -67,92 +65,47 @@ class ValueTest:
 
 @dataclass(frozen=True, slots=True)
 class PageMatch:
-    """Some rows of one page: `keep` takes the buffers of `ranges`, and clears the flags of rows that do not match."""
+    """Some rows of one page, and the test that the kernels put them to.
+
+    parts: takes the buffers of `ranges`, and makes the parts for which the kernels are asked, in the order of the rows
+    """
 
     ranges: Sequence[ByteRange]
-    keep: Callable[[Sequence[pa.Buffer], Flags], None]
+    parts: Callable[[Sequence[pa.Buffer]], list[Part]]
+    test: _kernels.PageTest
 
 
-Answer: TypeAlias = bool | Callable[[ChunkRows, Flags], None]
-"""The same for every row, or what keeps the flags of the rows in some chunks."""
+def mini_block_test(
+    values: Encoding, dictionary: Block | None, leaf: pa.DataType, test: ValueTest, *, has_nulls: bool
+) -> _kernels.PageTest | bool | None:
+    """How the values of a mini-block page without lists are tested: one answer for all rows, or a test for the
+    kernels; None where they have to be decoded.
 
-
-def mini_block_answer(
-    values: Encoding, definition: LevelCodec | None, dictionary: Block | None, leaf: pa.DataType, test: ValueTest
-) -> Answer | None:
-    """How the values of a mini-block page without lists are tested; None where they have to be decoded.
-
-    definition: None where no value is NULL
+    values: without the general compression around them
     leaf: the type of the values
+    has_nulls: whether the page has definition levels
     """
-    levels = (definition.codec, definition.num_bits) if definition is not None else None
     if test.wants_null is not None:
-        return _validity_answer(levels, wants_null=test.wants_null)
-    if isinstance(values, General):
-        inner = mini_block_answer(values.values, definition, dictionary, leaf, test)
-        if not callable(inner):
-            return inner
-        return lambda rows, flags: inner(general.inflate(values.compression, rows), flags)
-    codec = fixed_width_codec(values)
-    if codec is None:
+        return _kernels.PageTest.validity(not test.wants_null) if has_nulls else not test.wants_null
+    bits = fixed_width_bits(values)
+    if bits is None:
         return None
     if dictionary is not None:
-        return _items_answer(codec, levels, to_array(dictionary, _item_type(leaf)), test)
-    if test.keys is None or test.keys.num_bits != codec[1] or pa.types.is_dictionary(leaf):
+        return _items_test(bits, to_array(dictionary, _item_type(leaf)), test, has_nulls=has_nulls)
+    keys = test.keys
+    if keys is None or keys.num_bits != bits or pa.types.is_dictionary(leaf):
         return None
-    return _range_answer(codec, levels, test.keys)
+    low, high = (key.to_bytes(KEY_BYTES, "little") for key in (keys.low, keys.high))
+    return _kernels.PageTest.range(keys.order, low, high, keys.inside)
 
 
-def _validity_answer(levels: tuple[int, int] | None, *, wants_null: bool) -> Answer:
-    if levels is None:
-        return not wants_null
-    codec, num_bits = levels
-
-    def keep(rows: ChunkRows, flags: Flags) -> None:
-        _kernels.match_validity(rows.chunks, rows.ranges, codec, num_bits, not wants_null, flags)
-
-    return keep
-
-
-def _items_answer(
-    codec: tuple[int, int], levels: tuple[int, int] | None, items: pa.Array, test: ValueTest
-) -> Answer | None:
+def _items_test(bits: int, items: pa.Array, test: ValueTest, *, has_nulls: bool) -> _kernels.PageTest | bool | None:
     answers = test.answers(items)
     if not answers.any():
         return False
-    if answers.all() and levels is None:
+    if answers.all() and not has_nulls:
         return True
-    if codec[1] == 128:
-        return None
-    table = answers.view(np.uint8)
-
-    def keep(rows: ChunkRows, flags: Flags) -> None:
-        _kernels.match_items(rows.chunks, rows.ranges, *codec, table, levels, flags)
-
-    return keep
-
-
-def _range_answer(codec: tuple[int, int], levels: tuple[int, int] | None, keys: KeyRange) -> Answer:
-    low, high = (key.to_bytes(KEY_BYTES, "little") for key in (keys.low, keys.high))
-
-    def keep(rows: ChunkRows, flags: Flags) -> None:
-        _kernels.match_range(rows.chunks, rows.ranges, *codec, keys.order, low, high, keys.inside, levels, flags)
-
-    return keep
-
-
-def fixed_width_codec(values: Encoding) -> tuple[int, int] | None:
-    """The kernels' number of a codec of values of fixed width, and their bits; None for other values."""
-    match values:
-        case Flat(bits_per_value=8 | 16 | 32 | 64 | 128 as bits):
-            return 0, bits
-        case InlineBitpacking(word_bits=bits):
-            return 1, bits
-        case ByteStreamSplit(values=Flat(bits_per_value=16 | 32 | 64 | 128 as bits)):
-            return 2, bits
-        case Rle(values=Flat(bits_per_value=8 | 16 | 32 | 64 as bits), run_lengths=Flat(bits_per_value=8)):
-            return 3, bits
-    return None
+    return _kernels.PageTest.items(answers.view(np.uint8)) if bits != 128 else None
 
 
 def _item_type(leaf: pa.DataType) -> pa.DataType:

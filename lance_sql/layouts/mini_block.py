@@ -5,7 +5,7 @@ head of the page is everything but the chunks.
 Source: message MiniBlockLayout.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,12 +17,13 @@ from lance_sql.encodings import general
 from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth
 from lance_sql.encodings.chunk_rows import ChunkRows
 from lance_sql.encodings.codecs import decode_block, decode_mini_block
-from lance_sql.encodings.tree import General
+from lance_sql.encodings.tree import Encoding, General
 from lance_sql.errors import CorruptFile
 from lance_sql.layouts.levels import LevelCodec, level_codec
-from lance_sql.layouts.matching import Answer, Flags, PageMatch, ValueTest, fixed_width_codec, mini_block_answer
+from lance_sql.layouts.matching import PageMatch, ValueTest, mini_block_test
+from lance_sql.layouts.native import NativePage, Part, mini_block_page
 from lance_sql.layouts.nest import Chain, Slots, nest, unravel
-from lance_sql.layouts.page import Fetch, PageRead, cluster, concat
+from lance_sql.layouts.page import Fetch, NativeRead, PageRead, cluster, concat
 from lance_sql.layouts.tree import MiniBlock, max_repetition, max_visible
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
@@ -68,7 +69,8 @@ class MiniBlockPage:
         self._def = level_codec(layout.definition) if layout.definition is not None else None
         self._dictionary = self._read_dictionary(head[1]) if layout.dictionary is not None else None
         self._rows = self._read_row_index(head[-1]) if max_repetition(layout.layers) else None
-        self._answers: dict[ValueTest, Answer | None] = {}
+        self._answers: dict[ValueTest, _kernels.PageTest | bool | None] = {}
+        self._native: dict[pa.DataType, NativePage] = {}
         self.num_bytes = 32 * len(self._item_starts) + sum(buffer.size for buffer in head)
 
     def _read_dictionary(self, data: pa.Buffer) -> Block:
@@ -87,11 +89,11 @@ class MiniBlockPage:
             raise CorruptFile(f"a repetition index of {data.size} bytes for {num_chunks} chunks")
         return _RowIndex.from_pairs(np.frombuffer(data, "<u8").reshape(num_chunks, 2), self._num_rows)
 
-    def read(self, rows: RowRanges, chain: Chain, gap: int, fetch: Fetch) -> PageRead:
+    def read(self, rows: RowRanges, chain: Chain, gap: int, fetch: Fetch) -> PageRead | NativeRead:
         """See `Page.read`."""
         chain.check(self._layout.layers)
         if chain.is_flat:
-            return self._read_flat(rows, chain, gap)
+            return self._read_native(rows, chain, gap) or self._read_flat(rows, chain, gap)
         return self._read_nested(rows, chain)
 
     def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> PageMatch | bool | None:
@@ -100,62 +102,72 @@ class MiniBlockPage:
         if rows[-1, 1] > self._layout.num_items:
             return None
         answer = self._answer(test, chain.leaf)
-        if not callable(answer):
+        if answer is None or isinstance(answer, bool):
             return answer
-        groups = [(part, self._byte_range(part)) for part in self._near(rows, gap)]
+        ranges, parts = self._native_parts(rows, self._native_page(chain.leaf), gap)
+        return PageMatch(ranges, parts, answer)
 
-        def keep(buffers: Sequence[pa.Buffer], flags: Flags) -> None:
-            start = 0
-            for (part, where), data in zip(groups, buffers, strict=True):
-                chunk_rows = self._chunk_rows(part, data, where.start - self._data.start)
-                answer(chunk_rows, flags[start : start + chunk_rows.num_items])
-                start += chunk_rows.num_items
-
-        return PageMatch([where for _, where in groups], keep)
-
-    def _answer(self, test: ValueTest, leaf: pa.DataType) -> Answer | None:
+    def _answer(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
         """How the page's values are tested, remembered from one batch to the next."""
         if test not in self._answers:
             if len(self._answers) >= MAX_ANSWERS:
                 self._answers.clear()
-            self._answers[test] = mini_block_answer(self._layout.values, self._def, self._dictionary, leaf, test)
+            has_nulls = self._def is not None and self._layout.layers[0].num_levels > 0
+            self._answers[test] = mini_block_test(
+                self._values_inside, self._dictionary, leaf, test, has_nulls=has_nulls
+            )
         return self._answers.get(test)
 
-    def select(self, rows: RowRanges, flags: Flags, chain: Chain, gap: int) -> PageRead | None:
-        """See `Page.select`; for values of fixed width, and dictionaries of any values."""
+    def select(self, rows: RowRanges, chain: Chain, gap: int) -> NativeRead | None:
+        """See `Page.select`."""
         chain.check(self._layout.layers)
-        values = self._layout.values
-        inner = values.values if isinstance(values, General) else values
-        codec = fixed_width_codec(inner)
-        if codec is None or rows[-1, 1] > self._layout.num_items:
+        return self._read_native(rows, chain, gap)
+
+    def _read_native(self, rows: RowRanges, chain: Chain, gap: int) -> NativeRead | None:
+        """Rows of values without anything around them; None where the kernels do not read them by themselves."""
+        if chain.outer or chain.stored is not None or chain.finish is not None:
             return None
-        groups = [(part, self._byte_range(part)) for part in self._near(rows, gap)]
+        page = self._native_page(chain.leaf)
+        if page.form is None or rows[-1, 1] > self._layout.num_items:
+            return None
+        ranges, parts = self._native_parts(rows, page, gap)
+        return NativeRead(ranges, parts, page.form)
 
-        def decode(buffers: Sequence[pa.Buffer]) -> pa.Array:
-            arrays = []
-            start = 0
+    def _native_page(self, leaf: pa.DataType) -> NativePage:
+        found = self._native.get(leaf)
+        if found is None:
+            definition = self._def if self._layout.layers[0].num_levels else None
+            found = mini_block_page(self._table, self._values_inside, definition, self._dictionary, leaf)
+            self._native[leaf] = found
+        return found
+
+    @property
+    def _values_inside(self) -> Encoding:
+        """The encoding of the values, without the general compression around it."""
+        values = self._layout.values
+        return values.values if isinstance(values, General) else values
+
+    def _native_parts(
+        self, rows: RowRanges, page: NativePage, gap: int
+    ) -> tuple[list[ByteRange], Callable[[Sequence[pa.Buffer]], list[Part]]]:
+        """The bytes of the rows, and what makes parts for the kernels of them."""
+        groups = [(np.ascontiguousarray(part), self._byte_range(part)) for part in self._near(rows, gap)]
+        values, start = self._layout.values, self._data.start
+
+        def parts(buffers: Sequence[pa.Buffer]) -> list[Part]:
+            if not isinstance(values, General):
+                return [
+                    (page.reader, part, data, where.start - start, None)
+                    for (part, where), data in zip(groups, buffers, strict=True)
+                ]
+            found: list[Part] = []
             for (part, where), data in zip(groups, buffers, strict=True):
-                chunk_rows = self._chunk_rows(part, data, where.start - self._data.start)
-                if isinstance(values, General):
-                    chunk_rows = general.inflate(values.compression, chunk_rows)
-                here = flags[start : start + chunk_rows.num_items]
-                start += chunk_rows.num_items
-                arrays.append(self._selected(chunk_rows, here, codec, chain))
-            return concat(arrays)
+                chunk_rows = self._chunk_rows(part, data, where.start - start)
+                replaced = general.inflated(values.compression, chunk_rows)
+                found.append((page.reader, part, data, where.start - start, replaced))
+            return found
 
-        return PageRead([where for _, where in groups], decode)
-
-    def _selected(self, rows: ChunkRows, flags: Flags, codec: tuple[int, int], chain: Chain) -> pa.Array:
-        count = int(np.count_nonzero(flags))
-        out = pa.allocate_buffer(count * codec[1] // 8)
-        definition = bitmap = None
-        if self._def is not None and self._layout.layers[0].num_levels:
-            definition = self._def.codec, self._def.num_bits
-            bitmap = pa.allocate_buffer((count + 7) // 8)
-        num_valid = _kernels.select_values(rows.chunks, rows.ranges, *codec, definition, flags, out, bitmap)
-        nulls = count - num_valid
-        values = self._with_dictionary(FixedWidth(count, codec[1], out))
-        return chain.leaf_array(values, Slots(count, bitmap if nulls else None, nulls))
+        return [where for _, where in groups], parts
 
     def _read_flat(self, rows: RowRanges, chain: Chain, gap: int) -> PageRead:
         if rows[-1, 1] > self._layout.num_items:

@@ -10,7 +10,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.layouts.matching import Flags, PageMatch, ValueTest
+from lance_sql.layouts.matching import PageMatch, ValueTest
+from lance_sql.layouts.native import Form, Part
 from lance_sql.layouts.nest import Chain
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
@@ -27,6 +28,18 @@ class PageRead:
     decode: Callable[[Sequence[pa.Buffer]], pa.Array]
 
 
+@dataclass(frozen=True, slots=True)
+class NativeRead:
+    """The same where the kernels read the rows, those of all columns in one call.
+
+    parts: takes the buffers of `ranges`, and makes the parts for which the kernels are asked, in the order of the rows
+    """
+
+    ranges: Sequence[ByteRange]
+    parts: Callable[[Sequence[pa.Buffer]], list[Part]]
+    form: Form
+
+
 class Page(Protocol):
     """A page whose head (chunk table, dictionary, repetition index) has been read."""
 
@@ -35,7 +48,7 @@ class Page(Protocol):
         """Memory that keeping the head takes, roughly."""
         ...
 
-    def read(self, rows: RowRanges, chain: Chain, gap: int, fetch: Fetch) -> PageRead:
+    def read(self, rows: RowRanges, chain: Chain, gap: int, fetch: Fetch) -> PageRead | NativeRead:
         """Plans to read `rows` (table rows, relative to the page; not empty) as an array of `chain.type`.
 
         gap: so many bytes between two ranges are better read over than asked for separately
@@ -50,8 +63,8 @@ class Page(Protocol):
         """
         ...
 
-    def select(self, rows: RowRanges, flags: Flags, chain: Chain, gap: int) -> PageRead | None:
-        """Like `read` for those of `rows` whose flag is 1; None where that is no faster than to read all of them.
+    def select(self, rows: RowRanges, chain: Chain, gap: int) -> NativeRead | None:
+        """Like `read`, where the kernels can read some of the rows; None where that is no faster than to read all.
 
         chain: of a column without anything around it
         """

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from lance_sql import _kernels
+
 Work = TypeVar("Work")
 Result = TypeVar("Result")
 
@@ -24,6 +26,9 @@ NUM_WAITING_THREADS = 16
 
 SECONDS_IDLE = 0.2
 """When no scan has been read for so long, memory that Arrow's allocator has kept for the next batch is given back."""
+
+KEPT_BYTES = 2 * 1024 * 1024 * 1024
+"""Of released batches, kept for the next ones while scans run."""
 
 SECONDS_TO_MEET = 0.05
 """Threads that give memory back wait for each other at most so long."""
@@ -90,6 +95,8 @@ class _Scans:
         """A scan is about to compute results."""
         with self._lock:
             self._num_running += 1
+            if self._num_running == 1:
+                _kernels.keep_buffers(KEPT_BYTES)
 
     def end(self) -> None:
         """A scan has ended, or was dropped."""
@@ -171,6 +178,7 @@ _END: Any = object()
 
 
 def _give_back() -> None:
+    _kernels.keep_buffers(0)
     """Makes every thread of the pools give back what the allocator has kept for it; does not wait for them."""
     with _lock:
         pools = [(_pool, NUM_THREADS), (_waiting_pool, NUM_WAITING_THREADS)]
@@ -207,6 +215,7 @@ def _forget_pool() -> None:
     """A forked process has none of the threads of its parent."""
     global _pool, _waiting_pool, _lock
     _pool, _waiting_pool, _lock = None, None, threading.Lock()
+    _kernels.forget_buffers()
     _consumers.forget()
     _scans.forget()
 

@@ -23,8 +23,10 @@ from lance_sql.table import small_fragments, wide_fragments
 ROWS_PER_RUN = 8
 """With a run of survivors in fewer rows of the batch than this, they are found cheaper by decoding everything."""
 
-ROWS_PER_SELECTED_RUN = 64
-"""The same where a kernel collects survivors while it decodes the rows around them."""
+ROWS_PER_FETCHED_RUN = 64
+"""With fewer runs, it pays off to ask a store that is far away only for the bytes of the survivors."""
+
+_NOTHING: Mapping[Field, pa.Array] = {}
 
 
 def read(plan: ReadPlan, batch: Batch) -> pa.RecordBatch | None:
@@ -40,17 +42,25 @@ def _read_tested(plan: ReadPlan, piece: Piece) -> pa.RecordBatch | None:
     """The rows of one piece that pass: what tests of encoded values rule out is not decoded for the other parts."""
     tests, others = plan.tests
     flags = np.ones(piece.num_rows, np.uint8)
-    done = piece.fragment.match([(field, test.test) for field, test in tests], piece.rows, flags)
-    if not any(done):
+    wanted = list(dict.fromkeys(column.field for column in plan.columns if column.field is not None))
+    # where a round of requests costs time, columns are not asked for before it is known which rows pass
+    together = [] if others or plan.fragments.concurrency > 1 else wanted
+    found = piece.fragment.filter(
+        [(field, test.test) for field, test in tests], together, piece.rows, flags, plan.delivered
+    )
+    if not any(found.done):
         assert plan.residual is not None
         return _read_evaluated(plan, [piece], plan.residual)
-    if not flags.any():
+    if found.num_left == 0:
         return None
-    mask = masks.from_flags(flags)
-    rest = [part for (_, test), is_done in zip(tests, done, strict=True) if not is_done for part in test.predicates]
+    rest = [part for (_, test), done in zip(tests, found.done, strict=True) if not done for part in test.predicates]
     rest += others
     if not rest:
-        return _read_passed(plan, [piece], mask, {})
+        known = {field: array for field, array in zip(wanted, found.arrays, strict=False) if array is not None}
+        if len(known) == len(wanted) and not plan.delivers_system_columns:
+            return _to_batch(plan, found.num_left, known, {})
+        return _read_passed(plan, [piece], masks.from_flags(flags), {}, known)
+    mask = masks.from_flags(flags)
     predicate = rest[0] if len(rest) == 1 else And(tuple(rest))
     if masks.num_runs(flags) * ROWS_PER_RUN > piece.num_rows:
         return _read_evaluated(plan, [piece], predicate, mask)
@@ -73,25 +83,32 @@ def _read_evaluated(
 
 
 def _read_passed(
-    plan: ReadPlan, batch: Batch, mask: pa.BooleanArray, known: Mapping[Field, pa.Array]
+    plan: ReadPlan,
+    batch: Batch,
+    mask: pa.BooleanArray,
+    known: Mapping[Field, pa.Array],
+    passed: Mapping[Field, pa.Array] = _NOTHING,
 ) -> pa.RecordBatch | None:
     """The rows of the batch where the mask is true; None when there are none.
 
     known: fields that have been read, for all rows of the batch
+    passed: fields that have been read, for the rows where the mask is true
     """
     num_rows, num_passed = _num_rows(batch), mask.true_count
     if num_passed == 0:
         return None
     if num_passed == num_rows:
-        return _assemble(plan, batch, known)
+        return _assemble(plan, batch, {**known, **passed})
     wanted = dict.fromkeys(column.field for column in plan.columns if column.field is not None)
     chosen = {field: selection.filter_array(array, mask) for field, array in known.items() if field in wanted}
+    chosen.update(passed)
     flags = masks.to_flags(mask)
     num_runs = masks.num_runs(flags)
-    if num_runs * ROWS_PER_SELECTED_RUN > num_rows and len(batch) == 1:
+    is_far = plan.fragments.concurrency > 1
+    if len(batch) == 1 and (num_runs * ROWS_PER_FETCHED_RUN > num_rows or not is_far):
         (piece,) = batch
         missing = [field for field in wanted if field not in chosen]
-        selected = piece.fragment.select(missing, piece.rows, flags, plan.delivered)
+        selected = piece.fragment.filter((), missing, piece.rows, flags, plan.delivered).arrays
         chosen.update({field: array for field, array in zip(missing, selected, strict=True) if array is not None})
     missing = [field for field in wanted if field not in chosen]
     if num_runs * ROWS_PER_RUN > num_rows:

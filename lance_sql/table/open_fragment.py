@@ -15,7 +15,7 @@ from cachetools import LRUCache
 
 from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile, InvalidArgument, at
-from lance_sql.file.columns import Column, match_columns, read_columns, select_columns
+from lance_sql.file.columns import Column, Filtered, filter_columns, read_columns
 from lance_sql.file.leaves import is_leaf, join
 from lance_sql.file.reader import DataFile
 from lance_sql.file.small_files import MAX_BYTES, SmallFile
@@ -180,31 +180,39 @@ class OpenFragment:
                     out.append(join(each.field, dict(zip(columns, arrays[start:end], strict=True)), num_rows))
         return out
 
-    def match(self, tests: Sequence[tuple[Field, ValueTest]], rows: RowRanges, flags: Flags) -> list[bool]:
-        """Clears the flags of rows that fail one of the tests; False for a test whose values have to be read for it.
+    def filter(
+        self,
+        tests: Sequence[tuple[Field, ValueTest]],
+        fields: Sequence[Field],
+        rows: RowRanges,
+        flags: Flags,
+        delivered: Mapping[int, pa.DataType] = _NO_TYPES,
+    ) -> Filtered:
+        """Clears the flags of rows that fail one of the tests, and reads fields for the rows that are left.
 
         flags: one for each of `rows`
+        fields: read like `read`, if all tests are carried out, where that is faster than to read all rows
         raises: as `read`
         """
         columns = [self.columns_of(field) for field, _ in tests]
-        places = [place for place, found in enumerate(columns) if len(found) == 1 and is_leaf(tests[place][0])]
-        wanted = [(next(iter(columns[place])), tests[place][1]) for place in places]
-        done = [False] * len(tests)
-        for place, is_done in zip(places, match_columns(wanted, rows, flags), strict=True):
-            done[place] = is_done
-        return done
-
-    def select(
-        self, fields: Sequence[Field], rows: RowRanges, flags: Flags, delivered: Mapping[int, pa.DataType] = _NO_TYPES
-    ) -> list[pa.Array | None]:
-        """Like `read` for those of `rows` whose flag is 1; None for fields where that is no faster than to read all."""
+        tested = [place for place, found in enumerate(columns) if len(found) == 1 and is_leaf(tests[place][0])]
+        if len(tested) < len(tests):
+            fields = ()
         found = [self.columns_of(field, delivered.get(field.id)) for field in fields]
         places = [place for place, columns in enumerate(found) if len(columns) == 1 and is_leaf(fields[place])]
+        filtered = filter_columns(
+            [(next(iter(columns[place])), tests[place][1]) for place in tested],
+            [next(iter(found[place])) for place in places],
+            rows,
+            flags,
+        )
+        done = [False] * len(tests)
+        for place, is_done in zip(tested, filtered.done, strict=True):
+            done[place] = is_done
         arrays: list[pa.Array | None] = [None] * len(fields)
-        wanted = [next(iter(found[place])) for place in places]
-        for place, array in zip(places, select_columns(wanted, rows, flags), strict=True):
+        for place, array in zip(places, filtered.arrays, strict=True):
             arrays[place] = array
-        return arrays
+        return Filtered(done, filtered.num_left, arrays)
 
     def small_file(self, number: int, column_indices: tuple[int, ...]) -> SmallFile | None:
         """One of its files, to be read whole; None where it is large, or not on a local disk.

@@ -10,7 +10,10 @@ import pyarrow as pa
 
 from lance_sql import row_ranges
 from lance_sql.encodings.tree import Encoding, Flat, InlineBitpacking, OutOfLineBitpacking, Rle, Variable
+from lance_sql.errors import at
+from lance_sql.file import batch
 from lance_sql.layouts.nest import Chain
+from lance_sql.layouts.page import NativeRead
 from lance_sql.layouts.pages import head_ranges, open_page
 from lance_sql.layouts.tree import FullZip, Layers, MiniBlock, PageLayout, max_repetition
 from lance_sql.row_ranges import RowRanges
@@ -51,7 +54,13 @@ class HandPage:
         if rows is None:
             rows = row_ranges.single(0, self.num_rows)
         read = self._page.read(rows, chain, gap, self.fetch)
-        array = read.decode(self.fetch(read.ranges))
+        buffers = self.fetch(read.ranges)
+        if isinstance(read, NativeRead):
+            pieces = batch.Pieces()
+            pieces.add(0, read.form, read.parts(buffers))
+            (array,) = batch.read([batch.UnreadColumn(pieces.found, chain.leaf, lambda page: at(page=page))])[1]
+        else:
+            array = read.decode(buffers)
         array.validate(full=True)
         assert array.type == chain.type
         return array

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import lance_sql
 from lance_sql.dataset import Dataset
+from lance_sql.file.columns import Filtered
 from lance_sql.layouts.matching import KEY_BYTES, KeyRange
 from lance_sql.scan.predicates import column_tests, conjuncts, evaluate, from_sql
 from lance_sql.table.open_fragment import OpenFragment
@@ -160,15 +161,15 @@ class Counted:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked = self.done = 0
-        original = OpenFragment.match
+        original = OpenFragment.filter
 
-        def match(fragment: OpenFragment, *arguments: Any) -> list[bool]:
+        def filter(fragment: OpenFragment, *arguments: Any) -> Filtered:
             found = original(fragment, *arguments)
-            self.asked += len(found)
-            self.done += sum(found)
+            self.asked += len(found.done)
+            self.done += sum(found.done)
             return found
 
-        monkeypatch.setattr(OpenFragment, "match", match)
+        monkeypatch.setattr(OpenFragment, "filter", filter)
 
 
 @pytest.fixture

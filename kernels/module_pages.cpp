@@ -1,0 +1,232 @@
+// Binds the readers of pages, and the functions that read a batch with them.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+
+#include <memory>
+
+#include "batch_reader.h"
+#include "buffers.h"
+#include "constant_reader.h"
+#include "mini_block_reader.h"
+#include "python.h"
+
+using namespace nanobind::literals;
+
+namespace lance {
+
+namespace {
+
+// A reader and the buffers that it looks into.
+struct BoundPage {
+    BoundPage() = default;
+    BoundPage(const BoundPage&) = delete;
+    BoundPage& operator=(const BoundPage&) = delete;
+
+    std::vector<InputBuffer> buffers;
+    nb::object table;
+    std::unique_ptr<PageReader> reader;
+};
+
+struct BoundTest {
+    explicit BoundTest(PageTest test) : test(test) {}
+    BoundTest(BoundTest&&) = default;
+    BoundTest& operator=(BoundTest&&) = default;
+
+    std::vector<InputBuffer> buffers;
+    PageTest test;
+};
+
+// An Arrow array on its way to whoever imports it, which takes it over.
+struct BoundArray {
+    explicit BoundArray(const ArrowArray& array) : array(array) {}
+    BoundArray(const BoundArray&) = delete;
+    BoundArray& operator=(const BoundArray&) = delete;
+    ~BoundArray() {
+        if (array.release != nullptr) array.release(&array);
+    }
+
+    ArrowArray array;
+};
+
+InputBuffer hold(nb::handle object) {
+    InputBuffer held;
+    if (!held.acquire(object.ptr(), PyBUF_SIMPLE)) throw nb::type_error("a buffer was expected");
+    return held;
+}
+
+ColumnFormat to_format(std::pair<bool, int64_t> format) {
+    if (format.second < 1 || format.second > kMaxCount) fail("values of ", format.second, " bits");
+    return {format.first, format.second};
+}
+
+using Levels = std::optional<std::pair<Count, Count>>;
+using Items = std::optional<nb::tuple>;
+
+BoundPage* constant(Count num_rows, std::pair<bool, int64_t> format, nb::object value) {
+    auto page = std::make_unique<BoundPage>();
+    std::optional<Bytes> bytes;
+    if (!value.is_none()) {
+        page->buffers.push_back(hold(value));
+        bytes = page->buffers.back();
+    }
+    page->reader = std::make_unique<ConstantReader>(to_format(format), num_rows, bytes);
+    return page.release();
+}
+
+BoundPage* mini_block(nb::object table, Count codec, Count bits, const Levels& definition,
+                nb::object symbol_table, const Items& items, std::pair<bool, int64_t> format, bool keeps_indices) {
+    auto page = std::make_unique<BoundPage>();
+    MiniBlockValues values{static_cast<PageCodec>(int64_t{codec}), bits, std::nullopt, {}, std::nullopt, to_format(format),
+                           keeps_indices};
+    if (definition) values.definition.emplace(definition->first, definition->second);
+    if (!symbol_table.is_none()) {
+        page->buffers.push_back(hold(symbol_table));
+        values.symbol_table = page->buffers.back();
+    }
+    if (items) {
+        const auto num_items = nb::cast<int64_t>((*items)[0]);
+        const auto item_bits = nb::cast<int64_t>((*items)[1]);
+        if (num_items < 0 || num_items > kMaxCount || item_bits < 0) fail(num_items, " items of ", item_bits, " bits");
+        DictionaryItems found{num_items, item_bits, !(*items)[2].is_none(), {}, {}};
+        if (found.variable) {
+            page->buffers.push_back(hold((*items)[2]));
+            found.offsets = page->buffers.back();
+        }
+        page->buffers.push_back(hold((*items)[3]));
+        found.data = page->buffers.back();
+        values.dictionary = found;
+    }
+    page->reader = std::make_unique<MiniBlockReader>(nb::cast<const ChunkTable&>(table), values);
+    page->table = std::move(table);
+    return page.release();
+}
+
+// What Python has said of the columns of a batch; holds the buffers while it lives.
+class BatchArguments {
+  public:
+    // (page, ranges, data, data_start, (first_chunk, data, offsets) of decompressed buffers or None, ...)
+    PagePart part(const nb::tuple& given) {
+        const auto& page = nb::cast<const BoundPage&>(given[0]);
+        const Ranges rows(bytes(given[1]), page.reader->num_rows());
+        PageBytes found{bytes(given[2]), number(given[3]), std::nullopt};
+        if (!given[4].is_none()) {
+            const auto replaced = nb::cast<nb::tuple>(given[4]);
+            found.replaced = ReplacedBuffers{number(replaced[0]), bytes(replaced[1]), bytes(replaced[2])};
+        }
+        return {page.reader.get(), rows, found};
+    }
+
+    // (position, parts)
+    std::vector<ColumnParts> columns(nb::handle list) {
+        std::vector<ColumnParts> found;
+        for (nb::handle column : list) {
+            const auto given = nb::cast<nb::tuple>(column);
+            ColumnParts& parts = found.emplace_back();
+            parts.position = number(given[0]);
+            for (nb::handle each : given[1]) parts.parts.push_back(part(nb::cast<nb::tuple>(each)));
+        }
+        return found;
+    }
+
+    // (..., test, position)
+    std::vector<TestedColumn> tests(nb::handle list) {
+        std::vector<TestedColumn> found;
+        for (nb::handle column : list) {
+            TestedColumn& parts = found.emplace_back();
+            for (nb::handle each : column) {
+                const auto given = nb::cast<nb::tuple>(each);
+                parts.push_back({part(given), &nb::cast<const BoundTest&>(given[5]).test, number(given[6])});
+            }
+        }
+        return found;
+    }
+
+  private:
+    Bytes bytes(nb::handle object) {
+        buffers_.push_back(hold(object));
+        return buffers_.back();
+    }
+
+    static int64_t number(nb::handle object) {
+        const auto value = nb::cast<int64_t>(object);
+        if (value < 0 || value > kMaxCount) fail("a position of ", value);
+        return value;
+    }
+
+    std::vector<InputBuffer> buffers_;
+};
+
+nb::tuple to_failure(const PageFailure& failure) {
+    return nb::make_tuple(failure.in_test, failure.column, failure.part, failure.what());
+}
+
+nb::tuple read_batch(nb::list tests, nb::list columns, std::optional<OutputBuffer> flags) {
+    BatchArguments arguments;
+    const std::vector<TestedColumn> tested = arguments.tests(tests);
+    const std::vector<ColumnParts> wanted = arguments.columns(columns);
+    if (!flags && !tested.empty()) fail("tests without flags");
+    std::vector<ArrowArray> arrays;
+    int64_t num_passed = 0;
+    std::optional<PageFailure> failure;
+    {
+        Unlocked unlocked;
+        try {
+            if (!flags) {
+                arrays = read_rows(wanted);
+            } else {
+                num_passed = test_rows(tested, *flags);
+                if (num_passed > 0) arrays = take_rows(wanted, MutableBytes(*flags));
+            }
+        } catch (const PageFailure& error) {
+            failure = error;
+        }
+    }
+    if (failure) return nb::make_tuple(num_passed, nb::list(), to_failure(*failure));
+    nb::list made;
+    for (const ArrowArray& array : arrays) made.append(nb::cast(new BoundArray(array), nb::rv_policy::take_ownership));
+    return nb::make_tuple(num_passed, made, nb::none());
+}
+
+}  // namespace
+
+void bind_pages(nb::module_& m) {
+    nb::class_<BoundPage>(m, "PageReader")
+        .def_static("mini_block", mini_block, nb::rv_policy::take_ownership, "table"_a, nb::kw_only(), "codec"_a,
+                    "bits"_a, "definition"_a.none(), "symbol_table"_a.none(), "items"_a.none(), "format"_a,
+                    "keeps_indices"_a)
+        .def_static("constant", constant, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "format"_a,
+                    "value"_a.none());
+    nb::class_<BoundTest>(m, "PageTest")
+        .def_static(
+            "range",
+            [](Count order, InputBuffer low, InputBuffer high, bool inside) {
+                if (order > 2) fail("order ", int64_t{order}, " is not 0 to 2");
+                const KeyRange keys{static_cast<ValueOrder>(int64_t{order}), low, high, inside};
+                BoundTest test(RangeTest{keys});
+                test.buffers.push_back(std::move(low));
+                test.buffers.push_back(std::move(high));
+                return test;
+            },
+            "order"_a, "low"_a, "high"_a, "inside"_a)
+        .def_static(
+            "items",
+            [](InputBuffer answers) {
+                BoundTest test(ItemsTest{answers});
+                test.buffers.push_back(std::move(answers));
+                return test;
+            },
+            "answers"_a)
+        .def_static("validity", [](bool is_valid) { return BoundTest(ValidityTest{is_valid}); }, "is_valid"_a);
+    nb::class_<BoundArray>(m, "NativeArray").def_prop_ro("address", [](const BoundArray& self) {
+        return reinterpret_cast<uintptr_t>(&self.array);
+    });
+    m.def("read_batch", read_batch, "tests"_a, "columns"_a, "flags"_a.none());
+    m.def("keep_buffers", [](Count most_bytes) { keep_buffers(most_bytes); }, "most_bytes"_a);
+    m.def("kept_buffers", []() {
+        const KeptBuffers found = kept_buffers();
+        return std::pair(found.num_kept, found.num_taken);
+    });
+    m.def("forget_buffers", forget_buffers);
+}
+
+}  // namespace lance

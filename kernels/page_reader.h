@@ -1,0 +1,58 @@
+// One opened page, whatever its layout and encoding: rows to values, rows to the answers of a test.
+#pragma once
+
+#include <optional>
+#include <variant>
+
+#include "column_builder.h"
+#include "matching.h"
+
+namespace lance {
+
+// The first value buffers of some chunks, decompressed; see Chunks::with_first_buffer.
+struct ReplacedBuffers {
+    int64_t first_chunk;
+    Bytes data;
+    Bytes offsets;
+};
+
+// Bytes [start, start + data.size()) of what a page keeps its values in.
+struct PageBytes {
+    Bytes data;
+    int64_t start;
+    std::optional<ReplacedBuffers> replaced;
+
+    int64_t size() const { return size_of(data) + (replaced ? size_of(replaced->data) : 0); }
+};
+
+struct RangeTest {
+    KeyRange keys;
+};
+struct ItemsTest {
+    Bytes answers;  // 0 or 1 for each item of the page's dictionary
+};
+struct ValidityTest {
+    bool is_valid;
+};
+using PageTest = std::variant<RangeTest, ItemsTest, ValidityTest>;
+
+// Immutable, but for what it has learnt of sizes; any number of threads may use one.
+class PageReader {
+  public:
+    virtual ~PageReader() = default;
+
+    virtual ColumnFormat format() const = 0;
+    virtual int64_t num_rows() const = 0;
+
+    // Refuses more rows than the bytes can hold, before memory is taken for them.
+    virtual void require_bytes(const PageBytes& bytes, int64_t num_rows) const = 0;
+    // Appends the rows.
+    virtual void read(const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const = 0;
+    // Clears the flags of rows that do not match; flags: a byte for each of the rows.
+    virtual void mask(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags) const = 0;
+    // Appends those of the rows that have a flag; num_flags: how many they are.
+    virtual void take(const PageBytes& bytes, const Ranges& rows, Bytes flags, int64_t num_flags,
+                      ColumnBuilder& out) const = 0;
+};
+
+}  // namespace lance

@@ -1,0 +1,63 @@
+// The values and the definition levels of pieces of chunks, decoded one chunk at a time into memory that stays in a cache.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "chunks.h"
+#include "levels.h"
+#include "unpack_group.h"
+
+namespace lance {
+
+enum class FixedCodec : int { kFlat = 0, kInlineBitpacking = 1, kByteStreamSplit = 2, kRle = 3 };
+
+struct FixedWidthEncoding {
+    FixedWidthEncoding(int64_t codec, int64_t num_bits);
+
+    FixedCodec codec;
+    int64_t num_bits;  // of a value
+};
+
+// The values of pieces of chunks, decoded where they are not stored as they are.
+class PieceValues {
+  public:
+    // Both outlive this object.
+    PieceValues(const Chunks& chunks, const FixedWidthEncoding& encoding);
+
+    // Valid until the next call.
+    const uint8_t* of(const Piece& piece);
+
+  private:
+    const uint8_t* flat_values(const Piece& piece) const;
+    const uint8_t* unpacked_values(const Piece& piece);
+    const uint8_t* decoded_values(const Piece& piece);
+
+    const Chunks& chunks_;
+    const FixedWidthEncoding& encoding_;
+    int64_t width_;
+    int64_t chunk_in_group_ = -1;
+    alignas(64) std::array<uint8_t, kGroup * 8> group_;
+    std::vector<uint8_t> decoded_;
+};
+
+// The definition levels of pieces of chunks of a page without lists.
+class PieceLevels {
+  public:
+    // Both outlive this object.
+    PieceLevels(const Chunks& chunks, const LevelEncoding& encoding);
+
+    // u16 for each item of the piece; valid until the next call.
+    const uint8_t* of(const Piece& piece);
+
+  private:
+    static constexpr int64_t kMostItems = UINT16_MAX;  // the number of levels of a chunk is a u16
+
+    const Chunks& chunks_;
+    const LevelEncoding& encoding_;
+    std::unique_ptr<uint8_t[]> levels_;
+    int64_t chunk_ = -1;
+};
+
+}  // namespace lance

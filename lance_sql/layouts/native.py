@@ -1,0 +1,229 @@
+"""Pages that the kernels read by themselves: which ones, and what they make of them.
+
+A page is understood in Python, once. If its values are of a common kind, a reader of the kernels takes over: it turns
+rows into Arrow arrays, or into the answers of a test, and many of them are asked in one call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql import _kernels
+from lance_sql.encodings.blocks import Block, FixedWidth, VariableWidth, to_array
+from lance_sql.encodings.fsst import SYMBOL_TABLE_BYTES
+from lance_sql.encodings.tree import (
+    ByteStreamSplit,
+    Encoding,
+    Flat,
+    Fsst,
+    InlineBitpacking,
+    Rle,
+    Variable,
+)
+from lance_sql.layouts.levels import LevelCodec
+from lance_sql.row_ranges import RowRanges
+
+INDEX_BITS = 32
+"""Of the indices of dictionary arrays that are handed over."""
+
+Replaced: TypeAlias = "tuple[int, pa.Buffer, npt.NDArray[np.int64]]"
+"""Decompressed value buffers: the number of the first chunk, their bytes, and where each begins and ends."""
+
+Part: TypeAlias = "tuple[_kernels.PageReader, RowRanges, pa.Buffer, int, Replaced | None]"
+"""Rows of a page with their bytes, as `_kernels.read_batch` takes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a reader hands over, and what it becomes.
+
+    type: of the arrays that are handed over
+    items: what they are indices of; pages with items of their own make arrays of their own
+    """
+
+    type: pa.DataType
+    items: pa.Array | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Form) and self.type == other.type and self.items is other.items
+
+    def __hash__(self) -> int:
+        return hash(self.type)
+
+    def finish(self, array: pa.Array, leaf: pa.DataType) -> pa.Array:
+        """The array as values of the column's type."""
+        if self.items is not None:
+            return pa.DictionaryArray.from_arrays(array, self.items, ordered=leaf.ordered, safe=False)
+        if isinstance(leaf, pa.BaseExtensionType):
+            return pa.ExtensionArray.from_storage(leaf, array)
+        return array
+
+
+@dataclass(frozen=True, slots=True)
+class NativePage:
+    """A reader and its form; without one, it only tests whether values are NULL."""
+
+    reader: _kernels.PageReader
+    form: Form | None
+
+
+def mini_block_page(
+    table: _kernels.ChunkTable,
+    values: Encoding,
+    definition: LevelCodec | None,
+    dictionary: Block | None,
+    leaf: pa.DataType,
+) -> NativePage:
+    """The reader of a page without lists.
+
+    values: as chunks hold them, without the general compression around them
+    definition: None where no value is NULL
+    leaf: the type that the values become
+    raises: CorruptFile, ValueError for a dictionary that breaks the rules
+    """
+    levels = (definition.codec, definition.num_bits) if definition is not None else None
+    found = _value_codec(values)
+    storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
+    format = _format(storage, dictionary)
+    if found is not None and format is not None:
+        codec, bits, symbol_table = found
+        items = None
+        fits = _fits(codec, bits, storage, format) if dictionary is None else codec <= _LAST_FIXED and bits in _INDICES
+        if fits and dictionary is not None:
+            items = _items(dictionary, storage, format)
+            fits = items is not None
+        if fits:
+            keeps_indices = pa.types.is_dictionary(storage)
+            reader = _kernels.PageReader.mini_block(
+                table,
+                codec=codec,
+                bits=bits,
+                definition=levels,
+                symbol_table=symbol_table,
+                items=items,
+                format=format,
+                keeps_indices=keeps_indices,
+            )
+            if keeps_indices and dictionary is not None:
+                return NativePage(reader, Form(storage.index_type, to_array(dictionary, storage.value_type)))
+            return NativePage(reader, Form(storage))
+    reader = _kernels.PageReader.mini_block(
+        table,
+        codec=_OTHER,
+        bits=0,
+        definition=levels,
+        symbol_table=None,
+        items=None,
+        format=(False, 8),
+        keeps_indices=False,
+    )
+    return NativePage(reader, None)
+
+
+def constant_page(value: pa.Array, num_rows: int) -> NativePage | None:
+    """The reader of a page that holds one value, or NULL, in all rows; None for values of other kinds.
+
+    value: an array of the one value
+    """
+    leaf = value.type
+    storage = value.storage if isinstance(leaf, pa.BaseExtensionType) else value
+    if pa.types.is_dictionary(leaf):
+        if value.null_count or leaf.index_type.bit_width != INDEX_BITS:
+            return None
+        form = Form(leaf.index_type, storage.dictionary)
+        reader = _kernels.PageReader.constant(num_rows, format=(False, INDEX_BITS), value=bytes(INDEX_BITS // 8))
+        return NativePage(reader, form)
+    format = _format(storage.type, None)
+    if format is None:
+        return None
+    content = None
+    if not value.null_count:
+        has_offsets, bits = format
+        _, *_, data = storage.buffers()
+        if has_offsets:
+            content = storage.cast(pa.large_binary())[0].as_py() if bits == 64 else storage.cast(pa.binary())[0].as_py()
+        else:
+            content = bytes(memoryview(data)[: (bits + 7) // 8])
+    return NativePage(_kernels.PageReader.constant(num_rows, format=format, value=content), Form(storage.type))
+
+
+def fixed_width_bits(values: Encoding) -> int | None:
+    """Bits of values of fixed width that can be tested as they are encoded; None for other values."""
+    found = _value_codec(values)
+    return found[1] if found is not None and found[0] <= _LAST_FIXED and found[1] in (*_INDICES, 128) else None
+
+
+_LAST_FIXED, _VARIABLE, _FSST, _OTHER = 3, 4, 5, 6
+_INDICES = (8, 16, 32, 64)
+
+
+def _value_codec(values: Encoding) -> tuple[int, int, bytes | None] | None:
+    """The kernels' number of a codec, the bits of its values, words or offsets, and its symbol table."""
+    match values:
+        case Flat(bits_per_value=bits) if bits == 1 or bits % 8 == 0:
+            return 0, bits, None
+        case InlineBitpacking(word_bits=bits):
+            return 1, bits, None
+        case ByteStreamSplit(values=Flat(bits_per_value=16 | 32 | 64 | 128 as bits)):
+            return 2, bits, None
+        case Rle(values=Flat(bits_per_value=8 | 16 | 32 | 64 as bits), run_lengths=Flat(bits_per_value=8)):
+            return 3, bits, None
+        case Variable(offset_bits=bits):
+            return _VARIABLE, bits, None
+        case Fsst(symbol_table=table, values=Variable(offset_bits=bits)) if len(table) == SYMBOL_TABLE_BYTES:
+            return _FSST, bits, table
+    return None
+
+
+_NARROW = (pa.types.is_string, pa.types.is_binary)
+_WIDE = (pa.types.is_large_string, pa.types.is_large_binary)
+
+
+def _format(type: pa.DataType, dictionary: Block | None) -> tuple[bool, int] | None:
+    """Whether arrays of the type have offsets, and the bits of an offset or a value; None for other types."""
+    if pa.types.is_dictionary(type):
+        # what has no dictionary in the file cannot become one
+        fits = dictionary is not None and type.index_type.bit_width == INDEX_BITS
+        return (False, INDEX_BITS) if fits else None
+    if any(is_type(type) for is_type in _NARROW):
+        return True, 32
+    if any(is_type(type) for is_type in _WIDE):
+        return True, 64
+    if pa.types.is_nested(type) or pa.types.is_null(type):
+        return None
+    try:
+        bits = type.bit_width
+    except ValueError:
+        return None
+    return (False, bits) if bits == 1 or (bits > 0 and bits % 8 == 0) else None
+
+
+def _fits(codec: int, bits: int, type: pa.DataType, format: tuple[bool, int]) -> bool:
+    has_offsets, wanted = format
+    if codec in (_VARIABLE, _FSST):
+        return has_offsets and bits in (32, 64)
+    return not has_offsets and (bits == wanted or (pa.types.is_decimal64(type) and bits == 128))
+
+
+def _items(
+    dictionary: Block, type: pa.DataType, format: tuple[bool, int]
+) -> tuple[int, int, pa.Buffer | None, pa.Buffer] | None:
+    """The items as the kernels take them; None for items that do not fit the type, or are none of theirs."""
+    if pa.types.is_decimal64(type) and isinstance(dictionary, FixedWidth) and dictionary.bits_per_value == 128:
+        narrow = to_array(dictionary, type)
+        dictionary = FixedWidth(dictionary.num_values, 64, narrow.buffers()[1])
+    has_offsets, bits = format
+    keeps_indices = pa.types.is_dictionary(type)
+    match dictionary:
+        case FixedWidth(num_values=count, bits_per_value=item_bits, data=data):
+            if keeps_indices or (not has_offsets and item_bits == bits and bits % 8 == 0):
+                return count, item_bits, None, data
+        case VariableWidth(num_values=count, offset_bits=item_bits, offsets=offsets, data=data):
+            if keeps_indices or has_offsets:
+                return count, item_bits, offsets, data
+    return None
