@@ -1,5 +1,6 @@
 #include "batch_reader.h"
 
+#include <deque>
 #include <utility>
 
 namespace lance {
@@ -68,7 +69,7 @@ std::vector<ArrowArray> make_arrays(const std::vector<ColumnParts>& columns, Num
             if (builder.num_rows() != expected) fail(expected, " rows became ", builder.num_rows());
             arrays.add(builder);
         } catch (const std::invalid_argument& error) {
-            throw PageFailure(false, column, i, error.what());
+            throw PageFailure(false, column, i < parts.size() ? parts[i].number : 0, error.what());
         }
     }
     return arrays.take();
@@ -80,13 +81,13 @@ int64_t num_rows_of(const ColumnParts& column) {
     return num_rows;
 }
 
-Bytes part_of(Bytes flags, int64_t position, int64_t count) {
+template <class Flags>
+Flags part_of(Flags flags, int64_t position, int64_t count) {
     if (position > size_of(flags) || count > size_of(flags) - position) fail("rows outside of the batch");
     return flags.subspan(static_cast<size_t>(position), static_cast<size_t>(count));
 }
 
-}  // namespace
-
+// Clears the flags of rows that do not pass all tests; returns how many are left.
 int64_t test_rows(const std::vector<TestedColumn>& tests, MutableBytes flags) {
     for (size_t column = 0; column < tests.size(); ++column) {
         for (size_t i = 0; i < tests[column].size(); ++i) {
@@ -97,13 +98,14 @@ int64_t test_rows(const std::vector<TestedColumn>& tests, MutableBytes flags) {
                 part.page->mask(part.bytes, part.rows, *test,
                                 flags.subspan(static_cast<size_t>(position), static_cast<size_t>(count)));
             } catch (const std::invalid_argument& error) {
-                throw PageFailure(true, column, i, error.what());
+                throw PageFailure(true, column, part.number, error.what());
             }
         }
     }
     return count_flags(flags);
 }
 
+// One array for each column; with flags, of those rows that have one.
 std::vector<ArrowArray> read_rows(const std::vector<ColumnParts>& columns) {
     return make_arrays(columns, num_rows_of, [](const PagePart& part, int64_t, ColumnBuilder& out) {
         part.page->read(part.bytes, part.rows, out);
@@ -118,6 +120,73 @@ std::vector<ArrowArray> take_rows(const std::vector<ColumnParts>& columns, Bytes
         const Bytes here = part_of(flags, position, part.rows.num_items());
         part.page->take(part.bytes, part.rows, here, count_flags(here), out);
     });
+}
+
+// Columns taken apart into rows of pages.
+class SplitColumns {
+  public:
+    void add(const TestedRows& test, size_t column, MutableBytes flags) {
+        TestedColumn& parts = tested.emplace_back();
+        for (const PageRows& part : split(test.rows, true, column)) {
+            const int64_t count = part.rows().num_items();
+            const PageAnswer answer = part.page < test.answers->size() ? (*test.answers)[part.page] : PageAnswer();
+            try {
+                const MutableBytes here = part_of(flags, part.position, count);
+                if (answer.kind == PageAnswer::kUnknown) fail("a test without an answer for the page");
+                if (answer.kind == PageAnswer::kFail) std::memset(here.data(), 0, here.size());
+            } catch (const std::invalid_argument& error) {
+                throw PageFailure(true, column, part.page, error.what());
+            }
+            if (answer.kind == PageAnswer::kTest) {
+                parts.push_back({to_part(test.rows, part), answer.test, part.position});
+            }
+        }
+    }
+
+    void add(const ColumnRows& wanted, size_t column) {
+        ColumnParts& parts = columns.emplace_back();
+        for (const PageRows& part : split(wanted, false, column)) parts.parts.push_back(to_part(wanted, part));
+    }
+
+    std::vector<TestedColumn> tested;
+    std::vector<ColumnParts> columns;
+
+  private:
+    const std::vector<PageRows>& split(const ColumnRows& rows, bool in_test, size_t column) {
+        try {
+            return held_.emplace_back(rows.column->split(rows.rows));
+        } catch (const std::invalid_argument& error) {
+            throw PageFailure(in_test, column, 0, error.what());
+        }
+    }
+
+    static PagePart to_part(const ColumnRows& column, const PageRows& part) {
+        return {part.reader, part.rows(), column.column->bytes(part.page, column.data, column.start), part.page};
+    }
+
+    std::deque<std::vector<PageRows>> held_;  // the parts look into these
+};
+
+}  // namespace
+
+int64_t read_parts(const std::vector<TestedColumn>& tests, const std::vector<ColumnParts>& columns,
+                   std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays) {
+    if (!flags) {
+        arrays = read_rows(columns);
+        return 0;
+    }
+    const int64_t num_left = test_rows(tests, *flags);
+    if (num_left > 0) arrays = num_left == size_of(*flags) ? read_rows(columns) : take_rows(columns, *flags);
+    return num_left;
+}
+
+int64_t read_columns(const std::vector<TestedRows>& tests, const std::vector<ColumnRows>& columns,
+                     std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays) {
+    SplitColumns split;
+    if (!flags && !tests.empty()) fail("tests without flags");
+    for (size_t i = 0; i < tests.size(); ++i) split.add(tests[i], i, *flags);
+    for (size_t i = 0; i < columns.size(); ++i) split.add(columns[i], i);
+    return read_parts(split.tested, split.columns, flags, arrays);
 }
 
 }  // namespace lance

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "page_reader.h"
+#include "column_reader.h"
 
 namespace lance {
 
@@ -13,6 +13,7 @@ struct PagePart {
     const PageReader* page;
     Ranges rows;
     PageBytes bytes;
+    size_t number;  // by which a failure names it
 };
 
 // Rows of a column that become one array.
@@ -32,19 +33,40 @@ using TestedColumn = std::vector<TestedPart>;
 
 // Where a batch could not be read.
 struct PageFailure : std::invalid_argument {
-    PageFailure(bool in_test, size_t column, size_t part, const std::string& message)
-        : std::invalid_argument(message), in_test(in_test), column(column), part(part) {}
+    PageFailure(bool in_test, size_t column, size_t number, const std::string& message)
+        : std::invalid_argument(message), in_test(in_test), column(column), number(number) {}
 
     bool in_test;
     size_t column;
-    size_t part;
+    size_t number;  // of the part
 };
 
-// Clears the flags of rows that do not pass all tests; returns how many are left.
-int64_t test_rows(const std::vector<TestedColumn>& tests, MutableBytes flags);
+// Rows of an open column of a file.
+struct ColumnRows {
+    const ColumnReader* column;
+    Ranges rows;
+    Bytes data;
+    int64_t start;  // of the data, in the file
+};
 
-// One array for each; with flags, of those rows that have one.
-std::vector<ArrowArray> read_rows(const std::vector<ColumnParts>& columns);
-std::vector<ArrowArray> take_rows(const std::vector<ColumnParts>& columns, Bytes flags);
+// What the rows of one page have to pass.
+struct PageAnswer {
+    enum Kind { kUnknown, kPass, kFail, kTest } kind = kUnknown;
+    const PageTest* test = nullptr;
+};
+
+struct TestedRows {
+    ColumnRows rows;
+    const std::vector<PageAnswer>* answers;  // by page
+};
+
+// Appends one array for each column. With flags, those of rows that do not pass all tests are cleared first, and the
+// arrays have the rows that are left; no arrays where none is left. Returns how many rows are left.
+int64_t read_parts(const std::vector<TestedColumn>& tests, const std::vector<ColumnParts>& columns,
+                   std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays);
+
+// The same for rows of columns that know their pages.
+int64_t read_columns(const std::vector<TestedRows>& tests, const std::vector<ColumnRows>& columns,
+                     std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays);
 
 }  // namespace lance

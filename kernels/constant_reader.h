@@ -14,6 +14,7 @@ class ConstantReader : public PageReader {
 
     ColumnFormat format() const override { return format_; }
     int64_t num_rows() const override { return num_rows_; }
+    std::pair<int64_t, int64_t> bytes_of(const Ranges&) const override { return {0, 0}; }
     void require_bytes(const PageBytes&, int64_t) const override {}
     void read(const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const override;
     void mask(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags) const override;

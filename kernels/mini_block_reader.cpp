@@ -125,6 +125,7 @@ MiniBlockReader::MiniBlockReader(const ChunkTable& table, const MiniBlockValues&
         with_offset(items.bits, [&](auto offset) {
             check_offsets<decltype(offset)>(items.offsets, items.num_items, size_of(items.data));
         });
+        if (ShortStrings::fit(items)) strings_ = std::make_unique<ShortStrings>(items);
         return;
     }
     if (values.keeps_indices) fail("indices without a dictionary");
@@ -145,6 +146,21 @@ Chunks MiniBlockReader::chunks(const PageBytes& bytes) const {
     return chunks.with_first_buffer(bytes.replaced->first_chunk, bytes.replaced->data, bytes.replaced->offsets);
 }
 
+std::pair<int64_t, int64_t> MiniBlockReader::bytes_of(const Ranges& rows) const {
+    int64_t first = kMaxCount;
+    int64_t last = 0;
+    for (int64_t i = 0; i < rows.size(); ++i) {
+        if (rows.start(i) == rows.end(i)) continue;
+        first = std::min(first, rows.start(i));
+        last = rows.end(i);
+    }
+    if (first >= last) return {0, 0};
+    const std::vector<int64_t>& offsets = table_.byte_offsets();
+    const int64_t first_chunk = table_.chunk_of(first);
+    return {offsets[static_cast<size_t>(first_chunk)],
+            offsets[static_cast<size_t>(table_.chunk_of(last - 1, first_chunk)) + 1]};
+}
+
 void MiniBlockReader::require_bytes(const PageBytes& bytes, int64_t num_rows) const {
     if (values_.codec != PageCodec::kFlat && values_.codec != PageCodec::kByteStreamSplit) return;
     if (bytes_for_bits(multiply(num_rows, values_.bits)) > bytes.size()) {
@@ -155,12 +171,8 @@ void MiniBlockReader::require_bytes(const PageBytes& bytes, int64_t num_rows) co
 void MiniBlockReader::read(const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const {
     if (values_.codec == PageCodec::kOther) fail("values of a codec that is not known");
     const Chunks chunks = this->chunks(bytes);
-    if (values_.dictionary) {
-        const int64_t count = rows.num_items();
-        const PooledBuffer indices(multiply(count, values_.bits / 8));
-        const MutableBytes room(indices.data(), static_cast<size_t>(count * (values_.bits / 8)));
-        decode_fixed(chunks, rows, room);
-        put_indices(room, count, out);
+    if (is_looked_up()) {
+        look_up(chunks, rows, out);
     } else if (values_.codec == PageCodec::kVariable) {
         read_strings(chunks, rows, out);
     } else if (values_.codec == PageCodec::kFsst) {
@@ -183,19 +195,25 @@ void MiniBlockReader::read_validity(const Chunks& chunks, const Ranges& rows, Co
 void MiniBlockReader::read_plain(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
     if (values_.format.bits == 1) {
         append_flat_bits(chunks, rows, 0, 1, out.bits());
-    } else if (values_.bits != values_.format.bits) {
-        const int64_t count = rows.num_items();
-        const PooledBuffer wide(multiply(count, values_.bits / 8));
-        const MutableBytes room(wide.data(), static_cast<size_t>(count * (values_.bits / 8)));
-        decode_fixed(chunks, rows, room);
-        put_narrow(room, count, out);
     } else {
         decode_fixed(chunks, rows, out.values(rows.num_items()));
     }
 }
 
-void MiniBlockReader::put_narrow(Bytes values, int64_t count, ColumnBuilder& out) const {
-    if (!narrow_decimal(values, count, out.values(count))) fail("a value does not fit ", values_.format.bits, " bits");
+// What chunks hold is decoded one chunk at a time, and stays in a cache until it is looked up or narrowed.
+void MiniBlockReader::look_up(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
+    const FixedWidthEncoding encoding = fixed_encoding();
+    PieceValues values(chunks, encoding);
+    Lookup lookup(*this, rows.num_items(), out);
+    for_each_piece(chunks.table(), rows, [&](const Piece& piece) {
+        const Bytes decoded(values.of(piece), static_cast<size_t>(piece.size() * (values_.bits / 8)));
+        try {
+            lookup.add(decoded, piece.size());
+        } catch (const std::invalid_argument& error) {
+            fail("chunk ", piece.chunk, ": ", error.what());
+        }
+    });
+    lookup.finish();
 }
 
 void MiniBlockReader::decode_fixed(const Chunks& chunks, const Ranges& rows, MutableBytes out) const {
@@ -210,32 +228,117 @@ void MiniBlockReader::decode_fixed(const Chunks& chunks, const Ranges& rows, Mut
     }
 }
 
-void MiniBlockReader::put_indices(Bytes indices, int64_t count, ColumnBuilder& out) const {
-    const DictionaryItems& items = *values_.dictionary;
-    if (values_.keeps_indices) {
-        check_indices(indices, values_.bits, count, items.num_items);
-        const MutableBytes to = out.values(count);
-        with_word(values_.bits, [&](auto word) {
+MiniBlockReader::Lookup::Lookup(const MiniBlockReader& page, int64_t num_values, ColumnBuilder& out)
+    : values_(page.values_), strings_(page.strings_.get()), num_values_(num_values), out_(out) {
+    if (!values_.dictionary || values_.keeps_indices || !values_.dictionary->variable) {
+        to_ = out.values(num_values);
+        return;
+    }
+    to_ = out.offsets(num_values);
+    position_ = out.num_bytes();
+    if (strings_ != nullptr) {
+        bytes_ = out.bytes(multiply(num_values, ShortStrings::kBytes));
+    } else {
+        indices_ = PooledBuffer(multiply(num_values, values_.bits / 8));
+    }
+}
+
+void MiniBlockReader::Lookup::add(Bytes decoded, int64_t count) {
+    if (count > num_values_ - done_) fail("more values than were asked for");
+    const int64_t width = values_.format.bits / 8;
+    if (!values_.dictionary) {
+        const MutableBytes here = to_.subspan(static_cast<size_t>(done_ * width));
+        if (!narrow_decimal(decoded, count, here)) fail("a value does not fit ", values_.format.bits, " bits");
+    } else if (values_.keeps_indices) {
+        check_indices(decoded, values_.bits, count, values_.dictionary->num_items);
+        widen(decoded, count, to_.data() + done_ * width);
+    } else if (!values_.dictionary->variable) {
+        const DictionaryItems& items = *values_.dictionary;
+        gather_fixed(decoded, values_.bits, count, items.data, items.num_items, items.bits / 8,
+                     to_.subspan(static_cast<size_t>(done_ * width)));
+    } else if (strings_ != nullptr) {
+        check_indices(decoded, values_.bits, count, values_.dictionary->num_items);
+        add_short(decoded, count);
+    } else {
+        copy(indices_.data() + done_ * (values_.bits / 8), decoded.data(), size_of(decoded));
+    }
+    done_ += count;
+}
+
+void MiniBlockReader::Lookup::widen(Bytes indices, int64_t count, uint8_t* to) const {
+    with_word(values_.bits, [&](auto word) {
+        using Index = decltype(word);
+        for (int64_t i = 0; i < count; ++i) {
+            const auto index = load<Index>(indices.data() + i * static_cast<int64_t>(sizeof(Index)));
+            store(to + 4 * i, static_cast<uint32_t>(index));
+        }
+    });
+}
+
+void MiniBlockReader::Lookup::add_short(Bytes indices, int64_t count) {
+    with_word(values_.bits, [&](auto word) {
+        with_offset(values_.format.bits, [&](auto offset) {
             using Index = decltype(word);
-            for (int64_t i = 0; i < count; ++i) {
+            using Offset = decltype(offset);
+            require_offset<Offset>(position_ + count * ShortStrings::kBytes);
+            const int64_t base = out_.num_bytes();
+            uint8_t* end = to_.data() + (done_ + 1) * static_cast<int64_t>(sizeof(Offset));
+            int64_t position = position_;
+            for (int64_t i = 0; i < count; ++i, end += sizeof(Offset)) {
                 const auto index = load<Index>(indices.data() + i * static_cast<int64_t>(sizeof(Index)));
-                store(to.data() + 4 * i, static_cast<uint32_t>(index));
+                store(bytes_.data() + (position - base), strings_->items[index]);
+                position += strings_->lengths[index];
+                store(end, static_cast<Offset>(position));
             }
+            position_ = position;
         });
+    });
+}
+
+void MiniBlockReader::Lookup::finish() {
+    if (done_ != num_values_) fail(done_, " values instead of ", num_values_);
+    if (strings_ != nullptr) {
+        out_.add_bytes(position_ - out_.num_bytes());
         return;
     }
-    if (!items.variable) {
-        gather_fixed(indices, values_.bits, count, items.data, items.num_items, items.bits / 8, out.values(count));
-        return;
-    }
-    const MutableBytes offsets = out.offsets(count);
-    const int64_t total = gather_variable_offsets(indices, values_.bits, count, items.offsets, items.bits,
-                                                  items.num_items, offsets, values_.format.bits);
-    raise_offsets(values_.format, offsets, count, out.num_bytes(), total);
-    // The last items are copied faster with some bytes of room behind them.
-    gather_variable_bytes(indices, values_.bits, count, items.offsets, items.bits, items.num_items, items.data,
-                          out.bytes(total));
-    out.add_bytes(total);
+    if (indices_.data() == nullptr) return;
+    const DictionaryItems& items = *values_.dictionary;
+    const Bytes indices(indices_.data(), static_cast<size_t>(num_values_ * (values_.bits / 8)));
+    const int64_t total = gather_variable_offsets(indices, values_.bits, num_values_, items.offsets, items.bits,
+                                                  items.num_items, to_, values_.format.bits);
+    raise_offsets(values_.format, to_, num_values_, out_.num_bytes(), total);
+    gather_variable_bytes(indices, values_.bits, num_values_, items.offsets, items.bits, items.num_items, items.data,
+                          out_.bytes(total));
+    out_.add_bytes(total);
+}
+
+ShortStrings::ShortStrings(const DictionaryItems& dictionary) {
+    const auto count = static_cast<size_t>(dictionary.num_items);
+    items.resize(count);
+    lengths.resize(count);
+    with_offset(dictionary.bits, [&](auto offset) {
+        using Offset = decltype(offset);
+        const auto bound = [&](size_t i) {
+            return static_cast<int64_t>(load<Offset>(dictionary.offsets.data() + i * sizeof(Offset)));
+        };
+        for (size_t i = 0; i < count; ++i) {
+            const int64_t length = bound(i + 1) - bound(i);
+            copy(reinterpret_cast<uint8_t*>(&items[i]), dictionary.data.data() + bound(i), length);
+            lengths[i] = static_cast<uint8_t>(length);
+        }
+    });
+}
+
+bool ShortStrings::fit(const DictionaryItems& dictionary) {
+    return with_offset(dictionary.bits, [&](auto offset) {
+        using Offset = decltype(offset);
+        Offset longest = 0;
+        for (int64_t i = 0; i < dictionary.num_items; ++i) {
+            const uint8_t* at = dictionary.offsets.data() + i * static_cast<int64_t>(sizeof(Offset));
+            longest = std::max<Offset>(longest, load<Offset>(at + sizeof(Offset)) - load<Offset>(at));
+        }
+        return longest <= static_cast<Offset>(kBytes);
+    });
 }
 
 void MiniBlockReader::read_strings(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
@@ -316,10 +419,9 @@ void MiniBlockReader::take_fixed(const Chunks& chunks, const Ranges& rows, Bytes
                                  ColumnBuilder& out) const {
     const FixedWidthEncoding encoding = fixed_encoding();
     const int64_t width = values_.bits / 8;
-    const bool plain = !values_.dictionary && values_.bits == values_.format.bits;
     PooledBuffer scratch;
     MutableBytes to;
-    if (plain) {
+    if (!is_looked_up()) {
         to = out.values(num_flags);
     } else {
         scratch = PooledBuffer(multiply(num_flags, width));
@@ -327,8 +429,11 @@ void MiniBlockReader::take_fixed(const Chunks& chunks, const Ranges& rows, Bytes
     }
     const int64_t num_valid = append_selected(chunks, rows, encoding, values_.definition, flags, to,
                                               values_.definition ? &out.validity() : nullptr);
-    if (!plain && values_.dictionary) put_indices(to, num_flags, out);
-    if (!plain && !values_.dictionary) put_narrow(to, num_flags, out);
+    if (is_looked_up()) {
+        Lookup lookup(*this, num_flags, out);
+        lookup.add(to, num_flags);
+        lookup.finish();
+    }
     if (values_.definition) {
         out.add_rows(num_flags, num_valid);
     } else {

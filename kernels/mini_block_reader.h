@@ -1,8 +1,11 @@
 // Mini-block pages without lists: values of fixed width, byte strings, and dictionaries of both.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "page_reader.h"
 
@@ -37,6 +40,17 @@ struct MiniBlockValues {
     bool keeps_indices;
 };
 
+// Items of up to 16 bytes, each in a place of its own: they are copied without a branch.
+struct ShortStrings {
+    static constexpr int64_t kBytes = 16;
+
+    explicit ShortStrings(const DictionaryItems& dictionary);
+    static bool fit(const DictionaryItems& dictionary);
+
+    std::vector<std::array<uint64_t, 2>> items;
+    std::vector<uint8_t> lengths;
+};
+
 class MiniBlockReader : public PageReader {
   public:
     // table and what the values point at outlive this object
@@ -44,6 +58,7 @@ class MiniBlockReader : public PageReader {
 
     ColumnFormat format() const override { return values_.format; }
     int64_t num_rows() const override { return table_.num_items(); }
+    std::pair<int64_t, int64_t> bytes_of(const Ranges& rows) const override;
     void require_bytes(const PageBytes& bytes, int64_t num_rows) const override;
     void read(const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const override;
     void mask(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags) const override;
@@ -65,14 +80,41 @@ class MiniBlockReader : public PageReader {
     void decode_fixed(const Chunks& chunks, const Ranges& rows, MutableBytes out) const;
     void read_strings(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const;
     void read_symbols(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const;
-    void put_indices(Bytes indices, int64_t count, ColumnBuilder& out) const;
-    void put_narrow(Bytes values, int64_t count, ColumnBuilder& out) const;
+    void look_up(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const;
     void take_fixed(const Chunks& chunks, const Ranges& rows, Bytes flags, int64_t num_flags, ColumnBuilder& out) const;
     void take_all(const PageBytes& bytes, const Ranges& rows, Bytes flags, int64_t num_flags, ColumnBuilder& out) const;
     void take_ranges(const PageBytes& bytes, const Ranges& rows, Bytes flags, ColumnBuilder& out) const;
 
+    // Indices to items, wide decimals to narrow ones: values that become others, in order.
+    class Lookup {
+      public:
+        Lookup(const MiniBlockReader& page, int64_t num_values, ColumnBuilder& out);
+        void add(Bytes decoded, int64_t count);
+        void finish();
+
+      private:
+        void widen(Bytes indices, int64_t count, uint8_t* to) const;
+        void add_short(Bytes indices, int64_t count);
+
+        const MiniBlockValues& values_;
+        const ShortStrings* strings_;
+        int64_t num_values_;
+        ColumnBuilder& out_;
+        MutableBytes to_;     // values or offsets
+        MutableBytes bytes_;  // of short strings
+        PooledBuffer indices_;
+        int64_t done_ = 0;
+        int64_t position_ = 0;
+    };
+
+    // Whether what chunks hold becomes something else.
+    bool is_looked_up() const {
+        return values_.dictionary || (is_fixed() && values_.bits != values_.format.bits);
+    }
+
     const ChunkTable& table_;
     MiniBlockValues values_;
+    std::unique_ptr<ShortStrings> strings_;
     // How many bytes one byte of codes stood for when the page was last read.
     mutable std::atomic<double> expansion_ = 3.0;
 };

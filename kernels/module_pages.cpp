@@ -6,6 +6,7 @@
 
 #include "batch_reader.h"
 #include "buffers.h"
+#include "column_reader.h"
 #include "constant_reader.h"
 #include "mini_block_reader.h"
 #include "python.h"
@@ -58,6 +59,25 @@ ColumnFormat to_format(std::pair<bool, int64_t> format) {
     if (format.second < 1 || format.second > kMaxCount) fail("values of ", format.second, " bits");
     return {format.first, format.second};
 }
+
+// A column, the readers of whose pages it keeps alive.
+struct BoundColumn {
+    explicit BoundColumn(const InputBuffer& row_starts) : reader(row_starts) {}
+    BoundColumn(const BoundColumn&) = delete;
+    BoundColumn& operator=(const BoundColumn&) = delete;
+
+    ColumnReader reader;
+    std::vector<nb::object> pages;
+};
+
+struct BoundColumnTest {
+    explicit BoundColumnTest(Count num_pages) : tests(static_cast<size_t>(int64_t{num_pages})) {}
+    BoundColumnTest(const BoundColumnTest&) = delete;
+    BoundColumnTest& operator=(const BoundColumnTest&) = delete;
+
+    std::vector<PageAnswer> tests;
+    std::vector<nb::object> held;
+};
 
 using Levels = std::optional<std::pair<Count, Count>>;
 using Items = std::optional<nb::tuple>;
@@ -113,7 +133,7 @@ class BatchArguments {
             const auto replaced = nb::cast<nb::tuple>(given[4]);
             found.replaced = ReplacedBuffers{number(replaced[0]), bytes(replaced[1]), bytes(replaced[2])};
         }
-        return {page.reader.get(), rows, found};
+        return {page.reader.get(), rows, found, 0};
     }
 
     // (position, parts)
@@ -123,7 +143,10 @@ class BatchArguments {
             const auto given = nb::cast<nb::tuple>(column);
             ColumnParts& parts = found.emplace_back();
             parts.position = number(given[0]);
-            for (nb::handle each : given[1]) parts.parts.push_back(part(nb::cast<nb::tuple>(each)));
+            for (nb::handle each : given[1]) {
+                parts.parts.push_back(part(nb::cast<nb::tuple>(each)));
+                parts.parts.back().number = parts.parts.size() - 1;
+            }
         }
         return found;
     }
@@ -136,7 +159,32 @@ class BatchArguments {
             for (nb::handle each : column) {
                 const auto given = nb::cast<nb::tuple>(each);
                 parts.push_back({part(given), &nb::cast<const BoundTest&>(given[5]).test, number(given[6])});
+                parts.back().part.number = parts.size() - 1;
             }
+        }
+        return found;
+    }
+
+    // (column, rows, data, where data begins in the file)
+    ColumnRows column_rows(nb::handle object) {
+        const auto given = nb::cast<nb::tuple>(object);
+        const auto& column = nb::cast<const BoundColumn&>(given[0]);
+        const Ranges rows(bytes(given[1]), column.reader.num_rows());
+        return {&column.reader, rows, bytes(given[2]), number(given[3])};
+    }
+
+    std::vector<ColumnRows> file_columns(nb::handle list) {
+        std::vector<ColumnRows> found;
+        for (nb::handle each : list) found.push_back(column_rows(each));
+        return found;
+    }
+
+    // (..., test)
+    std::vector<TestedRows> file_tests(nb::handle list) {
+        std::vector<TestedRows> found;
+        for (nb::handle each : list) {
+            const auto& test = nb::cast<const BoundColumnTest&>(nb::cast<nb::tuple>(each)[4]);
+            found.push_back({column_rows(each), &test.tests});
         }
         return found;
     }
@@ -157,34 +205,44 @@ class BatchArguments {
 };
 
 nb::tuple to_failure(const PageFailure& failure) {
-    return nb::make_tuple(failure.in_test, failure.column, failure.part, failure.what());
+    return nb::make_tuple(failure.in_test, failure.column, failure.number, failure.what());
+}
+
+// Calls read(arrays) without the GIL; it returns the number of rows left.
+template <class Read>
+nb::tuple run(Read read) {
+    std::vector<ArrowArray> arrays;
+    int64_t num_left = 0;
+    std::optional<PageFailure> failure;
+    {
+        Unlocked unlocked;
+        try {
+            num_left = read(arrays);
+        } catch (const PageFailure& error) {
+            failure = error;
+        }
+    }
+    nb::list made;
+    for (const ArrowArray& array : arrays) made.append(nb::cast(new BoundArray(array), nb::rv_policy::take_ownership));
+    return nb::make_tuple(num_left, made, failure ? nb::object(to_failure(*failure)) : nb::none());
 }
 
 nb::tuple read_batch(nb::list tests, nb::list columns, std::optional<OutputBuffer> flags) {
     BatchArguments arguments;
     const std::vector<TestedColumn> tested = arguments.tests(tests);
     const std::vector<ColumnParts> wanted = arguments.columns(columns);
-    if (!flags && !tested.empty()) fail("tests without flags");
-    std::vector<ArrowArray> arrays;
-    int64_t num_passed = 0;
-    std::optional<PageFailure> failure;
-    {
-        Unlocked unlocked;
-        try {
-            if (!flags) {
-                arrays = read_rows(wanted);
-            } else {
-                num_passed = test_rows(tested, *flags);
-                if (num_passed > 0) arrays = take_rows(wanted, MutableBytes(*flags));
-            }
-        } catch (const PageFailure& error) {
-            failure = error;
-        }
-    }
-    if (failure) return nb::make_tuple(num_passed, nb::list(), to_failure(*failure));
-    nb::list made;
-    for (const ArrowArray& array : arrays) made.append(nb::cast(new BoundArray(array), nb::rv_policy::take_ownership));
-    return nb::make_tuple(num_passed, made, nb::none());
+    std::optional<MutableBytes> left;
+    if (flags) left = *flags;
+    return run([&](std::vector<ArrowArray>& arrays) { return read_parts(tested, wanted, left, arrays); });
+}
+
+nb::tuple read_rows_of(nb::list tests, nb::list columns, std::optional<OutputBuffer> flags) {
+    BatchArguments arguments;
+    const std::vector<TestedRows> tested = arguments.file_tests(tests);
+    const std::vector<ColumnRows> wanted = arguments.file_columns(columns);
+    std::optional<MutableBytes> left;
+    if (flags) left = *flags;
+    return run([&](std::vector<ArrowArray>& arrays) { return read_columns(tested, wanted, left, arrays); });
 }
 
 }  // namespace
@@ -220,6 +278,41 @@ void bind_pages(nb::module_& m) {
     nb::class_<BoundArray>(m, "NativeArray").def_prop_ro("address", [](const BoundArray& self) {
         return reinterpret_cast<uintptr_t>(&self.array);
     });
+    nb::class_<BoundColumn>(m, "ColumnReader")
+        .def(nb::init<const InputBuffer&>(), "row_starts"_a)
+        .def(
+            "open",
+            [](BoundColumn& self, Count page, nb::object reader, Count start, Count end) {
+                self.reader.open(page, *nb::cast<const BoundPage&>(reader).reader, start, end);
+                self.pages.push_back(std::move(reader));
+            },
+            "page"_a, "reader"_a, "start"_a, "end"_a)
+        .def(
+            "pages_of",
+            [](const BoundColumn& self, Count first_row, Count end_row) { return self.reader.pages_of(first_row, end_row); },
+            "first_row"_a, "end_row"_a)
+        .def(
+            "span",
+            [](const BoundColumn& self, const InputBuffer& rows) {
+                return self.reader.span(Ranges(rows, self.reader.num_rows()));
+            },
+            "rows"_a);
+    nb::class_<BoundColumnTest>(m, "ColumnTest")
+        .def(nb::init<Count>(), "num_pages"_a)
+        .def(
+            "set",
+            [](BoundColumnTest& self, Count page, nb::object test) {
+                if (page >= static_cast<int64_t>(self.tests.size())) fail("no page ", int64_t{page});
+                PageAnswer& answer = self.tests[static_cast<size_t>(int64_t{page})];
+                if (nb::isinstance<nb::bool_>(test)) {
+                    answer = {nb::cast<bool>(test) ? PageAnswer::kPass : PageAnswer::kFail, nullptr};
+                    return;
+                }
+                answer = {PageAnswer::kTest, &nb::cast<const BoundTest&>(test).test};
+                self.held.push_back(std::move(test));
+            },
+            "page"_a, "test"_a);
+    m.def("read_rows", read_rows_of, "tests"_a, "columns"_a, "flags"_a.none());
     m.def("read_batch", read_batch, "tests"_a, "columns"_a, "flags"_a.none());
     m.def("keep_buffers", [](Count most_bytes) { keep_buffers(most_bytes); }, "most_bytes"_a);
     m.def("kept_buffers", []() {

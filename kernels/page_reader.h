@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include "column_builder.h"
@@ -44,6 +45,8 @@ class PageReader {
     virtual ColumnFormat format() const = 0;
     virtual int64_t num_rows() const = 0;
 
+    // The bytes that hold the rows, among those of the page: start and end.
+    virtual std::pair<int64_t, int64_t> bytes_of(const Ranges& rows) const = 0;
     // Refuses more rows than the bytes can hold, before memory is taken for them.
     virtual void require_bytes(const PageBytes& bytes, int64_t num_rows) const = 0;
     // Appends the rows.

@@ -117,6 +117,42 @@ class NativeArray:
     @property
     def address(self) -> int: ...
 
+@final
+class ColumnReader:
+    """A column of a file, of which pages are opened as they are needed.
+
+    row_starts: first row of each page, then the number of rows: int64[pages + 1]
+    """
+
+    def __init__(self, row_starts: Buffer) -> None: ...
+    def open(self, page: int, reader: PageReader, start: int, end: int) -> None:
+        """Makes a page known; its bytes are [start, end) of the file."""
+    def pages_of(self, first_row: int, end_row: int) -> tuple[int, int]:
+        """The first page of the rows, and the one behind the last."""
+    def span(self, rows: Buffer) -> tuple[int, int]:
+        """Where in the file the bytes of all rows lie: start and end.
+
+        rows: ranges of rows of open pages, int64[k, 2]
+        """
+
+@final
+class ColumnTest:
+    """A test of the values of a column, page by page."""
+
+    def __init__(self, num_pages: int) -> None: ...
+    def set(self, page: int, test: PageTest | bool) -> None:
+        """What rows of a page have to pass, or whether all of them pass."""
+
+def read_rows(
+    tests: Sequence[tuple[ColumnReader, Buffer, Buffer, int, ColumnTest]],
+    columns: Sequence[tuple[ColumnReader, Buffer, Buffer, int]],
+    flags: Buffer | None,
+) -> tuple[int, list[NativeArray], tuple[bool, int, int, str] | None]:
+    """Like `read_batch`, for rows of columns: (column, ranges of rows, bytes of the file, where these begin).
+
+    returns: as `read_batch`, with the number of the page in what is damaged
+    """
+
 def read_batch(
     tests: Sequence[Sequence[tuple[object, ...]]],
     columns: Sequence[tuple[int, Sequence[tuple[object, ...]]]],

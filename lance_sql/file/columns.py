@@ -16,13 +16,15 @@ import pyarrow as pa
 from lance_sql import row_ranges
 from lance_sql.encodings.fsst import MAX_EXPANSION
 from lance_sql.errors import CorruptFile, at
-from lance_sql.file import batch, blob_v2
+from lance_sql.file import batch, blob_v2, native_columns
 from lance_sql.file.batch import UnreadColumn, UntestedColumn
 from lance_sql.file.heads import Head
 from lance_sql.file.metadata_v2 import ColumnMetadata
+from lance_sql.file.native_columns import NativeColumn, NativeRows
 from lance_sql.file.reader import DataFile
 from lance_sql.file.statistics import PageStatistics
 from lance_sql.layouts.matching import Flags, PageMatch, ValueTest
+from lance_sql.layouts.native import Form
 from lance_sql.layouts.nest import Chain
 from lance_sql.layouts.page import NativeRead, Page, PageRead
 from lance_sql.layouts.pages import head_ranges, open_page
@@ -95,6 +97,13 @@ class Column(Protocol):
         """
         ...
 
+    def native(self, rows: RowRanges) -> NativeRows | None:
+        """The rows for the kernels, which know the pages; None where Python has a part in reading or testing them.
+
+        raises: as `read`
+        """
+        ...
+
     def match(self, rows: RowRanges, test: ValueTest, flags: Flags) -> Reading[bool | UntestedColumn]:
         """Clears the flags of `rows` that do not match, or fetches what the kernels need for it; False, and no flag
         cleared, where they have to be read to know.
@@ -114,6 +123,10 @@ class Column(Protocol):
 
 def read_columns(columns: Sequence[Column], rows: RowRanges) -> list[pa.Array]:
     """One array for each column, in order; see `Column.read`."""
+    rows = np.ascontiguousarray(rows)
+    native = [_with_form(column.native(rows)) for column in columns]
+    if None not in native:
+        return native_columns.read([each for each in native if each is not None])[1]
 
     def start(places: Sequence[int]) -> list[Reading[pa.Array | UnreadColumn]]:
         shared = Shared()
@@ -145,6 +158,10 @@ def filter_columns(
     not decode. Unless all of them can be carried out, no column is read.
     """
     num_tests = len(tests)
+    rows = np.ascontiguousarray(rows)
+    native = _filter_native(tests, columns, rows, flags)
+    if native is not None:
+        return native
     everything = [column for column, _ in tests] + list(columns)
 
     def start(places: Sequence[int]) -> list[Reading[bool | UntestedColumn | UnreadColumn | None]]:
@@ -164,6 +181,28 @@ def filter_columns(
     num_left, arrays = batch.read([column for column in selected if column is not None], untested, flags)
     made = iter(arrays)
     return Filtered(done, num_left, [next(made, None) if column is not None else None for column in selected])
+
+
+def _filter_native(
+    tests: Sequence[tuple[Column, ValueTest]], columns: Sequence[Column], rows: RowRanges, flags: Flags
+) -> Filtered | None:
+    """The same where the kernels know all tested columns; None, and nothing done, where they do not."""
+    tested = []
+    for column, test in tests:
+        found = column.native(rows)
+        answers = found.column.test(test, found.pages) if found is not None else None
+        if found is None or answers is None:
+            return None
+        tested.append((found, answers))
+    wanted = [_with_form(column.native(rows)) for column in columns]
+    num_left, arrays = native_columns.read([each for each in wanted if each is not None], tested, flags)
+    made = iter(arrays)
+    return Filtered([True] * len(tests), num_left, [next(made, None) if each is not None else None for each in wanted])
+
+
+def _with_form(rows: NativeRows | None) -> tuple[NativeRows, Form] | None:
+    form = rows.column.form(rows.pages) if rows is not None else None
+    return (rows, form) if rows is not None and form is not None else None
 
 
 def _fetch(columns: Sequence[Column], start: Callable[[Sequence[int]], list[Reading[T]]]) -> list[T]:
@@ -349,6 +388,34 @@ class LeafColumn:
                     raise CorruptFile(f"{row_ranges.count(inside)} rows became {len(array)}")
                 pieces.add_array(array)
         return UnreadColumn(pieces.found, self.chain.leaf, self.at)
+
+    def native(self, rows: RowRanges) -> NativeRows | None:
+        """See `Column`."""
+        if not self._is_plain:
+            return None
+        file, leaf = self.file, self.chain.leaf
+        key = (file, self.index, leaf)
+        column = file.heads.get(key)
+        if column is None:
+            column = NativeColumn(file, self.row_starts, leaf, self.at)
+            file.heads.put(key, column)
+        assert isinstance(column, NativeColumn)
+        numbers: Sequence[int] = range(*column.reader.pages_of(int(rows[0, 0]), int(rows[-1, 1])))
+        if not all(map(column.is_open, numbers)):
+            numbers = [number for number, _ in split_by_page(self.row_starts, rows)]
+            missing = [number for number in numbers if not column.is_open(number)]
+            pages = run(open_pages(file, self.index, missing, self.at, self._head_ranges, self._open), file.fetch)
+            for number, page in zip(missing, pages, strict=True):
+                with self.at(number):
+                    column.open(number, page)
+        return NativeRows(column, rows, numbers)
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether values become rows as they are, and asking for all of their bytes at once costs nothing."""
+        chain = self.chain
+        is_leaf = not chain.outer and chain.stored is None and chain.finish is None
+        return is_leaf and self.file.concurrency <= 1 and not self.file.is_in_memory
 
     def match(self, rows: RowRanges, test: ValueTest, flags: Flags) -> Reading[bool | UntestedColumn]:
         """See `Column`."""

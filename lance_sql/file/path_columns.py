@@ -195,6 +195,9 @@ class PathColumn:
         with at(file=self.file.path, column=self.leaf.name):
             return self.stored_statistics()
 
+    def native(self, rows: RowRanges) -> None:
+        """See `Column`."""
+
     def match(self, rows: RowRanges, test: ValueTest, flags: Flags) -> Reading[bool]:
         """See `Column`; values of these file versions are always read."""
         return False

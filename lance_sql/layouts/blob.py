@@ -83,6 +83,12 @@ class BlobPage:
         self._inner = inner
         self.num_bytes = inner.num_bytes
 
+    def native(self, leaf: pa.DataType) -> None:
+        """See `Page.native`."""
+
+    def test(self, test: ValueTest, leaf: pa.DataType) -> None:
+        """See `Page.test`."""
+
     def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> None:
         """See `Page.match`."""
 

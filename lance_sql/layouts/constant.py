@@ -74,6 +74,7 @@ def encode(page: ShreddedPage, scalar: Sequence[bytes] | None, rules: PageRules)
 
 
 _NOTHING = pa.py_buffer(b"")
+_ONE_ROW = row_ranges.single(0, 1)
 
 
 def _nothing_to_fetch(_: Sequence[ByteRange]) -> Sequence[pa.Buffer]:
@@ -121,6 +122,19 @@ class ConstantPage:
         if chain.leaf not in self._native:
             self._native[chain.leaf] = constant_page(self._without_levels(1, chain), self._num_rows)
         return self._native[chain.leaf]
+
+    def native(self, leaf: pa.DataType) -> tuple[NativePage, ByteRange] | None:
+        """See `Page.native`."""
+        chain = Chain(leaf)
+        if self._rep is not None or self._def is not None:
+            return None
+        chain.check(self._layout.layers)
+        found = self._native_page(chain)
+        return (found, ByteRange(0, 0)) if found is not None and found.form is not None else None
+
+    def test(self, test: ValueTest, leaf: pa.DataType) -> bool | None:
+        """See `Page.test`."""
+        return self.match(_ONE_ROW, test, Chain(leaf), 0)
 
     def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> bool | None:
         """See `Page.match`; the one value is tested once."""

@@ -50,6 +50,12 @@ class FullZipPage:
         self._index = _row_index(head[0], num_rows, self._data) if head else None
         self.num_bytes = 64 + sum(buffer.size for buffer in head)
 
+    def native(self, leaf: pa.DataType) -> None:
+        """See `Page.native`."""
+
+    def test(self, test: ValueTest, leaf: pa.DataType) -> None:
+        """See `Page.test`."""
+
     def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> None:
         """See `Page.match`."""
 

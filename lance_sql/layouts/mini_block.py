@@ -96,6 +96,18 @@ class MiniBlockPage:
             return self._read_native(rows, chain, gap) or self._read_flat(rows, chain, gap)
         return self._read_nested(rows, chain)
 
+    def native(self, leaf: pa.DataType) -> tuple[NativePage, ByteRange] | None:
+        """See `Page.native`; compressed chunks are decompressed in Python."""
+        Chain(leaf).check(self._layout.layers)
+        if isinstance(self._layout.values, General) or self._layout.num_items < self._num_rows:
+            return None
+        page = self._native_page(leaf)
+        return (page, self._data) if page.form is not None else None
+
+    def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
+        """See `Page.test`."""
+        return self._answer(test, leaf)
+
     def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> PageMatch | bool | None:
         """See `Page.match`."""
         chain.check(self._layout.layers)

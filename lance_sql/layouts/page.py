@@ -10,8 +10,9 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from lance_sql import _kernels
 from lance_sql.layouts.matching import PageMatch, ValueTest
-from lance_sql.layouts.native import Form, Part
+from lance_sql.layouts.native import Form, NativePage, Part
 from lance_sql.layouts.nest import Chain
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
@@ -52,6 +53,19 @@ class Page(Protocol):
         """Plans to read `rows` (table rows, relative to the page; not empty) as an array of `chain.type`.
 
         gap: so many bytes between two ranges are better read over than asked for separately
+        """
+        ...
+
+    def native(self, leaf: pa.DataType) -> tuple[NativePage, ByteRange] | None:
+        """What reads the page in the kernels, and the bytes of its values in the file; None where Python has a part.
+
+        leaf: the type that the values become, with nothing around it
+        """
+        ...
+
+    def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
+        """The answer of a test that is the same for all rows, or what the kernels ask of `native` to know; None where
+        the values have to be decoded.
         """
         ...
 

@@ -134,7 +134,7 @@ def together(pieces: Iterable[Piece], most_rows: int = FIRST_BATCH_ROWS) -> Iter
 
 def _cut(rows: RowRanges, most: int, borders: npt.NDArray[np.int64], first: int) -> Iterator[RowRanges]:
     total = row_ranges.count(rows)
-    if total <= first:
+    if total <= first and (len(borders) == 0 or total <= first // 4):
         yield rows
         return
     # borders as numbers of selected rows before them
@@ -148,7 +148,7 @@ def _cut(rows: RowRanges, most: int, borders: npt.NDArray[np.int64], first: int)
     while start < total:
         end = min(start + first, total)
         near = positions[(positions > start + first // 4) & (positions <= end)]
-        if len(near) and end < total:
+        if len(near):
             end = int(near[-1])
         yield row_ranges.compose(rows, row_ranges.single(start, end))
         start, first = end, most

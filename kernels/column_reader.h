@@ -1,0 +1,57 @@
+// A column of a file: its pages, of which those that were needed so far are open.
+#pragma once
+
+#include <vector>
+
+#include "page_reader.h"
+
+namespace lance {
+
+// Some rows of one page.
+struct PageRows {
+    size_t page;
+    const PageReader* reader;
+    std::vector<int64_t> pairs;  // the ranges, relative to the page
+    int64_t position;            // of the first row among all rows that were asked for
+
+    Ranges rows() const {
+        return Ranges({reinterpret_cast<const uint8_t*>(pairs.data()), pairs.size() * sizeof(int64_t)},
+                      reader->num_rows());
+    }
+};
+
+class ColumnReader {
+  public:
+    // row_starts: first row of each page, then the number of rows; ascending
+    explicit ColumnReader(Bytes row_starts);
+
+    int64_t num_rows() const { return row_starts_.back(); }
+    int64_t num_pages() const { return static_cast<int64_t>(pages_.size()); }
+
+    // The bytes of the page in the file; the reader outlives this object.
+    void open(int64_t page, const PageReader& reader, int64_t start, int64_t end);
+
+    // The first page of the rows, and the one behind the last.
+    std::pair<int64_t, int64_t> pages_of(int64_t first_row, int64_t end_row) const;
+
+    // The rows of each page, all of which are open.
+    std::vector<PageRows> split(const Ranges& rows) const;
+
+    // Where in the file the bytes of all of the rows lie.
+    std::pair<int64_t, int64_t> span(const Ranges& rows) const;
+
+    // The bytes of a page; data: bytes of the file from `start` on
+    PageBytes bytes(size_t page, Bytes data, int64_t start) const;
+
+  private:
+    struct Page {
+        const PageReader* reader = nullptr;
+        int64_t start = 0;
+        int64_t end = 0;
+    };
+
+    std::vector<int64_t> row_starts_;
+    std::vector<Page> pages_;
+};
+
+}  // namespace lance

@@ -1,0 +1,152 @@
+"""Columns whose pages the kernels read by themselves, in one call for all columns of a batch.
+
+What Python knows of a column is told to the kernels once, page by page as they are needed. A batch is then only rows,
+and the bytes of the files that hold them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql import _kernels
+from lance_sql.errors import CorruptFile, at
+from lance_sql.file.reader import DataFile
+from lance_sql.layouts.matching import Flags, ValueTest
+from lance_sql.layouts.native import Form
+from lance_sql.layouts.page import Page
+from lance_sql.row_ranges import RowRanges
+from lance_sql.store import ByteRange
+
+MAX_TESTS = 8
+"""Tests of a filter whose answers for the pages of a column are kept."""
+
+_PAGE_BYTES = 2048
+_ROWS_PER_CHUNK, _CHUNK_BYTES = 1024, 64
+
+
+class NativeColumn:
+    """A column of a file in a form, and those of its pages that are open. Thread-safe.
+
+    file: that it is in
+    leaf: the type of its values
+    where: adds to errors in which page they are
+    """
+
+    def __init__(
+        self, file: DataFile, row_starts: npt.NDArray[np.int64], leaf: pa.DataType, where: Callable[[int], at]
+    ) -> None:
+        self.file = file
+        self.leaf = leaf
+        self.where = where
+        self.reader = _kernels.ColumnReader(np.ascontiguousarray(row_starts))
+        self._pages: list[Page | None] = [None] * (len(row_starts) - 1)
+        self._forms: list[Form | None] = [None] * (len(row_starts) - 1)
+        self._tests: dict[ValueTest, _ColumnTest] = {}
+        # what its pages are going to take
+        self.num_bytes = _PAGE_BYTES * len(row_starts) + int(row_starts[-1]) // _ROWS_PER_CHUNK * _CHUNK_BYTES
+
+    def is_open(self, page: int) -> bool:
+        """Whether the page was opened before."""
+        return self._pages[page] is not None
+
+    def open(self, number: int, page: Page) -> None:
+        """Makes a page known."""
+        found = page.native(self.leaf)
+        if found is not None:
+            native, data = found
+            self.reader.open(number, native.reader, data.start, data.end)
+            self._forms[number] = self._shared(native.form)
+        # the last step, which other threads look for
+        self._pages[number] = page
+
+    def _shared(self, form: Form | None) -> Form | None:
+        """The form of an earlier page with the same dictionary, so that rows of both become one array."""
+        if form is None or form.items is None:
+            return form
+        known = (other for other in self._forms if other is not None and other.items is not None)
+        return next((other for other in known if other.type == form.type and other.items.equals(form.items)), form)
+
+    def form(self, pages: Sequence[int]) -> Form | None:
+        """The form of the pages; None where they have several, or one that is not read by the kernels."""
+        first = self._forms[pages[0]]
+        return first if all(self._forms[page] == first for page in pages) else None
+
+    def test(self, test: ValueTest, pages: Sequence[int]) -> _kernels.ColumnTest | None:
+        """The test for the pages; None where one of them has to be decoded for it."""
+        found = self._tests.get(test)
+        if found is None:
+            if len(self._tests) >= MAX_TESTS:
+                self._tests.clear()
+            found = self._tests[test] = _ColumnTest(_kernels.ColumnTest(len(self._pages)), {})
+        for number in pages:
+            if number not in found.is_known:
+                page = self._pages[number]
+                assert page is not None
+                with self.where(number):
+                    answer = page.test(test, self.leaf)
+                if answer is not None:
+                    found.test.set(number, answer)
+                found.is_known[number] = answer is not None
+        return found.test if all(found.is_known[number] for number in pages) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _ColumnTest:
+    """A test, and for each page that was asked whether it has an answer."""
+
+    test: _kernels.ColumnTest
+    is_known: dict[int, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class NativeRows:
+    """Some rows of a column, and the pages that hold them."""
+
+    column: NativeColumn
+    rows: RowRanges
+    pages: Sequence[int]
+
+
+def read(
+    columns: Sequence[tuple[NativeRows, Form]],
+    tests: Sequence[tuple[NativeRows, _kernels.ColumnTest]] = (),
+    flags: Flags | None = None,
+) -> tuple[int, list[pa.Array]]:
+    """One array for each column; see `batch.read`."""
+    everything = [rows for rows, _ in tests] + [rows for rows, _ in columns]
+    data = _fetch(everything)
+    num_tests = len(tests)
+    num_left, arrays, failure = _kernels.read_rows(
+        [(*given, test) for given, (_, test) in zip(data[:num_tests], tests, strict=True)], data[num_tests:], flags
+    )
+    if failure is not None:
+        in_test, place, page, message = failure
+        column = everything[place if in_test else num_tests + place].column
+        with column.where(page):
+            raise CorruptFile(message)
+    return num_left, [
+        form.finish(pa.Array._import_from_c(array.address, form.type), rows.column.leaf)
+        for array, (rows, form) in zip(arrays, columns, strict=False)
+    ]
+
+
+def _fetch(columns: Sequence[NativeRows]) -> list[tuple[_kernels.ColumnReader, RowRanges, pa.Buffer, int]]:
+    """The bytes that hold the rows of each column, and where in its file they begin."""
+    by_file: dict[DataFile, list[int]] = {}
+    for place, each in enumerate(columns):
+        by_file.setdefault(each.column.file, []).append(place)
+    found: dict[int, tuple[_kernels.ColumnReader, RowRanges, pa.Buffer, int]] = {}
+    for file, places in by_file.items():
+        spans = []
+        for place in places:
+            each = columns[place]
+            with each.column.where(each.pages[0]):
+                spans.append(ByteRange(*each.column.reader.span(each.rows)))
+        for place, span, data in zip(places, spans, file.fetch(spans), strict=True):
+            found[place] = columns[place].column.reader, columns[place].rows, data, span.start
+    return [found[place] for place in range(len(columns))]
