@@ -107,6 +107,7 @@ MiniBlockReader::MiniBlockReader(const ChunkTable& table, const MiniBlockValues&
     const auto codec = static_cast<int64_t>(values.codec);
     if (codec > 6) fail("value codec ", codec, " is not 0 to 6");
     if (values.codec == PageCodec::kOther) return;
+    if (values.codec == PageCodec::kInlineBitpacking || values.codec == PageCodec::kRle) with_word(values.bits, [](auto) {});
     const ColumnFormat& format = values.format;
     if (values.dictionary) {
         const DictionaryItems& items = *values.dictionary;

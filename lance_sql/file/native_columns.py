@@ -66,10 +66,11 @@ class NativeColumn:
 
     def _shared(self, form: Form | None) -> Form | None:
         """The form of an earlier page with the same dictionary, so that rows of both become one array."""
-        if form is None or form.items is None:
-            return form
-        known = (other for other in self._forms if other is not None and other.items is not None)
-        return next((other for other in known if other.type == form.type and other.items.equals(form.items)), form)
+        if form is not None and form.items is not None:
+            for other in self._forms:
+                if other is not None and other.items is not None and other.items.equals(form.items):
+                    return other
+        return form
 
     def form(self, pages: Sequence[int]) -> Form | None:
         """The form of the pages; None where they have several, or one that is not read by the kernels."""

@@ -1,0 +1,185 @@
+"""Which columns the kernels read by themselves, and that they read them as Python does."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import lance
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import lance_sql
+from lance_sql import row_ranges
+from lance_sql.dataset import Dataset
+from lance_sql.errors import CorruptFile
+from lance_sql.file.columns import LeafColumn, filter_columns, read_columns
+from lance_sql.file.native_columns import NativeRows
+from lance_sql.layouts.constant import ConstantPage
+from lance_sql.layouts.mini_block import MiniBlockPage
+from lance_sql.row_ranges import RowRanges
+from lance_sql.scan.compact_types import compact_types
+
+NUM_ROWS = 30_000
+
+
+@cache
+def kinds() -> dict[str, pa.Array]:
+    """A column of each kind of page; the values of all are in no order."""
+    rng = np.random.default_rng(5)
+    small = rng.integers(0, 100, NUM_ROWS)
+    wide = rng.integers(-(2**62), 2**62, NUM_ROWS)
+    words = np.array(["AIR", "SHIP", "RAIL", "a word of more than sixteen bytes"])
+    some = rng.random(NUM_ROWS) < 0.1
+    found: dict[str, pa.Array] = {
+        "packed": pa.array(small),
+        "packed narrow": pa.array(small, pa.uint8()),
+        "flat": pa.array(wide),
+        "runs": pa.array(np.sort(small)),
+        "double": pa.array(rng.random(NUM_ROWS)),
+        "float": pa.array(rng.normal(size=NUM_ROWS).astype(np.float32)),
+        "bool": pa.array(small % 2 == 0),
+        "date": pa.array(small.astype(np.int32), pa.date32()),
+        "time": pa.array(small, pa.time64("us")),
+        "moment": pa.array(wide, pa.timestamp("ns", "Europe/Berlin")),
+        "price": pa.array([Decimal(int(number)) / 100 for number in small], pa.decimal128(12, 2)),
+        "cost": pa.array([Decimal(int(number)) for number in wide], pa.decimal128(38, 3)),
+        "uuid": pa.array([int(number).to_bytes(16, "little", signed=True) for number in wide], pa.binary(16)),
+        "word": pa.array(words[small % 4]),
+        "letter": pa.array(np.array(["A", "N", "R"])[small % 3], pa.large_string()),
+        "text": pa.array([f"order number {number} for somebody" for number in wide]),
+        "noise": pa.array([rng.bytes(int(number) % 40) for number in small[:3000]] * (NUM_ROWS // 3000), pa.binary()),
+        "same": pa.array([7] * NUM_ROWS, pa.int32()),
+        "same word": pa.array(["word"] * NUM_ROWS),
+        "nothing": pa.nulls(NUM_ROWS, pa.int64()),
+        "no words": pa.nulls(NUM_ROWS, pa.string()),
+        "kind": pa.array(words[small % 4]).dictionary_encode(),
+        "vector": pa.FixedSizeListArray.from_arrays(pa.array(rng.random(8 * NUM_ROWS)), 8),
+        "list": pa.array([[int(number)] * (int(number) % 3) for number in small]),
+        "struct": pa.array([{"x": int(number)} for number in small]),
+        "null": pa.nulls(NUM_ROWS),
+    }
+    with_nulls = {
+        f"{name}?": pa.array(array.to_pylist(), array.type, mask=some)
+        for name, array in found.items()
+        if array.null_count == 0 and not pa.types.is_nested(array.type) and not pa.types.is_dictionary(array.type)
+    }
+    return found | with_nulls
+
+
+NOT_NATIVE = {"vector", "list", "struct", "null"}
+"""Values in lists or structs, and the type that has no values."""
+
+AT_TIMES_NATIVE = {"kind", "noise", "noise?", "same?", "same word?"}
+"""Dictionaries of several pages, compressed chunks, and one value with NULLs in between: as the writer stores them."""
+
+
+@pytest.fixture(scope="module", params=["2.0", "2.1", "2.2", "ours"])
+def table(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    path = str(tmp_path_factory.mktemp("native") / "t.lance")
+    content = pa.table(kinds())
+    if request.param == "ours":
+        lance_sql.write(content, path)
+    elif request.param == "2.0":
+        lance.write_dataset(content, path, data_storage_version="2.0")
+    else:
+        # several pages to a column
+        reader = pa.RecordBatchReader.from_batches(content.schema, content.to_batches(max_chunksize=7000))
+        lance.write_dataset(reader, path, data_storage_version=request.param)
+    return lance_sql.open(path)
+
+
+def columns_of(table: Dataset, name: str, delivered: pa.DataType | None = None) -> list[Any]:
+    scan = table.scan([name])
+    if delivered is not None:
+        scan = scan.deliver({name: delivered})
+    plan = scan.plan
+    (fragment,) = plan.fragments()
+    return list(plan.read.columns_of(plan.read.open(fragment.fragment)))
+
+
+def test_common_pages_are_read_by_the_kernels(table: Dataset) -> None:
+    everything = row_ranges.single(0, NUM_ROWS)
+    native = set()
+    for name in kinds():
+        found = [column.native(everything) for column in columns_of(table, name)]
+        if all(isinstance(rows, NativeRows) and rows.column.form(rows.pages) is not None for rows in found):
+            native.add(name)
+    if not isinstance(columns_of(table, "flat")[0], LeafColumn):
+        # trees without levels, as in files 2.0
+        assert native == set()
+        return
+    assert set(kinds()) - native <= NOT_NATIVE | AT_TIMES_NATIVE
+    assert not native & NOT_NATIVE
+
+
+@st.composite
+def some_rows(draw: st.DrawFn) -> RowRanges:
+    edges = sorted(draw(st.sets(st.integers(0, NUM_ROWS), min_size=2, max_size=10)))
+    rows: RowRanges = np.array(edges[: len(edges) // 2 * 2], np.int64).reshape(-1, 2)
+    return rows
+
+
+@given(data=st.data())
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_kernels_read_what_python_reads(data: st.DataObject, table: Dataset) -> None:
+    name = data.draw(st.sampled_from(sorted(kinds())))
+    rows = data.draw(some_rows())
+    types = compact_types(table.scan().snapshot)
+    delivered = types.get(name) if data.draw(st.booleans()) else None
+    columns = columns_of(table, name, delivered)
+    found = read_columns(columns, rows)
+    share = data.draw(st.sampled_from([0.01, 0.3, 0.9, 1.0]))
+    flags = (np.random.default_rng(data.draw(st.integers(0, 99))).random(row_ranges.count(rows)) < share).astype(
+        np.uint8
+    )
+    filtered = filter_columns((), columns, rows, flags.copy())
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(LeafColumn, "native", lambda *_: None)
+        shared = read_columns(columns, rows)
+        patched.setattr(MiniBlockPage, "_read_native", lambda *_: None)
+        patched.setattr(ConstantPage, "_native_page", lambda *_: None)
+        expected = read_columns(columns, rows)
+    mask = pa.array(flags == 1)
+    for column, other, array, some in zip(found, shared, expected, filtered.arrays, strict=True):
+        column.validate(full=True)
+        assert column.type == array.type
+        assert _plain(column).equals(_plain(array))
+        assert _plain(other).equals(_plain(array))
+        if some is not None:
+            some.validate(full=True)
+            assert _plain(some).equals(_plain(array.filter(mask)))
+    assert filtered.num_left == int(flags.sum())
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+
+
+def test_whole_tables_are_read_as_pylance_reads_them(table: Dataset) -> None:
+    names = [name for name in kinds() if name != "kind"]
+    expected = pa.table(kinds()).select(names)
+    assert table.scan(names).to_table().combine_chunks().equals(expected.combine_chunks())
+
+
+def test_damage_names_file_column_and_page(tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    values = pa.array(np.random.default_rng(1).integers(0, 1000, 200_000))
+    lance.write_dataset(pa.table({"x": values}), str(path), data_storage_version="2.2")
+    (column,) = columns_of(lance_sql.open(path), "x")
+    start = column.metadata.pages[0].buffers[1].start
+    (file,) = (path / "data").iterdir()
+    content = bytearray(file.read_bytes())
+    # the width of the first packed group
+    content[start + 8] = 200
+    file.write_bytes(content)
+    with pytest.raises(CorruptFile, match="chunk 0: a width of 200 bits") as caught:
+        lance_sql.open(path).scan().to_table()
+    assert caught.value.column == "x"
+    assert caught.value.page == 0
+    assert str(caught.value.file).endswith(file.name)

@@ -1,0 +1,403 @@
+"""Pages that the kernels read by themselves, against the values that they were made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lance_sql import _kernels as kernels
+
+from . import oracles
+from .pages import Chunk, build, random_values, seeds, split
+from .test_matching import FLAT, PACKED, RUNS, SPLIT, encoded, key
+
+VARIABLE, FSST, OTHER = 4, 5, 6
+FLAT_LEVELS = (0, 16)
+SYMBOLS = [b"abc", b"ab", b"c", b"longest!"]
+TEXT = [b"abclongest!x"[: i % 13] for i in range(64)]
+DESCENDING = np.array([0, 9], "<i4").tobytes()
+LONG = [(b"abc" * 9)[: i % 27] for i in range(30)]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A page, its reader, and the values that it was made of.
+
+    type: of the arrays that the reader hands over
+    values: those, with None where they are NULL
+    """
+
+    reader: kernels.PageReader
+    data: bytes
+    type: pa.DataType
+    values: list[Any]
+
+
+def reader_of(
+    parts: Sequence[Sequence[bytes]],
+    sizes: Sequence[int],
+    valid: np.ndarray | None,
+    *,
+    codec: int,
+    bits: int,
+    format: tuple[bool, int],
+    symbol_table: bytes | None = None,
+    items: tuple[Any, ...] | None = None,
+    keeps_indices: bool = False,
+) -> tuple[kernels.PageReader, bytes]:
+    levels = split(valid, list(sizes)) if valid is not None else [None] * len(sizes)
+    chunks = [
+        Chunk(
+            size, buffers, None, None if here is None else (~here).astype("<u2").tobytes(), 0 if here is None else size
+        )
+        for size, buffers, here in zip(sizes, parts, levels, strict=True)
+    ]
+    page = build(chunks, large=True)
+    definition = FLAT_LEVELS if valid is not None else None
+    reader = kernels.PageReader.mini_block(
+        page.table(),
+        codec=codec,
+        bits=bits,
+        definition=definition,
+        symbol_table=symbol_table,
+        items=items,
+        format=format,
+        keeps_indices=keeps_indices,
+    )
+    return reader, page.data
+
+
+def masked(values: Sequence[Any], valid: np.ndarray | None) -> list[Any]:
+    return [value if valid is None or valid[i] else None for i, value in enumerate(values)]
+
+
+def number_page(dtype: str, codec: int, sizes: Sequence[int], seed: int, valid: np.ndarray | None) -> Made:
+    values = (random_values(seed, sum(sizes), np.uint8) % 37).astype(dtype)
+    bits = 8 * values.dtype.itemsize
+    unsigned = values.view(f"<u{values.dtype.itemsize}")
+    parts = [encoded(part, codec) for part in split(unsigned, list(sizes))]
+    reader, data = reader_of(parts, sizes, valid, codec=codec, bits=bits, format=(False, bits))
+    return Made(reader, data, pa.from_numpy_dtype(values.dtype), masked(values.tolist(), valid))
+
+
+def bool_page(sizes: Sequence[int], seed: int, valid: np.ndarray | None) -> Made:
+    values = random_values(seed, sum(sizes), np.uint8) % 2 == 1
+    parts = [[oracles.bitmap(part)] for part in split(values, list(sizes))]
+    reader, data = reader_of(parts, sizes, valid, codec=FLAT, bits=1, format=(False, 1))
+    return Made(reader, data, pa.bool_(), masked(values.tolist(), valid))
+
+
+def wide_page(sizes: Sequence[int], seed: int, valid: np.ndarray | None, width: int) -> Made:
+    """Values of a width that no word has."""
+    values = [bytes([i % 251] * width) for i in random_values(seed, sum(sizes), np.uint8).tolist()]
+    parts = [[b"".join(part)] for part in split_list(values, sizes)]
+    reader, data = reader_of(parts, sizes, valid, codec=FLAT, bits=8 * width, format=(False, 8 * width))
+    return Made(reader, data, pa.binary(width), masked(values, valid))
+
+
+def narrow_page(sizes: Sequence[int], seed: int, valid: np.ndarray | None) -> Made:
+    """Decimals of 128 bits that are delivered in 64."""
+    values = random_values(seed, sum(sizes), np.uint8).astype(np.int64) - 100
+    wide = np.stack((values, values >> 63), axis=1)
+    parts = [[part.tobytes()] for part in split(wide, list(sizes))]
+    reader, data = reader_of(parts, sizes, valid, codec=FLAT, bits=128, format=(False, 64))
+    return Made(reader, data, pa.int64(), masked(values.tolist(), valid))
+
+
+def split_list(values: Sequence[bytes], sizes: Sequence[int]) -> list[list[bytes]]:
+    ends = np.cumsum(sizes)
+    return [list(values[end - size : end]) for end, size in zip(ends.tolist(), sizes, strict=True)]
+
+
+def text_page(
+    sizes: Sequence[int], seed: int, valid: np.ndarray | None, codec: int, offset_bits: int, wanted_bits: int
+) -> Made:
+    values = [TEXT[i % len(TEXT)] for i in random_values(seed, sum(sizes), np.uint8).tolist()]
+    stored = [oracles.fsst_encode(value, SYMBOLS) for value in values] if codec == FSST else values
+    parts = [[oracles.variable_chunk(part, offset_bits)] for part in split_list(stored, sizes)]
+    table = oracles.symbol_table(SYMBOLS) if codec == FSST else None
+    format = (True, wanted_bits)
+    reader, data = reader_of(parts, sizes, valid, codec=codec, bits=offset_bits, format=format, symbol_table=table)
+    return Made(reader, data, pa.binary() if wanted_bits == 32 else pa.large_binary(), masked(values, valid))
+
+
+def dictionary_page(
+    sizes: Sequence[int], seed: int, valid: np.ndarray | None, kind: str, codec: int, index_bits: int
+) -> Made:
+    choices: dict[str, list[Any]] = {
+        "short": TEXT[:13],
+        "long": LONG,
+        "fixed": list(range(100, 130)),
+        "indices": TEXT,
+    }
+    items = choices[kind]
+    indices = random_values(seed, sum(sizes), np.uint8).astype(f"<u{index_bits // 8}") % len(items)
+    parts = [encoded(part, codec) for part in split(indices, list(sizes))]
+    given: tuple[Any, ...]
+    if kind == "fixed":
+        given, format = (len(items), 64, None, np.array(items, "<i8").tobytes()), (False, 64)
+        type: pa.DataType = pa.int64()
+    else:
+        offsets = np.cumsum([0, *map(len, items)]).astype("<i4")
+        given, format, type = (len(items), 32, offsets.tobytes(), b"".join(items)), (True, 32), pa.binary()
+    if kind == "indices":
+        format, type = (False, 32), pa.int32()
+    reader, data = reader_of(
+        parts, sizes, valid, codec=codec, bits=index_bits, format=format, items=given, keeps_indices=kind == "indices"
+    )
+    values = indices.tolist() if kind == "indices" else [items[i] for i in indices.tolist()]
+    return Made(reader, data, type, masked(values, valid))
+
+
+def constant_page(num_rows: int, kind: str) -> Made:
+    value, format, content, type = {
+        "number": (77, (False, 32), (77).to_bytes(4, "little"), pa.int32()),
+        "bool": (True, (False, 1), b"\x01", pa.bool_()),
+        "text": (b"text", (True, 64), b"text", pa.large_binary()),
+        "empty": (b"", (True, 32), b"", pa.binary()),
+        "null": (None, (False, 64), None, pa.int64()),
+        "no text": (None, (True, 32), None, pa.binary()),
+    }[kind]
+    return Made(kernels.PageReader.constant(num_rows, format=format, value=content), b"", type, [value] * num_rows)
+
+
+KINDS = st.one_of(
+    st.tuples(st.just("number"), st.sampled_from(["<u1", "<i2", "<u4", "<i8"]), st.sampled_from([FLAT, PACKED, RUNS])),
+    st.tuples(st.just("number"), st.sampled_from(["<i2", "<u4", "<f8"]), st.just(SPLIT)),
+    st.tuples(st.just("bool")),
+    st.tuples(st.just("wide"), st.sampled_from([3, 16, 20])),
+    st.tuples(st.just("narrow")),
+    st.tuples(st.just("text"), st.sampled_from([VARIABLE, FSST]), st.sampled_from([32, 64]), st.sampled_from([32, 64])),
+    st.tuples(
+        st.just("dictionary"),
+        st.sampled_from(["short", "long", "fixed", "indices"]),
+        st.sampled_from([FLAT, PACKED, RUNS]),
+        st.sampled_from([8, 32, 64]),
+    ),
+    st.tuples(st.just("constant"), st.sampled_from(["number", "bool", "text", "empty", "null", "no text"])),
+)
+
+
+@st.composite
+def pages(draw: st.DrawFn) -> list[Made]:
+    """One to three pages of a column, with and without NULLs."""
+    kind: Any = draw(KINDS)
+    name, *how = kind
+    found = []
+    for _ in range(draw(st.integers(1, 3))):
+        sizes = [1024] * draw(st.integers(0, 1)) + [draw(st.integers(1, 1024))]
+        seed = draw(seeds)
+        valid = None
+        if draw(st.booleans()) and name != "constant":
+            valid = random_values(seed + 1, sum(sizes), np.uint8) % 3 > 0
+        makers: dict[str, Callable[[], Made]] = {
+            "number": lambda: number_page(how[0], how[1], sizes, seed, valid),  # noqa: B023 - called at once
+            "bool": lambda: bool_page(sizes, seed, valid),  # noqa: B023
+            "wide": lambda: wide_page(sizes, seed, valid, *how),  # noqa: B023
+            "narrow": lambda: narrow_page(sizes, seed, valid),  # noqa: B023
+            "text": lambda: text_page(sizes, seed, valid, *how),  # noqa: B023
+            "dictionary": lambda: dictionary_page(sizes, seed, valid, *how),  # noqa: B023
+            "constant": lambda: constant_page(sum(sizes), *how),  # noqa: B023
+        }
+        found.append(makers[name]())
+    return found
+
+
+@st.composite
+def rows_of(draw: st.DrawFn, num_rows: int) -> np.ndarray:
+    """At least one range of rows."""
+    edges = sorted(draw(st.sets(st.integers(0, num_rows), min_size=2, max_size=12)))
+    return np.array(edges[: len(edges) // 2 * 2], np.int64).reshape(-1, 2)
+
+
+@st.composite
+def some_flags(draw: st.DrawFn, count: int) -> np.ndarray:
+    share = draw(st.sampled_from([0, 1, 20, 128, 250, 256]))
+    flags = random_values(draw(seeds), count, np.uint8) < share
+    if draw(st.booleans()):
+        # flags that lie together
+        flags = np.sort(flags)
+    return flags.astype(np.uint8)
+
+
+def imported(found: tuple[int, list[kernels.NativeArray], Any], type: pa.DataType) -> pa.Array:
+    _, (array,), failure = found
+    assert failure is None
+    result = pa.Array._import_from_c(array.address, type)
+    result.validate(full=True)
+    return result
+
+
+def relative(rows: np.ndarray, start: int, end: int) -> np.ndarray:
+    inside = np.clip(rows, start, end) - start
+    return np.ascontiguousarray(inside[inside[:, 1] > inside[:, 0]])
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=150)
+def test_rows_are_the_values_that_pages_were_made_of(data: st.DataObject) -> None:
+    made = data.draw(pages())
+    starts = np.cumsum([0, *(len(page.values) for page in made)]).astype(np.int64)
+    rows = data.draw(rows_of(int(starts[-1])))
+    places = np.concatenate([np.arange(start, end) for start, end in rows])
+    expected = pa.array([value for page in made for value in page.values], made[0].type).take(pa.array(places))
+    flags = data.draw(some_flags(len(places)))
+    passed = expected.filter(pa.array(flags == 1))
+
+    parts = [
+        (page.reader, part, page.data, 0, None)
+        for page, start, end in zip(made, starts[:-1], starts[1:], strict=True)
+        if len(part := relative(rows, int(start), int(end)))
+    ]
+    assert imported(kernels.read_batch([], [(0, parts)], None), made[0].type).equals(expected)
+
+    column, file = kernels.ColumnReader(starts), b"head"
+    for number, page in enumerate(made):
+        column.open(number, page.reader, len(file), len(file) + len(page.data))
+        file += page.data
+    start, end = column.span(rows)
+    given_rows = (column, rows, file[start:end], start)
+    assert imported(kernels.read_rows([], [given_rows], None), made[0].type).equals(expected)
+    assert column.pages_of(int(rows[0, 0]), int(rows[-1, 1]))[0] == int(starts.searchsorted(rows[0, 0], "right")) - 1
+
+    for found in (
+        kernels.read_batch([], [(0, parts)], flags.copy()),
+        kernels.read_rows([], [given_rows], flags.copy()),
+    ):
+        assert found[0] == len(passed)
+        assert imported(found, made[0].type).equals(passed) if len(passed) else found[1] == []
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=60)
+def test_tests_come_before_the_rows_that_pass(data: st.DataObject) -> None:
+    sizes, seed = [1024, data.draw(st.integers(1, 1024))], data.draw(seeds)
+    valid = random_values(seed, sum(sizes), np.uint8) % 3 > 0
+    numbers = number_page("<u4", PACKED, sizes, seed, valid)
+    words = dictionary_page(sizes, seed, None, "short", FLAT, 8)
+    low, high = sorted((data.draw(st.integers(0, 36)), data.draw(st.integers(0, 36))))
+    answers = random_values(data.draw(seeds), 13, np.uint8) % 2
+    rows = data.draw(rows_of(sum(sizes)))
+    places = np.concatenate([np.arange(start, end) for start, end in rows])
+    column, other = (kernels.ColumnReader(np.array([0, sum(sizes)])) for _ in range(2))
+    column.open(0, numbers.reader, 0, len(numbers.data))
+    other.open(0, words.reader, 0, len(words.data))
+    ranged, listed = kernels.ColumnTest(1), kernels.ColumnTest(1)
+    ranged.set(0, kernels.PageTest.range(0, key(low), key(high), True))
+    listed.set(0, kernels.PageTest.items(answers))
+    flags = np.ones(len(places), np.uint8)
+    found = kernels.read_rows(
+        [(column, rows, numbers.data, 0, ranged), (other, rows, words.data, 0, listed)],
+        [(column, rows, numbers.data, 0)],
+        flags,
+    )
+    items = TEXT[:13]
+    expected = [
+        numbers.values[place]
+        for place in places.tolist()
+        if numbers.values[place] is not None
+        and low <= numbers.values[place] <= high
+        and answers[items.index(words.values[place])]
+    ]
+    assert found[0] == len(expected) == int(flags.sum())
+    if expected:
+        assert imported(found, numbers.type).to_pylist() == expected
+
+
+def test_an_answer_for_a_whole_page_needs_no_values() -> None:
+    page = number_page("<i8", FLAT, [100], 1, None)
+    column = kernels.ColumnReader(np.array([0, 100]))
+    column.open(0, page.reader, 0, len(page.data))
+    rows = np.array([[10, 30]])
+    for answer in (True, False):
+        test = kernels.ColumnTest(1)
+        test.set(0, answer)
+        found = kernels.read_rows([(column, rows, b"", 0, test)], [], np.ones(20, np.uint8))
+        assert found == (20 * answer, [], None)
+
+
+def test_damage_names_the_column_and_the_page() -> None:
+    pages = [number_page("<i8", PACKED, [1024], seed, None) for seed in (1, 2)]
+    column = kernels.ColumnReader(np.array([0, 1024, 2048]))
+    file = b""
+    for number, page in enumerate(pages):
+        column.open(number, page.reader, len(file), len(file) + len(page.data))
+        file += page.data
+    damaged = bytearray(file)
+    damaged[len(pages[0].data) + 8] = 65
+    rows = np.array([[0, 2048]])
+    good = (column, rows, file, 0)
+    left, arrays, failure = kernels.read_rows([], [good, (column, rows, bytes(damaged), 0)], None)
+    assert (left, arrays) == (0, [])
+    assert failure is not None
+    assert failure[:3] == (False, 1, 1)
+    assert "chunk 0" in failure[3]
+    _, arrays, failure = kernels.read_rows([], [(column, rows, file[:100], 0)], None)
+    assert arrays == []
+    assert failure is not None
+    assert failure[:3] == (False, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"codec": 7, "bits": 64}, "codec"),
+        ({"codec": FLAT, "bits": 32}, "as 64"),
+        ({"codec": PACKED, "bits": 128, "format": (False, 128)}, "128"),
+        ({"codec": VARIABLE, "bits": 32}, "kind"),
+        ({"codec": VARIABLE, "bits": 16, "format": (True, 32)}, "offsets of 16"),
+        ({"codec": FSST, "bits": 32, "format": (True, 32), "symbol_table": b"short"}, "symbol table"),
+        ({"codec": FLAT, "bits": 64, "keeps_indices": True}, "dictionary"),
+        ({"codec": FLAT, "bits": 32, "items": (2, 64, None, bytes(8))}, "items needs 16"),
+        ({"codec": FLAT, "bits": 32, "items": (1, 32, None, bytes(8))}, "items of 32"),
+        ({"codec": FLAT, "bits": 32, "items": (1, 32, DESCENDING, b"x"), "format": (True, 32)}, "rise"),
+    ],
+)  # fmt: skip
+def test_readers_that_cannot_be_are_refused(how: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        reader_of([[bytes(8)]], [1], None, **{"format": (False, 64), **how})
+
+
+def test_columns_refuse_pages_that_do_not_fit() -> None:
+    page = number_page("<i8", FLAT, [10], 1, None)
+    column = kernels.ColumnReader(np.array([0, 11]))
+    with pytest.raises(ValueError, match="10 items for 11 rows"):
+        column.open(0, page.reader, 0, 80)
+    with pytest.raises(ValueError, match="page 1"):
+        column.open(1, page.reader, 0, 80)
+    with pytest.raises(ValueError, match="not open"):
+        column.span(np.array([[0, 1]]))
+    for starts in ([0], [1, 2], [0, 5, 4]):
+        with pytest.raises(ValueError, match="row"):
+            kernels.ColumnReader(np.array(starts))
+
+
+def test_buffers_that_are_let_go_of_serve_the_next_array() -> None:
+    page = number_page("<i8", FLAT, [1024] * 64, 1, None)
+    rows = np.array([[0, 64 * 1024]])
+
+    def read() -> pa.Array:
+        return imported(kernels.read_batch([], [(0, [(page.reader, rows, page.data, 0, None)])], None), pa.int64())
+
+    kernels.keep_buffers(1 << 30)
+    try:
+        kept, taken = kernels.kept_buffers()
+        first = read()
+        size = kernels.kept_buffers()[1] - taken
+        assert size >= first.nbytes
+        place = first.buffers()[1].address
+        del first
+        assert kernels.kept_buffers()[0] >= kept + size - min(kept, size)
+        second = read()
+        assert second.buffers()[1].address == place
+        del second
+    finally:
+        kernels.keep_buffers(0)
+    assert kernels.kept_buffers()[0] == 0
