@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fuzz import calls, changes, parts, tables
+from fuzz import calls, changes, page_calls, parts, tables
 from fuzz.inputs import Values
 from fuzz.mutations import cuts
 from lance_sql.errors import LanceError
@@ -54,5 +54,6 @@ TARGETS: dict[str, Target] = {
     "races": Target(changes.change_beside, changes.damage_other, lambda _: iter(()), 6),
     "file metadata": Target(tables.read_metadata, tables.damage_metadata, tables.data_cuts, 3),
     "pages": Target(tables.read_rows, tables.damage_pages, tables.data_cuts, 14),
+    "native pages": Target(page_calls.run, page_calls.mutate, page_calls.some_cuts, 6, ValueError),
     "kernels": Target(calls.run, calls.mutate, calls.some_cuts, 6, ValueError),
 }

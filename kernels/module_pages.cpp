@@ -55,6 +55,12 @@ InputBuffer hold(nb::handle object) {
     return held;
 }
 
+int64_t to_count(nb::handle object) {
+    Count count;
+    if (!count.acquire(object.ptr())) throw nb::type_error("a number was expected");
+    return count;
+}
+
 ColumnFormat to_format(std::pair<bool, int64_t> format) {
     if (format.second < 1 || format.second > kMaxCount) fail("values of ", format.second, " bits");
     return {format.first, format.second};
@@ -104,10 +110,7 @@ BoundPage* mini_block(nb::object table, Count codec, Count bits, const Levels& d
         values.symbol_table = page->buffers.back();
     }
     if (items) {
-        const auto num_items = nb::cast<int64_t>((*items)[0]);
-        const auto item_bits = nb::cast<int64_t>((*items)[1]);
-        if (num_items < 0 || num_items > kMaxCount || item_bits < 0) fail(num_items, " items of ", item_bits, " bits");
-        DictionaryItems found{num_items, item_bits, !(*items)[2].is_none(), {}, {}};
+        DictionaryItems found{to_count((*items)[0]), to_count((*items)[1]), !(*items)[2].is_none(), {}, {}};
         if (found.variable) {
             page->buffers.push_back(hold((*items)[2]));
             found.offsets = page->buffers.back();
@@ -128,10 +131,10 @@ class BatchArguments {
     PagePart part(const nb::tuple& given) {
         const auto& page = nb::cast<const BoundPage&>(given[0]);
         const Ranges rows(bytes(given[1]), page.reader->num_rows());
-        PageBytes found{bytes(given[2]), number(given[3]), std::nullopt};
+        PageBytes found{bytes(given[2]), to_count(given[3]), std::nullopt};
         if (!given[4].is_none()) {
             const auto replaced = nb::cast<nb::tuple>(given[4]);
-            found.replaced = ReplacedBuffers{number(replaced[0]), bytes(replaced[1]), bytes(replaced[2])};
+            found.replaced = ReplacedBuffers{to_count(replaced[0]), bytes(replaced[1]), bytes(replaced[2])};
         }
         return {page.reader.get(), rows, found, 0};
     }
@@ -142,7 +145,7 @@ class BatchArguments {
         for (nb::handle column : list) {
             const auto given = nb::cast<nb::tuple>(column);
             ColumnParts& parts = found.emplace_back();
-            parts.position = number(given[0]);
+            parts.position = to_count(given[0]);
             for (nb::handle each : given[1]) {
                 parts.parts.push_back(part(nb::cast<nb::tuple>(each)));
                 parts.parts.back().number = parts.parts.size() - 1;
@@ -158,7 +161,7 @@ class BatchArguments {
             TestedColumn& parts = found.emplace_back();
             for (nb::handle each : column) {
                 const auto given = nb::cast<nb::tuple>(each);
-                parts.push_back({part(given), &nb::cast<const BoundTest&>(given[5]).test, number(given[6])});
+                parts.push_back({part(given), &nb::cast<const BoundTest&>(given[5]).test, to_count(given[6])});
                 parts.back().part.number = parts.size() - 1;
             }
         }
@@ -170,7 +173,7 @@ class BatchArguments {
         const auto given = nb::cast<nb::tuple>(object);
         const auto& column = nb::cast<const BoundColumn&>(given[0]);
         const Ranges rows(bytes(given[1]), column.reader.num_rows());
-        return {&column.reader, rows, bytes(given[2]), number(given[3])};
+        return {&column.reader, rows, bytes(given[2]), to_count(given[3])};
     }
 
     std::vector<ColumnRows> file_columns(nb::handle list) {
@@ -193,12 +196,6 @@ class BatchArguments {
     Bytes bytes(nb::handle object) {
         buffers_.push_back(hold(object));
         return buffers_.back();
-    }
-
-    static int64_t number(nb::handle object) {
-        const auto value = nb::cast<int64_t>(object);
-        if (value < 0 || value > kMaxCount) fail("a position of ", value);
-        return value;
     }
 
     std::vector<InputBuffer> buffers_;

@@ -414,8 +414,9 @@ class LeafColumn:
     def _is_plain(self) -> bool:
         """Whether values become rows as they are, and asking for all of their bytes at once costs nothing."""
         chain = self.chain
-        is_leaf = not chain.outer and chain.stored is None and chain.finish is None
-        return is_leaf and self.file.concurrency <= 1 and not self.file.is_in_memory
+        if chain.outer or chain.stored is not None or chain.finish is not None:
+            return False
+        return self.file.gap >= self.file.num_bytes and not self.file.is_in_memory
 
     def match(self, rows: RowRanges, test: ValueTest, flags: Flags) -> Reading[bool | UntestedColumn]:
         """See `Column`."""

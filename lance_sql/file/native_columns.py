@@ -86,14 +86,19 @@ class NativeColumn:
             found = self._tests[test] = _ColumnTest(_kernels.ColumnTest(len(self._pages)), {})
         for number in pages:
             if number not in found.is_known:
-                page = self._pages[number]
-                assert page is not None
-                with self.where(number):
-                    answer = page.test(test, self.leaf)
-                if answer is not None:
-                    found.test.set(number, answer)
-                found.is_known[number] = answer is not None
+                found.is_known[number] = self._answer(number, test, found.test)
         return found.test if all(found.is_known[number] for number in pages) else None
+
+    def _answer(self, number: int, test: ValueTest, answers: _kernels.ColumnTest) -> bool:
+        """Whether the kernels can answer the test for a page, which they are told then."""
+        page = self._pages[number]
+        if page is None or self._forms[number] is None:
+            return False
+        with self.where(number):
+            answer = page.test(test, self.leaf)
+        if answer is not None:
+            answers.set(number, answer)
+        return answer is not None
 
 
 @dataclass(frozen=True, slots=True)

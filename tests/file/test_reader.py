@@ -53,7 +53,7 @@ def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def test_a_batch_takes_two_rounds_however_many_columns_it_has(files: dict[str, bytes]) -> None:
-    store = CountingStore(files)
+    store = CountingStore(files, gap=2**16)
     table = store.open().scan(batch_size=NUM_ROWS).to_table()
     assert table.num_rows == NUM_ROWS
     heads, values = store.data_requests()
@@ -86,7 +86,7 @@ def test_few_rows_read_few_chunks(files: dict[str, bytes]) -> None:
 
 def test_ranges_within_the_gap_are_asked_for_as_one(files: dict[str, bytes]) -> None:
     counts = []
-    for gap in (0, 2**20):
+    for gap in (0, 2**17):
         store = CountingStore(files, gap=gap)
         dataset = store.open()
         dataset.scan(["id"], "id % 1000 = 7").to_table()
