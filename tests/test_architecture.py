@@ -28,7 +28,7 @@ FLOORS = (
     ("dataset", "verification", "lineage_audit"),
     ("writing", "metadata_tables"),
     ("providers",),
-    ("spark", "cli"),
+    ("spark", "cli", "testing"),
 )
 FLOOR_OF = {unit: floor for floor, units in enumerate(FLOORS) for unit in units}
 

@@ -1,0 +1,73 @@
+"""What pytest gets: the fixture `lance_tables`, the option `--lance-update`, colours on a terminal.
+
+The package registers it as a plugin; it imports nothing that a test without Lance tables would have to wait for.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lance_sql.testing import settings
+
+if TYPE_CHECKING:
+    from lance_sql.dataset import Dataset
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("lance-sql")
+    group.addoption("--lance-update", action="store_true", help="write snapshots of Lance tables anew")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    settings.updates_snapshots = bool(session.config.getoption("--lance-update"))
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    settings.in_colour = reporter is not None and bool(reporter.hasmarkup)
+
+
+class LanceTables:
+    """Tables in the test's own folder, and snapshots beside its file."""
+
+    def __init__(self, folder: Path, snapshots: Path) -> None:
+        self._folder = folder
+        self._snapshots = snapshots
+
+    def path(self, name: str) -> str:
+        """Where the table of that name is, or will be."""
+        return str(self._folder / f"{name}.lance")
+
+    def write(self, name: str, data: object, **options: Any) -> Dataset:
+        """Writes rows to a table.
+
+        data, options: as for `lance_sql.write`
+        """
+        from lance_sql.writing import write
+
+        return write(data, self.path(name), **options)
+
+    def open(self, name: str, **options: Any) -> Dataset:
+        """The newest version of a table, or another one.
+
+        options: as for `lance_sql.open`
+        """
+        from lance_sql.dataset import open as open_dataset
+
+        return open_dataset(self.path(name), **options)
+
+    def assert_matches(self, table: object, snapshot: str, **options: Any) -> None:
+        """Fails unless a table is as its text file in `snapshots/`, beside the test, says.
+
+        table: as for `assert_table_equal`
+        options: of `assert_matches_snapshot`
+        """
+        from lance_sql.testing.snapshots import assert_matches_snapshot
+
+        assert_matches_snapshot(table, self._snapshots / f"{snapshot}.jsonl", **options)
+
+
+@pytest.fixture
+def lance_tables(request: pytest.FixtureRequest, tmp_path: Path) -> LanceTables:
+    """Lance tables for one test."""
+    return LanceTables(tmp_path, request.path.parent / "snapshots" / request.path.stem)

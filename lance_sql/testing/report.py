@@ -1,0 +1,91 @@
+"""What a failed comparison says: the first differences side by side, by key, with the commit that wrote the row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import click
+
+from lance_sql.testing import settings
+from lance_sql.testing.comparison import Differences
+from lance_sql.testing.tables import Rows
+
+_MAX_LENGTH = 60
+
+
+@dataclass(frozen=True)
+class Report:
+    """The text about two tables.
+
+    max_errors: so many rows are shown
+    """
+
+    actual: Rows
+    expected: Rows
+    max_errors: int
+
+    def of_columns(self, problems: Sequence[str]) -> str:
+        """Columns that are missing, not expected, or of another type."""
+        return "\n".join([f"The columns of {self.actual.name} differ:", *(f"  {problem}" for problem in problems)])
+
+    def of_rows(self, found: Differences, key: Sequence[str]) -> str:
+        """Rows that differ, are missing, or are not expected."""
+        total = max(self.actual.table.num_rows, self.expected.table.num_rows)
+        where = f", in {', '.join(found.columns)}" if found.columns else ""
+        lines = [f"{found.num_rows} of {total} rows of {self.actual.name} differ{where}:"]
+        parts = (
+            (f"{len(found.changed)} with other values", self._changed(found.changed, key)),
+            (f"{len(found.missing)} missing", self._rows(self.expected, found.missing, "-", "red")),
+            (f"{len(found.unexpected)} not expected", self._rows(self.actual, found.unexpected, "+", "green")),
+        )
+        left = self.max_errors
+        for (title, shown), count in zip(
+            parts, (len(found.changed), len(found.missing), len(found.unexpected)), strict=True
+        ):
+            if not count:
+                continue
+            lines.append(f"  {title}")
+            for row in islice(shown, max(left, 0)):
+                lines += row
+            if count > left:
+                lines.append(f"    ... {count - max(left, 0)} more (max_errors={self.max_errors})")
+            left -= count
+        return "\n".join(lines)
+
+    def _changed(self, pairs: Sequence[tuple[int, int, tuple[str, ...]]], key: Sequence[str]) -> Iterator[list[str]]:
+        for mine, theirs, names in pairs:
+            shown = ", ".join(f"{name}={self._value(self.expected, theirs, name)}" for name in key) or f"row {theirs}"
+            origin = self.actual.origin(mine)
+            lines = [f"    {shown}" + (f"   ({origin})" if origin else "")]
+            width = max(map(len, names))
+            values = [(name, self._value(self.actual, mine, name)) for name in names]
+            longest = max(len(value) for _, value in values)
+            for name, value in values:
+                wanted = self._value(self.expected, theirs, name)
+                lines.append(
+                    f"      {name:<{width}}  {self._style(f'{value:<{longest}}', 'green')}"
+                    f"  expected {self._style(wanted, 'red')}"
+                )
+            yield lines
+
+    def _rows(self, rows: Rows, places: Sequence[int], sign: str, colour: str) -> Iterator[list[str]]:
+        for place in places:
+            names = rows.table.column_names
+            values = ", ".join(f"{name}={self._value(rows, place, name)}" for name in names)
+            origin = rows.origin(place)
+            yield [f"    {self._style(f'{sign} {values}', colour)}" + (f"   ({origin})" if origin else "")]
+
+    def _value(self, rows: Rows, place: int, name: str) -> str:
+        return short(rows.table[name][place].as_py())
+
+    def _style(self, text: str, colour: str) -> str:
+        return click.style(text, fg=colour) if settings.in_colour else text
+
+
+def short(value: Any) -> str:
+    """A value in a message, cut where it is long."""
+    text = "NULL" if value is None else repr(value)
+    return text if len(text) <= _MAX_LENGTH else f"{text[: _MAX_LENGTH - 3]}..."

@@ -1,0 +1,67 @@
+"""Expected tables as text files beside the tests, which a review can read.
+
+    {"id": "int64", "name": "string"}
+    {"id": 1, "name": "a"}
+
+The first line has the columns and their types; every other one is a row as JSON.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from lance_sql.testing import settings
+from lance_sql.testing.tables import TableLike, names_of, rows
+
+_MAX_LINES = 40
+
+
+def assert_matches_snapshot(
+    table: TableLike,
+    file: str | Path,
+    *,
+    key: str | Sequence[str] | None = None,
+    ignore_columns: str | Iterable[str] = (),
+) -> None:
+    """Fails unless a table is as its text file says. `pytest --lance-update` writes the file anew.
+
+    file: the text file
+    key: columns that the rows are sorted by; all columns without it
+    raises: AssertionError with the lines that differ, and when there is no such file
+    """
+    path = Path(file)
+    text = serialize(rows(table, "actual", names_of(ignore_columns)).table, names_of(key))
+    if settings.updates_snapshots:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return
+    if not path.exists():
+        raise AssertionError(f"There is no snapshot {path}: pytest --lance-update writes it")
+    expected = path.read_text(encoding="utf-8")
+    if text != expected:
+        lines = difflib.unified_diff(
+            expected.splitlines(), text.splitlines(), f"{path} (expected)", "actual", n=1, lineterm=""
+        )
+        shown = list(islice(lines, _MAX_LINES))
+        raise AssertionError("\n".join(["The table differs from its snapshot (--lance-update accepts it):", *shown]))
+
+
+def serialize(table: pa.Table, key: Sequence[str]) -> str:
+    """The text of a table."""
+    header = json.dumps({field.name: str(field.type) for field in table.schema}, ensure_ascii=False)
+    lines = [
+        (json.dumps([row.get(name) for name in key], default=str), json.dumps(row, ensure_ascii=False, default=_text))
+        for row in table.to_pylist()
+    ]
+    return "\n".join([header, *(line for _, line in sorted(lines))]) + "\n"
+
+
+def _text(value: Any) -> str:
+    return value.hex() if isinstance(value, bytes) else str(value)

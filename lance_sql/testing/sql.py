@@ -1,0 +1,67 @@
+"""What a query over tables gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from lance_sql.errors import MissingDependency
+from lance_sql.testing.equality import assert_table_equal
+from lance_sql.testing.report import short
+from lance_sql.testing.tables import TableLike, dataset
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_MAX_SHOWN = 10
+
+
+def assert_sql(tables: TableLike | Mapping[str, TableLike], sql: str, expected: Any, **options: Any) -> None:
+    """Fails unless a query gives these rows.
+
+    tables: a Lance table, which the query calls by its file's name without the suffix, or several by name
+    sql: a query in DuckDB
+    expected: a list of tuples, in the query's order; or rows, as for `assert_table_equal`, in any order
+    options: of `assert_table_equal`, where `expected` is not a list of tuples
+    raises: AssertionError; MissingDependency without DuckDB
+
+    >>> assert_sql(orders, "SELECT count(*) FROM orders WHERE amount < 0", [(0,)])
+    """
+    found = query(tables, sql)
+    if not isinstance(expected, list) or any(isinstance(row, Mapping) for row in expected):
+        assert_table_equal(found, expected, **options)
+        return
+    rows = [tuple(row.values()) for row in found.to_pylist()]
+    wanted = [tuple(row) for row in expected]
+    if rows != wanted:
+        lines = ["The query gives other rows than expected:", f"  {sql.strip()}"]
+        for number, (ours, theirs) in enumerate(zip(_padded(rows, wanted), _padded(wanted, rows), strict=True)):
+            if ours != theirs:
+                lines.append(f"  row {number}: {_shown(ours)}, expected {_shown(theirs)}")
+        raise AssertionError("\n".join(lines[: _MAX_SHOWN + 2]))
+
+
+def query(tables: TableLike | Mapping[str, TableLike], sql: str) -> pa.Table:
+    """The rows of a query over Lance tables."""
+    try:
+        from lance_sql.providers.duckdb import connect, register_table
+    except ImportError as error:
+        raise MissingDependency('Queries need DuckDB: pip install "lance-sql[duckdb]"') from error
+    named = tables if isinstance(tables, Mapping) else {_name(tables): tables}
+    with connect() as connection:
+        for name, table in named.items():
+            register_table(connection, name, dataset(table))
+        return connection.sql(sql).to_arrow_table()
+
+
+def _name(table: TableLike) -> str:
+    return PurePath(dataset(table).uri.rstrip("/")).name.removesuffix(".lance")
+
+
+def _padded(rows: Sequence[Any], other: Sequence[Any]) -> list[Any]:
+    return [*rows, *[None] * (len(other) - len(rows))]
+
+
+def _shown(row: Any) -> str:
+    return "no row" if row is None else f"({', '.join(map(short, row))})"

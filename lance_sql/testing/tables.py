@@ -1,0 +1,128 @@
+"""What tests compare: tables from wherever they are, with what is known of who wrote their rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePath
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+import lance_sql.dataset
+from lance_sql.dataset import Dataset
+from lance_sql.errors import InvalidArgument
+from lance_sql.scan.system_columns import LAST_UPDATED_AT
+from lance_sql.statements.source import to_reader
+
+TableLike: TypeAlias = Any
+"""A `Dataset` or the path of a Lance table ("out/orders.lance", "out/orders.lance@41"); or rows: an Arrow table or
+stream, a frame of Spark, pandas or Polars, a DuckDB relation, a dict of columns, a list of dicts."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows to be compared.
+
+    name: for messages
+    table: the values, dictionaries decoded
+    dataset: that they come from, or None
+    versions: the version that wrote each row, where that is known: uint64[rows]
+    """
+
+    name: str
+    table: pa.Table
+    dataset: Dataset | None = None
+    versions: pa.ChunkedArray | None = None
+
+    @cached_property
+    def commits(self) -> Mapping[int, str]:
+        """What the commit of each version did."""
+        if self.dataset is None:
+            return {}
+        return {entry.version: entry.operation or "unknown" for entry in self.dataset.history()}
+
+    def origin(self, row: int) -> str:
+        """Which commit wrote a row, for a message; empty where that is not known."""
+        if self.versions is None:
+            return ""
+        version = self.versions[row].as_py()
+        return f"version {version}, {self.commits.get(version, 'no longer there')}"
+
+
+def dataset(table: TableLike) -> Dataset:
+    """A Lance table.
+
+    raises: InvalidArgument for anything else
+    """
+    if isinstance(table, Dataset):
+        return table
+    if isinstance(table, (str, os.PathLike)):
+        path, version, tag = split_name(os.fspath(table))
+        return lance_sql.dataset.open(path, version=version, tag=tag)
+    raise InvalidArgument(f"A Lance table is a Dataset or a path, not a {type(table).__name__}")
+
+
+def split_name(name: str) -> tuple[str, int | None, str | None]:
+    """The path, version and tag that "path@41" and "path@tag" mean; an @ inside of the path is part of it."""
+    path, at, version = name.rpartition("@")
+    if not at or "/" in version or not path:
+        return name, None, None
+    return (path, int(version), None) if version.isdecimal() else (path, None, version)
+
+
+def rows(table: TableLike, name: str, ignored: Sequence[str] = ()) -> Rows:
+    """The rows of a table.
+
+    name: for messages, where the table has none of its own
+    ignored: columns that are not wanted
+    """
+    if isinstance(table, (str, os.PathLike, Dataset)):
+        found = dataset(table)
+        names = [column for column in found.schema.names if column not in ignored]
+        has_versions = LAST_UPDATED_AT in found.system_columns and LAST_UPDATED_AT not in names
+        read = found.scan([*names, LAST_UPDATED_AT] if has_versions else names).to_table()
+        label = f"{PurePath(found.uri).name} version {found.version}"
+        versions = read.column(LAST_UPDATED_AT) if has_versions else None
+        return Rows(label, _plain(read.select(names)), found, versions)
+    if isinstance(table, list) and all(isinstance(row, Mapping) for row in table):
+        read = pa.Table.from_pylist([dict(row) for row in table])
+    else:
+        read = to_reader(table).read_all()
+    return Rows(name, _plain(read.select([column for column in read.column_names if column not in ignored])))
+
+
+def names_of(columns: str | Iterable[str] | None) -> list[str]:
+    """Names of columns, of which one may be given by itself."""
+    return [] if columns is None else [columns] if isinstance(columns, str) else list(columns)
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Text, bytes and lists in one size, and dictionaries as their values: what differs only in how Arrow holds it."""
+    fields = [pa.field(field.name, _plain_type(field.type), field.nullable) for field in table.schema]
+    columns = [_as(column, field.type) for column, field in zip(table.columns, fields, strict=True)]
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+
+
+def _as(column: pa.ChunkedArray, type: pa.DataType) -> pa.ChunkedArray:
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
+    return column if column.type == type else column.cast(type)
+
+
+def _plain_type(type: pa.DataType) -> pa.DataType:
+    if isinstance(type, pa.BaseExtensionType):
+        return _plain_type(type.storage_type)
+    if pa.types.is_dictionary(type):
+        return _plain_type(type.value_type)
+    if pa.types.is_string(type) or pa.types.is_string_view(type):
+        return pa.large_string()
+    if pa.types.is_binary(type) or pa.types.is_binary_view(type):
+        return pa.large_binary()
+    if pa.types.is_list(type) or pa.types.is_large_list(type):
+        return pa.large_list(_plain_type(type.value_type))
+    if pa.types.is_struct(type):
+        return pa.struct([pa.field(field.name, _plain_type(field.type), field.nullable) for field in type])
+    return type
