@@ -7,20 +7,6 @@ namespace lance {
 
 namespace {
 
-int64_t count_flags(Bytes flags) {
-    int64_t count = 0;
-    size_t i = 0;
-    // Bytes are added up side by side, so often that none of them overflows.
-    while (i + 8 <= flags.size()) {
-        uint64_t sums = 0;
-        for (int k = 0; k < 255 && i + 8 <= flags.size(); ++k, i += 8) sums += load<uint64_t>(flags.data() + i);
-        const uint64_t pairs = (sums & 0x00FF00FF00FF00FF) + (sums >> 8 & 0x00FF00FF00FF00FF);
-        count += static_cast<int64_t>((pairs * 0x0001000100010001) >> 48);
-    }
-    for (; i < flags.size(); ++i) count += flags[i];
-    return count;
-}
-
 // What has been made is let go of when a later column fails.
 class Arrays {
   public:
@@ -112,13 +98,14 @@ std::vector<ArrowArray> read_rows(const std::vector<ColumnParts>& columns) {
     });
 }
 
-std::vector<ArrowArray> take_rows(const std::vector<ColumnParts>& columns, Bytes flags) {
+std::vector<ArrowArray> take_rows(const std::vector<ColumnParts>& columns, Bytes flags, int64_t num_left) {
+    const auto count = [&](Bytes some) { return some.size() == flags.size() ? num_left : count_flags(some); };
     const auto num_flags = [&](const ColumnParts& column) {
-        return count_flags(part_of(flags, column.position, num_rows_of(column)));
+        return count(part_of(flags, column.position, num_rows_of(column)));
     };
     return make_arrays(columns, num_flags, [&](const PagePart& part, int64_t position, ColumnBuilder& out) {
         const Bytes here = part_of(flags, position, part.rows.num_items());
-        part.page->take(part.bytes, part.rows, here, count_flags(here), out);
+        part.page->take(part.bytes, part.rows, here, count(here), out);
     });
 }
 
@@ -176,7 +163,7 @@ int64_t read_parts(const std::vector<TestedColumn>& tests, const std::vector<Col
         return 0;
     }
     const int64_t num_left = test_rows(tests, *flags);
-    if (num_left > 0) arrays = num_left == size_of(*flags) ? read_rows(columns) : take_rows(columns, *flags);
+    if (num_left > 0) arrays = num_left == size_of(*flags) ? read_rows(columns) : take_rows(columns, *flags, num_left);
     return num_left;
 }
 

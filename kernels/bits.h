@@ -15,6 +15,21 @@ inline int64_t count_ones(uint64_t bits) {
     return static_cast<int64_t>((bits * 0x0101010101010101) >> 56);
 }
 
+// How many bytes are 1; the others are 0.
+inline int64_t count_flags(Bytes flags) {
+    int64_t count = 0;
+    size_t i = 0;
+    // Bytes are added up side by side, so often that none of them overflows.
+    while (i + 8 <= flags.size()) {
+        uint64_t sums = 0;
+        for (int k = 0; k < 255 && i + 8 <= flags.size(); ++k, i += 8) sums += load<uint64_t>(flags.data() + i);
+        const uint64_t pairs = (sums & 0x00FF00FF00FF00FF) + (sums >> 8 & 0x00FF00FF00FF00FF);
+        count += static_cast<int64_t>((pairs * 0x0001000100010001) >> 48);
+    }
+    for (; i < flags.size(); ++i) count += flags[i];
+    return count;
+}
+
 // Bit i = the lowest bit of byte i; the other bits of the bytes are zero.
 inline uint64_t gather_low_bits(uint64_t bytes) { return (bytes * 0x0102040810204080) >> 56; }
 

@@ -1,6 +1,7 @@
 #include "matching.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "bits.h"
@@ -60,6 +61,12 @@ class Collector {
     int64_t add(const uint8_t* values, const uint8_t* flags, int64_t num_values) {
         uint8_t* const before = at_;
         int64_t i = 0;
+        if constexpr (width == 4 || width == 8) {
+            const CompactItems compact = width == 4 ? filter_loops.compact4 : filter_loops.compact8;
+            const Compacted done = compact(values, flags, num_values, at_, (end_ - at_) / width);
+            i = done.num_values;
+            at_ += done.num_items * width;
+        }
         for (; i + kFlagsTogether <= num_values; i += kFlagsTogether) {
             const auto together = load<uint64_t>(flags + i);
             if (together == 0) continue;
@@ -91,12 +98,50 @@ class Collector {
         return (at_ - before) / width;
     }
 
+    // The same for few items, which value_at(i) finds one by one.
+    template <class ValueAt>
+    int64_t find(const uint8_t* flags, int64_t num_values, ValueAt value_at) {
+        // Where they are comes first, so that the processor waits for many of them at a time.
+        std::array<int16_t, kGroup> places;
+        size_t count = 0;
+        int64_t i = 0;
+        for (; i + kFlagsTogether <= num_values; i += kFlagsTogether) {
+            for (auto rest = load<uint64_t>(flags + i); rest != 0; rest &= rest - 1) {
+                places[count++] = static_cast<int16_t>(i + std::countr_zero(rest) / 8);
+            }
+        }
+        for (; i < num_values; ++i) {
+            if (flags[i]) places[count++] = static_cast<int16_t>(i);
+        }
+        if (end_ - at_ < static_cast<int64_t>(count) * width) fail("more items have a flag than fit into out");
+        for (size_t k = 0; k < count; ++k, at_ += width) store(at_, static_cast<Item>(value_at(places[k])));
+        return static_cast<int64_t>(count);
+    }
+
   private:
     static constexpr int64_t width = sizeof(Item);
 
     uint8_t* at_;
     uint8_t* end_;
 };
+
+// So few of the values of a chunk are found in their places faster than all of them are unpacked.
+constexpr int64_t kValuesPerFound = 24;
+constexpr int64_t kFewestBits = 12;
+
+template <class Item>
+int64_t collect(Collector<Item>& collector, PieceValues& values, const Piece& piece, const uint8_t* flags) {
+    if constexpr (sizeof(Item) <= 8) {
+        if (values.has_places(piece)) {
+            const int64_t count = count_flags({flags, static_cast<size_t>(piece.size())});
+            if (count * kValuesPerFound < piece.num_items) {
+                const PackedGroup<Item> group = values.template group<Item>(piece);
+                if (group.num_bits() >= kFewestBits) return collector.find(flags, piece.size(), [&](int64_t i) { return group.at(piece.first + i); });
+            }
+        }
+    }
+    return collector.add(values.of(piece), flags, piece.size());
+}
 
 // Calls visit(Item{}) with a type of that many bits.
 template <class Visit>
@@ -109,23 +154,6 @@ void with_item(int64_t num_bits, Visit visit) {
 }
 
 template <class Word>
-constexpr Word kHighestBit = static_cast<Word>(Word{1} << (8 * sizeof(Word) - 1));
-
-template <ValueOrder order, class Word>
-Word key_of(Word bits) {
-    if constexpr (order == ValueOrder::kUnsigned) return bits;
-    if constexpr (order == ValueOrder::kSigned) return static_cast<Word>(bits ^ kHighestBit<Word>);
-    if constexpr (order == ValueOrder::kFloat) {
-        constexpr Word infinity = sizeof(Word) == 4 ? Word{0x7F800000} : static_cast<Word>(0x7FF0000000000000);
-        const auto magnitude = static_cast<Word>(bits & ~kHighestBit<Word>);
-        // -0.0 becomes 0.0: of it only the highest bit is set
-        const Word sign = magnitude == 0 ? Word{0} : static_cast<Word>(bits & kHighestBit<Word>);
-        const Word key = sign ? static_cast<Word>(~bits) : static_cast<Word>(magnitude | kHighestBit<Word>);
-        return magnitude > infinity ? static_cast<Word>(~Word{0}) : key;
-    }
-}
-
-template <class Word>
 Word word_of(Bytes key) {
     require_input(key, 16, "a key");
     for (size_t i = sizeof(Word); i < 16; ++i) {
@@ -134,22 +162,12 @@ Word word_of(Bytes key) {
     return load<Word>(key.data());
 }
 
-template <ValueOrder order, class Word>
-void keep_range(const uint8_t* values, int64_t num_values, Word low, Word high, bool inside, uint8_t* flags) {
-    const auto span = static_cast<Word>(high - low);
-    const auto outside = static_cast<uint8_t>(!inside);
-    for (int64_t i = 0; i < num_values; ++i) {
-        const Word key = key_of<order>(load<Word>(values + i * static_cast<int64_t>(sizeof(Word))));
-        flags[i] &= static_cast<uint8_t>(static_cast<uint8_t>(static_cast<Word>(key - low) <= span) ^ outside);
-    }
-}
-
 bool at_most(Wide a, Wide b) { return a.high < b.high || (a.high == b.high && a.low <= b.low); }
 
 void keep_wide_range(const uint8_t* values, int64_t num_values, Wide low, Wide high, bool inside, uint8_t* flags) {
     for (int64_t i = 0; i < num_values; ++i) {
         auto key = load<Wide>(values + 16 * i);
-        key.high ^= kHighestBit<uint64_t>;
+        key.high ^= uint64_t{1} << 63;
         flags[i] &= static_cast<uint8_t>((at_most(low, key) && at_most(key, high)) == inside);
     }
 }
@@ -176,23 +194,12 @@ void match_range(const Chunks& chunks, const Ranges& ranges, const FixedWidthEnc
         const Word low = word_of<Word>(range.low);
         const Word high = word_of<Word>(range.high);
         if (low > high) fail("a range of keys that ends before it begins");
-        const auto run = [&](auto order) {
-            for_each_match(chunks, ranges, encoding, definition, flags,
-                           [&](const uint8_t* values, const Piece& piece, uint8_t* at) {
-                               keep_range<decltype(order)::value>(values, piece.size(), low, high, range.inside, at);
-                           });
-        };
-        switch (range.order) {
-            case ValueOrder::kUnsigned: run(std::integral_constant<ValueOrder, ValueOrder::kUnsigned>{}); break;
-            case ValueOrder::kSigned: run(std::integral_constant<ValueOrder, ValueOrder::kSigned>{}); break;
-            case ValueOrder::kFloat:
-                if constexpr (sizeof(Word) >= 4) {
-                    run(std::integral_constant<ValueOrder, ValueOrder::kFloat>{});
-                } else {
-                    fail("floats of ", encoding.num_bits, " bits, not 32 or 64");
-                }
-                break;
-        }
+        const KeepRange keep = filter_loops.keep_range[static_cast<size_t>(range.order)][std::bit_width(sizeof(Word)) - 1];
+        if (keep == nullptr) fail("floats of ", encoding.num_bits, " bits, not 32 or 64");
+        for_each_match(chunks, ranges, encoding, definition, flags,
+                       [&](const uint8_t* values, const Piece& piece, uint8_t* at) {
+                           keep(values, piece.size(), low, high, range.inside, at);
+                       });
     });
 }
 
@@ -227,7 +234,7 @@ int64_t append_selected(const Chunks& chunks, const Ranges& ranges, const FixedW
         for_each_piece(chunks.table(), ranges, [&](const Piece& piece) {
             const uint8_t* at = flags.data() + piece.position;
             if (!any({at, static_cast<size_t>(piece.size())})) return;
-            num_selected += collector.add(values.of(piece), at, piece.size());
+            num_selected += collect(collector, values, piece, at);
             if (!levels) return;
             const uint8_t* here = levels->of(piece);
             for (int64_t i = 0; i < piece.size(); ++i) {

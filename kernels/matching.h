@@ -8,17 +8,11 @@
 
 #include "bits.h"
 #include "chunks.h"
+#include "filter_loops.h"
 #include "levels.h"
 #include "pieces.h"
 
 namespace lance {
-
-// How the bits of a value become an unsigned key, so that keys are ordered as values are.
-enum class ValueOrder : int {
-    kUnsigned = 0,
-    kSigned = 1,
-    kFloat = 2,  // -0.0 is 0.0, and NaN is above everything
-};
 
 // Keys from low to high, both included; 16 bytes each, little endian.
 struct KeyRange {

@@ -3,19 +3,62 @@
 
 #include <algorithm>
 
+#include "bits.h"
 #include "unpack_group.h"
 
 namespace lance {
 
-// A word holding W, then one group of W bits; writes 1024 words.
+// The width of a group that begins with a word holding it; refuses bytes of another size.
 template <class T>
-void unpack_inline(Bytes packed, uint8_t* out) {
+uint64_t inline_width(Bytes packed) {
     require_input(packed, sizeof(T), "the bit width");
     const uint64_t num_bits = load<T>(packed.data());
     if (num_bits > 8 * sizeof(T)) fail("a width of ", num_bits, " bits in words of ", 8 * sizeof(T));
     if (packed.size() != sizeof(T) + 128 * num_bits) {
         fail(num_bits, " bits x 1024 needs ", sizeof(T) + 128 * num_bits, " bytes, found ", packed.size());
     }
+    return num_bits;
+}
+
+// Single values of such a group; see unpack_group.h for where they are.
+template <class T>
+class PackedGroup {
+  public:
+    explicit PackedGroup(Bytes packed)
+        : words_(packed.data() + sizeof(T)), num_bits_(static_cast<int64_t>(inline_width<T>(packed))) {}
+
+    int64_t num_bits() const { return num_bits_; }
+
+    // Of value `index`, which is below 1024.
+    T at(int64_t index) const {
+        if (num_bits_ == 0) return 0;
+        const int64_t lane = index % kLanes;
+        const int64_t order = (index % 128 - lane) / 16;
+        // The order of eight is its own inverse: the bits of a number turned around.
+        const int64_t row = 8 * ((order & 1) << 2 | (order & 2) | order >> 2) + index / 128;
+        const int64_t word = row * num_bits_ / kBits;
+        const int64_t shift = row * num_bits_ % kBits;
+        uint64_t value = uint64_t{get(word, lane)} >> shift;
+        if (shift + num_bits_ > kBits) value |= uint64_t{get(word + 1, lane)} << (kBits - shift);
+        return static_cast<T>(value & low_bits(num_bits_));
+    }
+
+  private:
+    static constexpr int64_t kBits = 8 * sizeof(T);
+    static constexpr int64_t kLanes = kGroup / kBits;
+
+    T get(int64_t word, int64_t lane) const {
+        return load<T>(words_ + (word * kLanes + lane) * static_cast<int64_t>(sizeof(T)));
+    }
+
+    const uint8_t* words_;
+    int64_t num_bits_;
+};
+
+// A word holding W, then one group of W bits; writes 1024 words.
+template <class T>
+void unpack_inline(Bytes packed, uint8_t* out) {
+    const uint64_t num_bits = inline_width<T>(packed);
     unpack_group<T>(static_cast<int64_t>(num_bits))(packed.data() + sizeof(T), out);
 }
 

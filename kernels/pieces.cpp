@@ -1,7 +1,6 @@
 #include "pieces.h"
 
 #include "kernels.h"
-#include "packed.h"
 
 namespace lance {
 
@@ -38,10 +37,14 @@ const uint8_t* PieceValues::flat_values(const Piece& piece) const {
     return values.data() + piece.first * width_;
 }
 
+Bytes PieceValues::packed(const Piece& piece) const {
+    if (piece.num_items > kGroup) fail("chunk ", piece.chunk, " holds ", piece.num_items, " values, not up to 1024");
+    return chunks_.values(piece.chunk, 0);
+}
+
 const uint8_t* PieceValues::unpacked_values(const Piece& piece) {
     if (piece.chunk != chunk_in_group_) {
-        if (piece.num_items > kGroup) fail("chunk ", piece.chunk, " holds ", piece.num_items, " values, not up to 1024");
-        const Bytes values = chunks_.values(piece.chunk, 0);
+        const Bytes values = packed(piece);
         try {
             with_word(encoding_.num_bits, [&](auto word) { unpack_inline<decltype(word)>(values, group_.data()); });
         } catch (const std::invalid_argument& error) {

@@ -7,6 +7,7 @@
 
 #include "chunks.h"
 #include "levels.h"
+#include "packed.h"
 #include "unpack_group.h"
 
 namespace lance {
@@ -29,7 +30,18 @@ class PieceValues {
     // Valid until the next call.
     const uint8_t* of(const Piece& piece);
 
+    // Whether single values of the piece can be found without the others.
+    bool has_places(const Piece& piece) const {
+        return encoding_.codec == FixedCodec::kInlineBitpacking && piece.chunk != chunk_in_group_;
+    }
+
+    template <class Word>
+    PackedGroup<Word> group(const Piece& piece) const {
+        return PackedGroup<Word>(packed(piece));
+    }
+
   private:
+    Bytes packed(const Piece& piece) const;
     const uint8_t* flat_values(const Piece& piece) const;
     const uint8_t* unpacked_values(const Piece& piece);
     const uint8_t* decoded_values(const Piece& piece);

@@ -1,0 +1,2 @@
+#define FILTER_LOOPS filter_loops_baseline
+#include "filter_loops.inc"

@@ -1,0 +1,2 @@
+#define FILTER_LOOPS filter_loops_v3
+#include "filter_loops.inc"
