@@ -2,7 +2,7 @@
 
 The bounds of ids, addresses and versions of all fragments are columns of the manifest: most fragments are ruled out,
 or taken whole, by comparing these. The others are looked at one by one: versions are stored as runs, and evaluated
-once per run; ids and addresses row by row. No page is read for it.
+once per run; ids and addresses row by row, unless a list of them says which rows to look up. No page is read for it.
 """
 
 from __future__ import annotations
@@ -19,13 +19,25 @@ from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import system_columns
 from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.masks import true_ranges
-from lance_sql.scan.predicates import And, Path, Predicate, evaluate, may_match, must_match
+from lance_sql.scan.predicates import (
+    And,
+    ColumnRef,
+    Compare,
+    In,
+    Literal,
+    Path,
+    Predicate,
+    evaluate,
+    may_match,
+    must_match,
+)
 from lance_sql.scan.system_columns import CREATED_AT, LAST_UPDATED_AT, ROW_ADDRESS, ROW_ID
 from lance_sql.table.fragment_table import FragmentTable, SequenceBounds, SequenceForm
 from lance_sql.table.open_fragment import OpenFragment, check_row_history
 from lance_sql.table.row_versions import DEFAULT_VERSION
 
 _RUN_COLUMNS = frozenset({(CREATED_AT,), (LAST_UPDATED_AT,)})
+_NUMBERS = frozenset({ROW_ID, ROW_ADDRESS})
 _LINEAGE_COLUMNS = frozenset((name,) for name in system_columns.NAMES)
 
 
@@ -119,9 +131,37 @@ def _select_rows(
     """
     if passed is not None:
         rows = row_ranges.intersect(rows, passed)
-    if by_rows and len(rows):
-        rows = row_ranges.compose(rows, matching(_system_batch(fragment, rows, by_rows), by_rows))
+    others = []
+    for predicate in by_rows:
+        listed = _listed(predicate)
+        if listed is None:
+            others.append(predicate)
+        else:
+            rows = row_ranges.intersect(rows, _numbered(fragment, *listed))
+    if others and len(rows):
+        rows = row_ranges.compose(rows, matching(_system_batch(fragment, rows, others), others))
     return rows
+
+
+def _listed(predicate: Predicate) -> tuple[str, npt.NDArray[np.uint64]] | None:
+    """The column of ids or addresses, and the only numbers that the predicate lets pass; None for other predicates."""
+    match predicate:
+        case Compare("=", ColumnRef((name,)), Literal(value)) if name in _NUMBERS:
+            values: Sequence[object] = [value]
+        case In(ColumnRef((name,)), values) if name in _NUMBERS:
+            pass
+        case _:
+            return None
+    return name, np.unique(np.array(values, np.uint64))
+
+
+def _numbered(fragment: OpenFragment, column: str, numbers: npt.NDArray[np.uint64]) -> RowRanges:
+    """The rows of a fragment with these ids or addresses, looked up one by one."""
+    if column == ROW_ID:
+        _, offsets = fragment.row_id_sequence.positions(numbers)
+        return row_ranges.from_sorted(np.unique(offsets))
+    inside = numbers[numbers >> np.uint64(32) == fragment.id] & np.uint64(2**32 - 1)
+    return row_ranges.from_sorted(inside.astype(np.int64))
 
 
 def _system_batch(fragment: OpenFragment, rows: RowRanges, predicates: Sequence[Predicate]) -> pa.RecordBatch:

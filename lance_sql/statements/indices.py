@@ -3,7 +3,7 @@
     column of the live rows --> a builder of the kind --> files in _indices/<uuid> --> one commit
 
 An index has segments. Bringing it up to date adds one for the fragments that none covers; nothing is built again, but
-for BITMAPs of row ids, of which pylance 14 reads several segments wrongly after updates.
+for BITMAPs: pylance 14 takes hits of one segment for fragments that only another one covers, and finds old values.
 
 Source: indices, writing; transactions, CreateIndex.
 """
@@ -151,8 +151,7 @@ def _brought_up_to_date(
     if not left and not rebuild:
         # the last one stays, so that the index does
         return [], dead[: len(segments) - 1]
-    has_row_ids = kind == "bitmap" and latest.manifest.has_stable_row_ids
-    if rebuild or has_row_ids:
+    if rebuild or kind == "bitmap":
         left, dead = live, list(segments)
     column, field = _column_of(latest, segments[0].field_ids[0])
     _check_type(field, kind)

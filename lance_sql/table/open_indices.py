@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from threading import Lock
-from typing import Final
+from typing import Final, TypeAlias
 from uuid import UUID
+
+import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
 from lance_sql.index_files import bitmap, bloom, btree, zone_map
@@ -21,11 +23,13 @@ from lance_sql.index_files.bloom import BloomFilters
 from lance_sql.index_files.btree import BTree
 from lance_sql.index_files.index_file import IndexFile
 from lance_sql.index_files.zone_map import ZoneMap
+from lance_sql.schema import Field, Schema, arrow_field
 from lance_sql.table.files import TableFiles
 from lance_sql.table.indices import FRAGMENT_REUSE, IndexSegment
 
 _LOG: Final = logging.getLogger("lance_sql")
 
+Path: TypeAlias = tuple[str, ...]
 _Key = tuple[UUID, int | None]
 Opened = ZoneMap | BTree | Bitmaps | BloomFilters
 
@@ -54,10 +58,20 @@ KINDS: Final[Mapping[str, str]] = {
 
 
 class OpenIndices:
-    """The index segments of a version. Thread-safe."""
+    """The index segments of a version. Thread-safe.
 
-    def __init__(self, files: TableFiles, segments: Sequence[IndexSegment]) -> None:
+    by_path: the segments on each column, or member of a struct, that holds plain values, by the name of their index
+    types: of these columns
+    """
+
+    def __init__(self, files: TableFiles, segments: Sequence[IndexSegment], schema: Schema) -> None:
+        """
+        schema: of the version
+        """
         self.segments = tuple(segments)
+        self.types: dict[Path, pa.DataType] = {}
+        self.by_path: dict[Path, dict[str, list[IndexSegment]]] = {}
+        self._place(schema)
         self._files = files
         self._lock = Lock()
         self._open: OrderedDict[_Key, Opened | LanceError] = OrderedDict()
@@ -115,6 +129,15 @@ class OpenIndices:
         """Whether the numbers in a segment's files are stable row ids; addresses otherwise."""
         return self.has_stable_row_ids and segment.index_version == 0 and segment.index_type in _OF_ROW_IDS
 
+    def _place(self, schema: Schema) -> None:
+        places = {number: (path, type) for number, path, type in _plain_columns(schema.fields)}
+        for segment in self.segments:
+            located = places.get(segment.field_ids[0]) if segment.field_ids else None
+            if located is not None and segment.index_type != FRAGMENT_REUSE:
+                path, type = located
+                self.types[path] = type
+                self.by_path.setdefault(path, {}).setdefault(segment.name, []).append(segment)
+
     def _keep(self, key: _Key, found: Opened | LanceError) -> None:
         if key in self._open:
             return
@@ -150,3 +173,15 @@ _VERSIONS_OF_COMPACTION: Final = 2
 
 def _size(found: Opened | LanceError) -> int:
     return 256 if isinstance(found, LanceError) else found.num_bytes
+
+
+def _plain_columns(fields: Iterable[Field], above: Path = ()) -> Iterator[tuple[int, Path, pa.DataType]]:
+    """Field ids, paths and types of the columns, and members of structs, that hold plain values."""
+    for field in fields:
+        path = (*above, field.name)
+        if not field.children:
+            type = arrow_field(field).type
+            if not pa.types.is_nested(type):
+                yield field.id, path, type
+        elif field.logical_type == "struct" and not field.is_blob_v2:
+            yield from _plain_columns(field.children, path)

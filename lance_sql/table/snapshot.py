@@ -135,7 +135,7 @@ class Snapshot:
         raises: CorruptFile for a damaged index section; as `manifest`
         """
         if self._open_indices is None:
-            found = OpenIndices(self.open_fragments.files, self.indices())
+            found = OpenIndices(self.open_fragments.files, self.indices(), self.manifest.schema)
             with self._lock:
                 self._open_indices = self._open_indices or found
         return self._open_indices

@@ -68,6 +68,8 @@ def _but_for_zones(zones: Zones, covered: Covered, kept: Flags) -> KnownRows:
     """All rows but those of zones that are not kept. Rows between zones were deleted before these were made: they may
     stay."""
     known = KnownRows.but_for(covered.places, covered.zones_as_rows(zones, ~kept))
+    if not kept.any():
+        return known
     return known.with_segment(KnownRows(covered.places, covered.zones_as_rows(zones, kept)))
 
 

@@ -11,13 +11,12 @@ Source: indices, combination rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.index_files.bitmap import Bitmaps
@@ -45,8 +44,7 @@ from lance_sql.scan.predicates import (
     TextMatch,
     plain_type,
 )
-from lance_sql.schema import Field, arrow_field
-from lance_sql.table.indices import FRAGMENT_REUSE, IndexSegment
+from lance_sql.table.indices import IndexSegment
 from lance_sql.table.open_indices import KINDS, OpenIndices
 
 # Indices of rows before those of zones: what they leave is hardly ever narrowed further.
@@ -83,19 +81,6 @@ class _Search:
     indices: OpenIndices
     notes: dict[str, None] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self._types: dict[Path, pa.DataType] = {}
-        self._by_path: dict[Path, dict[str, list[IndexSegment]]] = {}
-        places = dict(_paths(self.candidates.snapshot.manifest.schema.fields))
-        for segment in self.indices.segments:
-            if segment.index_type == FRAGMENT_REUSE or not segment.field_ids:
-                continue
-            located = places.get(segment.field_ids[0])
-            if located is not None:
-                path, type = located
-                self._types[path] = type
-                self._by_path.setdefault(path, {}).setdefault(segment.name, []).append(segment)
-
     def find(self, predicate: Predicate) -> KnownRows | None:
         """The rows for which the predicate may be true; None where nothing is known."""
         paths = predicate.columns
@@ -118,7 +103,7 @@ class _Search:
         return None
 
     def _on_column(self, path: Path, predicate: Predicate) -> KnownRows | None:
-        indices = self._by_path.get(path)
+        indices = self.indices.by_path.get(path)
         if indices is None:
             return None
         answer: KnownRows | None = None
@@ -158,8 +143,10 @@ class _Search:
         if len(covered.places) == 0:
             return None
         opened = self.indices.open(segment)
-        if isinstance(opened, (ZoneMap, BTree, Bitmaps)) and plain_type(opened.type) != plain_type(self._types[path]):
-            raise UnsupportedFeature(f"it is of type {opened.type}, the column of {self._types[path]}")
+        if isinstance(opened, (ZoneMap, BTree, Bitmaps)) and plain_type(opened.type) != plain_type(
+            self.indices.types[path]
+        ):
+            raise UnsupportedFeature(f"it is of type {opened.type}, the column of {self.indices.types[path]}")
         are_ids = self.indices.has_row_ids(segment)
         match opened:
             case ZoneMap():
@@ -176,18 +163,6 @@ class _Search:
         ids = self.candidates.fragments.table.ids[self.candidates.places]
         covered = np.isin(ids, np.array(sorted(segment.fragment_ids), np.uint64))
         return Covered(self.candidates, np.sort(self.candidates.places[covered]))
-
-
-def _paths(fields: Iterable[Field], above: Path = ()) -> Iterable[tuple[int, tuple[Path, pa.DataType]]]:
-    """The paths of the columns, and of members of structs, that hold plain values; by field id, with their types."""
-    for each in fields:
-        path = (*above, each.name)
-        if not each.children:
-            type = arrow_field(each).type
-            if not pa.types.is_nested(type):
-                yield each.id, (path, type)
-        elif each.logical_type == "struct" and not each.is_blob_v2:
-            yield from _paths(each.children, path)
 
 
 def _by_column(arguments: Sequence[Predicate]) -> list[Predicate]:
