@@ -11,7 +11,16 @@ import lance_sql
 from tests.object_stores.places import Place
 from tests.object_stores.proxy import Fault, kinds
 
-MOST: Final = {"open": 2, "append": 6, "update": 12, "scan of 4 files": 12, "change query": 6}
+MOST: Final = {
+    "open": 2,
+    "append": 6,
+    "update": 12,
+    "scan of 4 files": 12,
+    "change query": 6,
+    "point query by zonemap": 8,
+    "point query by btree": 8,
+    "point query by bitmap": 8,
+}
 
 
 def rows(start: int, count: int = 100) -> pa.Table:
@@ -78,3 +87,18 @@ def test_files_of_a_scan_are_asked_for_together(place: Place, uri: str) -> None:
     assert found.num_rows == 1600 - 16
     assert kinds(seen) == {"LIST": 1, "GET": 1 + 16 + 16}
     assert place.proxy.most_at_once >= 10
+
+
+@pytest.mark.parametrize("kind", ["zonemap", "btree", "bitmap"])
+def test_a_point_query_on_an_indexed_table(place: Place, kind: str) -> None:
+    """Of 50 files it opens one, whatever else the index says."""
+    uri = place.new_uri()
+    content = pa.concat_tables([rows(start) for start in range(0, 5000, 100)])
+    lance_sql.write(content, uri, max_rows_per_file=100, storage_options=place.options)
+    lance_sql.open(uri, storage_options=place.options).create_index("k", kind)
+    with place.proxy.counted() as seen:
+        table = lance_sql.open(uri, storage_options=place.options)
+        found = table.scan(["v"], "k = 1234").to_table()
+    assert found["v"].to_pylist() == ["value 1234"]
+    check(f"point query by {kind}", kinds(seen))
+    assert len({request.key for request in seen if "/data/" in request.key}) == 1
