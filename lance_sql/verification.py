@@ -1,8 +1,8 @@
 """Checking a table: which files are damaged, which versions need them, and what can still be read.
 
 Each version is walked from its manifest down: data files and the metadata of their columns, deletion files, row ids,
-row versions, counts. Files that versions share are looked at once. A deep check decodes every page of every column
-as well.
+row versions, counts, files of scalar indices. Files that versions share are looked at once. A deep check decodes every
+page of every column as well.
 
 The format has no checksums. Bytes that were changed into other valid values cannot be told from what was written; a
 deep check sees whatever breaks an encoding, a count or a length.
@@ -186,10 +186,18 @@ class _Check:
             yield fragment
         errors += _errors(lambda: _check_version(snapshot), snapshot.manifest_path) if not errors else []
         errors += _errors(snapshot.transaction, snapshot.manifest_path)
-        self._findings.add(snapshot.version, errors)
+        self._findings.add(snapshot.version, errors + self._indices(snapshot))
         names = tuple(column.name for column in snapshot.manifest.schema.fields if column.name not in damaged)
         if errors and whole and names and len(names) < len(snapshot.manifest.schema.fields):
             self._readable[snapshot.version] = names
+
+    def _indices(self, snapshot: Snapshot) -> list[LanceError]:
+        """Files of scalar indices, which every row can be read without."""
+        errors = _errors(lambda: snapshot.open_indices, snapshot.manifest_path)
+        for segment in () if errors else snapshot.open_indices.segments:
+            check = partial(snapshot.open_indices.verify, segment, deep=self._deep)
+            errors += self._once(("index", segment.uuid, segment.base_id), check)
+        return errors
 
     def _file(self, files: TableFiles, file: DataFile) -> list[LanceError]:
         """The file is there, whole, and opens."""

@@ -5,7 +5,7 @@ Source: indices, directory layout.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -24,6 +24,7 @@ from lance_sql.schema import arrow_field
 from lance_sql.store import Store
 
 _HEAD_BYTES: Final = 4 << 20
+_PART_BYTES: Final = 16 << 20
 
 
 class IndexFile:
@@ -90,9 +91,23 @@ class IndexFile:
                 raise CorruptFile("files of version 0.1 have no global buffers")
             return memoryview(self._file.metadata.global_buffer(number)).tobytes()
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return tuple(field.name for field in self._schema.fields)
+
     def has(self, name: str) -> bool:
         """Whether there is a column of this name."""
-        return any(field.name == name for field in self._schema.fields)
+        return name in self.names
+
+    def parts(self, name: str) -> Iterator[pa.Array]:
+        """All rows of a column, in parts of bounded size.
+
+        raises: as `read`
+        """
+        at_once = max(1, int(_PART_BYTES / max(self.row_bytes([name]), 1)))
+        for start in range(0, self.num_rows, at_once):
+            yield self.read([name], row_ranges.single(start, min(start + at_once, self.num_rows)))[0]
 
     def type_of(self, name: str) -> pa.DataType:
         """The type of a column.

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
+from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
 from lance_sql.index_files import bitmap, bloom, btree, zone_map
 from lance_sql.index_files.bitmap import Bitmaps
 from lance_sql.index_files.bloom import BloomFilters
@@ -125,6 +125,26 @@ class OpenIndices:
             raise found.with_traceback(None)
         return found
 
+    def verify(self, segment: IndexSegment, *, deep: bool) -> None:
+        """Reads what a search would look at first, or all of its files; indices of other kinds are passed over.
+
+        raises: CorruptFile
+        """
+        if segment.index_type not in _KNOWN or segment.index_version > _KNOWN[segment.index_type]:
+            return
+        files = [self._file(segment, name) for name in _FILES[segment.index_type]]
+        for file in files:
+            size = segment.file_sizes.get(file.path.rpartition("/")[2])
+            if size and size != file.num_bytes:
+                with at(file=file.path):
+                    raise CorruptFile(f"the file has {file.num_bytes} bytes, the manifest says {size}")
+        self._read(segment)
+        for file in files if deep else ():
+            for name in file.names:
+                for part in file.parts(name):
+                    with at(file=file.path, column=name):
+                        part.validate(full=True)
+
     def has_row_ids(self, segment: IndexSegment) -> bool:
         """Whether the numbers in a segment's files are stable row ids; addresses otherwise."""
         return self.has_stable_row_ids and segment.index_version == 0 and segment.index_type in _OF_ROW_IDS
@@ -147,20 +167,28 @@ class OpenIndices:
             self._num_bytes -= _size(self._open.popitem(last=False)[1])
 
     def _read(self, segment: IndexSegment) -> Opened:
+        files = [self._file(segment, name) for name in _FILES[segment.index_type]]
         match segment.index_type:
             case "ZoneMapIndexDetails":
-                return zone_map.read(self._file(segment, zone_map.FILE))
+                return zone_map.read(*files)
             case "BTreeIndexDetails":
-                return btree.read(self._file(segment, btree.LOOKUP), self._file(segment, btree.DATA))
+                return btree.read(*files)
             case "BitmapIndexDetails":
-                return bitmap.read(self._file(segment, bitmap.FILE))
+                return bitmap.read(*files)
             case _:
-                return bloom.read(self._file(segment, bloom.FILE))
+                return bloom.read(*files)
 
     def _file(self, segment: IndexSegment, name: str) -> IndexFile:
         store, path = self._files.resolve_index(segment.base_id, f"{segment.uuid}/{name}")
         return IndexFile(store, path, size=segment.file_sizes.get(name) or None)
 
+
+_FILES: Final[Mapping[str, tuple[str, ...]]] = {
+    "ZoneMapIndexDetails": (zone_map.FILE,),
+    "BTreeIndexDetails": (btree.LOOKUP, btree.DATA),
+    "BitmapIndexDetails": (bitmap.FILE,),
+    "BloomFilterIndexDetails": (bloom.FILE,),
+}
 
 _OF_ROW_IDS: Final = frozenset({"BTreeIndexDetails", "BitmapIndexDetails"})
 

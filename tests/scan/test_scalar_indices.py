@@ -204,3 +204,17 @@ def test_without_a_readable_index_section_there_are_no_indices(tmp_path: Path) -
     scan = lance_sql.open(tmp_path / "t").scan(["i"], "i = 700")
     assert scan.to_table().num_rows == 1
     assert "not used: _versions/" in scan.explain()
+
+
+@pytest.mark.parametrize("kind", ["btree", "zonemap", "bitmap", "bloomfilter"])
+def test_a_check_of_the_table_finds_damaged_indices(tmp_path: Path, kind: str) -> None:
+    write(tmp_path / "t", kind, "k")
+    assert lance_sql.verify(tmp_path / "t", deep=True).is_healthy
+    for file in (tmp_path / "t" / "_indices").glob("*/*.lance"):
+        content = file.read_bytes()
+        for damage in (remove, cut, zeros):
+            damage(file)
+            report = lance_sql.verify(tmp_path / "t", deep=True)
+            assert [problem.file for problem in report.problems] == [f"_indices/{file.parent.name}/{file.name}"]
+            assert report.readable_columns == {}
+            file.write_bytes(content)
