@@ -1,4 +1,4 @@
-"""Lance tables in PySpark, for imports of their own: `from lance_sql.spark import read_changes`.
+"""Lance tables in PySpark, for imports of their own: `from lance_sql.spark import LanceTable`.
 
 >>> import lance_sql.spark  # doctest: +SKIP
 >>> lance_sql.spark.read_changes(spark, "events.lance", since=41).groupBy("_change_type").count()  # doctest: +SKIP
@@ -11,10 +11,18 @@ from __future__ import annotations
 from lance_sql.errors import MissingDependency
 
 try:
-    from lance_sql.providers.spark_tables import read, read_changes, register, short_errors
+    from lance_sql.providers.spark_tables import (
+        LanceTable,
+        MergeBuilder,
+        read,
+        read_changes,
+        register,
+        short_errors,
+        write,
+    )
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "pyspark":
         raise
     raise MissingDependency("PySpark is not installed: pip install 'lance-sql[spark]'") from error
 
-__all__ = ["read", "read_changes", "register", "short_errors"]
+__all__ = ["LanceTable", "MergeBuilder", "read", "read_changes", "register", "short_errors", "write"]

@@ -26,7 +26,7 @@ FLOORS = (
     ("arrow_dataset", "version_history"),
     ("changes",),
     ("dataset", "verification", "lineage_audit"),
-    ("writing", "metadata_tables"),
+    ("writing", "metadata_tables", "distributed"),
     ("providers",),
     ("spark", "cli", "testing"),
 )
@@ -42,6 +42,7 @@ PUBLIC = (
     "changes.row_history",
     "changes.scan",
     "dataset",
+    "distributed",
     "errors",
     "lineage_audit.report",
     "lineage_audit.walk",

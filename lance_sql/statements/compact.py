@@ -95,8 +95,7 @@ def compact(
         first and the last make one version more
     raises: UnsupportedFeature; CommitConflict when another writer changes one of the fragments meanwhile
     """
-    if indices not in get_args(IndexChoice):
-        raise InvalidArgument(f"indices={indices!r} is not one of {', '.join(map(repr, get_args(IndexChoice)))}")
+    check_choice(indices)
     before: list[Snapshot] = []
 
     def change(session: WriteSession) -> Snapshot:
@@ -106,22 +105,22 @@ def compact(
             return latest
         before.append(latest)
         limits = FileLimits(max_rows=target_rows)
-        written = [session.writer(limits=limits).write_all(_rows(latest, group)) for group in groups]
-        count = sum(map(len, written))
-        first = session.reserve_fragments(count) if count else 0
-        rewritten = []
-        for group, fragments in zip(groups, written, strict=True):
-            old = tuple(latest.manifest.fragments[group.start : group.end])
-            new = _with_lineage(latest, old, fragments, first)
-            first += len(new)
-            rewritten.append(RewriteGroup(old, new))
-        return session.commit(Rewrite(tuple(rewritten)), RowCounts())
+        written = [session.writer(limits=limits).write_all(rows(latest, group)) for group in groups]
+        return session.commit(rewrite(session, groups, written), RowCounts())
 
     # what was rewritten for nothing once is not rewritten again unasked
     made = on_latest(snapshot, "compact", change, properties, max_attempts=1)
-    if not before or indices == "keep":
+    return made if not before else settled(before[0], made, indices, properties)
+
+
+def settled(before: Snapshot, made: Snapshot, indices: IndexChoice, properties: Mapping[str, str] | None) -> Snapshot:
+    """What a compaction leaves behind, done with indices as the user wants it.
+
+    before, made: the versions that it read and made
+    """
+    if indices == "keep":
         return made
-    for name in _left_behind(before[0], made):
+    for name in _left_behind(before, made):
         _LOG.info("%s: the compaction moved rows of the index %r: %s", made.label, name, indices)
         made = (
             indexing.drop(made, name, properties)
@@ -129,6 +128,12 @@ def compact(
             else indexing.optimize(made, [name], properties=properties)
         )
     return made
+
+
+def check_choice(indices: IndexChoice) -> None:
+    """raises: InvalidArgument for what is not a choice."""
+    if indices not in get_args(IndexChoice):
+        raise InvalidArgument(f"indices={indices!r} is not one of {', '.join(map(repr, get_args(IndexChoice)))}")
 
 
 def _left_behind(before: Snapshot, after: Snapshot) -> list[str]:
@@ -147,9 +152,27 @@ def _left_behind(before: Snapshot, after: Snapshot) -> list[str]:
     return [name for name, ids in covered.items() if name in was_covered and (new - old) - ids]
 
 
-def _rows(snapshot: Snapshot, group: Group) -> Iterator[pa.RecordBatch]:
+def rows(snapshot: Snapshot, group: Group) -> Iterator[pa.RecordBatch]:
+    """The live rows of a group, in their order."""
     fragments = snapshot.manifest.fragments[group.start : group.end]
     return iter(read_fragments(snapshot, None, fragments))
+
+
+def rewrite(session: WriteSession, groups: Sequence[Group], written: Sequence[Sequence[Fragment]]) -> Rewrite:
+    """The operation that puts new fragments in the place of groups. Reserves their ids, in a version of its own.
+
+    written: the fragments with the rows of each group
+    """
+    latest = session.snapshot
+    count = sum(map(len, written))
+    first = session.reserve_fragments(count) if count else 0
+    rewritten = []
+    for group, fragments in zip(groups, written, strict=True):
+        old = tuple(latest.manifest.fragments[group.start : group.end])
+        new = _with_lineage(latest, old, fragments, first)
+        first += len(new)
+        rewritten.append(RewriteGroup(old, new))
+    return Rewrite(tuple(rewritten))
 
 
 def _with_lineage(

@@ -14,6 +14,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,13 +23,13 @@ import pyarrow as pa
 from lance_sql import file_versions
 from lance_sql.commit import committer
 from lance_sql.commit.operations import U32, Operation, ReserveFragments
-from lance_sql.errors import RetryableConflict, UnsupportedFeature
+from lance_sql.errors import LanceError, RetryableConflict, UnsupportedFeature
 from lance_sql.file.writer import FileWriter
 from lance_sql.schema import Schema
 from lance_sql.statements.fragments import FileLimits, FragmentWriter, data_file, new_file_name
 from lance_sql.table import features
 from lance_sql.table.commit_summary import CommitSummary, check_properties
-from lance_sql.table.fragments import DataFile
+from lance_sql.table.fragments import DataFile, Fragment
 from lance_sql.table.snapshot import Snapshot
 
 MAX_ATTEMPTS: Final = 10
@@ -66,6 +67,7 @@ class WriteSession:
     _writers: list[FragmentWriter] = field(default_factory=list)
     _files: list[DataFile] = field(default_factory=list)
     _others: list[str] = field(default_factory=list)
+    _removers: list[Callable[[], None]] = field(default_factory=list)
     _is_sent: bool = False
 
     def writer(self, schema: Schema | None = None, limits: FileLimits | None = None) -> FragmentWriter:
@@ -90,12 +92,14 @@ class WriteSession:
         *,
         affected_rows: Mapping[int, U32] | None = None,
         inserts_by_key: bool = False,
+        written: Iterable[Fragment] = (),
     ) -> Snapshot:
         """The version in which the operation is done.
 
+        written: fragments that others wrote for it
         affected_rows, inserts_by_key, raises: as `committer.commit`
         """
-        fragments = [fragment for writer in self._writers for fragment in writer.fragments]
+        fragments = [*written, *(fragment for writer in self._writers for fragment in writer.fragments)]
         files = [*self._files, *(file for fragment in fragments for file in fragment.files)]
         summary = summarize(self.operation, rows, files, self.started, self.properties)
         try:
@@ -134,6 +138,10 @@ class WriteSession:
         """Files of other kinds that were written for the change, which are removed when it fails."""
         self._others.extend(paths)
 
+    def on_failure(self, remove: Callable[[], None]) -> None:
+        """What removes files that others write for this attempt, when it fails before its commit, or is refused."""
+        self._removers.append(remove)
+
     def __enter__(self) -> WriteSession:
         return self
 
@@ -146,6 +154,10 @@ class WriteSession:
                 self.snapshot.store.delete(f"data/{file.path}")
             for path in self._others:
                 self.snapshot.store.delete(path)
+            for remove in self._removers:
+                # the error says more than what became of the files
+                with suppress(OSError, LanceError):
+                    remove()
 
 
 def summarize(

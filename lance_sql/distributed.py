@@ -1,0 +1,267 @@
+"""Changes of rows that many processes write and one commits: what an engine needs that joins and computes by itself.
+
+    change_rows(dataset, "merge", run)
+        run(job)                 by the engine: hands the job to its workers, and gives back what they wrote
+            job.write(batches)   in a worker: rows that replace others, new rows, rows that go
+        one commit               files are durable before; on top of what others committed, and from the newest version
+                                 once more where they changed the same rows
+
+What comes back from a worker is a list of files, and 16 bytes for each row that was changed. Jobs and what they return
+are picklable. The names of a job's files begin with its id, so that those of tasks which failed or ran twice are found
+and removed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+from uuid import uuid4
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lance_sql.casts.table import TableCast
+from lance_sql.commit.operations import Delete, Rewrite, Update
+from lance_sql.dataset import Dataset
+from lance_sql.errors import InvalidArgument, LanceError
+from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.statements import compact
+from lance_sql.statements.compact import Group, IndexChoice
+from lance_sql.statements.fragments import FileLimits, FragmentWriter
+from lance_sql.statements.rows import carrying, delete_rows
+from lance_sql.statements.session import RowCounts, WriteSession, file_version, on_latest
+from lance_sql.table.fragments import MAX_ROWS_PER_FILE, Fragment
+from lance_sql.table.snapshot import Snapshot
+
+U64: TypeAlias = npt.NDArray[np.uint64]
+
+CHANGE: Final = "__lance_change"
+"""The column of a batch that says what becomes of its row."""
+WRITE: Final = "write"
+DELETE: Final = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What one worker wrote.
+
+    carried: fragments with new copies of rows
+    ids, addresses: uint64[n], of the rows that these replace, in their order
+    new: fragments with new rows
+    deleted: addresses of rows that go
+    """
+
+    carried: tuple[Fragment, ...]
+    ids: U64
+    addresses: U64
+    new: tuple[Fragment, ...]
+    deleted: U64
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeJob:
+    """A change that has begun, from one version of a table. Picklable.
+
+    id: what the names of its data files begin with
+    """
+
+    snapshot: Snapshot
+    limits: FileLimits
+    id: str = dataclasses.field(default_factory=lambda: uuid4().hex)
+
+    @property
+    def dataset(self) -> Dataset:
+        """The version that the change is computed from."""
+        return Dataset(self.snapshot)
+
+    def write(self, batches: Iterable[pa.RecordBatch]) -> Written:
+        """Writes rows to new data files; all of them or none.
+
+        batches: the columns of the table, `_rowid` and `_rowaddr` of the row that each row replaces, which are NULL of
+            new rows, and `CHANGE`: "write", or "delete" for rows of which nothing but the address counts
+        raises: InvalidArgument for rows that do not fit the table
+        """
+        table, version = self.snapshot.manifest.schema, file_version(self.snapshot)
+        writers = [FragmentWriter(self.snapshot.store, table, version, self.limits, f"{self.id}_") for _ in range(2)]
+        ids: list[U64] = []
+        addresses: list[U64] = []
+        deleted: list[U64] = []
+        cast: TableCast | None = None
+        try:
+            for batch in batches:
+                kind = batch.column(CHANGE)
+                gone = batch.filter(pc.equal(kind, DELETE))
+                deleted.append(_numbers(gone, ROW_ADDRESS))
+                rows = batch.filter(pc.equal(kind, WRITE))
+                values = rows.select(table.names)
+                if cast is None:
+                    cast = TableCast(values.schema, table, self.snapshot.name)
+                is_new = pc.is_null(rows.column(ROW_ADDRESS))
+                writers[0].write(cast(values.filter(pc.invert(is_new))))
+                writers[1].write(cast(values.filter(is_new)))
+                old = rows.filter(pc.invert(is_new))
+                ids.append(_numbers(old, ROW_ID))
+                addresses.append(_numbers(old, ROW_ADDRESS))
+            carried, new = (writer.finish() for writer in writers)
+        except BaseException:
+            for writer in writers:
+                writer.abort()
+            raise
+        return Written(carried, _joined(ids), _joined(addresses), new, _joined(deleted))
+
+    def remove_files(self) -> None:
+        """Removes what its workers wrote."""
+        _remove(self.snapshot, self.id)
+
+
+def change_rows(
+    dataset: Dataset,
+    operation: str,
+    run: Callable[[ChangeJob], Iterable[Written]],
+    *,
+    inserts_by_key: bool = False,
+    max_rows_per_file: int = MAX_ROWS_PER_FILE,
+    properties: Mapping[str, str] | None = None,
+) -> Dataset:
+    """Changes rows of the newest version, in one commit; none is made where no row changes.
+
+    operation: what the user asked for, such as "merge"
+    run: has workers write for a job; called again with another job when other writers changed the same rows first
+    inserts_by_key: rows are inserted because no row had their keys
+    raises: InvalidArgument when a row is replaced or deleted twice; CommitConflict; what `run` raises
+    """
+    limits = FileLimits(max_rows=max_rows_per_file)
+
+    def change(session: WriteSession) -> Snapshot:
+        job = ChangeJob(session.snapshot, limits)
+        session.on_failure(job.remove_files)
+        parts = list(run(job))
+        made = _commit(session, parts, inserts_by_key=inserts_by_key)
+        _tidy(session, job.id, [each for part in parts for each in (*part.carried, *part.new)])
+        return made
+
+    made = on_latest(dataset.snapshot, operation, change, properties)
+    return dataset if made is dataset.snapshot else Dataset(made)
+
+
+def _commit(session: WriteSession, parts: list[Written], *, inserts_by_key: bool) -> Snapshot:
+    snapshot = session.snapshot
+    moved = _joined([part.addresses for part in parts])
+    removed = np.concatenate((moved, *(part.deleted for part in parts)))
+    ordered = np.sort(removed)
+    if (ordered[1:] == ordered[:-1]).any():
+        raise InvalidArgument("Two rows of the source match one row of the table")
+    new = tuple(fragment for part in parts for fragment in part.new)
+    gone = delete_rows(snapshot, removed)
+    carried = tuple(fragment for part in parts for fragment in carrying(snapshot, part.carried, [part.ids]))
+    if not carried and not new and not gone.affected:
+        return snapshot
+    counts = RowCounts(
+        inserted=sum(fragment.physical_rows for fragment in new),
+        updated=len(moved),
+        deleted=len(removed) - len(moved),
+    )
+    if not carried and not new:
+        return session.commit(Delete(gone.updated, gone.removed), counts, affected_rows=gone.affected)
+    made = Update(
+        removed_fragment_ids=gone.removed,
+        updated_fragments=gone.updated,
+        new_fragments=(*carried, *new),
+        fields_for_preserving_frag_bitmap=tuple(sorted(snapshot.manifest.schema.by_id)),
+    )
+    return session.commit(
+        made, counts, affected_rows=gone.affected, inserts_by_key=inserts_by_key and bool(new), written=(*carried, *new)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionJob:
+    """A compaction that has begun. Picklable.
+
+    groups: what is rewritten together; one by one, in any process
+    """
+
+    snapshot: Snapshot
+    limits: FileLimits
+    groups: tuple[Group, ...]
+    id: str = dataclasses.field(default_factory=lambda: uuid4().hex)
+
+    def write(self, number: int) -> tuple[Fragment, ...]:
+        """Writes the rows of one group to new data files."""
+        version = file_version(self.snapshot)
+        schema = self.snapshot.manifest.schema
+        writer = FragmentWriter(self.snapshot.store, schema, version, self.limits, f"{self.id}_")
+        try:
+            return writer.write_all(compact.rows(self.snapshot, self.groups[number]))
+        except BaseException:
+            writer.abort()
+            raise
+
+
+def compact_groups(
+    dataset: Dataset,
+    run: Callable[[CompactionJob], Iterable[tuple[Fragment, ...]]],
+    *,
+    target_rows: int = MAX_ROWS_PER_FILE,
+    max_deleted_share: float = 0.1,
+    indices: IndexChoice = "update",
+    properties: Mapping[str, str] | None = None,
+) -> Dataset:
+    """As `Dataset.compact`, with the rewriting done by others.
+
+    run: has workers write each of the job's groups, and gives back their fragments in the order of the groups
+    raises: as `Dataset.compact`; what `run` raises
+    """
+
+    compact.check_choice(indices)
+    before: list[Snapshot] = []
+
+    def change(session: WriteSession) -> Snapshot:
+        latest = session.snapshot
+        groups = compact.plan(latest, target_rows=target_rows, max_deleted_share=max_deleted_share)
+        if not groups:
+            return latest
+        before.append(latest)
+        job = CompactionJob(latest, FileLimits(max_rows=target_rows), tuple(groups))
+        session.on_failure(lambda: _remove(latest, job.id))
+        written = [tuple(fragments) for fragments in run(job)]
+        operation: Rewrite = compact.rewrite(session, groups, written)
+        fragments = [fragment for each in written for fragment in each]
+        made = session.commit(operation, RowCounts(), written=fragments)
+        _tidy(session, job.id, fragments)
+        return made
+
+    made = on_latest(dataset.snapshot, "compact", change, properties, max_attempts=1)
+    if before:
+        made = compact.settled(before[0], made, indices, properties)
+    return dataset if made is dataset.snapshot else Dataset(made)
+
+
+def _tidy(session: WriteSession, job_id: str, used: Iterable[Fragment]) -> None:
+    """Removes what tasks wrote that failed or ran twice. What cannot be removed now is left to a cleanup."""
+    with suppress(OSError, LanceError):
+        _remove(session.snapshot, job_id, {file.path for fragment in used for file in fragment.files})
+
+
+def _remove(snapshot: Snapshot, prefix: str, keep: Collection[str] = ()) -> None:
+    for info in list(snapshot.store.files("data")):
+        name = info.path.removeprefix("data/")
+        if name.startswith(prefix) and name not in keep:
+            snapshot.store.delete(info.path)
+
+
+def _numbers(batch: pa.RecordBatch, name: str) -> U64:
+    column = batch.column(name)
+    if column.null_count:
+        raise InvalidArgument(f"{name} is NULL where a row is to be replaced or deleted")
+    values: U64 = column.cast(pa.uint64()).to_numpy()
+    return values
+
+
+def _joined(parts: list[U64]) -> U64:
+    return np.concatenate(parts) if parts else np.empty(0, np.uint64)

@@ -1,0 +1,79 @@
+"""Jobs of Spark in which the tasks write, and give back what they wrote as messages."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from lance_sql.dataset import Dataset
+from lance_sql.distributed import CHANGE, ChangeJob, CompactionJob, Written
+from lance_sql.errors import InvalidArgument
+
+from . import spark_types
+from .spark_errors import short_errors
+
+_MESSAGE: Final = "message"
+_SCHEMA: Final = pa.schema([(_MESSAGE, pa.binary())])
+_ROW_ID: Final = "_rowid"
+_ROW_ADDRESS: Final = "_rowaddr"
+
+
+def run_changes(job: ChangeJob, changes: DataFrame) -> list[Written]:
+    """Has the tasks write the rows of a frame.
+
+    changes: as `ChangeJob.write` takes them, in Spark's types
+    raises: what a task raises, as one line
+    """
+    found: list[Written] = _run(changes, partial(_write_changes, job))
+    return found
+
+
+def run_compaction(spark: SparkSession, job: CompactionJob) -> list[Any]:
+    """Has the tasks rewrite the groups of a compaction, each in a task of its own."""
+    count = len(job.groups)
+    done = dict(_run(spark.range(0, count, 1, count), partial(_write_groups, job)))
+    return [done[number] for number in range(count)]
+
+
+def _run(frame: DataFrame, write: Callable[[Iterator[pa.RecordBatch]], list[Any]]) -> list[Any]:
+    with short_errors():
+        rows = frame.mapInArrow(partial(_as_messages, write), f"{_MESSAGE} binary").collect()
+    return [each for row in rows for each in pickle.loads(row[_MESSAGE])]
+
+
+def _as_messages(
+    write: Callable[[Iterator[pa.RecordBatch]], list[Any]], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """In a worker: one row with all that was written."""
+    yield pa.RecordBatch.from_pydict({_MESSAGE: [pickle.dumps(write(batches))]}, _SCHEMA)
+
+
+def _write_changes(job: ChangeJob, batches: Iterator[pa.RecordBatch]) -> list[Written]:
+    schema = table_types(job.dataset)
+    names = [*schema.names, _ROW_ID, _ROW_ADDRESS, CHANGE]
+    types = pa.schema([*schema, (_ROW_ID, pa.uint64()), (_ROW_ADDRESS, pa.uint64()), (CHANGE, pa.string())])
+    return [job.write(spark_types.cast(batch.select(names), types) for batch in batches)]
+
+
+def _write_groups(job: CompactionJob, batches: Iterator[pa.RecordBatch]) -> list[Any]:
+    numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
+    return [(number, job.write(number)) for number in numbers]
+
+
+def table_types(dataset: Dataset) -> pa.Schema:
+    """The columns of a table without what is beside their types; of extension types, what they store.
+
+    raises: InvalidArgument for names that the job needs itself
+    """
+    fields = []
+    for field in dataset.schema:
+        if field.name in (_ROW_ID, _ROW_ADDRESS, CHANGE):
+            raise InvalidArgument(f"{dataset.uri} has a column {field.name!r}, which changes in Spark need themselves")
+        type = field.type.storage_type if isinstance(field.type, pa.BaseExtensionType) else field.type
+        fields.append(pa.field(field.name, type))
+    return pa.schema(fields)

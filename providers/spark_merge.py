@@ -1,0 +1,208 @@
+"""Merges in Spark: the join and the new rows are Spark's, the commit is one.
+
+    table.merge(changes, on="id")
+        .when_matched_delete("source.is_gone")
+        .when_matched_update()
+        .when_not_matched_insert()
+        .execute()
+
+Of the clauses for a row, the first one whose condition holds counts, as in Delta. Conditions and values are text in
+Spark's SQL, or columns; `source` and `target` are the two sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+from lance_sql.dataset import Dataset
+from lance_sql.distributed import CHANGE, DELETE, WRITE, ChangeJob, Written, change_rows
+from lance_sql.errors import ColumnNotFound, InvalidArgument
+
+from . import spark, spark_types
+from .spark_jobs import run_changes, table_types
+
+if TYPE_CHECKING:
+    from .spark_tables import LanceTable
+
+Expression: TypeAlias = str | Column
+Side: TypeAlias = Literal["matched", "not_matched", "by_source"]
+
+_SYSTEM: Final = ("_rowid", "_rowaddr")
+_IN_SOURCE: Final = "__lance_in_source"
+_CLAUSE: Final = "__lance_clause"
+
+
+@dataclass(frozen=True)
+class Clause:
+    """What becomes of some rows.
+
+    values: by column; None for those of the source, or for rows that go
+    """
+
+    side: Side
+    change: str
+    values: Mapping[str, Expression] | None
+    condition: Expression | None
+
+
+class MergeBuilder:
+    """A merge in the making. Immutable: every clause gives another builder.
+
+    on: key columns, which both sides have; NULL matches nothing
+    """
+
+    def __init__(
+        self, table: LanceTable, source: DataFrame, on: Sequence[str], clauses: tuple[Clause, ...] = ()
+    ) -> None:
+        self._table = table
+        self._source = source
+        self._on = tuple(on)
+        self._clauses = clauses
+
+    def when_matched_update(
+        self, set: Mapping[str, Expression] | None = None, condition: Expression | None = None
+    ) -> MergeBuilder:
+        """Matched rows get new values: those of the source's columns, or what `set` says, by column."""
+        return self._with("matched", WRITE, set, condition)
+
+    def when_matched_delete(self, condition: Expression | None = None) -> MergeBuilder:
+        """Matched rows go."""
+        return self._with("matched", DELETE, None, condition)
+
+    def when_not_matched_insert(
+        self, values: Mapping[str, Expression] | None = None, condition: Expression | None = None
+    ) -> MergeBuilder:
+        """Rows of the source that match no row are inserted: their columns, or what `values` says; others are NULL."""
+        return self._with("not_matched", WRITE, values, condition)
+
+    def when_not_matched_by_source_update(
+        self, set: Mapping[str, Expression], condition: Expression | None = None
+    ) -> MergeBuilder:
+        """Rows of the table that no row of the source matches get new values."""
+        return self._with("by_source", WRITE, set, condition)
+
+    def when_not_matched_by_source_delete(self, condition: Expression | None = None) -> MergeBuilder:
+        """Rows of the table that no row of the source matches go."""
+        return self._with("by_source", DELETE, None, condition)
+
+    def execute(self, *, properties: Mapping[str, str] | None = None) -> Dataset:
+        """Joins and writes in Spark's tasks, then commits; all of it again when other writers changed the same rows.
+
+        returns: the version with the result; the newest one where no row changes
+        raises: InvalidArgument for columns that do not fit, and when two rows of the source match one row;
+            CommitConflict; what goes wrong in a task, as one line
+        """
+        if not self._clauses:
+            raise InvalidArgument("The merge does nothing: say what becomes of rows, such as when_matched_update()")
+        inserts = any(clause.side == "not_matched" for clause in self._clauses)
+        return change_rows(self._table.dataset(), "merge", self._run, inserts_by_key=inserts, properties=properties)
+
+    # as Delta calls them on Spark
+    whenMatchedUpdate = whenMatchedUpdateAll = when_matched_update  # noqa: N815
+    whenMatchedDelete = when_matched_delete  # noqa: N815
+    whenNotMatchedInsert = whenNotMatchedInsertAll = when_not_matched_insert  # noqa: N815
+    whenNotMatchedBySourceUpdate = when_not_matched_by_source_update  # noqa: N815
+    whenNotMatchedBySourceDelete = when_not_matched_by_source_delete  # noqa: N815
+
+    def _with(
+        self, side: Side, change: str, values: Mapping[str, Expression] | None, condition: Expression | None
+    ) -> MergeBuilder:
+        clause = Clause(side, change, None if values is None else dict(values), condition)
+        return MergeBuilder(self._table, self._source, self._on, (*self._clauses, clause))
+
+    def _run(self, job: ChangeJob) -> Iterable[Written]:
+        return run_changes(job, self._changes(job.dataset))
+
+    def _changes(self, dataset: Dataset) -> DataFrame:
+        """The rows that change, as `ChangeJob.write` takes them."""
+        names = dataset.schema.names
+        self._check(names)
+        needed = names if self._needs_values(names) else list(self._on)
+        target = spark.read(self._table.session, dataset, [*needed, *_SYSTEM]).alias("target")
+        source = self._source.withColumn(_IN_SOURCE, F.lit(True)).alias("source")
+        keys = [F.col(_name("source", key)) == F.col(_name("target", key)) for key in self._on]
+        joined = source.join(target, keys, self._join())
+        is_matched = F.col(_name("source", _IN_SOURCE)).isNotNull() & F.col("target._rowaddr").isNotNull()
+        sides = {
+            "matched": is_matched,
+            "not_matched": F.col("target._rowaddr").isNull(),
+            "by_source": F.col(_name("source", _IN_SOURCE)).isNull(),
+        }
+        chosen: Any = F
+        for number, clause in enumerate(self._clauses):
+            holds = sides[clause.side]
+            if clause.condition is not None:
+                holds = holds & _column(clause.condition)
+            chosen = chosen.when(holds, F.lit(number))
+        types = spark_types.spark_schema(table_types(dataset))
+        rows = joined.withColumn(_CLAUSE, chosen).where(F.col(_CLAUSE).isNotNull())
+        values = [
+            self._value(field.name, field.name in needed).cast(field.dataType).alias(field.name) for field in types
+        ]
+        changes: Any = F
+        for number, clause in enumerate(self._clauses):
+            changes = changes.when(F.col(_CLAUSE) == number, F.lit(clause.change))
+        system = [F.col(f"target.{name}").alias(name) for name in _SYSTEM]
+        return rows.select(*values, *system, changes.alias(CHANGE))
+
+    def _value(self, name: str, is_read: bool) -> Column:
+        """What a column becomes, by clause."""
+        kept = F.col(_name("target", name)) if is_read else F.lit(None)
+        of_source = F.col(_name("source", name)) if name in self._source.columns else None
+        value: Any = F
+        for number, clause in enumerate(self._clauses):
+            if clause.change == DELETE:
+                made = F.lit(None)
+            elif clause.values is not None:
+                default = F.lit(None) if clause.side == "not_matched" else kept
+                made = _column(clause.values[name]) if name in clause.values else default
+            elif of_source is not None:
+                made = of_source
+            else:
+                made = F.lit(None) if clause.side == "not_matched" else kept
+            value = value.when(F.col(_CLAUSE) == number, made)
+        result: Column = value
+        return result
+
+    def _join(self) -> str:
+        sides = {clause.side for clause in self._clauses}
+        if "by_source" in sides:
+            return "full_outer" if "not_matched" in sides else "right_outer"
+        return "left_outer" if "not_matched" in sides else "inner"
+
+    def _needs_values(self, names: Sequence[str]) -> bool:
+        """Whether more of the table than keys is read."""
+        for clause in self._clauses:
+            if clause.condition is not None or clause.values is not None:
+                return True
+            if clause.change == WRITE and clause.side == "matched" and set(names) - set(self._source.columns):
+                return True
+        return False
+
+    def _check(self, names: Sequence[str]) -> None:
+        """Makes sure that the columns are there.
+
+        raises: ColumnNotFound, InvalidArgument
+        """
+        for key in self._on:
+            for columns, whose in ((names, self._table.path), (self._source.columns, "The source")):
+                if key not in columns:
+                    raise ColumnNotFound(f"{whose} has no column {key!r}, on which rows are matched")
+        for clause in self._clauses:
+            written = clause.values if clause.values is not None else self._source.columns
+            for name in written if clause.change == WRITE else ():
+                if name not in names:
+                    raise ColumnNotFound(f"{self._table.path} has no column {name!r}, which the merge sets")
+
+
+def _column(value: Expression) -> Column:
+    return F.expr(value) if isinstance(value, str) else value
+
+
+def _name(side: str, column: str) -> str:
+    return f"{side}.`{column.replace('`', '``')}`"
