@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.layouts import blob
-from lance_sql.layouts.page import Fetch
 from lance_sql.schema import Field
 from lance_sql.schema.fields import PACKED_KEYS
 from lance_sql.schema.from_arrow import from_arrow
@@ -88,7 +87,7 @@ class BlobSource:
     base: the store below a base path of the table, by its id; raises CorruptFile for an id that the table does not have
     """
 
-    fetch: Fetch
+    fetch: Callable[[Sequence[ByteRange]], Sequence[pa.Buffer]]
     store: Store
     path: str
     base: Callable[[int], Store]

@@ -26,7 +26,7 @@ from lance_sql.file.statistics import PageStatistics
 from lance_sql.layouts.matching import Flags, PageMatch, ValueTest
 from lance_sql.layouts.native import Form
 from lance_sql.layouts.nest import Chain
-from lance_sql.layouts.page import NativeRead, Page, PageRead
+from lance_sql.layouts.page import BlobRead, NativeRead, Page, PageRead
 from lance_sql.layouts.pages import head_ranges, open_page
 from lance_sql.layouts.reading import Reading, Shared, run, together
 from lance_sql.layouts.tree import Blob, Constant, FullZip, Layer, MiniBlock
@@ -371,7 +371,7 @@ class LeafColumn:
         planned = []
         for (number, inside), page in zip(parts, pages, strict=True):
             with self.at(number):
-                planned.append(page.read(inside, self.chain, self.file.gap, self.file.fetch))
+                planned.append(page.read(inside, self.chain, self.file.gap))
         buffers = (yield ranges) if (ranges := _ranges(planned)) else ()
         pieces = batch.Pieces()
         done = 0
@@ -382,7 +382,7 @@ class LeafColumn:
                 if isinstance(part, NativeRead):
                     pieces.add(number, part.form, part.parts(own))
                     continue
-                array = part.decode(own)
+                array = (yield from part.rows(own)) if isinstance(part, BlobRead) else part.decode(own)
                 # levels that no layer has make rows disappear
                 if len(array) != row_ranges.count(inside):
                     raise CorruptFile(f"{row_ranges.count(inside)} rows became {len(array)}")
@@ -490,7 +490,7 @@ class LeafColumn:
         return open_page(metadata.layout, metadata.buffers, metadata.num_rows, head)
 
 
-def _ranges(planned: Sequence[PageRead | NativeRead | PageMatch | bool]) -> list[ByteRange]:
+def _ranges(planned: Sequence[PageRead | NativeRead | BlobRead | PageMatch | bool]) -> list[ByteRange]:
     return [where for part in planned if not isinstance(part, bool) for where in part.ranges]
 
 

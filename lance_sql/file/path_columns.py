@@ -254,7 +254,11 @@ class PathColumn:
         if leaf.is_blob:
             with at(file=self.file.path, column=leaf.name):
                 blob.check_type(chain)
-            return (yield from leaf.values(rows, replace(chain, stored=blob.DESCRIPTOR, finish=self._blobs)))
+            if len(rows) == 0:
+                return pa.nulls(0, chain.leaf)
+            descriptors = yield from leaf.values(rows, replace(chain, stored=blob.DESCRIPTOR, finish=None))
+            with at(file=self.file.path, column=leaf.name):
+                return (yield from self._blobs(descriptors))
         if self.characters is None:
             return (yield from leaf.values(rows, chain))
         found = yield from leaf.lists(rows)
@@ -263,11 +267,11 @@ class PathColumn:
         buffers = [strings.validity, strings.offsets, data.buffers()[1]]
         return pa.Array.from_buffers(chain.leaf, strings.num_slots, buffers, strings.null_count)
 
-    def _blobs(self, descriptors: pa.StructArray) -> pa.Array:
+    def _blobs(self, descriptors: pa.StructArray) -> Reading[pa.Array]:
         """The bytes that (position, size) name; (1, 0) is NULL, any other of size 0 is empty."""
         positions, sizes = (descriptors.field(i).to_numpy(zero_copy_only=False) for i in range(2))
         valid = (positions != 1) | (sizes != 0)
-        array = blob.binary_array(positions, sizes, self.file.fetch, bitmap(valid), int((~valid).sum()))
+        array = yield from blob.read_blobs(positions, sizes, bitmap(valid), int((~valid).sum()))
         return self.chain.finish(array) if self.chain.finish else array
 
 

@@ -18,7 +18,8 @@ from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.file_versions import PageRules
 from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.nest import Chain, nest, unravel
-from lance_sql.layouts.page import Fetch, Page, PageRead
+from lance_sql.layouts.page import BlobRead, Page, PageRead
+from lance_sql.layouts.reading import Reading
 from lance_sql.layouts.shredded import EncodedPage, ShreddedPage
 from lance_sql.layouts.tree import Blob, Layer
 from lance_sql.row_ranges import RowRanges
@@ -95,17 +96,17 @@ class BlobPage:
     def select(self, rows: RowRanges, chain: Chain, gap: int) -> None:
         """See `Page.select`."""
 
-    def read(self, rows: RowRanges, chain: Chain, gap: int, fetch: Fetch) -> PageRead:
-        """See `Page.read`; the blobs are fetched while decoding, for only the descriptors say where they are."""
+    def read(self, rows: RowRanges, chain: Chain, gap: int) -> BlobRead:
+        """See `Page.read`; only the descriptors say where the blobs are."""
         chain.check(self._layers)
         if not chain.is_flat:
             raise UnsupportedFeature("blobs below lists are not supported")
         check_type(chain)
-        inner = self._inner.read(rows, Chain(DESCRIPTOR), gap, fetch)
+        inner = self._inner.read(rows, Chain(DESCRIPTOR), gap)
         # descriptors are structs, which the kernels do not read by themselves
         assert isinstance(inner, PageRead)
 
-        def decode(buffers: Sequence[pa.Buffer]) -> pa.Array:
+        def blobs(buffers: Sequence[pa.Buffer]) -> Reading[pa.Array]:
             descriptors = inner.decode(buffers)
             positions = descriptors.field(0).to_numpy(zero_copy_only=False)
             sizes = descriptors.field(1).to_numpy(zero_copy_only=False)
@@ -113,10 +114,10 @@ class BlobPage:
             slots = unravel(None, levels, self._layers, chain, len(levels))
             if slots[0].num_slots != len(levels):
                 raise CorruptFile(f"{len(levels)} blobs for {slots[0].num_slots} slots")
-            values = binary_array(positions, sizes, fetch, slots[0].validity, slots[0].null_count)
+            values = yield from read_blobs(positions, sizes, slots[0].validity, slots[0].null_count)
             return nest(chain.finish(values) if chain.finish else values, slots[1:], chain)
 
-        return PageRead(inner.ranges, decode)
+        return BlobRead(inner.ranges, blobs)
 
 
 def check_type(chain: Chain) -> None:
@@ -129,22 +130,17 @@ def check_type(chain: Chain) -> None:
         raise CorruptFile(f"blobs in a column of type {stored}")
 
 
-def binary_array(
-    positions: U64,
-    sizes: U64,
-    fetch: Fetch,
-    validity: pa.Buffer | None,
-    null_count: int,
-) -> pa.Array:
+def read_blobs(positions: U64, sizes: U64, validity: pa.Buffer | None, null_count: int) -> Reading[pa.Array]:
     """The byte ranges as a large_binary array; one of size 0 is not fetched.
 
-    raises: CorruptFile from `fetch` for ranges outside of the file
+    raises: CorruptFile
     """
     if int(sizes.max(initial=0)) >= 1 << 48 or int(positions.max(initial=0)) >= 1 << 62:
         raise CorruptFile("a blob descriptor that points outside of any file")
     present = np.flatnonzero(sizes)
     starts, lengths = positions[present].tolist(), sizes[present].tolist()
-    data = fetch([ByteRange(start, start + length) for start, length in zip(starts, lengths, strict=True)])
+    ranges = [ByteRange(start, start + length) for start, length in zip(starts, lengths, strict=True)]
+    data = (yield ranges) if ranges else ()
     offsets = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes.astype(np.int64), out=offsets[1:])
     content = data[0] if len(data) == 1 else pa.py_buffer(b"".join(data))

@@ -20,7 +20,7 @@ from lance_sql.layouts.levels import encode_levels, levels_from_buffer
 from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.native import NativePage, Part, constant_page
 from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
-from lance_sql.layouts.page import Fetch, NativeRead, PageRead
+from lance_sql.layouts.page import NativeRead, PageRead
 from lance_sql.layouts.shredded import Buffers, ShreddedPage
 from lance_sql.layouts.tree import Constant, Layer, max_definition, max_repetition, max_visible
 from lance_sql.row_ranges import RowRanges
@@ -77,10 +77,6 @@ _NOTHING = pa.py_buffer(b"")
 _ONE_ROW = row_ranges.single(0, 1)
 
 
-def _nothing_to_fetch(_: Sequence[ByteRange]) -> Sequence[pa.Buffer]:
-    raise AssertionError
-
-
 class ConstantPage:
     """One constant page."""
 
@@ -105,7 +101,7 @@ class ConstantPage:
         self._native: dict[pa.DataType, NativePage | None] = {}
         self.num_bytes = sum(buffer.size for buffer in head)
 
-    def read(self, rows: RowRanges, chain: Chain, gap: int, fetch: Fetch) -> PageRead | NativeRead:
+    def read(self, rows: RowRanges, chain: Chain, gap: int) -> PageRead | NativeRead:
         """See `Page.read`; there is nothing to fetch."""
         chain.check(self._layout.layers)
         if self._rep is None and self._def is None:
@@ -149,7 +145,7 @@ class ConstantPage:
 
     def select(self, rows: RowRanges, chain: Chain, gap: int) -> NativeRead | None:
         """See `Page.select`."""
-        found = self.read(rows, chain, gap, _nothing_to_fetch)
+        found = self.read(rows, chain, gap)
         return found if isinstance(found, NativeRead) else None
 
     def _without_levels(self, num_rows: int, chain: Chain) -> pa.Array:

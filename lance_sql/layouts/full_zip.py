@@ -19,7 +19,7 @@ from lance_sql.encodings.codecs import decode_fixed_values, decode_variable_valu
 from lance_sql.errors import CorruptFile
 from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
-from lance_sql.layouts.page import Fetch, PageRead, cluster, concat
+from lance_sql.layouts.page import PageRead, cluster, concat
 from lance_sql.layouts.tree import FullZip, max_repetition, max_visible
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
@@ -62,7 +62,7 @@ class FullZipPage:
     def select(self, rows: RowRanges, chain: Chain, gap: int) -> None:
         """See `Page.select`."""
 
-    def read(self, rows: RowRanges, chain: Chain, gap: int, fetch: Fetch) -> PageRead:
+    def read(self, rows: RowRanges, chain: Chain, gap: int) -> PageRead:
         """See `Page.read`."""
         chain.check(self._layout.layers)
         entries = rows * chain.items_per_row

@@ -23,7 +23,7 @@ from lance_sql.layouts.levels import LevelCodec, level_codec
 from lance_sql.layouts.matching import PageMatch, ValueTest, mini_block_test
 from lance_sql.layouts.native import NativePage, Part, mini_block_page
 from lance_sql.layouts.nest import Chain, Slots, nest, unravel
-from lance_sql.layouts.page import Fetch, NativeRead, PageRead, cluster, concat
+from lance_sql.layouts.page import NativeRead, PageRead, cluster, concat
 from lance_sql.layouts.tree import MiniBlock, max_repetition, max_visible
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
@@ -89,7 +89,7 @@ class MiniBlockPage:
             raise CorruptFile(f"a repetition index of {data.size} bytes for {num_chunks} chunks")
         return _RowIndex.from_pairs(np.frombuffer(data, "<u8").reshape(num_chunks, 2), self._num_rows)
 
-    def read(self, rows: RowRanges, chain: Chain, gap: int, fetch: Fetch) -> PageRead | NativeRead:
+    def read(self, rows: RowRanges, chain: Chain, gap: int) -> PageRead | NativeRead:
         """See `Page.read`."""
         chain.check(self._layout.layers)
         if chain.is_flat:

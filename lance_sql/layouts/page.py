@@ -5,7 +5,7 @@ Two steps, so that the ranges of all pages and columns of a batch are fetched to
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +14,9 @@ from lance_sql import _kernels
 from lance_sql.layouts.matching import PageMatch, ValueTest
 from lance_sql.layouts.native import Form, NativePage, Part
 from lance_sql.layouts.nest import Chain
+from lance_sql.layouts.reading import Reading
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
-
-Fetch: TypeAlias = Callable[[Sequence[ByteRange]], Sequence[pa.Buffer]]
-"""Reads further ranges of the page's own file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +25,17 @@ class PageRead:
 
     ranges: Sequence[ByteRange]
     decode: Callable[[Sequence[pa.Buffer]], pa.Array]
+
+
+@dataclass(frozen=True, slots=True)
+class BlobRead:
+    """The same where these bytes say what else is to be read.
+
+    rows: takes the buffers of `ranges`, and goes on to read the rows
+    """
+
+    ranges: Sequence[ByteRange]
+    rows: Callable[[Sequence[pa.Buffer]], Reading[pa.Array]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +58,7 @@ class Page(Protocol):
         """Memory that keeping the head takes, roughly."""
         ...
 
-    def read(self, rows: RowRanges, chain: Chain, gap: int, fetch: Fetch) -> PageRead | NativeRead:
+    def read(self, rows: RowRanges, chain: Chain, gap: int) -> PageRead | NativeRead | BlobRead:
         """Plans to read `rows` (table rows, relative to the page; not empty) as an array of `chain.type`.
 
         gap: so many bytes between two ranges are better read over than asked for separately

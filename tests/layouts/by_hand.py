@@ -13,8 +13,9 @@ from lance_sql.encodings.tree import Encoding, Flat, InlineBitpacking, OutOfLine
 from lance_sql.errors import at
 from lance_sql.file import batch
 from lance_sql.layouts.nest import Chain
-from lance_sql.layouts.page import NativeRead
+from lance_sql.layouts.page import BlobRead, NativeRead
 from lance_sql.layouts.pages import head_ranges, open_page
+from lance_sql.layouts.reading import run
 from lance_sql.layouts.tree import FullZip, Layers, MiniBlock, PageLayout, max_repetition
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
@@ -48,17 +49,19 @@ class HandPage:
 
     def planned(self, rows: RowRanges, chain: Chain, gap: int = 0) -> list[ByteRange]:
         """The ranges that reading `rows` asks for."""
-        return list(self._page.read(rows, chain, gap, self.fetch).ranges)
+        return list(self._page.read(rows, chain, gap).ranges)
 
     def read(self, chain: Chain, rows: RowRanges | None = None, gap: int = 0) -> pa.Array:
         if rows is None:
             rows = row_ranges.single(0, self.num_rows)
-        read = self._page.read(rows, chain, gap, self.fetch)
+        read = self._page.read(rows, chain, gap)
         buffers = self.fetch(read.ranges)
         if isinstance(read, NativeRead):
             pieces = batch.Pieces()
             pieces.add(0, read.form, read.parts(buffers))
             (array,) = batch.read([batch.UnreadColumn(pieces.found, chain.leaf, lambda page: at(page=page))])[1]
+        elif isinstance(read, BlobRead):
+            array = run(read.rows(buffers), self.fetch)
         else:
             array = read.decode(buffers)
         array.validate(full=True)
