@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 import lance_sql
-from fuzz import page_calls
+from fuzz import page_seeds
 from fuzz.call_seeds import calls
 from fuzz.encode_seeds import JSON_TEXTS
 from fuzz.inputs import Values
@@ -66,7 +66,7 @@ def write_seeds(folder: Path) -> dict[str, list[Values]]:
         "changes": [{**values, "change": "append"} for values in (*versions, *map(_of_one_version, others))],
         # nothing but going back goes together with everything
         "races": [{**values, "change": "restore"} for values in others],
-        "native pages": list(page_calls.seeds()),
+        "native pages": list(page_seeds.calls()),
         "kernels": list(calls()),
     }
 

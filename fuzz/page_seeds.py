@@ -1,0 +1,99 @@
+"""Valid calls of the readers of pages, which mutations start from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from fuzz.inputs import Values
+from tests.kernels import oracles
+from tests.kernels.pages import Chunk, Page, build
+
+_SIZES = (1024, 130)
+_NUM_ROWS = sum(_SIZES)
+_SYMBOLS = [b"abc", b"ab", b"c", b"longest!"]
+
+
+def calls() -> Iterator[Values]:
+    """A page of each codec, without and with NULLs, and dictionaries."""
+    rng = np.random.default_rng(3)
+    numbers = rng.integers(0, 9, _NUM_ROWS)
+    words = [b"abclongest!x"[: i % 12] for i in range(_NUM_ROWS)]
+    for has_nulls in (False, True):
+        for dtype in ("<u1", "<u4", "<u8"):
+            values = numbers.astype(dtype)
+            bits = 8 * values.itemsize
+            yield _call(_page([[part.tobytes()] for part in _split(values)], has_nulls), 0, bits, False, bits)
+            packed = [[oracles.inline_group(part, 8 * part.itemsize)] for part in _split(values)]
+            yield _call(_page(packed, has_nulls), 1, bits, False, bits)
+            runs = [[run.tobytes() for run in oracles.runs_of(part)] for part in _split(values)]
+            yield _call(_page(runs, has_nulls), 3, bits, False, bits)
+        halves = [[np.ascontiguousarray(part.view(np.uint8).reshape(-1, 8).T).tobytes()] for part in _split(numbers)]
+        yield _call(_page(halves, has_nulls), 2, 64, False, 64)
+        flags = [[oracles.bitmap(part % 2)] for part in _split(numbers)]
+        yield _call(_page(flags, has_nulls), 0, 1, False, 1)
+        yield _call(_page([[bytes(16 * size)] for size in _SIZES], has_nulls), 0, 128, False, 64)
+        for bits in (32, 64):
+            strings = [[oracles.variable_chunk(part, bits)] for part in _parts(words)]
+            yield _call(_page(strings, has_nulls), 4, bits, True, 32)
+            codes = [oracles.fsst_encode(word, _SYMBOLS) for word in words]
+            table = oracles.symbol_table(_SYMBOLS)
+            encoded = _page([[oracles.variable_chunk(part, bits)] for part in _parts(codes)], has_nulls)
+            yield _call(encoded, 5, bits, True, 64, symbol_table=table)
+        for length in (5, 30):
+            items = [b"x" * (i % length) for i in range(9)]
+            offsets = np.cumsum([0, *map(len, items)]).astype("<i4").tobytes()
+            indices = _page([[part.astype("<u4").tobytes()] for part in _split(numbers)], has_nulls)
+            given: Values = {"num_items": 9, "item_bits": 32, "item_offsets": offsets, "items": b"".join(items)}
+            yield _call(indices, 0, 32, True, 32, **given, test=1)
+            yield _call(indices, 0, 32, False, 32, **given, keeps_indices=True)
+        fixed: Values = {"num_items": 9, "item_bits": 64, "item_offsets": None, "items": bytes(72)}
+        packed = [[oracles.inline_group(part.astype("<u4"), 4)] for part in _split(numbers)]
+        yield _call(_page(packed, has_nulls), 1, 32, False, 64, **fixed, test=2)
+
+
+def _split(values: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+    return np.split(values, np.cumsum(_SIZES)[:-1])
+
+
+def _parts(words: list[bytes]) -> list[list[bytes]]:
+    return [words[: _SIZES[0]], words[_SIZES[0] :]]
+
+
+def _page(buffers: list[list[bytes]], has_nulls: bool) -> Page:
+    chunks = []
+    for size, values in zip(_SIZES, buffers, strict=True):
+        levels = (np.arange(size) % 5 == 0).astype("<u2").tobytes() if has_nulls else None
+        chunks.append(Chunk(size, values, None, levels, size if has_nulls else 0))
+    return build(chunks, large=True)
+
+
+def _call(page: Page, codec: int, bits: int, variable: bool, format_bits: int, **others: Any) -> Values:
+    return {
+        "chunks.metadata": page.metadata,
+        "chunks.num_items": page.num_items,
+        "chunks.large": True,
+        "chunks.num_bytes": len(page.data),
+        "chunks.has_rep": False,
+        "chunks.has_def": page.has_def,
+        "chunks.num_buffers": page.num_buffers,
+        "chunks.data": page.data,
+        "codec": codec,
+        "bits": bits,
+        "variable": variable,
+        "format_bits": format_bits,
+        "symbol_table": None,
+        "num_items": None,
+        "item_bits": None,
+        "item_offsets": None,
+        "items": None,
+        "keeps_indices": False,
+        "rows": np.array([0, 7, 100, 1030, 1100, _NUM_ROWS], np.int64).tobytes(),
+        "flags": np.array([1, 0, 0, 1, 1, 1, 0], np.uint8).tobytes(),
+        "test": 0,
+        "order": 0,
+        "key": bytes([5] + [0] * 15) if "num_items" not in others else bytes([1, 0, 1, 1, 0, 1, 0, 0, 1]),
+        **others,
+    }
