@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +48,7 @@ class NativeColumn:
         self._pages: list[Page | None] = [None] * (len(row_starts) - 1)
         self._forms: list[Form | None] = [None] * (len(row_starts) - 1)
         self._tests: dict[ValueTest, _ColumnTest] = {}
+        self._lock = Lock()
         # what its pages are going to take
         self.num_bytes = _PAGE_BYTES * len(row_starts) + int(row_starts[-1]) // _ROWS_PER_CHUNK * _CHUNK_BYTES
 
@@ -55,14 +57,17 @@ class NativeColumn:
         return self._pages[page] is not None
 
     def open(self, number: int, page: Page) -> None:
-        """Makes a page known."""
+        """Makes a page known; nothing happens where it is, for another thread may be reading it."""
         found = page.native(self.leaf)
-        if found is not None:
-            native, data = found
-            self.reader.open(number, native.reader, data.start, data.end)
-            self._forms[number] = self._shared(native.form)
-        # the last step, which other threads look for
-        self._pages[number] = page
+        with self._lock:
+            if self._pages[number] is not None:
+                return
+            if found is not None:
+                native, data = found
+                self.reader.open(number, native.reader, data.start, data.end)
+                self._forms[number] = self._shared(native.form)
+            # the last step, which other threads look for
+            self._pages[number] = page
 
     def _shared(self, form: Form | None) -> Form | None:
         """The form of an earlier page with the same dictionary, so that rows of both become one array."""
@@ -86,7 +91,9 @@ class NativeColumn:
             found = self._tests[test] = _ColumnTest(_kernels.ColumnTest(len(self._pages)), {})
         for number in pages:
             if number not in found.is_known:
-                found.is_known[number] = self._answer(number, test, found.test)
+                with self._lock:
+                    if number not in found.is_known:
+                        found.is_known[number] = self._answer(number, test, found.test)
         return found.test if all(found.is_known[number] for number in pages) else None
 
     def _answer(self, number: int, test: ValueTest, answers: _kernels.ColumnTest) -> bool:

@@ -76,7 +76,8 @@ class _Consumers:
 class _Scans:
     """Counts the scans that are being read; memory that was kept for them goes back soon after the last one has ended.
 
-    Arrow's allocator keeps freed memory for the thread that allocated it, which makes the next batch cheap: fresh
+    The kernels keep the buffers of released batches, whoever releases them (`_kernels.keep_buffers`), and Arrow's
+    allocator keeps freed memory for the thread that allocated it, which makes the next batch cheap: fresh
     memory costs more than decoding into it. So nothing is given back while a scan runs, nor between queries that follow
     each other closely. Only the thread itself can give its memory back, so every thread of the pool has to.
     """
