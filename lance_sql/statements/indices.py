@@ -2,8 +2,9 @@
 
     column of the live rows --> a builder of the kind --> files in _indices/<uuid> --> one commit
 
-An index has segments. Bringing it up to date adds one for the fragments that none covers; nothing is built again, but
-for BITMAPs: pylance 14 takes hits of one segment for fragments that only another one covers, and finds old values.
+An index has segments. Bringing it up to date adds one for the fragments that none covers; nothing is built again,
+unless a segment may still have entries of such a fragment. pylance 14 takes hits of a BTREE or BITMAP for fragments
+that only another segment of it covers, and would find values that rows no longer have.
 
 Source: indices, writing; transactions, CreateIndex.
 """
@@ -30,6 +31,7 @@ from lance_sql.schema import Field, arrow_field
 from lance_sql.statements.rows import U64
 from lance_sql.statements.scanning import numbers, read_fragments
 from lance_sql.statements.session import RowCounts, WriteSession, file_version, on_latest
+from lance_sql.table import versions
 from lance_sql.table.fragments import Fragment
 from lance_sql.table.index_summaries import column_name
 from lance_sql.table.indices import FRAGMENT_REUSE, IndexSegment, zone_map_details
@@ -151,12 +153,27 @@ def _brought_up_to_date(
     if not left and not rebuild:
         # the last one stays, so that the index does
         return [], dead[: len(segments) - 1]
-    if rebuild or kind == "bitmap":
+    if rebuild or (kind in ("btree", "bitmap") and _have_old_entries(latest, segments, kind, left)):
         left, dead = live, list(segments)
     column, field = _column_of(latest, segments[0].field_ids[0])
     _check_type(field, kind)
     chosen = [fragment for fragment in fragments if fragment.id in left]
     return [_build(session, name, column, field, kind, chosen, progress)], dead
+
+
+def _have_old_entries(snapshot: Snapshot, segments: Sequence[IndexSegment], kind: str, left: Collection[int]) -> bool:
+    """Whether a segment may have entries of rows that are in fragments which it does not cover."""
+    if kind == "bitmap" and snapshot.manifest.has_stable_row_ids:
+        # an updated row has another place, and the same id
+        return True
+    for segment in segments:
+        file = versions.find_version(snapshot.store, segment.dataset_version)
+        highest = None if file is None else snapshot.sibling(file).manifest.max_fragment_id
+        # fragment ids only grow: one above all that there were is new
+        newest = max(segment.fragment_ids or (), default=-1)
+        if highest is None or any(number <= max(highest, newest) for number in left):
+            return True
+    return False
 
 
 def _build(

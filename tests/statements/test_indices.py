@@ -285,3 +285,26 @@ def test_row_ids_that_change_their_meaning_meanwhile(tmp_path: Path, monkeypatch
     dataset = lance_sql.open(path).create_index("id", "btree")
     assert [segment.index_version for segment in dataset.snapshot.indices()] == [1]
     check(path, "id = 440")
+
+
+@pytest.mark.parametrize("kind", ["btree", "bitmap"])
+def test_new_fragments_get_a_segment_and_changed_ones_a_new_index(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "t"
+    lance.write_dataset(rows(), path, max_rows_per_file=250)
+    dataset = lance_sql.open(path).create_index("i", kind)
+    lance_sql.write(rows(1000), path, mode="append")
+    dataset = dataset.optimize_indices()
+    assert [each.num_segments for each in dataset.indices()] == [2]
+    check(path, "i = 7")
+    fragment = lance.dataset(path).get_fragments()[2]
+    table = fragment.to_table(["id"], with_row_address=True)
+    new = pa.table({"_rowaddr": table["_rowaddr"], "i": pa.array([7] * table.num_rows, pa.int32())})
+    updated, fields = fragment.update_columns(new, left_on="_rowaddr")
+    version = lance.dataset(path).version
+    operation = lance.LanceOperation.Update(updated_fragments=[updated], fields_modified=fields)
+    lance.LanceDataset.commit(path, operation, read_version=version)
+    assert lance_sql.open(path).indices()[0].num_uncovered == 1
+    dataset = lance_sql.open(path).optimize_indices()
+    assert [(each.num_segments, each.num_uncovered) for each in dataset.indices()] == [(1, 0)]
+    for condition in ("i = 7", "i = 100", "i < 0"):
+        check(path, condition)
