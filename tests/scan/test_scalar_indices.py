@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from hypothesis import strategies as st
 from lance.indices import IndexConfig
 
 import lance_sql
+from lance_sql.commit import committer
+from lance_sql.commit.operations import CreateIndex
+from lance_sql.index_files import writing
 
 ROWS = 6000
 
@@ -218,3 +222,34 @@ def test_a_check_of_the_table_finds_damaged_indices(tmp_path: Path, kind: str) -
             assert [problem.file for problem in report.problems] == [f"_indices/{file.parent.name}/{file.name}"]
             assert report.readable_columns == {}
             file.write_bytes(content)
+
+
+def test_zones_of_a_release_that_did_not_count_deleted_rows(tmp_path: Path) -> None:
+    """They are those of other rows, and end before the fragment does."""
+    write(tmp_path / "t", "btree")
+    dataset = lance_sql.open(tmp_path / "t").drop_index("i_idx").delete("i < 1000").create_index("i", "zonemap")
+    (segment,) = dataset.snapshot.indices()
+    file = f"_indices/{segment.uuid}/zonemap.lance"
+    (tmp_path / "t" / file).unlink()
+    # by fragment: 1000, 2000 and 2000 live rows
+    places = [(0, 0), (0, 500), *((fragment, start) for fragment in (1, 2) for start in range(0, 2000, 500))]
+    least = [1000 + 500 * zone for zone in range(len(places))]
+    batch = pa.RecordBatch.from_pydict(
+        {
+            "min": pa.array(least, pa.int64()),
+            "max": pa.array([value + 499 for value in least], pa.int64()),
+            "null_count": pa.array([0] * len(places), pa.uint32()),
+            "nan_count": pa.array([0] * len(places), pa.uint32()),
+            "fragment_id": pa.array([fragment for fragment, _ in places], pa.uint64()),
+            "zone_start": pa.array([start for _, start in places], pa.uint64()),
+            "zone_length": pa.array([500] * len(places), pa.uint64()),
+        }
+    )
+    store = dataset.snapshot.store
+    size = writing.write(store, file, batch.schema, [batch], file_version="2.2", notes={}).size_bytes
+    removed = dataset.snapshot.indices()
+    made = replace(segment, file_sizes={"zonemap.lance": size})
+    committer.commit(dataset.snapshot, CreateIndex((made,), removed))
+    for condition, left in (("i = 1700", 1000), ("i = 1200", 1000), ("i = 2100", 1500), ("i = 5900", 1500)):
+        check(tmp_path / "t", condition)
+        assert candidates(tmp_path / "t", condition) == left
