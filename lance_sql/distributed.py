@@ -38,6 +38,18 @@ from lance_sql.statements.session import RowCounts, WriteSession, file_version, 
 from lance_sql.table.fragments import MAX_ROWS_PER_FILE, Fragment
 from lance_sql.table.snapshot import Snapshot
 
+__all__ = [
+    "CHANGE",
+    "DELETE",
+    "WRITE",
+    "ChangeJob",
+    "CompactionJob",
+    "IndexChoice",
+    "Written",
+    "change_rows",
+    "compact_groups",
+]
+
 U64: TypeAlias = npt.NDArray[np.uint64]
 
 CHANGE: Final = "__lance_change"

@@ -11,15 +11,12 @@ from __future__ import annotations
 from lance_sql.errors import MissingDependency
 
 try:
-    from lance_sql.providers.spark_tables import (
-        LanceTable,
-        MergeBuilder,
-        read,
-        read_changes,
-        register,
-        short_errors,
-        write,
-    )
+    from lance_sql.providers import read_spark as read
+    from lance_sql.providers.spark import register
+    from lance_sql.providers.spark_errors import short_errors
+    from lance_sql.providers.spark_frames import read_changes, write
+    from lance_sql.providers.spark_merge import MergeBuilder
+    from lance_sql.providers.spark_tables import LanceTable
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "pyspark":
         raise

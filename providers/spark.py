@@ -33,15 +33,9 @@ from lance_sql.dataset import Dataset
 from lance_sql.writing import NewFragments
 
 from . import spark_changes, spark_types, spark_workers
+from .spark_change_options import ChangesOptions, StreamOptions, schema_options, wants_changes
 from .spark_changes import LanceChangesReader
-from .spark_options import (
-    ChangesOptions,
-    ReadOptions,
-    StreamOptions,
-    schema_options,
-    to_options,
-    wants_changes,
-)
+from .spark_options import ReadOptions, to_options
 from .spark_partitions import LancePartition, partition_count
 from .spark_stream_reader import LanceStreamReader
 from .spark_stream_writer import LanceStreamWriter

@@ -11,7 +11,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from . import spark_types
-from .spark_options import ChangesOptions
+from .spark_change_options import ChangesOptions
 from .spark_partitions import LancePartition, partition_count
 
 BIGINTS: Final = frozenset({"_commit_version"})

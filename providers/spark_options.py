@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, Final
 
 import lance_sql.dataset
@@ -15,28 +14,9 @@ from lance_sql.changes.feed import ChangeFeed
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 
-from .changes import bound
-
 _STORAGE: Final = "storage."
-_TIME_TRAVEL: Final = ("version", "tag", "asof")
-_READ: Final = ("path", *_TIME_TRAVEL, "branch", "columns", "filter", "systemcolumns", "partitions")
-_RANGE: Final = (
-    "startingversion",
-    "startingtimestamp",
-    "endingversion",
-    "endingtimestamp",
-    "since",
-    "startingboundinclusive",
-    "endingboundinclusive",
-)
-_CHANGES: Final = (*_RANGE, "mode", "deduplicationmode", "computeupdates", "dropunchanged", "key")
-_STREAM: Final = ("maxversionspertrigger", "maxrowspertrigger")
-_LATEST: Final = "latest"
-_DEDUPLICATION: Final[Mapping[str, dict[str, Any]]] = {
-    "none": {"mode": "all"},
-    "dropcarryovers": {"mode": "all", "drop_unchanged": True},
-    "netchanges": {"mode": "net"},
-}
+TIME_TRAVEL: Final = ("version", "tag", "asof")
+READ: Final = ("path", *TIME_TRAVEL, "branch", "columns", "filter", "systemcolumns", "partitions")
 
 
 class ReadOptions:
@@ -46,7 +26,7 @@ class ReadOptions:
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
-        found = checked(options, ("readchangefeed", *_READ))
+        found = checked(options, ("readchangefeed", *READ))
         self._path = path(found)
         version = found.get("version")
         self._time_travel: dict[str, Any] = {
@@ -77,128 +57,10 @@ class ReadOptions:
         """The columns that are asked for."""
         names: list[str] = relation.schema.names
         if self._columns is not None:
-            names = _names("columns", self._columns)
+            names = names_in("columns", self._columns)
         if self._with_system_columns:
             names = [*names, *(name for name in relation.system_columns if name not in names)]
         return names
-
-
-class ChangesOptions(ReadOptions):
-    """What `spark.read.option` may say of changes: by Delta's names, by Spark's, and by ours.
-
-    computes_updates: images of updates are called so; without, they are a delete and an insert
-    raises: InvalidArgument
-    """
-
-    def __init__(self, options: Mapping[str, str]) -> None:
-        found = checked(options, ("readchangefeed", *_READ, *_CHANGES))
-        for name in _TIME_TRAVEL:
-            if name in found:
-                raise InvalidArgument(f"Changes have no option {name!r}: say endingVersion or endingTimestamp")
-        super().__init__({name: value for name, value in options.items() if name.lower() not in _CHANGES})
-        self._range = _range(found)
-        self._how = _how(found)
-        self.computes_updates = flag("computeUpdates", found.get("computeupdates", "true"))
-        if self.filter is not None and not self.computes_updates:
-            raise InvalidArgument(
-                "The option filter is about update_preimage and update_postimage: leave it out, or computeUpdates=false"
-            )
-
-    def open_feed(self) -> ChangeFeed:
-        """The changes that are meant.
-
-        raises: as `Dataset.changes`
-        """
-        return self.open().changes(**self._range, **self._how)
-
-    def open_empty_feed(self) -> ChangeFeed:
-        """A feed without changes, which has the columns of the one that is meant.
-
-        raises: as `Dataset.changes`
-        """
-        dataset = self.open()
-        end = self._range["end"]
-        return dataset.changes(since=dataset.version if end is None else end, end=end, **self._how)
-
-
-class StreamOptions(ChangesOptions):
-    """What `spark.readStream.option` may say.
-
-    max_versions, max_rows: of a batch; None for all that there is
-    raises: InvalidArgument
-    """
-
-    def __init__(self, options: Mapping[str, str]) -> None:
-        found = {name.lower(): value for name, value in options.items()}
-        self._tells = flag("readChangeFeed", found.get("readchangefeed", "false"))
-        for name in found:
-            if name.startswith("ending"):
-                raise InvalidArgument(f"A stream has no end, and no option {name!r}")
-            if not self._tells and name in _CHANGES and name not in (*_RANGE, "key"):
-                raise InvalidArgument(f"The option {name!r} goes with readChangeFeed=true")
-        self._from_latest = found.get("startingversion", "").lower() == _LATEST
-        left_out = (*_STREAM, "startingversion") if self._from_latest else _STREAM
-        super().__init__({name: value for name, value in options.items() if name.lower() not in left_out})
-        if not self._tells:
-            self._how["mode"] = "insert_only"
-        self.max_versions = _limit("maxVersionsPerTrigger", found)
-        self.max_rows = _limit("maxRowsPerTrigger", found)
-
-    def open_version(self, version: int) -> Dataset:
-        """One version of the table.
-
-        raises: VersionNotFound
-        """
-        return self.open_at({"version": version})
-
-    def open_range(self, start: int, end: int, dataset: Dataset | None = None) -> ChangeFeed:
-        """The changes of some commits.
-
-        dataset: any version of the table, where one is open
-        raises: as `Dataset.changes`
-        """
-        return (dataset or self.open()).changes(start, end, **self._how)
-
-    def first_offset(self, dataset: Dataset) -> int | None:
-        """The version after which a new stream begins; None for one that begins with all rows.
-
-        raises: VersionNotFound for a start that was cleaned up
-        """
-        if self._from_latest:
-            return dataset.version
-        if self._range["start"] is None and self._range["since"] is None:
-            return None
-        return dataset.changes(start=self._range["start"], since=self._range["since"], **self._how).start - 1
-
-
-def schema_options(options: Mapping[str, str]) -> ReadOptions:
-    """The options as far as the columns depend on them, of a batch or of a stream: Spark does not say which it is.
-
-    raises: InvalidArgument
-    """
-    names = {name.lower(): value for name, value in options.items()}
-    checked(options, ("readchangefeed", *_READ, *_CHANGES, *_STREAM))
-    if not flag("readChangeFeed", names.get("readchangefeed", "false")):
-        return ReadOptions(
-            {name: value for name, value in options.items() if name.lower() not in (*_CHANGES, *_STREAM)}
-        )
-    is_latest = names.get("startingversion", "").lower() == _LATEST
-    left_out = (*_STREAM, "startingversion") if is_latest else _STREAM
-    return ChangesOptions({name: value for name, value in options.items() if name.lower() not in left_out})
-
-
-def wants_changes(options: Mapping[str, str]) -> bool:
-    """Whether the changes of a table are to be read, not a version of it.
-
-    raises: InvalidArgument for options of changes without the one that says so
-    """
-    names = {name.lower(): value for name, value in options.items()}
-    if "readchangefeed" in names:
-        return flag("readChangeFeed", names["readchangefeed"])
-    for name in _CHANGES:
-        if name in names:
-            raise InvalidArgument(f"The option {name!r} goes with readChangeFeed=true")
-    return False
 
 
 def checked(options: Mapping[str, str], known: Sequence[str]) -> dict[str, str]:
@@ -258,16 +120,7 @@ def flag(name: str, text: str) -> bool:
     return text.lower() == "true"
 
 
-def _limit(name: str, found: Mapping[str, str]) -> int | None:
-    if name.lower() not in found:
-        return None
-    limit = number(name, found[name.lower()])
-    if limit < 1:
-        raise InvalidArgument(f"The option {name}={limit} must be at least 1")
-    return limit
-
-
-def _names(name: str, text: str) -> list[str]:
+def names_in(name: str, text: str) -> list[str]:
     """Columns: a JSON array, for names that have commas, or names with commas between them."""
     if not text.lstrip().startswith("["):
         return [each.strip() for each in text.split(",")]
@@ -278,66 +131,3 @@ def _names(name: str, text: str) -> list[str]:
     if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
         raise InvalidArgument(f"The option {name}={text!r} is not a JSON array of names")
     return names
-
-
-def _range(found: Mapping[str, str]) -> dict[str, Any]:
-    """The bounds of a range, as arguments of `Dataset.changes`."""
-    for one, other in (("startingVersion", "startingTimestamp"), ("endingVersion", "endingTimestamp")):
-        if one.lower() in found and other.lower() in found:
-            raise InvalidArgument(f"Give one of the options {one} and {other}")
-    start, end = _bound(found, "starting"), _bound(found, "ending")
-    since = bound(found["since"]) if "since" in found else None
-    if start is not None and since is not None:
-        raise InvalidArgument(
-            "Give startingVersion or startingTimestamp, which belongs to the range, or since, which does not"
-        )
-    if not flag("startingBoundInclusive", found.get("startingboundinclusive", "true")):
-        if start is None:
-            raise InvalidArgument("The option startingBoundInclusive goes with startingVersion or startingTimestamp")
-        start, since = None, start
-    if not flag("endingBoundInclusive", found.get("endingboundinclusive", "true")):
-        end = _before(end)
-    return {"start": start, "end": end, "since": since}
-
-
-def _bound(found: Mapping[str, str], which: str) -> Any:
-    """A version or a tag, or a time; None where neither is given."""
-    if f"{which}version" in found:
-        return bound(found[f"{which}version"])
-    text = found.get(f"{which}timestamp")
-    if text is None:
-        return None
-    try:
-        return datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise InvalidArgument(
-            f"The option {which}Timestamp={text!r} is not a time such as 2026-11-22 09:30:00"
-        ) from None
-
-
-def _before(end: Any) -> Any:
-    """The last bound that is still in a range which a bound ends, and does not belong to."""
-    if isinstance(end, datetime):
-        return end - datetime.resolution
-    if isinstance(end, int) and end > 0:
-        return end - 1
-    raise InvalidArgument(
-        "The option endingBoundInclusive=false goes with the number of an endingVersion, or with endingTimestamp"
-    )
-
-
-def _how(found: Mapping[str, str]) -> dict[str, Any]:
-    """The other arguments of `Dataset.changes`."""
-    if "mode" in found and "deduplicationmode" in found:
-        raise InvalidArgument("Give one of the options mode and deduplicationMode")
-    how: dict[str, Any] = {"mode": found.get("mode", "all")}
-    if "deduplicationmode" in found:
-        text = found["deduplicationmode"]
-        if text.lower() not in _DEDUPLICATION:
-            raise InvalidArgument(f"The option deduplicationMode={text!r} is not none, dropCarryovers or netChanges")
-        how = dict(_DEDUPLICATION[text.lower()])
-    if "dropunchanged" in found:
-        how["drop_unchanged"] = flag("dropUnchanged", found["dropunchanged"])
-    if "key" in found:
-        how["key"] = _names("key", found["key"])
-    return how

@@ -23,9 +23,9 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.scan.scan import Scan, ScanTask
 
 from . import spark_types
+from .spark_change_options import StreamOptions
 from .spark_changes import without_updates
 from .spark_offsets import INITIAL, Offset
-from .spark_options import StreamOptions
 from .spark_partitions import LancePartition, partition_count
 
 try:

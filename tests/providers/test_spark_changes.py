@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 import lance_sql.spark
 from lance_sql.providers.spark import LanceDataSource
-from lance_sql.providers.spark_options import ChangesOptions
+from lance_sql.providers.spark_change_options import ChangesOptions
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -134,7 +134,7 @@ def test_update_delete_compact_and_history(spark: SparkSession, path: str) -> No
     assert found == expected
     report = lance_sql.audit(path)
     assert report.is_healthy, str(report)
-    told = [(row.version, row.operation, row.rows_deleted) for row in table.history().limit(3).collect()]
+    told = [(row.version, row.operation, row.rows_deleted) for row in table.history(3).collect()]
     assert told == [(8, "compact", 0), (7, "reserve_fragments", 0), (6, "delete", 1)]
     assert table.to_df(["id"], "id < 3").count() == 3
     assert [file.version for file in table.cleanup(retain_versions=3).versions] != []

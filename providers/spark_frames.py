@@ -1,0 +1,129 @@
+"""Frames of changes of a table, and frames written to one, with what Spark does not offer to a source in Python."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from pyspark.sql import DataFrame, SparkSession
+
+import lance_sql.dataset
+from lance_sql.changes.bounds import Bound
+from lance_sql.changes.plan import Mode
+from lance_sql.dataset import Dataset
+from lance_sql.errors import InvalidArgument, TableExists, TableNotFound
+
+from . import spark as source
+from . import spark_types
+from .spark import register
+from .spark_errors import short_errors
+
+WriteMode: TypeAlias = Literal["append", "overwrite", "error", "ignore"]
+
+
+def read_changes(
+    spark: SparkSession,
+    table: Dataset | str | os.PathLike[str],
+    start: Bound | None = None,
+    end: Bound | None = None,
+    *,
+    since: Bound | None = None,
+    mode: Mode = "all",
+    drop_unchanged: bool = False,
+    key: str | Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    filter: str | None = None,
+    branch: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> DataFrame:
+    """What the versions from `start` to `end` changed, as a frame: the columns of the table, `_change_type`,
+    `_commit_version` as bigint, `_commit_timestamp` and `_rowid`.
+
+    table: a Dataset, or a path or URI, which may come with `branch` and `storage_options`. The frame stays at the
+        versions that the range means now
+    start, end, since, mode, drop_unchanged, key: as for `Dataset.changes`; without `end`, up to the newest version
+    columns, filter: as for `lance_sql.read_spark`: nothing else is read
+    raises: as `lance_sql.open` and `Dataset.changes`
+    """
+    dataset = table if isinstance(table, Dataset) else None
+    if dataset is None:
+        dataset = lance_sql.dataset.open(table, branch=branch, storage_options=storage_options)
+    arguments = {
+        "start": start,
+        "end": end,
+        "since": since,
+        "mode": mode,
+        "drop_unchanged": drop_unchanged,
+        "key": key,
+    }
+    return source.read_changes(register(spark), dataset, columns, filter, arguments)
+
+
+def write(
+    frame: DataFrame,
+    path: str | os.PathLike[str],
+    *,
+    mode: WriteMode = "error",
+    target_rows_per_file: int | None = None,
+    merge_schema: bool = False,
+    branch: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    **options: str,
+) -> Dataset:
+    """Writes a frame, with what Spark does not offer to a source in Python.
+
+    mode: "error" where there is a table, "ignore" the frame where there is one, "append", which creates a table that
+        does not exist, or "overwrite"
+    target_rows_per_file: about so many rows in a file, whatever the number of tasks. The frame is counted first:
+        cache it where that is expensive
+    merge_schema: columns that the table does not have are added to it, NULL in its rows, by a commit of their own
+    options: as for `frame.write`
+    returns: the version that was made; with "ignore", the newest one
+    raises: TableExists; InvalidArgument for rows that do not fit; what goes wrong in a task, as one line
+    """
+    if mode not in ("append", "overwrite", "error", "ignore"):
+        raise InvalidArgument(f"mode={mode!r} is not one of 'append', 'overwrite', 'error' and 'ignore'")
+    register(frame.sparkSession)
+    place = os.fspath(path)
+    try:
+        table = lance_sql.dataset.open(place, branch=branch, storage_options=storage_options)
+    except TableNotFound:
+        table = None
+    if table is not None and mode == "ignore":
+        return table
+    if table is not None and mode == "error":
+        raise TableExists(f"There is a table at {place!r} already: say mode='append', 'overwrite' or 'ignore'")
+    if table is not None and mode == "append":
+        frame = _as_spelled(frame, table)
+        if merge_schema:
+            _add_columns(table, frame)
+    if target_rows_per_file is not None:
+        if target_rows_per_file < 1:
+            raise InvalidArgument(f"target_rows_per_file={target_rows_per_file} must be at least 1")
+        with short_errors():
+            frame = frame.repartition(max(1, math.ceil(frame.count() / target_rows_per_file)))
+    storage = {f"storage.{key}": str(value) for key, value in (storage_options or {}).items()}
+    given = {**options, **storage, **({} if branch is None else {"branch": branch})}
+    with short_errors():
+        spark_mode = "overwrite" if mode == "overwrite" else "append"
+        frame.write.format("lance").options(**given).mode(spark_mode).save(place)
+    return lance_sql.dataset.open(place, branch=branch, storage_options=storage_options)
+
+
+def _as_spelled(frame: DataFrame, table: Dataset) -> DataFrame:
+    """The frame with columns spelled as the table has them, where Spark does not tell cases apart."""
+    if str(frame.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true":
+        return frame
+    known = {name.lower(): name for name in table.schema.names}
+    return frame.toDF(
+        *(name if name in table.schema.names else known.get(name.lower(), name) for name in frame.columns)
+    )
+
+
+def _add_columns(table: Dataset, frame: DataFrame) -> None:
+    rows = spark_types.arrow_schema(frame.schema)
+    new = [field.with_nullable(True) for field in rows if field.name not in table.schema.names]
+    if new:
+        table.add_columns(new)
