@@ -63,7 +63,15 @@ void bind_files(nb::module_& m) {
             },
             "encoding"_a, nb::kw_only(), "num_items"_a, "codec"_a, "bits"_a, "large"_a, "has_def"_a,
             "definition"_a = nb::none())
-        .def("add_other", [](FlatPages& self, const nb::bytes& encoding) { self.add(to_string(encoding), std::nullopt); },
+        .def(
+            "add_constant",
+            [](FlatPages& self, const nb::bytes& encoding, std::optional<nb::bytes> value) {
+                ConstantPage page;
+                if (value) page.value = to_string(*value);
+                self.add(to_string(encoding), std::move(page));
+            },
+            "encoding"_a, "value"_a.none())
+        .def("add_other", [](FlatPages& self, const nb::bytes& encoding) { self.add(to_string(encoding), {}); },
              "encoding"_a);
     m.def(
         "read_small_files",

@@ -18,13 +18,13 @@
 
 namespace lance {
 
-void FlatPages::add(std::string encoding, std::optional<FlatPage> page) {
+void FlatPages::add(std::string encoding, Page page) {
     const std::unique_lock lock(mutex_);
     if (pages_.size() >= kMostPages) pages_.clear();
     pages_.insert_or_assign(std::move(encoding), std::move(page));
 }
 
-bool FlatPages::find(Bytes encoding, std::optional<FlatPage>& page) const {
+bool FlatPages::find(Bytes encoding, Page& page) const {
     const std::shared_lock lock(mutex_);
     const auto found = pages_.find(std::string_view(reinterpret_cast<const char*>(encoding.data()), encoding.size()));
     if (found == pages_.end()) return false;
@@ -145,6 +145,39 @@ void decode(const FlatPage& page, Bytes words, Bytes data, DecodedPage& out) {
     out.num_valid = validity(chunks, ranges, *page.definition, 0, out.validity);
 }
 
+// False for a value that is not of the format.
+bool repeat(const ConstantPage& page, const ValueFormat& format, int64_t num_rows, DecodedPage& out) {
+    const std::string value = page.value.value_or(std::string());
+    const auto size = static_cast<int64_t>(value.size());
+    out.offsets.clear();
+    out.values.clear();
+    out.validity.clear();
+    out.num_valid = num_rows;
+    if (!page.value) {
+        out.validity.assign(static_cast<size_t>(bytes_for_bits(num_rows)), 0);
+        out.num_valid = 0;
+    }
+    if (format.variable) {
+        if (format.bits == 32 && multiply(num_rows, size) > INT32_MAX) return false;
+        out.offsets.resize(static_cast<size_t>(multiply(num_rows + 1, format.bits) / 8));
+        for (int64_t i = 0; i <= num_rows; ++i) {
+            uint8_t* to = out.offsets.data() + i * (format.bits / 8);
+            format.bits == 32 ? store(to, static_cast<uint32_t>(i * size)) : store(to, static_cast<uint64_t>(i * size));
+        }
+    } else if (!page.value || format.bits == 1) {
+        if (page.value && size != 1) return false;
+        const bool set = page.value && (value[0] & 1) != 0;
+        const int64_t num_bytes = bytes_for_bits(multiply(num_rows, format.bits));
+        out.values.assign(static_cast<size_t>(num_bytes), set ? uint8_t{0xFF} : uint8_t{0});
+        return true;
+    } else if (size * 8 != format.bits) {
+        return false;
+    }
+    out.values.resize(static_cast<size_t>(multiply(num_rows, size)));
+    for (int64_t i = 0; i < num_rows; ++i) copy(out.values.data() + i * size, reinterpret_cast<const uint8_t*>(value.data()), size);
+    return true;
+}
+
 Bytes buffer(const WholeFile& file, const StoredPage& page, size_t number) {
     const auto start = static_cast<uint64_t>(page.buffers[2 * number]);
     return file.part(start, static_cast<uint64_t>(page.buffers[2 * number + 1]) - start);
@@ -156,14 +189,18 @@ bool decode_column(const FlatPages& pages, const WholeFile& file, int64_t index,
     const StoredColumn column = file.column(index);
     if (column.pages.size() != 1 || !column.pages[0].encoding) return false;
     const StoredPage& stored = column.pages[0];
-    std::optional<FlatPage> page;
+    FlatPages::Page page;
     if (!pages.find(*stored.encoding, page)) {
         unknown.emplace(reinterpret_cast<const char*>(stored.encoding->data()), stored.encoding->size());
         return false;
     }
-    if (!page || page->format() != format) return false;
-    if (stored.num_rows != num_rows || page->num_items != num_rows || stored.buffers.size() != 4) return false;
-    decode(*page, buffer(file, stored, 0), buffer(file, stored, 1), out);
+    if (stored.num_rows != num_rows) return false;
+    if (const auto* constant = std::get_if<ConstantPage>(&page)) {
+        return stored.buffers.empty() && repeat(*constant, format, num_rows, out);
+    }
+    const auto* flat = std::get_if<FlatPage>(&page);
+    if (!flat || flat->format() != format || flat->num_items != num_rows || stored.buffers.size() != 4) return false;
+    decode(*flat, buffer(file, stored, 0), buffer(file, stored, 1), out);
     return true;
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <variant>
 #include <vector>
 
 #include "chunks.h"
@@ -31,6 +32,11 @@ struct ValueFormat {
     bool operator==(const ValueFormat&) const = default;
 };
 
+// A page of one value, or of NULLs alone, whose description holds all of it.
+struct ConstantPage {
+    std::optional<std::string> value;  // none: all are NULL
+};
+
 // A mini-block page of values that are NULL or not, without any nesting.
 struct FlatPage {
     ChunkShape shape;
@@ -46,9 +52,11 @@ struct FlatPage {
 // Thread-safe.
 class FlatPages {
   public:
-    void add(std::string encoding, std::optional<FlatPage> page);
+    using Page = std::variant<std::monostate, FlatPage, ConstantPage>;
+
+    void add(std::string encoding, Page page);
     // False where nothing is known.
-    bool find(Bytes encoding, std::optional<FlatPage>& page) const;
+    bool find(Bytes encoding, Page& page) const;
 
   private:
     // Writers describe pages in few ways; beyond this all is learnt anew.
@@ -59,7 +67,7 @@ class FlatPages {
         size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
     };
     mutable std::shared_mutex mutex_;
-    std::unordered_map<std::string, std::optional<FlatPage>, Hash, std::equal_to<>> pages_;
+    std::unordered_map<std::string, Page, Hash, std::equal_to<>> pages_;
 };
 
 // The values of one column, those of all files that were read one after the other.

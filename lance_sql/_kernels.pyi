@@ -749,6 +749,11 @@ class FlatPages:
         large, has_def: as in `ChunkTable`
         definition: codec and bit width of the definition levels, as in `validity`; None where all values are valid
         """
+    def add_constant(self, encoding: bytes, value: bytes | None) -> None:
+        """Makes an encoding known as one of a page without buffers, all of whose values are this one; None for NULLs.
+
+        value: as a page stores it: little endian, a byte for a boolean, the bytes of a string
+        """
     def add_other(self, encoding: bytes) -> None:
         """Makes an encoding known as one that is not such a page."""
 

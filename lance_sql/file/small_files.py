@@ -20,7 +20,7 @@ from lance_sql.encodings.tree import Encoding, Flat, InlineBitpacking, Variable
 from lance_sql.errors import LanceError, at
 from lance_sql.file.metadata_v2 import parse_layout
 from lance_sql.layouts.levels import level_codec
-from lance_sql.layouts.tree import Layer, MiniBlock, PageLayout
+from lance_sql.layouts.tree import Constant, Layer, MiniBlock, PageLayout
 
 MAX_BYTES: Final = 64 * 1024
 """Larger files are left out."""
@@ -137,10 +137,23 @@ def _learn_one(encoding: bytes) -> None:
                 definition=definition,
             )
             return
+        if isinstance(layout, Constant) and _is_plain_constant(layout):
+            _pages.add_constant(encoding, layout.inline_value)
+            return
     except LanceError:
         # reading the file by itself says what is wrong
         pass
     _pages.add_other(encoding)
+
+
+_LAYERS: Final = ((Layer.NULLABLE_ITEM,), (Layer.ALL_VALID_ITEM,))
+
+
+def _is_plain_constant(layout: Constant) -> bool:
+    """Whether all rows have the value of the layout, or are NULL."""
+    if layout.repetition is not None or layout.definition is not None or layout.layers not in _LAYERS:
+        return False
+    return layout.inline_value is not None or layout.layers == (Layer.NULLABLE_ITEM,)
 
 
 def _codec(layout: PageLayout) -> tuple[int, int] | None:

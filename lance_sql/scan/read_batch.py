@@ -43,8 +43,10 @@ def _read_tested(plan: ReadPlan, piece: Piece) -> pa.RecordBatch | None:
     tests, others = plan.tests
     flags = np.ones(piece.num_rows, np.uint8)
     wanted = list(dict.fromkeys(column.field for column in plan.columns if column.field is not None))
-    # where a round of requests costs time, columns are not asked for before it is known which rows pass
-    together = [] if others or plan.fragments.concurrency > 1 else wanted
+    # where a round of requests or the number of columns costs time, they are not asked for before it is known whether
+    # any row passes
+    is_costly = plan.fragments.concurrency > 1 or _is_wide(piece, wanted)
+    together = [] if others or is_costly else wanted
     found = piece.fragment.filter(
         [(field, test.test) for field, test in tests], together, piece.rows, flags, plan.delivered
     )
@@ -105,9 +107,10 @@ def _read_passed(
     flags = masks.to_flags(mask)
     num_runs = masks.num_runs(flags)
     is_far = plan.fragments.concurrency > 1
-    if len(batch) == 1 and (num_runs * ROWS_PER_FETCHED_RUN > num_rows or not is_far):
+    missing = [field for field in wanted if field not in chosen]
+    is_worthwhile = num_runs * ROWS_PER_FETCHED_RUN > num_rows or not is_far
+    if len(batch) == 1 and is_worthwhile and not _is_wide(batch[0], missing):
         (piece,) = batch
-        missing = [field for field in wanted if field not in chosen]
         selected = piece.fragment.filter((), missing, piece.rows, flags, plan.delivered).arrays
         chosen.update({field: array for field, array in zip(missing, selected, strict=True) if array is not None})
     missing = [field for field in wanted if field not in chosen]
@@ -165,8 +168,13 @@ def _read_fields(plan: ReadPlan, fields: Sequence[Field], batch: Batch) -> list[
     return parts[0] if len(parts) == 1 else [concat(column) for column in zip(*parts, strict=True)]
 
 
+def _is_wide(piece: Piece, fields: Sequence[Field]) -> bool:
+    """Whether so many fields are better read together, and all rows of them."""
+    return wide_fragments.is_wide(piece.fragment.fragment, len(fields))
+
+
 def _read_piece(plan: ReadPlan, fields: Sequence[Field], piece: Piece) -> list[pa.Array]:
-    if wide_fragments.is_wide(piece.fragment.fragment, len(fields)):
+    if _is_wide(piece, fields):
         return wide_fragments.read(piece.fragment, fields, piece.rows, plan.delivered)
     return piece.fragment.read(fields, piece.rows, plan.delivered)
 
@@ -177,7 +185,7 @@ def _read_short(plan: ReadPlan, fields: Sequence[Field], batch: Batch) -> list[p
     if None not in small.starts and len(small.columns[0]) == _num_rows(batch):
         return list(small.columns)
     parts = [
-        piece.fragment.read(fields, piece.rows, plan.delivered)
+        _read_piece(plan, fields, piece)
         if start is None
         else [column.take(pa.array(row_ranges.expand(piece.rows) + start)) for column in small.columns]
         for piece, start in zip(batch, small.starts, strict=True)

@@ -33,12 +33,15 @@ def columns(seed: int) -> pa.Table:
 
 @pytest.fixture(scope="module", params=VERSIONS)
 def table(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Dataset:
-    """Two fragments of many columns: one with a second file and deleted rows, one that lacks columns."""
+    """Fragments of many columns: with a second file and deleted rows, without columns, of equal rows and of NULLs."""
     path = str(tmp_path_factory.mktemp("wide") / "wide.lance")
     lance.write_dataset(columns(0), path, data_storage_version=request.param)
     lance.write_dataset(columns(1).select(range(100)), path, mode="append")
+    lance.write_dataset(columns(1).take([0] * NUM_ROWS), path, mode="append")
+    nulls = pa.table({field.name: pa.nulls(NUM_ROWS, field.type) for field in columns(1).schema})
+    lance_sql.write(nulls, path, mode="append")
     lance.dataset(path).add_columns({"more": "int64_2 + 1"})
-    lance.dataset(path).delete("int8_1 < 20")
+    lance.dataset(path).delete("int8_1 < 20 and int64_2 is not null")
     return lance_sql.open(path)
 
 
