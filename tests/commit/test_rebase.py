@@ -13,7 +13,6 @@ from lance_sql.commit.committer import commit
 from lance_sql.commit.operations import (
     Append,
     Clone,
-    CreateIndex,
     Delete,
     Merge,
     Other,
@@ -265,6 +264,6 @@ def test_rows_inserted_by_key_do_not_go_beside_others(snapshot: Snapshot, root: 
 
 
 def test_operations_that_are_only_judged_are_refused(snapshot: Snapshot) -> None:
-    for operation in (Clone(1, "/x"), CreateIndex((), ()), UpdateBases(()), Other(None)):
+    for operation in (Clone(1, "/x"), UpdateBases(()), Other(None)):
         with pytest.raises(UnsupportedFeature, match=f"commits of {type(operation).__name__}"):
             commit(snapshot, operation)
