@@ -17,7 +17,7 @@ from typing import Final
 from lance_sql.commit.draft import Draft
 from lance_sql.commit.operations import Merge
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.table import features, row_ids, row_versions
+from lance_sql.table import features, indices, row_ids, row_versions
 from lance_sql.table.fragments import Fragment
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.segments import Range
@@ -75,8 +75,7 @@ def assign(draft: Draft, operation: Merge) -> None:
         )
     draft.edit(replaced=replaced)
     draft.change(reader_flags=draft.manifest.reader_flags | features.STABLE_ROW_IDS, next_row_id=operation.next_row_id)
-    if operation.drops_indices:
-        draft.index_section = None
+    draft.index_section = None if operation.drops_indices else indices.of_stable_table(draft.index_section)
 
 
 def _with_ids(snapshot: Snapshot, fragment: Fragment, place: int) -> Fragment:

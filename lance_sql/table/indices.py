@@ -207,6 +207,18 @@ def with_moved_rows(
     return _edited(section, edit)
 
 
+def of_stable_table(section: bytes | None) -> bytes | None:
+    """The section after the rows of a table got their addresses as stable row ids: a BTREE says which of both its
+    entries are, and those that are built or extended later have addresses. One of both in one index is refused."""
+
+    def edit(index: table_pb2.IndexMetadata) -> table_pb2.IndexMetadata:
+        if index.index_details.type_url.rpartition(".")[2] == "BTreeIndexDetails" and index.index_version == 0:
+            index.index_version = 1
+        return index
+
+    return _edited(section, edit)
+
+
 def with_base(section: bytes | None, base_id: int) -> bytes | None:
     """The section of a clone: the files of the indices are at a base path."""
 

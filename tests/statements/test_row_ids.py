@@ -303,3 +303,25 @@ def test_tables_of_every_writer_get_them(case: Case, tmp_path: Path) -> None:
         {"_rowid": found[0], "_change_type": "delete"}
     ]
     assert lance_sql.audit(path).is_healthy
+
+
+@pytest.mark.parametrize("kind", ["btree", "bitmap", "zonemap", "bloomfilter"])
+def test_indices_of_this_library_stay_right(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "t.lance"
+    made = lance_sql.write(table(range(300)), path, stable_row_ids=False, max_rows_per_file=100)
+    made = made.delete("k = 150").create_index("k", kind, name="by_k").enable_stable_row_ids()
+    made = made.update({"v": "'new'"}, "k IN (123, 250)").update({"k": "k + 1000"}, "k = 99").delete("k = 7")
+    wanted = {123: [123], 150: [], 99: [], 1099: [1099], 7: [], 250: [250], 0: [0]}
+
+    def check() -> None:
+        for key, expected in wanted.items():
+            for reader in (lance_sql.open(path), lance.dataset(path)):
+                found = reader.to_table(columns=["k"], filter=f"k = {key}").column("k").to_pylist()
+                assert found == expected, (key, reader)
+
+    check()
+    made.compact(target_rows=1000)
+    check()
+    lance_sql.open(path).optimize_indices()
+    check()
+    assert lance_sql.audit(path).is_healthy
