@@ -37,7 +37,7 @@ from lance_sql.proto import row_ids_pb2, table_pb2, transaction_pb2
 from lance_sql.schema import Field, Schema, build, jsonb, types
 from lance_sql.store import MemoryStore
 from lance_sql.table import deletions, indices, refs, row_ids, row_versions
-from lance_sql.table.fragments import DataFile, DeletionFileType, Fragment
+from lance_sql.table.fragment import DataFile, DeletionFileType, Fragment
 from lance_sql.table.paths import BRANCHES, TAGS
 from tests.damaged.messages import damage_message
 

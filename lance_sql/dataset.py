@@ -28,7 +28,7 @@ from lance_sql.scan.scan import Scan
 from lance_sql.scan.take import take
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
-from lance_sql.table.fragments import MAX_ROWS_PER_FILE
+from lance_sql.table.fragment import MAX_ROWS_PER_FILE
 from lance_sql.table.index_summaries import IndexSummary, summaries
 from lance_sql.table.refs import Ref
 from lance_sql.table.snapshot import Snapshot, open_snapshot

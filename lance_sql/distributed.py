@@ -35,7 +35,7 @@ from lance_sql.statements.compact import Group, IndexChoice
 from lance_sql.statements.fragments import FileLimits, FragmentWriter
 from lance_sql.statements.rows import carrying, delete_rows
 from lance_sql.statements.session import RowCounts, WriteSession, file_version, on_latest
-from lance_sql.table.fragments import MAX_ROWS_PER_FILE, Fragment
+from lance_sql.table.fragment import MAX_ROWS_PER_FILE, Fragment
 from lance_sql.table.snapshot import Snapshot
 
 __all__ = [

@@ -26,7 +26,7 @@ from lance_sql.schema import Field
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
 from lance_sql.table.files import TableFiles
-from lance_sql.table.fragments import DataFile, Fragment
+from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.refs import Ref
 from lance_sql.table.row_versions import stored_rows

@@ -32,7 +32,7 @@ from lance_sql.statements.source import to_reader
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
 from lance_sql.table.commit_summary import check_properties
-from lance_sql.table.fragments import MAX_ROWS_PER_FILE, Fragment
+from lance_sql.table.fragment import MAX_ROWS_PER_FILE, Fragment
 from lance_sql.table.location import table_name
 from lance_sql.table.snapshot import Snapshot, list_snapshots, open_snapshot
 

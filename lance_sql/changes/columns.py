@@ -26,7 +26,7 @@ from lance_sql.changes.rows import Rows
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.layouts.page import concat
 from lance_sql.schema import Field, Schema, arrow_field
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragment import Fragment
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ from lance_sql.changes.rows import I64, Rows
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import together
-from lance_sql.table.fragments import DeletionFile, Fragment, Fragments
+from lance_sql.table.fragment import DeletionFile, Fragment
+from lance_sql.table.fragments import Fragments
 from lance_sql.table.open_fragment import OpenFragments
 from lance_sql.table.snapshot import Snapshot
 

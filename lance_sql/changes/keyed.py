@@ -21,7 +21,7 @@ from lance_sql.changes.matching import Matched, Pairs, by_identity
 from lance_sql.changes.rows import I64, U64, Rows
 from lance_sql.errors import InvalidArgument
 from lance_sql.schema import Schema
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragment import Fragment
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 from lance_sql.changes.columns import Sources
 from lance_sql.changes.rows import I64, U64, Rows
 from lance_sql.errors import CorruptFile
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragment import Fragment
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from lance_sql import row_ranges
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.plan import FragmentScan
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment, OpenFragments
 from lance_sql.table.segments import Range
 

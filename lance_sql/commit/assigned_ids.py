@@ -18,7 +18,7 @@ from lance_sql.commit.draft import Draft
 from lance_sql.commit.operations import Merge
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.table import features, indices, row_ids, row_versions
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragment import Fragment
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.segments import Range
 from lance_sql.table.snapshot import Snapshot

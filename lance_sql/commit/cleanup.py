@@ -23,7 +23,7 @@ from lance_sql.errors import InvalidArgument, RetryableConflict
 from lance_sql.store import Store
 from lance_sql.store.durable import TEMPORARY
 from lance_sql.table import features, versions
-from lance_sql.table.fragments import ExternalSequence, Fragment
+from lance_sql.table.fragment import ExternalSequence, Fragment
 from lance_sql.table.location import branch_store
 from lance_sql.table.paths import DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS
 from lance_sql.table.snapshot import Snapshot

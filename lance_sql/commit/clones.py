@@ -27,7 +27,7 @@ from lance_sql.store import Store, open_store
 from lance_sql.store.open import files_uri, local_path
 from lance_sql.table import features, indices, refs, versions
 from lance_sql.table.commit_summary import CommitSummary
-from lance_sql.table.fragments import ExternalSequence, Fragment
+from lance_sql.table.fragment import ExternalSequence, Fragment
 from lance_sql.table.location import branch_store, table_name
 from lance_sql.table.paths import DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS, BasePath, NamingScheme
 from lance_sql.table.snapshot import Snapshot

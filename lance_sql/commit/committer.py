@@ -41,7 +41,7 @@ from lance_sql.errors import (
 from lance_sql.store import Store, open_store
 from lance_sql.table import features, manifest, versions
 from lance_sql.table.commit_summary import CommitSummary
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragment import Fragment
 from lance_sql.table.location import table_name
 from lance_sql.table.paths import TRANSACTIONS, VERSIONS, NamingScheme, manifest_path, parse_manifest_name
 from lance_sql.table.snapshot import Snapshot

@@ -9,7 +9,7 @@ from typing import Final
 from lance_sql import file_versions
 from lance_sql.errors import InvalidArgument
 from lance_sql.schema import Schema
-from lance_sql.table.fragments import TOMBSTONE, DataFile, Fragment
+from lance_sql.table.fragment import TOMBSTONE, DataFile, Fragment
 
 _MAX_ROWS: Final = 2**32
 

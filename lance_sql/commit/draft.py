@@ -19,7 +19,8 @@ import numpy as np
 from lance_sql.commit import data_files, lineage
 from lance_sql.errors import CommitConflict, CorruptFile, InvalidArgument, UnsupportedFeature
 from lance_sql.table import features, row_ids, row_versions
-from lance_sql.table.fragments import Fragment, Fragments
+from lance_sql.table.fragment import Fragment
+from lance_sql.table.fragments import Fragments
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.segments import Range

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragment import Fragment
 from lance_sql.table.segments import U64
 from lance_sql.table.snapshot import Snapshot
 

@@ -34,7 +34,8 @@ from lance_sql.commit.operations import (
 from lance_sql.errors import CommitConflict, InvalidArgument, UnsupportedFeature, VersionNotFound
 from lance_sql.schema import Schema
 from lance_sql.table import features, indices, row_ids, versions
-from lance_sql.table.fragments import TOMBSTONE, Fragment, Fragments
+from lance_sql.table.fragment import TOMBSTONE, Fragment
+from lance_sql.table.fragments import Fragments
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.snapshot import Snapshot
 

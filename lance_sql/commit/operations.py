@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lance_sql.schema import Schema
-from lance_sql.table.fragments import DataFile, Fragment
+from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.paths import BasePath
 

@@ -38,7 +38,7 @@ from lance_sql.commit.operations import (
 from lance_sql.errors import RetryableConflict
 from lance_sql.schema import Field, Schema
 from lance_sql.table import deletions
-from lance_sql.table.fragments import DataFile, DeletionFileType, Fragment
+from lance_sql.table.fragment import DataFile, DeletionFileType, Fragment
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.snapshot import Snapshot
 

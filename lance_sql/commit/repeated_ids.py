@@ -13,7 +13,7 @@ from lance_sql.commit.draft import MAX_FRAGMENT_ID
 from lance_sql.commit.operations import Merge
 from lance_sql.errors import CorruptFile
 from lance_sql.table import deletions
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragment import Fragment
 from lance_sql.table.snapshot import Snapshot
 
 

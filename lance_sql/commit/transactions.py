@@ -42,8 +42,8 @@ from lance_sql.commit.operations import (
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
 from lance_sql.proto import transaction_pb2
 from lance_sql.schema.wire import from_messages, to_messages
-from lance_sql.table import fragments, indices
-from lance_sql.table.fragments import Fragment
+from lance_sql.table import fragment_wire, indices
+from lance_sql.table.fragment import Fragment
 from lance_sql.table.paths import BasePath
 
 _Message = transaction_pb2.Transaction
@@ -170,7 +170,7 @@ def _operation(operation: Operation) -> tuple[str, Any]:
             group = _Message.DataReplacement.DataReplacementGroup
             return "data_replacement", _Message.DataReplacement(
                 replacements=[
-                    group(fragment_id=each.fragment_id, new_file=fragments.serialize_file(each.file))
+                    group(fragment_id=each.fragment_id, new_file=fragment_wire.serialize_file(each.file))
                     for each in replacements
                 ]
             )
@@ -191,7 +191,7 @@ def _operation(operation: Operation) -> tuple[str, Any]:
 
 
 def _messages(values: Iterable[Fragment]) -> list[Any]:
-    return [fragments.serialize(fragment) for fragment in values]
+    return [fragment_wire.serialize(fragment) for fragment in values]
 
 
 def _update_config(operation: UpdateConfig) -> Any:
@@ -214,7 +214,7 @@ def _update_map(change: UpdateMap) -> Any:
 
 
 def _fragments(messages: Iterable[Any]) -> tuple[Fragment, ...]:
-    return tuple(fragments.parse(message) for message in messages)
+    return tuple(fragment_wire.parse(message) for message in messages)
 
 
 def _update_mode(number: int) -> UpdateMode:
@@ -308,7 +308,7 @@ _READERS: Final[Mapping[str, Callable[[Any], Operation]]] = {
     "project": lambda message: Project(from_messages(message.schema), message.preserves_nullability),
     "update_config": _read_update_config,
     "data_replacement": lambda message: DataReplacement(
-        tuple(Replacement(each.fragment_id, fragments.parse_file(each.new_file)) for each in message.replacements)
+        tuple(Replacement(each.fragment_id, fragment_wire.parse_file(each.new_file)) for each in message.replacements)
     ),
     "clone": _read_clone,
     "update_bases": lambda message: UpdateBases(

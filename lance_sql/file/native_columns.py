@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, at
-from lance_sql.file.reader import DataFile
+from lance_sql.file.reader import FileReader
 from lance_sql.layouts.matching import Flags, ValueTest
 from lance_sql.layouts.native import Form
 from lance_sql.layouts.page import Page
@@ -39,7 +39,7 @@ class NativeColumn:
     """
 
     def __init__(
-        self, file: DataFile, row_starts: npt.NDArray[np.int64], leaf: pa.DataType, where: Callable[[int], at]
+        self, file: FileReader, row_starts: npt.NDArray[np.int64], leaf: pa.DataType, where: Callable[[int], at]
     ) -> None:
         self.file = file
         self.leaf = leaf
@@ -150,7 +150,7 @@ def read(
 
 def _fetch(columns: Sequence[NativeRows]) -> list[tuple[_kernels.ColumnReader, RowRanges, pa.Buffer, int]]:
     """The bytes that hold the rows of each column, and where in its file they begin."""
-    by_file: dict[DataFile, list[int]] = {}
+    by_file: dict[FileReader, list[int]] = {}
     for place, each in enumerate(columns):
         by_file.setdefault(each.column.file, []).append(place)
     found: dict[int, tuple[_kernels.ColumnReader, RowRanges, pa.Buffer, int]] = {}

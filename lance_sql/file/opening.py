@@ -8,12 +8,13 @@ import pyarrow as pa
 
 from lance_sql.encodings.tree import List
 from lance_sql.errors import CorruptFile, at
-from lance_sql.file.columns import Column, LeafColumn
+from lance_sql.file.columns import Column
 from lance_sql.file.dictionaries import with_values
+from lance_sql.file.leaf_column import LeafColumn
 from lance_sql.file.leaves import Leaf
 from lance_sql.file.metadata_v0_1 import LegacyMetadata
 from lance_sql.file.path_columns import PathColumn, StoredColumn
-from lance_sql.file.reader import DataFile
+from lance_sql.file.reader import FileReader
 from lance_sql.layouts.nest import Chain
 from lance_sql.schema import Field
 
@@ -36,7 +37,7 @@ class Listed:
     dictionary: Callable[[Field], pa.Array] = _no_dictionary
 
 
-def open_column(file: DataFile, listed: Listed, leaf: Leaf, chain: Chain, name: str) -> Column | None:
+def open_column(file: FileReader, listed: Listed, leaf: Leaf, chain: Chain, name: str) -> Column | None:
     """The column of a leaf; None when the file does not have it.
 
     chain: what the column becomes
@@ -57,7 +58,7 @@ def open_column(file: DataFile, listed: Listed, leaf: Leaf, chain: Chain, name: 
         return LeafColumn(file, index, file.column(index), chain, name)
 
 
-def _by_numbers(file: DataFile, columns: Mapping[int, int], leaf: Leaf, chain: Chain, name: str) -> PathColumn:
+def _by_numbers(file: FileReader, columns: Mapping[int, int], leaf: Leaf, chain: Chain, name: str) -> PathColumn:
     """The columns of version 2.0 on the path to a leaf."""
 
     def column(index: int) -> StoredColumn:
@@ -80,7 +81,7 @@ def _by_numbers(file: DataFile, columns: Mapping[int, int], leaf: Leaf, chain: C
 
 
 def _by_ids(
-    file: DataFile, metadata: LegacyMetadata, listed: Listed, leaf: Leaf, chain: Chain, name: str
+    file: FileReader, metadata: LegacyMetadata, listed: Listed, leaf: Leaf, chain: Chain, name: str
 ) -> PathColumn:
     """The pages of version 0.1 on the path to a leaf."""
     list_fields = [field for field in leaf.parents if field.is_list]

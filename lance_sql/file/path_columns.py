@@ -20,9 +20,9 @@ from lance_sql import row_ranges
 from lance_sql.encodings.stored import bitmap
 from lance_sql.encodings.tree import Constant, Dictionary, Encoding, Stored
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.file.columns import open_pages, split_by_page, value_bytes
+from lance_sql.file.column_pages import open_pages, split_by_page, value_bytes
 from lance_sql.file.metadata_v2 import ColumnMetadata
-from lance_sql.file.reader import DataFile
+from lance_sql.file.reader import FileReader
 from lance_sql.file.statistics import PageStatistics
 from lance_sql.layouts import blob
 from lance_sql.layouts.array_tree import ArrayPage, ListRows, head_ranges
@@ -49,7 +49,7 @@ class StoredColumn:
     name: of the table's column, for errors
     """
 
-    file: DataFile
+    file: FileReader
     key: int
     metadata: ColumnMetadata
     has_null_key: bool
@@ -131,7 +131,7 @@ class PathColumn:
     stored_statistics: Callable[[], PageStatistics | None] | None = None
 
     @property
-    def file(self) -> DataFile:
+    def file(self) -> FileReader:
         return self.leaf.file
 
     @property

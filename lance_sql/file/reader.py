@@ -6,9 +6,9 @@ import pyarrow as pa
 
 from lance_sql.errors import at
 from lance_sql.file.footer import LegacyFooter, parse_footer
-from lance_sql.file.heads import HeadCache
 from lance_sql.file.metadata_v0_1 import LegacyMetadata
 from lance_sql.file.metadata_v2 import ColumnMetadata, MetadataV2
+from lance_sql.file.page_cache import PageCache
 from lance_sql.file_versions import FileVersion
 from lance_sql.store import ByteRange, Store
 
@@ -16,16 +16,16 @@ TAIL_BYTES = 64 * 1024
 """Read at the end of a file to open it; holds all metadata of most files."""
 
 
-class DataFile:
+class FileReader:
     """An open data file. Thread-safe."""
 
-    def __init__(self, store: Store, path: str, heads: HeadCache, *, size: int | None = None) -> None:
+    def __init__(self, store: Store, path: str, page_cache: PageCache, *, size: int | None = None) -> None:
         """
         size: of the file, as the table has it; saves a request where a store would have to ask
         """
         self.path = path
         self._store = store
-        self._heads = heads
+        self._page_cache = page_cache
         with at(file=path):
             file_size, self._tail = store.tail(path, TAIL_BYTES, size=size)
             self._footer = parse_footer(file_size, self._tail)
@@ -78,8 +78,8 @@ class DataFile:
         return self._store.gap
 
     @property
-    def heads(self) -> HeadCache:
-        return self._heads
+    def page_cache(self) -> PageCache:
+        return self._page_cache
 
     @property
     def is_in_memory(self) -> bool:

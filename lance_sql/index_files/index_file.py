@@ -13,11 +13,11 @@ import pyarrow as pa
 from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.file.columns import Column, read_columns
-from lance_sql.file.heads import HeadCache
 from lance_sql.file.leaves import Leaf
 from lance_sql.file.metadata_v0_1 import LegacyMetadata
 from lance_sql.file.opening import Listed, open_column
-from lance_sql.file.reader import DataFile
+from lance_sql.file.page_cache import PageCache
+from lance_sql.file.reader import FileReader
 from lance_sql.layouts.nest import Chain
 from lance_sql.row_ranges import RowRanges
 from lance_sql.schema import arrow_field
@@ -39,7 +39,7 @@ class IndexFile:
         raises: CorruptFile when the file is missing or damaged; UnsupportedFeature for a version that is not known
         """
         self.path = path
-        self._file = DataFile(store, path, HeadCache(_HEAD_BYTES), size=size)
+        self._file = FileReader(store, path, PageCache(_HEAD_BYTES), size=size)
         with at(file=path):
             self._schema = self._file.metadata.schema
         self._columns: dict[str, Column] = {}

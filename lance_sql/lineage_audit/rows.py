@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from lance_sql import row_ranges
 from lance_sql.errors import LanceError
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragment import Fragment
 from lance_sql.table.row_versions import stored_rows
 from lance_sql.table.segments import I64, U64
 from lance_sql.table.snapshot import Snapshot

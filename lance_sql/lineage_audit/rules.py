@@ -43,7 +43,7 @@ from lance_sql.lineage_audit.invariants import check_given, check_sequences
 from lance_sql.lineage_audit.report import Kind
 from lance_sql.lineage_audit.rows import Flags, LiveRows
 from lance_sql.table import row_ids
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragment import Fragment
 from lance_sql.table.segments import I64, U64
 from lance_sql.table.snapshot import Snapshot
 

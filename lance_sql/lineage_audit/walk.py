@@ -21,7 +21,8 @@ from lance_sql.lineage_audit.rows import LiveRows
 from lance_sql.lineage_audit.rules import Step
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
-from lance_sql.table.fragments import Fragment, Fragments
+from lance_sql.table.fragment import Fragment
+from lance_sql.table.fragments import Fragments
 from lance_sql.table.snapshot import Snapshot, open_snapshot
 from lance_sql.table.transactions import read_bytes
 

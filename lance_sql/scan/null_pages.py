@@ -5,7 +5,8 @@ Engines ask whether the key of every join is NULL. Where the pages of a batch kn
 
 from __future__ import annotations
 
-from lance_sql.file.columns import Column, split_by_page
+from lance_sql.file.column_pages import split_by_page
+from lance_sql.file.columns import Column
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.batches import Batch, Piece
 from lance_sql.scan.plan import ReadPlan

@@ -14,7 +14,8 @@ from itertools import islice, pairwise
 import pyarrow as pa
 
 from lance_sql import row_ranges
-from lance_sql.file.columns import Column, value_bytes
+from lance_sql.file.column_pages import value_bytes
+from lance_sql.file.columns import Column
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import lineage
 from lance_sql.scan.candidates import Candidates
@@ -32,7 +33,7 @@ from lance_sql.scan.predicates import (
 )
 from lance_sql.scan.projection import OutputColumn, filter_fields, restrict
 from lance_sql.schema import Field, Schema, arrow_field
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment, OpenFragments
 from lance_sql.table.snapshot import Snapshot
 

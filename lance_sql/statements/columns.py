@@ -29,7 +29,7 @@ from lance_sql.schema.projection import split_path
 from lance_sql.statements import expressions
 from lance_sql.statements.scanning import read_fragments
 from lance_sql.statements.session import RowCounts, WriteSession, file_version, on_latest
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragment import Fragment
 from lance_sql.table.snapshot import Snapshot
 
 _MAX_FIELD_ID: Final = 2**31 - 1

@@ -21,7 +21,7 @@ from lance_sql.statements.fragments import FileLimits
 from lance_sql.statements.scanning import read_fragments
 from lance_sql.statements.session import RowCounts, WriteSession, on_latest
 from lance_sql.table import row_ids, row_versions
-from lance_sql.table.fragments import MAX_ROWS_PER_FILE, Fragment
+from lance_sql.table.fragment import MAX_ROWS_PER_FILE, Fragment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.snapshot import Snapshot
 

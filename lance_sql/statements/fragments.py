@@ -13,7 +13,7 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.file.writer import FileWriter, WrittenFile
 from lance_sql.schema import Schema
 from lance_sql.store import Store
-from lance_sql.table.fragments import MAX_ROWS_PER_FILE, DataFile, Fragment
+from lance_sql.table.fragment import MAX_ROWS_PER_FILE, DataFile, Fragment
 
 MAX_BYTES_PER_FILE: Final = 90 * 1024**3
 """A file that has grown to so many bytes is followed by another one."""

@@ -32,7 +32,7 @@ from lance_sql.statements.rows import U64
 from lance_sql.statements.scanning import numbers, read_fragments
 from lance_sql.statements.session import RowCounts, WriteSession, file_version, on_latest
 from lance_sql.table import versions
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragment import Fragment
 from lance_sql.table.index_summaries import column_name
 from lance_sql.table.indices import FRAGMENT_REUSE, IndexSegment, zone_map_details
 from lance_sql.table.open_indices import KINDS

@@ -21,7 +21,7 @@ from lance_sql.schema.from_arrow import from_arrow
 from lance_sql.statements.fragments import FileLimits, FragmentWriter
 from lance_sql.statements.session import check_writable, file_version
 from lance_sql.store import Store, open_store
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragment import Fragment
 from lance_sql.table.snapshot import Snapshot, open_snapshot
 
 Mode: TypeAlias = Literal["create", "append", "overwrite"]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from lance_sql.errors import CorruptFile
 from lance_sql.table import deletions, row_ids
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragment import Fragment
 from lance_sql.table.snapshot import Snapshot
 
 U32 = npt.NDArray[np.uint32]

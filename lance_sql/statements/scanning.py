@@ -16,7 +16,7 @@ from lance_sql.scan.projection import resolve
 from lance_sql.scan.scan import Scan
 from lance_sql.scan.system_columns import ROW_ADDRESS
 from lance_sql.statements.rows import U64
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragment import Fragment
 from lance_sql.table.snapshot import Snapshot
 
 if TYPE_CHECKING:

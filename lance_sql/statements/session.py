@@ -29,7 +29,7 @@ from lance_sql.schema import Schema
 from lance_sql.statements.fragments import FileLimits, FragmentWriter, data_file, new_file_name
 from lance_sql.table import features
 from lance_sql.table.commit_summary import CommitSummary, check_properties
-from lance_sql.table.fragments import DataFile, Fragment
+from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.snapshot import Snapshot
 
 MAX_ATTEMPTS: Final = 10

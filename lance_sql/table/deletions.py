@@ -19,7 +19,7 @@ from lance_sql import bitmaps
 from lance_sql.errors import CorruptFile, at
 from lance_sql.store import Store
 from lance_sql.table import ipc_batches
-from lance_sql.table.fragments import DeletionFile, DeletionFileType
+from lance_sql.table.fragment import DeletionFile, DeletionFileType
 from lance_sql.table.paths import DELETIONS
 
 _ALL_BYTES: Final = 2**62

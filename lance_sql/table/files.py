@@ -1,6 +1,6 @@
 """The files of one version: where they are, and those that are open.
 
-    DataFile, DeletionFile, ExternalSequence  --where the table or a base path says-->  a store and a path in it
+    FileReader, DeletionFile, ExternalSequence  --where the table or a base path says-->  a store and a path in it
 
 A value of its own beside the manifest: whoever reads some fragments elsewhere, in another process for example, needs
 these and no manifest.
@@ -21,16 +21,15 @@ from lance_sql.errors import CorruptFile, at
 from lance_sql.file.blob_v2 import DESCRIPTOR, BlobSource
 from lance_sql.file.columns import Column
 from lance_sql.file.dictionaries import read_values
-from lance_sql.file.heads import HeadCache
 from lance_sql.file.leaves import Leaf
 from lance_sql.file.opening import Listed, open_column
-from lance_sql.file.reader import DataFile
+from lance_sql.file.page_cache import PageCache
+from lance_sql.file.reader import FileReader
 from lance_sql.layouts.nest import Chain
 from lance_sql.schema import Field, jsonb
 from lance_sql.schema.types import is_json
 from lance_sql.store import ByteRange, Store, check_path, open_store
-from lance_sql.table.fragments import DataFile as ListedFile
-from lance_sql.table.fragments import DeletionFile, ExternalSequence
+from lance_sql.table.fragment import DataFile, DeletionFile, ExternalSequence
 from lance_sql.table.listed_columns import ListedColumns
 from lance_sql.table.paths import DATA, DELETIONS, INDICES, BasePath
 
@@ -68,9 +67,9 @@ class TableFiles:
         """
         self.places = places
         self.has_stable_row_ids = has_stable_row_ids
-        self._heads = HeadCache()
+        self._page_cache = PageCache()
         self._lock = Lock()
-        self._open: LRUCache[Any, DataFile] = LRUCache(MAX_OPEN_FILES)
+        self._open: LRUCache[Any, FileReader] = LRUCache(MAX_OPEN_FILES)
         self._dictionaries: LRUCache[Any, pa.Array] = LRUCache(MAX_DICTIONARIES)
         self._bases: LRUCache[Any, Store] = LRUCache(_MAX_BASES)
 
@@ -82,7 +81,7 @@ class TableFiles:
         """How messages call the version."""
         return self.places.label
 
-    def resolve(self, file: ListedFile) -> tuple[Store, str]:
+    def resolve(self, file: DataFile) -> tuple[Store, str]:
         """The store that holds a data file, and the file's path in it.
 
         raises: CorruptFile for a path that leads out of its folder and for a base path that does not exist
@@ -130,14 +129,14 @@ class TableFiles:
         return open_store(base.path, self.places.storage_options)
 
     @cachedmethod(lambda self: self._open, key=lambda _, file: (file.base_id, file.path), lock=lambda self: self._lock)
-    def open(self, file: ListedFile) -> DataFile:
+    def open(self, file: DataFile) -> FileReader:
         """The open file.
 
         raises: CorruptFile when it is missing or damaged, UnsupportedFeature for other versions of the file format
         """
-        return DataFile(*self.resolve(file), self._heads, size=file.size_bytes or None)
+        return FileReader(*self.resolve(file), self._page_cache, size=file.size_bytes or None)
 
-    def column(self, file: ListedFile, listed: ListedColumns, leaf: Leaf, name: str) -> Column | None:
+    def column(self, file: DataFile, listed: ListedColumns, leaf: Leaf, name: str) -> Column | None:
         """The column of a leaf in this file; None when the file has none.
 
         listed: what the file has
@@ -154,7 +153,7 @@ class TableFiles:
             file_size, _ = store.tail(path, 0)
             return read_values(field, file_size, lambda ranges: store.get_ranges(path, ranges))
 
-    def _chain(self, file: ListedFile, leaf: Leaf) -> Chain:
+    def _chain(self, file: DataFile, leaf: Leaf) -> Chain:
         """How the leaf's column in this file becomes Arrow."""
         chain = _chain(leaf)
         if chain is None:

@@ -13,13 +13,13 @@ from lance_sql.errors import CorruptFile, at
 from lance_sql.file.columns import read_columns
 from lance_sql.file.leaves import Leaf
 from lance_sql.file.opening import Listed, open_column
-from lance_sql.file.reader import DataFile
+from lance_sql.file.reader import FileReader
 from lance_sql.layouts.nest import Chain
 from lance_sql.schema import Field
 from lance_sql.table.segments import U64
 
 
-def read(file: DataFile, column_index: int, num_rows: int) -> U64:
+def read(file: FileReader, column_index: int, num_rows: int) -> U64:
     """The values of a hidden column, one per physical row.
 
     file: the open data file

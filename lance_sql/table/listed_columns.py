@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from lance_sql.file.leaves import Leaf, as_stored, leaves
 from lance_sql.schema import Field
-from lance_sql.table.fragments import DataFile
+from lance_sql.table.fragment import DataFile
 
 
 @dataclass(frozen=True, slots=True, eq=False)

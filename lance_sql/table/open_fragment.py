@@ -17,7 +17,7 @@ from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile, InvalidArgument, at
 from lance_sql.file.columns import Column, Filtered, filter_columns, read_columns
 from lance_sql.file.leaves import is_leaf, join
-from lance_sql.file.reader import DataFile
+from lance_sql.file.reader import FileReader
 from lance_sql.file.small_files import MAX_BYTES, SmallFile
 from lance_sql.layouts.matching import Flags, ValueTest
 from lance_sql.row_ranges import RowRanges
@@ -25,8 +25,7 @@ from lance_sql.schema import Field
 from lance_sql.store import ByteRange, together
 from lance_sql.table import deletions, hidden_columns, row_ids, row_versions
 from lance_sql.table.files import TableFiles
-from lance_sql.table.fragments import DataFile as ListedFile
-from lance_sql.table.fragments import ExternalSequence, Fragment, HiddenColumn, SequenceSource
+from lance_sql.table.fragment import DataFile, ExternalSequence, Fragment, HiddenColumn, SequenceSource
 from lance_sql.table.listed_columns import ListedFiles, listed, places
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.row_versions import RowVersions
@@ -261,7 +260,7 @@ class OpenFragment:
             found = self._columns[field, delivered] = _FieldColumns(stored, columns)
         return found
 
-    def _open(self, file: ListedFile) -> DataFile:
+    def _open(self, file: DataFile) -> FileReader:
         opened = self._files.open(file)
         if opened.num_rows != self.num_rows:
             with at(file=opened.path):

@@ -19,13 +19,13 @@ from lance_sql.store import Store
 from lance_sql.table import indices, location, manifest, refs, transactions, versions
 from lance_sql.table.commit_summary import from_properties
 from lance_sql.table.files import FilePlaces, TableFiles
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragment import Fragment
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.open_fragment import OpenFragment, OpenFragments
 from lance_sql.table.open_indices import OpenIndices
 from lance_sql.table.refs import Ref
-from lance_sql.table.transactions import Transaction
+from lance_sql.table.transactions import RecordedTransaction
 from lance_sql.table.versions import VersionFile, VersionInfo
 
 
@@ -191,7 +191,7 @@ class Snapshot:
             )
         return tuple(found)
 
-    def transaction(self) -> Transaction | None:
+    def transaction(self) -> RecordedTransaction | None:
         """What the commit that made this version did; None where it is not recorded."""
         return transactions.read(self.store, self.manifest_path, self.manifest)
 

@@ -23,7 +23,7 @@ _WHOLE_FILE: Final = 2**62
 
 
 @dataclass(frozen=True, slots=True)
-class Transaction:
+class RecordedTransaction:
     """A commit.
 
     read_version: the version that the writer had read
@@ -41,7 +41,7 @@ class Transaction:
     rewrites_columns: bool = False
 
 
-def read(store: Store, path: str, manifest: Manifest) -> Transaction | None:
+def read(store: Store, path: str, manifest: Manifest) -> RecordedTransaction | None:
     """The transaction of the version whose manifest is at `path`; None where it is not recorded, or no longer there.
 
     raises: CorruptFile for what is not a transaction
@@ -74,7 +74,7 @@ def read_bytes(store: Store, path: str, manifest: Manifest) -> bytes | None:
         return bytes(memoryview(content))
 
 
-def parse(data: bytes) -> Transaction:
+def parse(data: bytes) -> RecordedTransaction:
     """The transaction in a serialized message."""
     message = transaction_pb2.Transaction.FromString(data)
     operation = message.WhichOneof("operation")
@@ -82,4 +82,4 @@ def parse(data: bytes) -> Transaction:
     update = message.update if operation == "update" else None
     in_place = update is not None and bool(update.fields_modified or update.update_mode == update.REWRITE_COLUMNS)
     properties = dict(message.transaction_properties)
-    return Transaction(message.read_version, message.uuid, operation, properties, restored, in_place)
+    return RecordedTransaction(message.read_version, message.uuid, operation, properties, restored, in_place)

@@ -16,7 +16,7 @@ from lance_sql.file.leaves import is_leaf
 from lance_sql.row_ranges import RowRanges
 from lance_sql.schema import Field, arrow_field
 from lance_sql.schema.types import is_json
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
 
 MIN_FIELDS: Final = 64

@@ -145,13 +145,13 @@ def test_explain_says_what_is_read(table: lance_sql.Dataset) -> None:
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The data files that are opened."""
     paths: list[str] = []
-    original = reader.DataFile.__init__
+    original = reader.FileReader.__init__
 
-    def counted(self: reader.DataFile, store: Any, path: str, *arguments: Any, **options: Any) -> None:
+    def counted(self: reader.FileReader, store: Any, path: str, *arguments: Any, **options: Any) -> None:
         paths.append(path)
         original(self, store, path, *arguments, **options)
 
-    monkeypatch.setattr(reader.DataFile, "__init__", counted)
+    monkeypatch.setattr(reader.FileReader, "__init__", counted)
     return paths
 
 

@@ -16,7 +16,7 @@ from lance_sql.commit.committer import create
 from lance_sql.commit.operations import U32, Delete, Overwrite, Update
 from lance_sql.schema.from_arrow import from_arrow
 from lance_sql.table import deletions, row_ids
-from lance_sql.table.fragments import DataFile, Fragment
+from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.snapshot import Snapshot, open_snapshot
 
 SYSTEM = ("_rowid", "_rowaddr", "_row_created_at_version", "_row_last_updated_at_version")

@@ -39,7 +39,7 @@ from lance_sql.commit.transactions import Transaction
 from lance_sql.errors import CorruptFile
 from lance_sql.proto import transaction_pb2
 from lance_sql.schema import Field, Schema
-from lance_sql.table.fragments import DataFile, DeletionFile, DeletionFileType, Fragment
+from lance_sql.table.fragment import DataFile, DeletionFile, DeletionFileType, Fragment
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.paths import BasePath
 

@@ -35,7 +35,7 @@ from lance_sql.errors import InvalidArgument, TableExists, UnsupportedFeature
 from lance_sql.schema import Field, Schema
 from lance_sql.schema.from_arrow import from_arrow
 from lance_sql.table import row_ids, row_versions
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragment import Fragment
 from lance_sql.table.paths import NamingScheme
 from lance_sql.table.snapshot import Snapshot
 from tests.commit.tables import (

@@ -17,7 +17,7 @@ from lance_sql.commit.committer import commit, create
 from lance_sql.commit.operations import Append, Overwrite
 from lance_sql.errors import RetryableConflict, TableExists
 from lance_sql.schema.from_arrow import from_arrow
-from lance_sql.table.fragments import Fragment
+from lance_sql.table.fragment import Fragment
 from lance_sql.table.snapshot import open_snapshot
 from tests.commit.tables import created, deletion, fragments, history, keys, latest, table
 

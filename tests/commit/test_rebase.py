@@ -25,7 +25,7 @@ from lance_sql.commit.operations import (
 from lance_sql.errors import CommitConflict, RetryableConflict, UnsupportedFeature
 from lance_sql.schema import Field, Schema
 from lance_sql.schema.from_arrow import from_arrow
-from lance_sql.table.fragments import DeletionFileType
+from lance_sql.table.fragment import DeletionFileType
 from lance_sql.table.snapshot import Snapshot
 from tests.commit.tables import (
     created,

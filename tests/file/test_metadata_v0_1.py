@@ -13,10 +13,10 @@ import pytest
 from lance_sql import file_versions, row_ranges
 from lance_sql.errors import CorruptFile
 from lance_sql.file.columns import read_columns
-from lance_sql.file.heads import HeadCache
 from lance_sql.file.leaves import Leaf, leaves
 from lance_sql.file.opening import Listed, open_column
-from lance_sql.file.reader import DataFile
+from lance_sql.file.page_cache import PageCache
+from lance_sql.file.reader import FileReader
 from lance_sql.layouts.nest import Chain
 from lance_sql.proto import file_pb2, table_pb2
 from lance_sql.schema import Field
@@ -96,8 +96,8 @@ EXPECTED: dict[str, list[Any]] = {
 }
 
 
-def opened(data: bytes) -> DataFile:
-    return DataFile(MemoryStore({"data/x.lance": data}), "data/x.lance", HeadCache())
+def opened(data: bytes) -> FileReader:
+    return FileReader(MemoryStore({"data/x.lance": data}), "data/x.lance", PageCache())
 
 
 def read(data: bytes, field: Field, rows: row_ranges.RowRanges | None = None) -> list[object]:

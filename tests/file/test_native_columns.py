@@ -18,7 +18,8 @@ import lance_sql
 from lance_sql import row_ranges
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
-from lance_sql.file.columns import LeafColumn, filter_columns, read_columns
+from lance_sql.file.columns import filter_columns, read_columns
+from lance_sql.file.leaf_column import LeafColumn
 from lance_sql.file.native_columns import NativeRows
 from lance_sql.layouts.constant import ConstantPage
 from lance_sql.layouts.mini_block import MiniBlockPage

@@ -15,9 +15,10 @@ import lance_sql
 from lance_sql import file_versions, row_ranges
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.file import reader
-from lance_sql.file.columns import LeafColumn, read_columns
-from lance_sql.file.heads import HeadCache
-from lance_sql.file.reader import DataFile
+from lance_sql.file.columns import read_columns
+from lance_sql.file.leaf_column import LeafColumn
+from lance_sql.file.page_cache import PageCache
+from lance_sql.file.reader import FileReader
 from lance_sql.layouts.nest import Chain
 from lance_sql.proto import file2_pb2
 from lance_sql.store import MemoryStore
@@ -140,8 +141,8 @@ def test_metadata_beyond_the_tail_is_read_in_further_requests(tmp_path: Path) ->
     assert dataset.to_table().equals(table)
 
 
-def opened(data: bytes, path: str = "data/x.lance") -> DataFile:
-    return DataFile(MemoryStore({path: data}), path, HeadCache())
+def opened(data: bytes, path: str = "data/x.lance") -> FileReader:
+    return FileReader(MemoryStore({path: data}), path, PageCache())
 
 
 @pytest.fixture(scope="module")
@@ -283,16 +284,16 @@ def test_a_column_that_the_file_does_not_have_is_refused(small: bytes) -> None:
 
 
 def test_the_cache_of_heads_is_bounded() -> None:
-    class Head:
+    class CachedPage:
         num_bytes = 10
 
-    cache = HeadCache(budget=25)
-    heads = [Head() for _ in range(5)]
+    cache = PageCache(budget=25)
+    heads = [CachedPage() for _ in range(5)]
     for number, head in enumerate(heads):
         cache.put(number, head)
         cache.put(number, heads[0])
     assert [cache.get(number) for number in range(5)] == [None, None, None, heads[3], heads[4]]
-    HeadCache(budget=1).put(0, heads[0])
+    PageCache(budget=1).put(0, heads[0])
 
 
 def test_the_manifest_and_the_file_agree_on_the_rows(files: dict[str, bytes], tmp_path: Path) -> None:

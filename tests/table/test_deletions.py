@@ -15,7 +15,7 @@ from pyroaring import BitMap
 from lance_sql.errors import CorruptFile
 from lance_sql.store import MemoryStore
 from lance_sql.table import deletions
-from lance_sql.table.fragments import DeletionFileType
+from lance_sql.table.fragment import DeletionFileType
 
 PATH = "_deletions/0-1-2.arrow"
 

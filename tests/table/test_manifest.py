@@ -14,16 +14,9 @@ from hypothesis import strategies as st
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
 from lance_sql.proto import table_pb2 as pb
 from lance_sql.store import MemoryStore
-from lance_sql.table import features, fragments, manifest
-from lance_sql.table.fragments import (
-    DataFile,
-    DeletionFile,
-    DeletionFileType,
-    ExternalSequence,
-    Fragment,
-    Fragments,
-    HiddenColumn,
-)
+from lance_sql.table import features, fragment_wire, manifest
+from lance_sql.table.fragment import DataFile, DeletionFile, DeletionFileType, ExternalSequence, Fragment, HiddenColumn
+from lance_sql.table.fragments import Fragments
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.paths import NamingScheme, manifest_path, parse_manifest_name
 from lance_sql.table.snapshot import open_snapshot
@@ -396,14 +389,14 @@ sources = st.none() | st.binary(max_size=10) | st.builds(ExternalSequence, st.te
     )
 )
 def test_a_fragment_that_is_written_is_read_again(fragment: Fragment) -> None:
-    assert fragments.parse(fragments.serialize(fragment)) == fragment
+    assert fragment_wire.parse(fragment_wire.serialize(fragment)) == fragment
     assert list(Fragments.of([fragment])) == [fragment]
 
 
 def test_hidden_columns_are_written_as_such() -> None:
     file = DataFile("a.lance", (0, -3), (0, 1), (2, 2), 5)
     fragment = Fragment(1, (file,), None, 3, row_ids=HiddenColumn(file, 1))
-    assert fragments.parse(fragments.serialize(fragment)) == fragment
+    assert fragment_wire.parse(fragment_wire.serialize(fragment)) == fragment
     assert Fragments.of([fragment]).have_hidden_columns()
     assert not Fragments.of([dataclasses.replace(fragment, row_ids=b"")]).have_hidden_columns()
 

@@ -15,7 +15,7 @@ import pytest
 
 from lance_sql.errors import CorruptFile, InvalidArgument, TableNotFound, VersionNotFound
 from lance_sql.proto import table_pb2 as pb
-from lance_sql.table.fragments import DataFile
+from lance_sql.table.fragment import DataFile
 from lance_sql.table.snapshot import Snapshot, open_snapshot
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -39,7 +39,7 @@ def test_a_transaction_file_serves_where_the_manifest_has_none_inside() -> None:
     content = transaction_pb2.Transaction(read_version=1, uuid="abc", append=transaction_pb2.Transaction.Append())
     read = manifest.parse(message, b"", "m")
     store = MemoryStore({"_transactions/1-abc.txn": content.SerializeToString()})
-    assert transactions.read(store, "m", read) == transactions.Transaction(1, "abc", "append")
+    assert transactions.read(store, "m", read) == transactions.RecordedTransaction(1, "abc", "append")
     assert transactions.read(MemoryStore({}), "m", read) is None
 
 

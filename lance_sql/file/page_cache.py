@@ -8,7 +8,7 @@ from typing import Protocol
 BUDGET_BYTES = 32 * 1024 * 1024
 
 
-class Head(Protocol):
+class CachedPage(Protocol):
     """What is kept: a page that has been opened."""
 
     @property
@@ -17,8 +17,8 @@ class Head(Protocol):
         ...
 
 
-class HeadCache:
-    """The most recently used heads, up to `budget` bytes. Thread-safe.
+class PageCache:
+    """The most recently used pages, up to `budget` bytes. Thread-safe.
 
     A page in use stays alive without the cache; dropping it costs reading its head again.
     """
@@ -26,17 +26,17 @@ class HeadCache:
     def __init__(self, budget: int = BUDGET_BYTES) -> None:
         self._budget = budget
         self._lock = Lock()
-        self._pages: OrderedDict[Hashable, Head] = OrderedDict()
+        self._pages: OrderedDict[Hashable, CachedPage] = OrderedDict()
         self._num_bytes = 0
 
-    def get(self, key: Hashable) -> Head | None:
+    def get(self, key: Hashable) -> CachedPage | None:
         with self._lock:
             page = self._pages.get(key)
             if page is not None:
                 self._pages.move_to_end(key)
             return page
 
-    def put(self, key: Hashable, page: Head) -> None:
+    def put(self, key: Hashable, page: CachedPage) -> None:
         with self._lock:
             if key in self._pages:
                 return

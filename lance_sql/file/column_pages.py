@@ -1,0 +1,91 @@
+"""The pages of a column: which of them hold some rows, and opening those that are not open yet."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.encodings.fsst import MAX_EXPANSION
+from lance_sql.errors import at
+from lance_sql.file.page_cache import CachedPage
+from lance_sql.file.reader import FileReader
+from lance_sql.layouts.reading import Reading
+from lance_sql.row_ranges import RowRanges
+from lance_sql.store import ByteRange
+
+AnyPage = TypeVar("AnyPage", bound=CachedPage)
+
+
+def split_by_page(starts: npt.NDArray[np.int64], rows: RowRanges) -> list[tuple[int, RowRanges]]:
+    """The pages that hold the rows: the number of each, and its rows relative to the page.
+
+    starts: first row of each page, then the number of rows
+    """
+    if len(starts) == 2:
+        return [(0, rows)]
+    first = int(starts.searchsorted(rows[0, 0], side="right")) - 1
+    end = int(starts.searchsorted(rows[-1, 1], side="left"))
+    if end - first == 1:
+        return [(first, rows - starts[first] if first else rows)]
+    firsts = starts.searchsorted(rows[:, 0], side="right") - 1
+    ends = starts.searchsorted(rows[:, 1], side="left")
+    pages = []
+    for number in np.unique(row_ranges.expand(np.stack((firsts, ends), axis=1))).tolist():
+        start = int(starts[number])
+        inside = row_ranges.clip(rows, start, int(starts[number + 1]))
+        if len(inside):
+            pages.append((number, inside - start))
+    return pages
+
+
+def open_pages(
+    file: FileReader,
+    column: object,
+    numbers: Sequence[int],
+    where: Callable[[int], at],
+    needs: Callable[[int], list[ByteRange]],
+    make: Callable[[int, Sequence[pa.Buffer]], AnyPage],
+) -> Reading[list[AnyPage]]:
+    """The opened pages of a column; heads that are not cached are fetched together.
+
+    column: tells the column from others of the file
+    where: adds to errors in which page they are
+    needs, make: the ranges of a page's head, and the page from their buffers
+    """
+    found = [file.page_cache.get((file, column, number)) for number in numbers]
+    missing = []
+    ranges: list[ByteRange] = []
+    for place, (number, page) in enumerate(zip(numbers, found, strict=True)):
+        if page is None:
+            with where(number):
+                wanted = needs(number)
+            missing.append((place, number, len(wanted)))
+            ranges += wanted
+    if missing:
+        buffers = (yield ranges) if ranges else ()
+        done = 0
+        for place, number, count in missing:
+            with where(number):
+                page = make(number, buffers[done : done + count])
+            done += count
+            found[place] = page
+            if not file.is_in_memory:
+                file.page_cache.put((file, column, number), page)
+    return found  # type: ignore[return-value]  # the cache gives back what `make` has put there
+
+
+def value_bytes(type: pa.DataType, stored: float) -> float:
+    """Bytes of Arrow data that a value of `type` takes, when it takes `stored` bytes on disk on average."""
+    num_items = 1
+    item = type
+    while pa.types.is_fixed_size_list(item):
+        num_items *= item.list_size
+        item = item.value_type
+    try:
+        # of NULLs as well, which take nothing on disk
+        return float(num_items * item.bit_width / 8)
+    except ValueError:
+        return 16 + MAX_EXPANSION * stored
