@@ -23,7 +23,7 @@ def versions(dataset: Dataset, limit: int | None = None) -> pa.Table:
         {
             "version": pa.array([entry.version for entry in entries], pa.uint64()),
             "timestamp": pa.array([entry.timestamp for entry in entries], _TIME),
-            "operation": pa.array([entry.operation for entry in entries], pa.string()),
+            "operation": pa.array(["(damaged)" if entry.damage else entry.operation for entry in entries], pa.string()),
             "fragments": _numbers([entry.fragments for entry in entries]),
             "rows": _numbers([entry.rows for entry in entries]),
             "inserted": _numbers([entry.rows_inserted for entry in entries]),
