@@ -23,7 +23,7 @@ test: $(VENV)/test.stamp $(DUCKDB15)/stamp ## run the tests, those of the provid
 	@echo "lance-sql: all tests"
 	@$(PYTEST) -q
 	@echo "lance-sql: the tests of the providers again, with DuckDB 1.5"
-	@PYTHONPATH=$(DUCKDB15) $(PYTEST) -q $(SHARED_TESTS) --ignore tests/providers/test_spark.py
+	@PYTHONPATH=$(DUCKDB15) $(PYTEST) -q $(SHARED_TESTS) --ignore-glob 'tests/providers/test_spark*'
 	@$(MAKE) --no-print-directory pythons
 
 pythons: $(VENV)/test.stamp ## run the tests with the oldest and the newest Python that are supported, where they are installed
