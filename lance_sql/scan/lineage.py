@@ -38,16 +38,23 @@ from lance_sql.table.row_versions import DEFAULT_VERSION
 
 _RUN_COLUMNS = frozenset({(CREATED_AT,), (LAST_UPDATED_AT,)})
 _NUMBERS = frozenset({ROW_ID, ROW_ADDRESS})
+_ONE_ROW = pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), 1, [None]))
 _LINEAGE_COLUMNS = frozenset((name,) for name in system_columns.NAMES)
 
 
 def is_lineage(predicate: Predicate) -> bool:
-    """Whether the predicate reads system columns only."""
+    """Whether the predicate reads system columns only, or nothing at all."""
     return predicate.columns <= _LINEAGE_COLUMNS
 
 
 def select(candidates: Candidates, predicates: Sequence[Predicate]) -> Candidates:
     """The live rows that pass every predicate; all of them must be `is_lineage`."""
+    constants = [part for part in predicates if not part.columns]
+    if constants and not len(matching(_ONE_ROW, constants)):
+        return candidates.narrowed(candidates.places[:0], {})
+    predicates = [part for part in predicates if part.columns]
+    if not predicates:
+        return candidates
     predicate = And(tuple(predicates)) if len(predicates) > 1 else predicates[0]
     if predicate.columns & _RUN_COLUMNS:
         check_row_history(candidates.snapshot.open_fragments.files)
