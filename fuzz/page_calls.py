@@ -34,10 +34,10 @@ def run(values: Values) -> None:
     reader = kernels.PageReader.mini_block(
         table,
         codec=values["codec"],  # type: ignore[arg-type]  # arguments are wrong on purpose
-        bits=values["bits"],  # type: ignore[arg-type]
+        bits=values["bits"],  # type: ignore[arg-type]  # likewise
         definition=(0, _FLAT_LEVELS) if page["has_def"] else None,
         symbol_table=None if values["symbol_table"] is None else _exact(values["symbol_table"]),
-        items=items,  # type: ignore[arg-type]
+        items=items,  # type: ignore[arg-type]  # likewise
         format=format,
         keeps_indices=bool(values["keeps_indices"]),
     )
@@ -60,7 +60,7 @@ def _test(values: Values) -> kernels.ColumnTest:
     assert isinstance(key, bytes)
     test = kernels.ColumnTest(1)
     if kind == 0:
-        test.set(0, kernels.PageTest.range(int(values["order"]), bytes(16), _exact(key), True))  # type: ignore[arg-type]
+        test.set(0, kernels.PageTest.range(int(values["order"]), bytes(16), _exact(key), True))  # type: ignore[arg-type]  # never None
     elif kind == 1:
         test.set(0, kernels.PageTest.items(_exact(key) & 1))
     else:

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 
 FLOORS = (
     ("errors", "file_versions", "selection", "row_ranges", "proto", "_kernels"),
-    ("ages", "bitmaps", "store", "schema"),
+    ("ages", "bitmaps", "version_names", "store", "schema"),
     ("casts", "encodings"),
     ("layouts",),
     ("file",),
@@ -52,6 +52,7 @@ PUBLIC = (
     "scan.scan",
     "scan.system_columns",
     "verification",
+    "version_names",
     "writing",
 )
 ENGINES = ("duckdb", "_duckdb", "datafusion", "pyspark", "lance")

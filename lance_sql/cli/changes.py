@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lance_sql.cli.errors import reports_errors
+from lance_sql.version_names import split_name
 
 if TYPE_CHECKING:
     from lance_sql.dataset import Dataset
@@ -194,7 +195,7 @@ def restore(table: str, dry_run: bool, yes: bool) -> None:
     """Makes an earlier version of a table, or a tagged one, the newest again."""
     from lance_sql.cli import tables
 
-    path, version, tag = tables.split_name(table)
+    path, version, tag = split_name(table)
     if version is None and tag is None:
         raise click.UsageError("Say which version: TABLE@41, or TABLE@tag.")
     earlier = tables.open_table(table)
@@ -316,9 +317,8 @@ def _latest(table: str) -> Dataset:
 
 
 def _unversioned(table: str) -> str:
-    from lance_sql.cli import tables
 
-    path, version, tag = tables.split_name(table)
+    path, version, tag = split_name(table)
     if version is not None or tag is not None:
         raise click.UsageError(f"Changes apply to the newest version: {path} without @{version or tag}.")
     return path

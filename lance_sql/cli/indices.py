@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lance_sql.cli.errors import reports_errors
+from lance_sql.version_names import split_name
 
 if TYPE_CHECKING:
     from lance_sql.dataset import Dataset
@@ -124,7 +125,7 @@ VERBS = (index, explain)
 def _latest(table: str) -> Dataset:
     from lance_sql.cli import tables
 
-    path, version, tag = tables.split_name(table)
+    path, version, tag = split_name(table)
     if version is not None or tag is not None:
         raise click.UsageError(f"Changes apply to the newest version: {path} without @{version or tag}.")
     return tables.open_table(path)

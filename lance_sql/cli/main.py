@@ -9,6 +9,7 @@ import click
 
 from lance_sql.cli import changes, indices
 from lance_sql.cli.errors import reports_errors
+from lance_sql.version_names import split_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -180,9 +181,9 @@ def show_changes(
 @reports_errors
 def verify(table: str, branch: str | None, deep: bool, output: str, quiet: bool) -> None:
     """Checks every version of TABLE, or one, for damage. Exits with 1 when there is some."""
-    from lance_sql.cli import tables, verification
+    from lance_sql.cli import verification
 
-    path, version, tag = tables.split_name(table)
+    path, version, tag = split_name(table)
     report = verification.run(path, version=version, tag=tag, branch=branch, deep=deep, quiet=quiet)
     click.echo(verification.as_json(report) if output == "json" else str(report))
     sys.exit(0 if report.is_healthy else verification.DAMAGE_FOUND)
@@ -196,9 +197,9 @@ def verify(table: str, branch: str | None, deep: bool, output: str, quiet: bool)
 @reports_errors
 def audit_lineage(table: str, branch: str | None, output: str, quiet: bool) -> None:
     """Compares row ids and row versions of TABLE with its commits, one by one. Exits with 1 when some are wrong."""
-    from lance_sql.cli import lineage_audit, tables
+    from lance_sql.cli import lineage_audit
 
-    path, version, tag = tables.split_name(table)
+    path, version, tag = split_name(table)
     report = lineage_audit.run(path, version=version, tag=tag, branch=branch, quiet=quiet)
     click.echo(lineage_audit.as_json(report) if output == "json" else str(report))
     sys.exit(0 if report.is_healthy else lineage_audit.FAULTS_FOUND)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 import lance_sql.dataset
 from lance_sql.dataset import Dataset
+from lance_sql.version_names import split_name
 
 
 def open_table(name: str, *, branch: str | None = None, use_indices: bool = True) -> Dataset:
@@ -20,12 +19,3 @@ def open_table(name: str, *, branch: str | None = None, use_indices: bool = True
 def bound(text: str | None) -> int | str | None:
     """The bound of a range of versions in an argument: a version, or a tag or time as it is."""
     return int(text) if text is not None and text.isdecimal() else text
-
-
-def split_name(name: str) -> tuple[str, int | None, str | None]:
-    """The path or URI in an argument, and the version or the tag."""
-    path, at, chosen = name.rpartition("@")
-    # An address may hold an @ itself (s3://user@host/...), and so may a folder.
-    if not at or not chosen or "/" in chosen or os.path.exists(name):
-        return name, None, None
-    return (path, int(chosen), None) if chosen.isdecimal() else (path, None, chosen)

@@ -8,6 +8,8 @@ from typing import Final
 
 import pyarrow.compute as pc
 
+from lance_sql.changes.bounds import last
+from lance_sql.changes.history import History
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan.system_columns import CREATED_AT, ROW_ID
@@ -43,7 +45,7 @@ def assert_invariants(
     for key in _keys(unique):
         problems += _repeated(found, key)
     for column in names_of(not_null):
-        count = found.count_rows(f'"{column}" IS NULL')
+        count = found.count_rows(f"{_quoted(column)} IS NULL")
         if count:
             problems.append(f"{column}: {count} rows are NULL")
     for column, (other, name) in (foreign_keys or {}).items():
@@ -67,6 +69,11 @@ def _keys(unique: str | Sequence[str] | Iterable[Sequence[str]]) -> list[list[st
     if given and all(isinstance(each, str) for each in given):
         return [[str(each) for each in given]]
     return [list(each) for each in given]
+
+
+def _quoted(column: str) -> str:
+    """A column's name in SQL."""
+    return '"' + column.replace('"', '""') + '"'
 
 
 def _repeated(table: Dataset, key: list[str]) -> list[str]:
@@ -95,7 +102,8 @@ def _dangling(table: Dataset, column: str, other: Dataset, name: str) -> list[st
 def _lost_lineage(table: Dataset, since: int | str | datetime | date) -> list[str]:
     if CREATED_AT not in table.system_columns:
         raise InvalidArgument(f"{table.uri} was created without stable row ids, so there is no lineage to be kept")
-    before = _opened(table, since)
+    history = History(table.snapshot)
+    before = Dataset(history.snapshot_at(last(history, since)))
     old, new = (each.scan([ROW_ID, CREATED_AT]).to_table() for each in (before, table))
     joined = old.join(new, keys=ROW_ID, join_type="inner", left_suffix="_before", right_suffix="_now")
     wrong = joined.filter(pc.field(f"{CREATED_AT}_before") != pc.field(f"{CREATED_AT}_now"))
@@ -107,14 +115,3 @@ def _lost_lineage(table: Dataset, since: int | str | datetime | date) -> list[st
         f"{CREATED_AT}: {wrong.num_rows} rows that were there in version {before.version} have another one in version "
         f"{table.version}, such as _rowid {row[ROW_ID]}: {was} became {now}"
     ]
-
-
-def _opened(table: Dataset, since: int | str | datetime | date) -> Dataset:
-    from lance_sql.dataset import open as open_version
-
-    options = {"branch": table.branch, "storage_options": dict(table.snapshot.storage_options) or None}
-    if isinstance(since, int):
-        return open_version(table.uri, version=since, **options)  # type: ignore[arg-type]
-    if isinstance(since, str) and since in table.tags():
-        return open_version(table.uri, tag=since, storage_options=options["storage_options"])  # type: ignore[arg-type]
-    return open_version(table.uri, as_of=since, **options)  # type: ignore[arg-type]

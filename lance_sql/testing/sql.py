@@ -32,7 +32,8 @@ def assert_sql(tables: TableLike | Mapping[str, TableLike], sql: str, expected: 
     if not isinstance(expected, list) or any(isinstance(row, Mapping) for row in expected):
         assert_table_equal(found, expected, **options)
         return
-    rows = [tuple(row.values()) for row in found.to_pylist()]
+    # columns of a query may have equal names
+    rows = list(zip(*(column.to_pylist() for column in found.columns), strict=True))
     wanted = [tuple(row) for row in expected]
     if rows != wanted:
         lines = ["The query gives other rows than expected:", f"  {sql.strip()}"]

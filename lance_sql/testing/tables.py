@@ -16,6 +16,7 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan.system_columns import LAST_UPDATED_AT
 from lance_sql.statements.source import to_reader
+from lance_sql.version_names import split_name
 
 TableLike: TypeAlias = Any
 """A `Dataset` or the path of a Lance table ("out/orders.lance", "out/orders.lance@41"); or rows: an Arrow table or
@@ -65,14 +66,6 @@ def dataset(table: TableLike) -> Dataset:
     raise InvalidArgument(f"A Lance table is a Dataset or a path, not a {type(table).__name__}")
 
 
-def split_name(name: str) -> tuple[str, int | None, str | None]:
-    """The path, version and tag that "path@41" and "path@tag" mean; an @ inside of the path is part of it."""
-    path, at, version = name.rpartition("@")
-    if not at or "/" in version or not path:
-        return name, None, None
-    return (path, int(version), None) if version.isdecimal() else (path, None, version)
-
-
 def rows(table: TableLike, name: str, ignored: Sequence[str] = ()) -> Rows:
     """The rows of a table.
 
@@ -91,6 +84,9 @@ def rows(table: TableLike, name: str, ignored: Sequence[str] = ()) -> Rows:
         read = pa.Table.from_pylist([dict(row) for row in table])
     else:
         read = to_reader(table).read_all()
+    repeated = {column for column in read.column_names if read.column_names.count(column) > 1}
+    if repeated:
+        raise InvalidArgument(f"The {name} table has two columns called {min(repeated)!r}")
     return Rows(name, _plain(read.select([column for column in read.column_names if column not in ignored])))
 
 

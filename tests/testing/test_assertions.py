@@ -161,6 +161,12 @@ def test_queries_are_compared(orders: lance_sql.Dataset) -> None:
     ]
 
 
+def test_columns_of_a_query_may_have_equal_names(orders: lance_sql.Dataset) -> None:
+    assert_sql(orders, "SELECT min(id) AS x, max(id) AS x FROM orders", [(1, 3)])
+    with pytest.raises(InvalidArgument, match="two columns called 'x'"):
+        assert_table_equal(pa.table([[1], [2]], ["x", "x"]), {"x": [1]})
+
+
 def test_rules_that_rows_break_are_named(orders: lance_sql.Dataset, tmp_path: Path) -> None:
     customers = lance_sql.write({"id": [1, 2]}, tmp_path / "customers.lance")
     made = lance_sql.write(ROWS, orders.uri, mode="append")
@@ -184,4 +190,7 @@ def test_lost_lineage_is_found(orders: lance_sql.Dataset, tmp_path: Path) -> Non
     plain = lance_sql.write(ROWS, tmp_path / "plain.lance", stable_row_ids=False)
     with pytest.raises(InvalidArgument, match="without stable row ids"):
         assert_invariants(plain, lineage_since=1)
-    assert_invariants(orders.update({"status": "'x'"}), lineage_since=1)
+    orders.create_tag("before")
+    changed = orders.update({"status": "'x'"})
+    for since in (1, "before", "2100-01-01"):
+        assert_invariants(changed, lineage_since=since)
