@@ -248,16 +248,6 @@ int64_t append_selected(const Chunks& chunks, const Ranges& ranges, const FixedW
     return num_selected - num_null;
 }
 
-int64_t select_values(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding,
-                      const std::optional<LevelEncoding>& definition, Bytes flags, MutableBytes out,
-                      std::optional<MutableBytes> validity) {
-    if (!validity) return append_selected(chunks, ranges, encoding, definition, flags, out, nullptr);
-    BitWriter bits(*validity);
-    const int64_t num_valid = append_selected(chunks, ranges, encoding, definition, flags, out, &bits);
-    bits.finish();
-    return num_valid;
-}
-
 void match_validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& definition, bool is_valid,
                     MutableBytes flags) {
     require_output(flags, ranges.num_items(), "flags");

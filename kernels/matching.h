@@ -32,12 +32,7 @@ void match_items(const Chunks& chunks, const Ranges& ranges, const FixedWidthEnc
 
 // The values of the items that have a flag, one after the other; returns how many of them are valid.
 //
-// validity: a bit for each of them, where there is a definition
-int64_t select_values(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding,
-                      const std::optional<LevelEncoding>& definition, Bytes flags, MutableBytes out,
-                      std::optional<MutableBytes> validity);
-
-// The same, appended to a bitmap that may have begun before.
+// validity: gets a bit for each of them, behind those that it has, where there is a definition
 int64_t append_selected(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding,
                         const std::optional<LevelEncoding>& definition, Bytes flags, MutableBytes out,
                         BitWriter* validity);

@@ -229,17 +229,6 @@ void bind_matching(nb::module_& m) {
         },
         "c"_a, "ranges"_a, "codec"_a, "num_bits"_a, "answers"_a, "definition"_a.none(), "flags"_a);
     m.def(
-        "select_values",
-        [](const BoundChunks& c, const InputBuffer& ranges, Count codec, Count num_bits, const Definition& definition,
-           const InputBuffer& flags, const OutputBuffer& out, std::optional<OutputBuffer> validity) {
-            const std::optional<LevelEncoding> levels = to_levels(definition);
-            Unlocked unlocked;
-            std::optional<MutableBytes> bitmap;
-            if (validity) bitmap = *validity;
-            return select_values(c.chunks, c.ranges(ranges), {codec, num_bits}, levels, flags, out, bitmap);
-        },
-        "c"_a, "ranges"_a, "codec"_a, "num_bits"_a, "definition"_a.none(), "flags"_a, "out"_a, "validity"_a.none());
-    m.def(
         "match_validity",
         [](const BoundChunks& c, const InputBuffer& ranges, Count codec, Count num_bits, bool is_valid,
            const OutputBuffer& flags) {

@@ -839,23 +839,6 @@ def match_validity(c: Chunks, ranges: Buffer, codec: int, num_bits: int, is_vali
     codec, num_bits: of the definition levels
     """
 
-def select_values(
-    c: Chunks,
-    ranges: Buffer,
-    codec: int,
-    num_bits: int,
-    definition: tuple[int, int] | None,
-    flags: Buffer,
-    out: Buffer,
-    validity: Buffer | None,
-) -> int:
-    """Writes the values of the items whose flag is 1, and returns how many of them are valid.
-
-    num_bits: of a value
-    out: has room for as many values as there are flags that are 1
-    validity: a bit for each of these values, where there is a definition
-    """
-
 def hash_fixed(values: Buffer, width: int, num_values: int, out: Buffer) -> None:
     """xxHash64 with seed 0 of values of `width` bytes each, into u64[num_values]."""
 
