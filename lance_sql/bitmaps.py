@@ -1,13 +1,24 @@
-"""Roaring bitmaps in files."""
+"""Roaring bitmaps: in files, and as sets of 64-bit numbers that take a few bytes for each."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from lance_sql.errors import CorruptFile
 
 if TYPE_CHECKING:
     from pyroaring import BitMap
+
+U32 = npt.NDArray[np.uint32]
+U64 = npt.NDArray[np.uint64]
+
+_NUMBERS_AT_ONCE = 1 << 16
+_LOW_HALF = np.uint64(2**32 - 1)
 
 
 def deserialize(content: bytes, what: str) -> BitMap:
@@ -24,3 +35,71 @@ def deserialize(content: bytes, what: str) -> BitMap:
         return BitMap.deserialize(content)
     except ValueError as error:
         raise CorruptFile(f"not a bitmap of {what} ({error})") from error
+
+
+def halves(numbers: U64) -> dict[int, U32]:
+    """The low 32 bits of numbers by their high ones, ascending; of row addresses, the offsets by fragment."""
+    ordered = np.sort(numbers)
+    high = ordered >> np.uint64(32)
+    low = (ordered & _LOW_HALF).astype(np.uint32)
+    found, starts = np.unique(high, return_index=True)
+    parts = np.split(low, starts[1:])
+    return dict(zip(found.tolist(), parts, strict=True)) if len(found) else {}
+
+
+@dataclass(frozen=True)
+class U64Set:
+    """A set of 64-bit numbers, such as row ids or addresses. Picklable.
+
+    A fifth of all numbers, at random, take 0.6 bytes each; single ones 2, and a few for every 65,536 between them.
+
+    parts: the low halves by the high half; none is empty
+    """
+
+    parts: Mapping[int, BitMap]
+
+    @classmethod
+    def of(cls, numbers: U64) -> U64Set:
+        """These numbers, in any order; one that is there twice counts once."""
+        from pyroaring import BitMap
+
+        # a part at a time, so that sorting takes little memory beside the numbers
+        found: dict[int, BitMap] = {}
+        for start in range(0, len(numbers), _NUMBERS_AT_ONCE):
+            for high, low in halves(numbers[start : start + _NUMBERS_AT_ONCE]).items():
+                if high in found:
+                    found[high].update(low)
+                else:
+                    found[high] = BitMap(low)
+        return cls(found)
+
+    @classmethod
+    def union(cls, sets: Iterable[U64Set]) -> U64Set:
+        """The numbers of all sets."""
+        found: dict[int, BitMap] = {}
+        for each in sets:
+            for high, low in each.parts.items():
+                found[high] = found[high] | low if high in found else low
+        return cls(found)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts.values()))
+
+    @property
+    def halves(self) -> Mapping[int, U32]:
+        """As the function of this name has them; each array is made when it is asked for, and is not kept."""
+        return _Halves(self.parts)
+
+
+class _Halves(Mapping[int, U32]):
+    def __init__(self, parts: Mapping[int, BitMap]) -> None:
+        self._parts = parts
+
+    def __getitem__(self, high: int) -> U32:
+        return np.array(self._parts[high].to_array(), np.uint32)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(sorted(self._parts))
+
+    def __len__(self) -> int:
+        return len(self._parts)

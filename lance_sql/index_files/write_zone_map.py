@@ -12,7 +12,7 @@ Source: indices, zone map; writing indices.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,7 +21,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_sql import _kernels
 from lance_sql.file.writer import WrittenFile
+from lance_sql.file.zone_statistics import Numbers, key_kind, key_values
 from lance_sql.index_files import order, row_sets, writing
 from lance_sql.index_files.zone_map import FILE
 from lance_sql.store import Store
@@ -30,18 +32,8 @@ ROWS_PER_ZONE: Final = 8192
 
 U64 = npt.NDArray[np.uint64]
 
-
-@dataclass(slots=True)
-class _Zone:
-    """What is known of a zone so far; bounds as scalars, None without a value."""
-
-    fragment_id: int
-    start: int
-    least: pa.Scalar | None = None
-    greatest: pa.Scalar | None = None
-    nulls: int = 0
-    nans: int = 0
-    negative_nans: int = 0
+_FRAGMENT_SHIFT: Final = np.uint64(32)
+_OFFSETS: Final = np.uint64(2**32 - 1)
 
 
 class ZoneMapBuilder:
@@ -54,7 +46,7 @@ class ZoneMapBuilder:
         order.check(type)
         self._type = type
         self._rows_per_zone = rows_per_zone
-        self._zones: list[_Zone] = []
+        self._zones = _NumberZones(type) if _NumberZones.are_possible(type) else _ValueZones(type)
         self._null_rows: list[U64] = []
 
     def add(self, values: pa.Array, addresses: U64) -> None:
@@ -64,12 +56,8 @@ class ZoneMapBuilder:
         """
         if values.null_count:
             self._null_rows.append(addresses[values.is_null().to_numpy(zero_copy_only=False)])
-        zones = (addresses & np.uint64(2**32 - 1)) // np.uint64(self._rows_per_zone)
-        keys = (addresses >> np.uint64(32) << np.uint64(32)) | zones
-        edges = [0, *(np.flatnonzero(keys[1:] != keys[:-1]) + 1).tolist(), len(keys)]
-        for first, end in itertools.pairwise(edges):
-            if end > first:
-                self._add(int(keys[first]), values.slice(first, end - first))
+        if len(values):
+            self._zones.add(values, *self._cut(addresses))
 
     def write(
         self, store: Store, folder: str, *, file_version: str, num_rows: Mapping[int, int]
@@ -90,23 +78,119 @@ class ZoneMapBuilder:
             ]
         )
         nulls = np.concatenate([np.empty(0, np.uint64), *self._null_rows])
+        keys, known = self._zones.finish()
+        fragment_ids = keys >> _FRAGMENT_SHIFT
+        starts = (keys & _OFFSETS) * np.uint64(self._rows_per_zone)
+        rows = np.array([num_rows[number] for number in fragment_ids.tolist()], np.uint64)
+        lengths = np.minimum(np.uint64(self._rows_per_zone), rows - starts)
+        columns = [*known, pa.array(fragment_ids), pa.array(starts), pa.array(lengths)]
         return (
             writing.write(
                 store,
                 f"{folder}/{FILE}",
                 schema,
-                self._batches(schema, num_rows),
+                [pa.RecordBatch.from_arrays(columns, schema=schema)] if len(keys) else (),
                 file_version=file_version,
                 notes={"rows_per_zone": str(self._rows_per_zone), "null_bitmap": "1"},
                 buffers=[row_sets.serialize(nulls)],
             ),
         )
 
+    def _cut(self, addresses: U64) -> tuple[U64, npt.NDArray[np.int64]]:
+        """The zones of some rows, as fragment id << 32 | number, and where the rows of each begin and end."""
+        first, last = int(addresses[0]), int(addresses[-1])
+        if first >> 32 == last >> 32:
+            above = first >> 32 << 32
+            zones = np.arange((first - above) // self._rows_per_zone, (last - above) // self._rows_per_zone + 1)
+            starts = (zones * self._rows_per_zone).astype(np.uint64) + np.uint64(above)
+            edges = np.append(np.searchsorted(addresses, starts), len(addresses))
+            keys = zones.astype(np.uint64) + np.uint64(above)
+        else:
+            found = (addresses & _OFFSETS) // np.uint64(self._rows_per_zone)
+            found += addresses >> _FRAGMENT_SHIFT << _FRAGMENT_SHIFT
+            edges = np.concatenate(([0], np.flatnonzero(found[1:] != found[:-1]) + 1, [len(found)]))
+            keys = found[edges[:-1]]
+        filled = edges[1:] > edges[:-1]
+        return keys[filled], np.append(edges[:-1][filled], len(addresses)).astype(np.int64)
+
+
+class _NumberZones:
+    """The bounds of numbers and times, found by the kernels."""
+
+    def __init__(self, type: pa.DataType) -> None:
+        kind = key_kind(type)
+        assert kind is not None
+        self._type = type
+        self._kind = kind
+        self._keys: list[U64] = []
+        self._bounds: list[Numbers] = []
+
+    @staticmethod
+    def are_possible(type: pa.DataType) -> bool:
+        """Whether the keys of values of the type are no less than these."""
+        kind = key_kind(type)
+        return kind is not None and not kind.is_prefix and kind.num_bits <= 64
+
+    def add(self, values: pa.Array, keys: U64, edges: npt.NDArray[np.int64]) -> None:
+        """Takes the values of some zones, the first of which may have begun before.
+
+        edges: where those of each zone begin, then where the last one ends: int64[zones + 1]
+        """
+        kind = self._kind
+        validity, stored = values.buffers()
+        found = _kernels.bound_runs(
+            kind.order, kind.num_bits, stored, validity if values.null_count else None, values.offset, edges
+        )
+        negative = np.zeros(len(keys), np.int64)
+        for zone in np.flatnonzero(found[:, 3]).tolist():
+            part = values.slice(int(edges[zone]), int(edges[zone + 1] - edges[zone])).drop_null().to_numpy()
+            negative[zone] = (np.isnan(part) & np.signbit(part)).sum()
+        self._keys.append(keys)
+        self._bounds.append(np.column_stack((found, np.diff(edges), negative)))
+
+    def finish(self) -> tuple[U64, list[pa.Array]]:
+        """The zones, and of each the bounds, and how many NULLs and NaN there are."""
+        if not self._keys:
+            return np.empty(0, np.uint64), []
+        keys, numbers = np.concatenate(self._keys), np.concatenate(self._bounds)
+        firsts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+        lows, highs = (np.ascontiguousarray(numbers[:, place]).view(np.uint64) for place in (0, 1))
+        bounds = np.minimum.reduceat(lows, firsts), np.maximum.reduceat(highs, firsts)
+        num_valid, num_nans, num_rows, num_negative = np.add.reduceat(numbers[:, 2:], firsts, axis=0).T
+        least, greatest = key_values(*bounds, num_valid > num_nans, self._kind, self._type)
+        if pa.types.is_floating(self._type):
+            least, greatest = _floats_for_readers(least, greatest, num_nans, num_negative)
+        counts = [pa.array(each.astype(np.uint32)) for each in (num_rows - num_valid, num_nans)]
+        return keys[firsts], [least, greatest, *counts]
+
+
+@dataclass(slots=True)
+class _Zone:
+    """What is known of a zone so far; bounds as scalars, None without a value."""
+
+    key: int
+    least: pa.Scalar | None = None
+    greatest: pa.Scalar | None = None
+    nulls: int = 0
+    nans: int = 0
+    negative_nans: int = 0
+
+
+class _ValueZones:
+    """The bounds of all other values, found by Arrow; members as those of `_NumberZones`."""
+
+    def __init__(self, type: pa.DataType) -> None:
+        self._type = type
+        self._zones: list[_Zone] = []
+
+    def add(self, values: pa.Array, keys: U64, edges: npt.NDArray[np.int64]) -> None:
+        for key, (first, end) in zip(keys.tolist(), itertools.pairwise(edges.tolist()), strict=True):
+            self._add(key, values.slice(first, end - first))
+
     def _add(self, key: int, values: pa.Array) -> None:
-        fragment_id, start = key >> 32, (key & (2**32 - 1)) * self._rows_per_zone
         last = self._zones[-1] if self._zones else None
-        if last is None or (last.fragment_id, last.start) != (fragment_id, start):
-            last = _Zone(fragment_id, start)
+        if last is None or last.key != key:
+            last = _Zone(key)
             self._zones.append(last)
         last.nulls += values.null_count
         if pa.types.is_floating(self._type):
@@ -120,21 +204,16 @@ class ZoneMapBuilder:
         last.least = _lesser(last.least, least)
         last.greatest = _greater(last.greatest, greatest)
 
-    def _batches(self, schema: pa.Schema, num_rows: Mapping[int, int]) -> Iterator[pa.RecordBatch]:
-        for first in range(0, len(self._zones), 1 << 16):
-            zones = self._zones[first : first + (1 << 16)]
-            pairs = [_bounds_for_readers(zone, self._type) for zone in zones]
-            ends = [min(zone.start + self._rows_per_zone, num_rows[zone.fragment_id]) for zone in zones]
-            columns = [
-                pa.array([least for least, _ in pairs], self._type),
-                pa.array([greatest for _, greatest in pairs], self._type),
-                pa.array([zone.nulls for zone in zones], pa.uint32()),
-                pa.array([zone.nans for zone in zones], pa.uint32()),
-                pa.array([zone.fragment_id for zone in zones], pa.uint64()),
-                pa.array([zone.start for zone in zones], pa.uint64()),
-                pa.array([end - zone.start for zone, end in zip(zones, ends, strict=True)], pa.uint64()),
-            ]
-            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+    def finish(self) -> tuple[U64, list[pa.Array]]:
+        zones = self._zones
+        least = pa.array([zone.least for zone in zones], self._type)
+        greatest = pa.array([zone.greatest for zone in zones], self._type)
+        counted = np.array([(each.nulls, each.nans, each.negative_nans) for each in zones], np.int64)
+        nulls, nans, negative = counted.reshape(-1, 3).T
+        if pa.types.is_floating(self._type):
+            least, greatest = _floats_for_readers(least, greatest, nans, negative)
+        counts = [pa.array(each, pa.uint32()) for each in (nulls, nans)]
+        return np.array([zone.key for zone in zones], np.uint64), [least, greatest, *counts]
 
 
 def bounds(values: pa.Array) -> tuple[pa.Scalar | None, pa.Scalar | None]:
@@ -170,23 +249,26 @@ def _greater(one: pa.Scalar | None, other: pa.Scalar | None) -> pa.Scalar | None
     return bounds(pa.array([one, other], one.type))[1]
 
 
-def _bounds_for_readers(zone: _Zone, type: pa.DataType) -> tuple[pa.Scalar | None, pa.Scalar | None]:
-    if not pa.types.is_floating(type):
-        return zone.least, zone.greatest
-    infinity, nan, zero = (np.array([number], type.to_pandas_dtype()) for number in (np.inf, np.nan, 0.0))
-    least, greatest = zone.least, zone.greatest
-    if least is not None and least.as_py() == 0:
-        least = _scalar(-zero, type)
-    if greatest is not None and greatest.as_py() == 0:
-        greatest = _scalar(zero, type)
-    if zone.negative_nans:
-        least = _scalar(-infinity, type)
-        greatest = greatest or least
-    if zone.nans > zone.negative_nans:
-        least = least or _scalar(infinity, type)
-        greatest = _scalar(nan, type)
-    return least, greatest
+def _floats_for_readers(
+    least: pa.Array, greatest: pa.Array, nans: npt.NDArray[np.int64], negative_nans: npt.NDArray[np.int64]
+) -> tuple[pa.Array, pa.Array]:
+    """Bounds of numbers as those of numbers and NaN, for readers of both kinds; see the module."""
+    type = least.type
+    has_numbers = least.is_valid().to_numpy(zero_copy_only=False)
+    dtype = type.to_pandas_dtype()
+    lows, highs = (np.where(has_numbers, _filled(each), dtype(0)) for each in (least, greatest))
+    lows, highs = np.where(lows == 0, dtype(-0.0), lows), np.where(highs == 0, dtype(0.0), highs)
+    has_negative, has_positive = negative_nans > 0, nans > negative_nans
+    # without a number the other bound is that of the NaN alone
+    highs = np.where(has_negative & ~has_numbers, dtype(-np.inf), highs)
+    lows = np.where(has_positive & ~has_numbers, dtype(np.inf), lows)
+    lows = np.where(has_negative, dtype(-np.inf), lows)
+    highs = np.where(has_positive, dtype(np.nan), highs)
+    mask = ~(has_numbers | has_negative | has_positive)
+    return pa.array(lows.astype(dtype), type, mask=mask), pa.array(highs.astype(dtype), type, mask=mask)
 
 
-def _scalar(value: npt.NDArray[np.floating], type: pa.DataType) -> pa.Scalar:
-    return pa.array(value, type)[0]
+def _filled(bounds: pa.Array) -> npt.NDArray[np.floating]:
+    """Bounds with something in the place of those that there are not."""
+    numbers: npt.NDArray[np.floating] = bounds.to_numpy(zero_copy_only=False)
+    return numbers

@@ -15,9 +15,10 @@ from lance_sql.metadata_tables.columns import columns
 from lance_sql.metadata_tables.files import files, fragments
 from lance_sql.metadata_tables.indices import indices
 from lance_sql.metadata_tables.names import branches, tags
+from lance_sql.metadata_tables.statistics import statistics
 from lance_sql.metadata_tables.versions import versions
 
-__all__ = ["BY_NAME", "branches", "columns", "files", "fragments", "indices", "tags", "versions"]
+__all__ = ["BY_NAME", "branches", "columns", "files", "fragments", "indices", "statistics", "tags", "versions"]
 
 BY_NAME: Final[Mapping[str, Callable[[Dataset], pa.Table]]] = {
     "versions": versions,
@@ -27,5 +28,6 @@ BY_NAME: Final[Mapping[str, Callable[[Dataset], pa.Table]]] = {
     "tags": tags,
     "branches": branches,
     "indices": indices,
+    "statistics": statistics,
 }
 """The tables that SQL has, as `lance_versions` and so on."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -88,9 +89,39 @@ class Covered:
         whole = np.sort(places[places >= 0])
         return known.with_segment(KnownRows.but_for(whole, np.empty((0, 2), np.int64))) if len(whole) else known
 
+    def tiled(self, zones: Zones) -> bool:
+        """Whether the zones of the covered fragments have each of their rows once."""
+        return self._on_zones(zones)[1]
+
+    def _on_zones(self, zones: Zones) -> tuple[I64, bool]:
+        """The places of the fragments of zones, and whether these tile the fragments; found once."""
+        last = self._last_zones
+        if not last or last[0] is not zones:
+            places = self._located(zones.fragment_ids.astype(np.uint64))
+            inside = places >= 0
+            rows = self._rows[self.places]
+            is_tiled = False
+            if self.candidates.fragments.trust_rows and (rows > 0).all() and inside.any():
+                found = np.flatnonzero(inside)
+                found = found[np.lexsort((zones.starts[found], places[found]))]
+                firsts = np.concatenate(([True], np.diff(places[found]) > 0))
+                lasts = np.concatenate((firsts[1:], [True]))
+                begins = np.where(firsts, 0, np.roll(zones.ends[found], 1))
+                is_tiled = (
+                    np.array_equal(places[found][firsts], self.places)
+                    and np.array_equal(zones.starts[found], begins)
+                    and np.array_equal(zones.ends[found][lasts], rows)
+                )
+            last[:] = [zones, places, is_tiled]
+        return last[1], last[2]
+
+    @cached_property
+    def _last_zones(self) -> list[Any]:
+        return []
+
     def zones_as_rows(self, zones: Zones, chosen: npt.NDArray[np.bool_]) -> RowRanges:
         """The rows of the chosen zones of covered fragments, in ascending ranges; zones may overlap."""
-        places = self._located(zones.fragment_ids[chosen].astype(np.uint64))
+        places = self._on_zones(zones)[0][chosen]
         inside = places >= 0
         starts = numbers_of(places[inside], zones.starts[chosen][inside])
         ends = numbers_of(places[inside], np.zeros(1, np.int64)) + zones.ends[chosen][inside]

@@ -67,6 +67,8 @@ def in_zone_map(zone_map: ZoneMap, covered: Covered, path: Path, predicate: Pred
 def _but_for_zones(zones: Zones, covered: Covered, kept: Flags) -> KnownRows:
     """All rows but those of zones that are not kept. Rows between zones were deleted before these were made: they may
     stay."""
+    if covered.tiled(zones):
+        return KnownRows(covered.places, covered.zones_as_rows(zones, kept))
     known = KnownRows.but_for(covered.places, covered.zones_as_rows(zones, ~kept))
     if not kept.any():
         return known

@@ -68,18 +68,20 @@ class KnownRows:
 
     def narrow(self, candidates: Candidates) -> Candidates:
         """Those of the candidates that are not ruled out; of fragments with some rows left their deletions are read."""
-        touched = _places_of(self.rows)
-        untouched = np.setdiff1d(self.places, touched, assume_unique=True)
-        places = candidates.places[~np.isin(candidates.places, untouched)]
+        touched = set(_places_of(self.rows).tolist())
+        known = set(self.places.tolist())
+        places = [place for place in candidates.places.tolist() if place not in known or place in touched]
         parts = {}
-        for place in np.intersect1d(places, np.intersect1d(self.places, touched)).tolist():
+        for place in places:
+            if place not in known:
+                continue
             first = place << _OFFSET_BITS
             inside = row_ranges.clip(self.rows, first, first + (1 << _OFFSET_BITS)) - first
             total = int(candidates.fragments.table.physical_rows[place]) if candidates.fragments.trust_rows else 0
             if len(inside) == 1 and inside[0, 0] == 0 and 0 < total <= inside[0, 1]:
                 continue
             parts[place] = row_ranges.intersect(candidates.live_rows(place), inside)
-        return candidates.narrowed(places, parts)
+        return candidates.narrowed(np.array(places, np.int64), parts)
 
     def _beside(self, places: I64) -> RowRanges:
         """The rows, and all rows of the other ones of these places."""

@@ -160,9 +160,18 @@ class _Search:
 
     def _covered(self, segment: IndexSegment) -> Covered:
         assert segment.fragment_ids is not None
-        ids = self.candidates.fragments.table.ids[self.candidates.places]
-        covered = np.isin(ids, np.array(sorted(segment.fragment_ids), np.uint64))
-        return Covered(self.candidates, np.sort(self.candidates.places[covered]))
+        places = self.candidates.places
+        # as long as nothing was ruled out, the same for every filter
+        is_whole = len(places) == len(self.candidates.fragments) and not self.candidates.parts
+        found = self.indices.covered.get(id(segment)) if is_whole else None
+        if not isinstance(found, Covered):
+            covered = np.isin(
+                self.candidates.fragments.table.ids[places], np.array(sorted(segment.fragment_ids), np.uint64)
+            )
+            found = Covered(self.candidates, np.sort(places[covered]))
+            if is_whole:
+                self.indices.covered[id(segment)] = found
+        return found
 
 
 def _by_column(arguments: Sequence[Predicate]) -> list[Predicate]:

@@ -6,8 +6,9 @@ NOT only swaps them. Whatever statistics do not tell is a maybe.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -79,6 +80,9 @@ def _certain(predicate: Predicate, statistics: Mapping[Path, PageStatistics], nu
             known = statistics[path]
             no_nulls = ~_may_hold(known.null_counts, ">", 0)
             return _Answers(never, no_nulls & ~_may_be_one_of(known, values) & (not has_null))
+        case IsNull(ColumnRef(path)) if path in statistics:
+            known = statistics[path]
+            return _Answers(~_have_values(known), ~_may_hold(known.null_counts, ">", 0))
     return _Answers(never, never)
 
 
@@ -218,6 +222,10 @@ def _may_hold(bounds: pa.Array, op: str, value: Value) -> Pages:
     """`bound op value` for each page; true where there is no bound."""
     from . import comparisons
 
+    numbers = _numbers(bounds) if type(value) in (int, float) else None
+    if numbers is not None:
+        compared: Pages = _NUMPY[op](numbers, value)
+        return compared
     held = comparisons.compare_value(op, comparisons.plain(bounds), value)
     answers: Pages = held.fill_null(True).to_numpy(zero_copy_only=False)
     return answers
@@ -226,5 +234,39 @@ def _may_hold(bounds: pa.Array, op: str, value: Value) -> Pages:
 def _may_differ(counts: pa.Array, totals: pa.Array) -> Pages:
     import pyarrow.compute as pc
 
+    numbers, others = _numbers(counts), _numbers(totals)
+    if numbers is not None and others is not None:
+        differ: Pages = numbers != others
+        return differ
     answers: Pages = pc.not_equal(counts, totals).fill_null(True).to_numpy(zero_copy_only=False)
     return answers
+
+
+_NUMPY: Final = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def _numbers(array: pa.Array) -> npt.NDArray[np.generic] | None:
+    """Numbers, dates and times as NumPy has them, which takes less time than a comparison in Arrow; None where one is
+    NULL, and for other types."""
+    dtype = _dtype(array.type)
+    if dtype is None or array.null_count:
+        return None
+    return np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * dtype.itemsize)
+
+
+@lru_cache(maxsize=256)
+def _dtype(type: pa.DataType) -> np.dtype[np.generic] | None:
+    if pa.types.is_float32(type) or pa.types.is_float64(type):
+        return np.dtype(f"f{type.bit_width // 8}")
+    if pa.types.is_unsigned_integer(type):
+        return np.dtype(f"u{type.bit_width // 8}")
+    if pa.types.is_signed_integer(type) or (pa.types.is_temporal(type) and not pa.types.is_interval(type)):
+        return np.dtype(f"i{type.bit_width // 8}")
+    return None

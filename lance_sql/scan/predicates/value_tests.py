@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql.layouts.matching import KeyRange, ValueTest
+from lance_sql.layouts.matching import KeyRange, StringRange, ValueTest
 
 from .evaluation import evaluate
 from .tree import And, ColumnRef, Compare, In, IsNan, IsNull, Literal, Not, Predicate, TextMatch, Value
@@ -21,6 +21,8 @@ from .tree import And, ColumnRef, Compare, In, IsNan, IsNull, Literal, Not, Pred
 _UNSIGNED: Final = 0
 _SIGNED: Final = 1
 _FLOAT: Final = 2
+
+_STRINGS: Final = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
 _FLOATS: Final = {32: ("<f", "<I"), 64: ("<d", "<Q")}
 
@@ -73,31 +75,65 @@ def column_tests(parts: Sequence[Predicate]) -> tuple[list[ColumnTest], list[Pre
 def _column_test(predicate: Predicate) -> ColumnTest | None:
     wants_null: bool | None = None
     keys: KeyRange | None = None
+    strings: StringRange | None = None
     match predicate:
         case IsNull(ColumnRef((column,))):
             wants_null = True
         case Not(IsNull(ColumnRef((column,)))):
             wants_null = False
         case Compare(op, ColumnRef((column,)), Literal(value, type)):
-            keys = _keys(op, value, type)
+            keys, strings = _keys(op, value, type), _strings(op, value, type)
         case In(ColumnRef((column,)), (value,), type):
-            keys = _keys("=", value, type)
+            keys, strings = _keys("=", value, type), _strings("=", value, type)
+        case TextMatch("prefix", ColumnRef((column,)), pattern):
+            strings = _beginning_with(pattern.encode())
         case In(ColumnRef((column,))) | TextMatch(operand=ColumnRef((column,))) | IsNan(ColumnRef((column,))):
             pass
         case _:
             return None
 
-    return ColumnTest(column, ValueTest(_Answers(column, (predicate,)), keys, wants_null), (predicate,))
+    return ColumnTest(column, ValueTest(_Answers(column, (predicate,)), keys, wants_null, strings), (predicate,))
 
 
 def _both(one: ColumnTest, other: ColumnTest) -> ColumnTest | None:
-    if one.column != other.column or one.test.keys is None or other.test.keys is None:
+    if one.column != other.column:
         return None
-    keys = one.test.keys.intersect(other.test.keys)
-    if keys is None:
+    keys: KeyRange | None = None
+    strings: StringRange | None = None
+    if one.test.keys is not None and other.test.keys is not None:
+        keys = one.test.keys.intersect(other.test.keys)
+    if one.test.strings is not None and other.test.strings is not None:
+        strings = one.test.strings.intersect(other.test.strings)
+    if keys is None and strings is None:
         return None
     predicates = one.predicates + other.predicates
-    return ColumnTest(one.column, ValueTest(_Answers(one.column, predicates), keys), predicates)
+    return ColumnTest(one.column, ValueTest(_Answers(one.column, predicates), keys, strings=strings), predicates)
+
+
+def _strings(op: str, value: Value, type: pa.DataType) -> StringRange | None:
+    """The strings of which `value op` is true; None for other types, and for no strings."""
+    if not any(is_type(type) for is_type in _STRINGS):
+        return None
+    text = value.encode() if isinstance(value, str) else value
+    if not isinstance(text, bytes):
+        return None
+    # the next string in the order of bytes
+    after = text + b"\0"
+    low, end = {
+        "=": (text, after),
+        "<>": (text, after),
+        "<": (b"", text),
+        "<=": (b"", after),
+        ">": (after, None),
+        ">=": (text, None),
+    }[op]
+    return StringRange(low, end, inside=op != "<>") if end is None or low < end else None
+
+
+def _beginning_with(prefix: bytes) -> StringRange:
+    """The strings with a prefix."""
+    cut = prefix.rstrip(b"\xff")
+    return StringRange(prefix, cut[:-1] + bytes([cut[-1] + 1]) if cut else None)
 
 
 def _keys(op: str, value: Value, type: pa.DataType) -> KeyRange | None:

@@ -1,0 +1,152 @@
+"""Learned statistics in a folder, one file for each data file:
+
+    LSTATS01 | BLAKE2b of what follows, 16 bytes | length of the identity, identity, count of columns, columns
+    column = its number, order, bits, prefix or not, rows per zone, rows (little endian), then its numbers
+
+A file in the folder is a cache: one that is damaged, of another file or another release counts as none.
+
+Source: `zone_statistics`, for the numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import struct
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from lance_sql import _kernels
+from lance_sql.file.zone_statistics import ROWS_PER_ZONE, KeyKind, Numbers, new_bounds
+
+_LOG: Final = logging.getLogger("lance_sql")
+
+MAX_BYTES: Final = 64 << 20
+"""A larger file is not read."""
+
+_MAGIC: Final = b"LSTATS01"
+_DIGEST_BYTES: Final = 16
+_LENGTHS: Final = struct.Struct("<II")
+_COLUMN: Final = struct.Struct("<QIIIIQ")
+_NUMBERS: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class StoredStatistics:
+    """What is known of a column.
+
+    numbers: as `_kernels.ZoneBounds.numbers` gives them
+    """
+
+    num_rows: int
+    numbers: Numbers
+
+    def to_bounds(self, kind: KeyKind) -> _kernels.ZoneBounds | None:
+        """The same to be added to; None where the numbers contradict themselves."""
+        try:
+            bounds = new_bounds(kind, self.num_rows)
+            bounds.add_numbers(self.numbers)
+        except _kernels.InvalidDataError:
+            return None
+        return bounds
+
+
+Columns = Mapping[tuple[int, KeyKind], StoredStatistics]
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsFolder:
+    """A folder of such files, made when the first one is written. Any number of processes may use one."""
+
+    path: str
+
+    def load(self, identity: str) -> Columns:
+        """What is known of a data file; nothing where there is no file, or none that can be trusted."""
+        try:
+            with open(self._place(identity), "rb") as file:
+                content = file.read(MAX_BYTES + 1)
+        except OSError:
+            return {}
+        try:
+            return _parse(content, identity.encode())
+        except ValueError as error:
+            _LOG.warning("%s is not used: %s", self._place(identity), error)
+            return {}
+
+    def save(self, identity: str, columns: Columns) -> None:
+        """Writes what is known of a data file in the place of what was, at once; whatever goes wrong is logged."""
+        place = self._place(identity)
+        temporary = f"{place}.{uuid.uuid4().hex}.tmp"
+        try:
+            os.makedirs(self.path, exist_ok=True)
+            with open(temporary, "xb") as file:
+                file.write(with_checksum(serialize(columns, identity.encode())))
+            os.replace(temporary, place)
+        except OSError as error:
+            _LOG.warning("statistics are not kept in %s: %s", self.path, error)
+            with suppress(OSError):
+                os.unlink(temporary)
+
+    def _place(self, identity: str) -> str:
+        name = hashlib.blake2b(identity.encode(), digest_size=_DIGEST_BYTES).hexdigest()
+        return os.path.join(self.path, f"{name}.stats")
+
+
+def serialize(columns: Columns, identity: bytes) -> bytes:
+    """The content of a file, without its beginning."""
+    parts = [_LENGTHS.pack(len(identity), len(columns)), identity]
+    for (number, kind), known in columns.items():
+        parts.append(_COLUMN.pack(number, kind.order, kind.num_bits, kind.is_prefix, ROWS_PER_ZONE, known.num_rows))
+        parts.append(known.numbers.astype("<i8").tobytes())
+    return b"".join(parts)
+
+
+def with_checksum(content: bytes) -> bytes:
+    """The file that has such a content."""
+    return _MAGIC + _digest(content) + content
+
+
+def _parse(content: bytes, identity: bytes) -> dict[tuple[int, KeyKind], StoredStatistics]:
+    """
+    raises: ValueError with the reason
+    """
+    if len(content) > MAX_BYTES:
+        raise ValueError(f"it has more than {MAX_BYTES} bytes")
+    start = len(_MAGIC) + _DIGEST_BYTES
+    if content[: len(_MAGIC)] != _MAGIC:
+        raise ValueError("it was written by another release")
+    rest = memoryview(content)[start:]
+    if content[len(_MAGIC) : start] != _digest(rest):
+        raise ValueError("its checksum is wrong")
+    try:
+        length, count = _LENGTHS.unpack_from(rest)
+        at = _LENGTHS.size + length
+        if rest[_LENGTHS.size : at] != identity:
+            raise ValueError("it is of another file")
+        found = {}
+        for _ in range(count):
+            number, order, bits, is_prefix, rows_per_zone, num_rows = _COLUMN.unpack_from(rest, at)
+            at += _COLUMN.size
+            if rows_per_zone != ROWS_PER_ZONE:
+                raise ValueError(f"it has zones of {rows_per_zone} rows")
+            size = -(-num_rows // ROWS_PER_ZONE) * _NUMBERS * 8
+            if size > len(rest) - at:
+                raise ValueError("it ends too soon")
+            numbers = np.frombuffer(rest[at : at + size], "<i8").astype(np.int64).reshape(-1, _NUMBERS)
+            found[number, KeyKind(order, bits, bool(is_prefix))] = StoredStatistics(num_rows, numbers)
+            at += size
+    except struct.error as error:
+        raise ValueError("it ends too soon") from error
+    if at != len(rest):
+        raise ValueError("there is something behind its end")
+    return found
+
+
+def _digest(content: bytes | memoryview) -> bytes:
+    return hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest()

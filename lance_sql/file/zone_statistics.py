@@ -1,0 +1,197 @@
+"""Statistics of zones of a column that were found while its values were decoded.
+
+    rows of a file    | 0 .. 8192 | .. 16384 |    the same zones for all of its columns
+    known of each     NULLs, NaN, the least and the greatest key
+
+Values become unsigned keys that have their order, as filters have them (`layouts.matching`): of text and binary the
+first eight bytes, of decimals what 64 bits hold. Bounds become wider by that, never narrower.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql import _kernels
+from lance_sql.file.statistics import PageStatistics
+
+ROWS_PER_ZONE: Final = 8192
+
+_UNSIGNED, _SIGNED, _FLOAT = 0, 1, 2
+_PREFIX_BYTES: Final = 8
+_LAST_CHARACTER: Final = 0x10FFFF
+_LAST_KEY: Final = (1 << 64) - 1
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyKind:
+    """How the values of a type become keys.
+
+    order: as `_kernels.ZoneBounds` numbers it
+    num_bits: of a value; of text and binary those of their first bytes
+    is_prefix: for text and binary
+    """
+
+    order: int
+    num_bits: int
+    is_prefix: bool = False
+
+
+@lru_cache(maxsize=256)
+def key_kind(type: pa.DataType) -> KeyKind | None:
+    """How values of a type become keys; None for types that have none."""
+    if isinstance(type, pa.BaseExtensionType):
+        return None
+    if any(is_type(type) for is_type in _PREFIXED):
+        return KeyKind(_UNSIGNED, 8 * _PREFIX_BYTES, is_prefix=True)
+    if pa.types.is_float32(type) or pa.types.is_float64(type):
+        return KeyKind(_FLOAT, type.bit_width)
+    if pa.types.is_decimal128(type):
+        return KeyKind(_SIGNED, 128)
+    if pa.types.is_unsigned_integer(type):
+        return KeyKind(_UNSIGNED, type.bit_width)
+    if pa.types.is_signed_integer(type) or (pa.types.is_temporal(type) and not pa.types.is_interval(type)):
+        return KeyKind(_SIGNED, type.bit_width)
+    return None
+
+
+_PREFIXED = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+
+
+def new_bounds(kind: KeyKind, num_rows: int) -> _kernels.ZoneBounds:
+    """The bounds of a column of so many rows, none of which has been seen."""
+    return _kernels.ZoneBounds(kind.order, kind.num_bits, num_rows, ROWS_PER_ZONE)
+
+
+def observe_array(bounds: _kernels.ZoneBounds, kind: KeyKind, row: int, values: pa.Array) -> None:
+    """Takes the values of the rows from `row` on.
+
+    values: of a type of that kind
+    """
+    buffers = values.buffers()
+    validity = buffers[0] if values.null_count else None
+    if kind.is_prefix:
+        wide = pa.types.is_large_string(values.type) or pa.types.is_large_binary(values.type)
+        data = buffers[2] if buffers[2] is not None else b""
+        bounds.observe_strings(row, buffers[1], 64 if wide else 32, data, validity, values.offset, len(values))
+    else:
+        bounds.observe_array(row, buffers[1], validity, values.offset, len(values))
+
+
+def statistics(numbers: Numbers, num_rows: npt.NDArray[np.int64], kind: KeyKind, type: pa.DataType) -> PageStatistics:
+    """What is known of each zone.
+
+    numbers: as `_kernels.ZoneBounds.numbers` gives them; unknown where a zone was not seen as a whole
+    num_rows: of each zone
+    type: of the column
+    """
+    is_known = numbers[:, 1] - numbers[:, 0] == num_rows
+    num_valid, num_nans = numbers[:, 4], numbers[:, 5]
+    have_bounds = is_known & (num_valid > num_nans)
+    lows, highs = (np.ascontiguousarray(numbers[:, place]).view(np.uint64) for place in (2, 3))
+    if kind.is_prefix:
+        mins, maxs = _text_bounds(lows, highs, have_bounds, type)
+    else:
+        mins, maxs = key_values(lows, highs, have_bounds, kind, type)
+    return PageStatistics(
+        num_values=pa.array(num_rows),
+        null_counts=pa.array(num_rows - num_valid, mask=~is_known),
+        mins=mins,
+        maxs=maxs,
+        nan_counts=pa.array(num_nans, mask=~is_known) if kind.order == _FLOAT else None,
+    )
+
+
+def key_values(
+    lows: npt.NDArray[np.uint64],
+    highs: npt.NDArray[np.uint64],
+    known: npt.NDArray[np.bool_],
+    kind: KeyKind,
+    type: pa.DataType,
+) -> tuple[pa.Array, pa.Array]:
+    """The values that have the least and the greatest keys, where there are some.
+
+    type: whose keys are not those of prefixes
+    """
+    return _values(lows, known, kind, type, is_least=True), _values(highs, known, kind, type, is_least=False)
+
+
+def _values(
+    keys: npt.NDArray[np.uint64], known: npt.NDArray[np.bool_], kind: KeyKind, type: pa.DataType, *, is_least: bool
+) -> pa.Array:
+    """The values that have the keys."""
+    bits = 64 if kind.num_bits == 128 else kind.num_bits
+    top = np.uint64(1 << (bits - 1))
+    if kind.num_bits == 128:
+        # a key at either end is that of everything beyond it
+        known = known & (keys != (0 if is_least else _LAST_KEY))
+    if kind.order == _SIGNED:
+        keys = keys ^ top
+    elif kind.order == _FLOAT:
+        keys = np.where(keys & top, keys ^ top, ~keys)
+    words = np.where(known, keys, np.uint64(0)).astype(f"u{bits // 8}")
+    if kind.num_bits == 128:
+        signed = words.view(np.int64)
+        wide = np.stack((signed, signed >> 63), axis=1)
+        stored = pa.py_buffer(np.ascontiguousarray(wide if sys.byteorder == "little" else wide[:, ::-1]))
+    else:
+        stored = pa.py_buffer(words)
+    return pa.Array.from_buffers(type, len(keys), [pa.array(known).buffers()[1], stored])
+
+
+def _text_bounds(
+    lows: npt.NDArray[np.uint64], highs: npt.NDArray[np.uint64], known: npt.NDArray[np.bool_], type: pa.DataType
+) -> tuple[pa.Array, pa.Array]:
+    is_text = pa.types.is_string(type) or pa.types.is_large_string(type)
+    least, greatest = (_least_text, _greatest_text) if is_text else (_least_bytes, _greatest_bytes)
+    found = []
+    for keys, bound in ((lows, least), (highs, greatest)):
+        data = keys.astype(">u8").tobytes()
+        parts = [data[at : at + _PREFIX_BYTES] for at in range(0, len(data), _PREFIX_BYTES)]
+        found.append(pa.array([bound(part) if has else None for part, has in zip(parts, known.tolist(), strict=True)]))
+    return found[0].cast(type), found[1].cast(type)
+
+
+def _least_bytes(prefix: bytes) -> bytes:
+    """At most as great as everything that begins so, or that ends before the zeros."""
+    return prefix.rstrip(b"\0")
+
+
+def _greatest_bytes(prefix: bytes) -> bytes | None:
+    """Greater than everything that begins so; None where there is nothing greater."""
+    kept = prefix.rstrip(b"\xff")
+    return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
+
+
+def _characters(prefix: bytes) -> str | None:
+    """The characters of which all bytes are there; None for what is no UTF-8."""
+    for end in range(_PREFIX_BYTES, _PREFIX_BYTES - 4, -1):
+        try:
+            return prefix[:end].decode()
+        except UnicodeDecodeError:
+            continue
+    return None
+
+
+def _least_text(prefix: bytes) -> str | None:
+    text = _characters(prefix)
+    return None if text is None else text.rstrip("\0")
+
+
+def _greatest_text(prefix: bytes) -> str | None:
+    text = _characters(prefix)
+    while text:
+        last = ord(text[-1])
+        if last < _LAST_CHARACTER:
+            # between these two lie surrogates, which are no characters
+            return text[:-1] + chr(0xE000 if last == 0xD7FF else last + 1)
+        text = text[:-1]
+    return None

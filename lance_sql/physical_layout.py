@@ -1,0 +1,188 @@
+"""How the rows of a version lie in fragments, and which of these a compaction would rewrite, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from lance_sql import pages, row_ranges
+from lance_sql.errors import LanceError
+from lance_sql.pages import charts
+from lance_sql.pages.render import counted, share
+from lance_sql.statements import compact
+from lance_sql.table.fragment import MAX_ROWS_PER_FILE
+from lance_sql.table.snapshot import Snapshot
+
+MAX_PARSED: Final = 200_000
+"""So many fragments of earlier versions are looked at for when the fragments were added."""
+
+_SHOWN: Final = 500
+_STRIP_HEIGHT: Final = 64.0
+_MOST_WITH_GAPS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentLayout:
+    """One fragment.
+
+    rows: live ones; deleted_rows: those that are stored, and deleted
+    files: data files; bytes: their size, None where the manifest does not say
+    added_version, added_at: the version that added it, and when it was committed; None where that is not known any more
+    reasons: why a compaction would rewrite it; empty where it would not
+    """
+
+    id: int
+    rows: int
+    deleted_rows: int
+    files: int
+    bytes: int | None
+    added_version: int | None
+    added_at: datetime | None
+    reasons: tuple[str, ...]
+
+    @property
+    def deleted_share(self) -> float:
+        """Of the stored rows, from 0 to 1."""
+        stored = self.rows + self.deleted_rows
+        return self.deleted_rows / stored if stored else 0.0
+
+
+@dataclass(frozen=True, repr=False)
+class Layout:
+    """The fragments of a version, in the order of its rows.
+
+    name: of table and version, for people
+
+    >>> layout = orders.layout()
+    >>> len(layout.fragments), layout.rows, layout.to_compact
+    (1, 370, ())
+    """
+
+    name: str
+    uri: str
+    fragments: tuple[FragmentLayout, ...]
+
+    def __repr__(self) -> str:
+        return f"Layout({self.name!r}, fragments={len(self.fragments)}, to_compact={len(self.to_compact)})"
+
+    @property
+    def rows(self) -> int:
+        """Live rows."""
+        return sum(each.rows for each in self.fragments)
+
+    @property
+    def deleted_rows(self) -> int:
+        """Rows that are stored, and deleted."""
+        return sum(each.deleted_rows for each in self.fragments)
+
+    @property
+    def deleted_share(self) -> float:
+        """Of the stored rows, from 0 to 1."""
+        stored = self.rows + self.deleted_rows
+        return self.deleted_rows / stored if stored else 0.0
+
+    @property
+    def files(self) -> int:
+        """Data files."""
+        return sum(each.files for each in self.fragments)
+
+    @property
+    def bytes(self) -> int | None:
+        """Of all data files; None where a manifest does not say."""
+        sizes = [each.bytes for each in self.fragments]
+        known = [each for each in sizes if each is not None]
+        return sum(known) if len(known) == len(sizes) else None
+
+    @property
+    def to_compact(self) -> tuple[FragmentLayout, ...]:
+        """The fragments that a compaction would rewrite."""
+        return tuple(each for each in self.fragments if each.reasons)
+
+    @property
+    def rows_to_compact(self) -> int:
+        """Live rows of the fragments that a compaction would rewrite."""
+        return sum(each.rows for each in self.to_compact)
+
+    def to_html(self) -> str:
+        """A page in one file, which needs no network.
+
+        raises: MissingDependency where Jinja2 is not installed
+        """
+        return pages.render("layout", **self._values())
+
+    def _values(self) -> dict[str, Any]:
+        sections = charts.strip([each.rows + each.deleted_rows for each in self.fragments])
+        return {
+            "layout": self,
+            "now": datetime.now(UTC),
+            "shown": self.fragments[:_SHOWN],
+            "gaps": len(self.fragments) <= _MOST_WITH_GAPS,
+            "strip": [
+                (start, end, each.deleted_share * _STRIP_HEIGHT, _title(each))
+                for (start, end), each in zip(sections, self.fragments, strict=True)
+            ],
+        }
+
+
+def _title(each: FragmentLayout) -> str:
+    return f"fragment {each.id}: {counted(each.rows, 'row')}, {share(each.deleted_share)} deleted"
+
+
+def layout(snapshot: Snapshot, *, target_rows: int = MAX_ROWS_PER_FILE, max_deleted_share: float = 0.1) -> Layout:
+    """The layout of a version. Reads deletion files and manifests, and no page.
+
+    target_rows, max_deleted_share: of the compaction
+    raises: CorruptFile, UnsupportedFeature
+    """
+    groups = compact.plan(snapshot, target_rows=target_rows, max_deleted_share=max_deleted_share)
+    rewritten = {id for group in groups for id in group.fragment_ids}
+    added = _added(snapshot)
+    found = []
+    for fragment in snapshot.manifest.fragments:
+        opened = snapshot.open(fragment)
+        rows = row_ranges.count(opened.live_rows())
+        deleted = opened.num_rows - rows
+        sizes = [file.size_bytes for file in fragment.files]
+        reasons = []
+        if fragment.id in rewritten:
+            if rows < target_rows:
+                reasons.append(f"fewer than {target_rows:,} rows")
+            if deleted > max_deleted_share * opened.num_rows:
+                reasons.append(f"{share(deleted / opened.num_rows if opened.num_rows else 1.0)} deleted")
+        version, at = added.get(fragment.id, (None, None))
+        size = sum(sizes) if all(sizes) else None
+        found.append(FragmentLayout(fragment.id, rows, deleted, len(sizes), size, version, at, tuple(reasons)))
+    return Layout(snapshot.label, snapshot.uri, tuple(found))
+
+
+def _added(snapshot: Snapshot) -> dict[int, tuple[int, datetime]]:
+    """When the fragments came: the first of the versions without a gap up to this one that have one of their files.
+
+    Fragments of which no version is left that does not have them are missing, as they may be older.
+    """
+    pending: dict[int, Collection[str]] = {
+        fragment.id: {file.path for file in fragment.files} for fragment in snapshot.manifest.fragments
+    }
+    found: dict[int, tuple[int, datetime]] = {}
+    later = snapshot
+    parsed = 0
+    earlier = [each for each in snapshot.siblings() if each.version < snapshot.version]
+    for each in reversed(earlier):
+        if not pending or each.version != later.version - 1 or parsed > MAX_PARSED:
+            break
+        try:
+            fragments = each.manifest.fragments
+        except LanceError:
+            break
+        parsed += len(fragments)
+        paths = {file.path for fragment in fragments for file in fragment.files}
+        for id, files in list(pending.items()):
+            if paths.isdisjoint(files):
+                found[id] = (later.version, later.manifest.timestamp)
+                del pending[id]
+        later = each
+    if later.version == 1:
+        found |= dict.fromkeys(pending, (1, later.manifest.timestamp))
+    return found

@@ -1,0 +1,199 @@
+"""What is known of the columns of a version without reading their values.
+
+learned statistics, zone maps --> NULLs, smallest, largest
+BITMAPs, dictionaries         --> about how many distinct values
+pages                         --> bytes
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.file.statistics import PageStatistics
+from lance_sql.file.zone_statistics import ROWS_PER_ZONE, key_kind, statistics
+from lance_sql.index_files.bitmap import Bitmaps
+from lance_sql.index_files.zone_map import ZoneMap
+from lance_sql.scan.analyze import analyze, chosen_fields
+from lance_sql.scan.candidates import Candidates
+from lance_sql.scan.evidence.covered import Covered
+from lance_sql.scan.predicates import plain_type
+from lance_sql.schema import Field, arrow_field
+from lance_sql.table import learning
+from lance_sql.table.indices import IndexSegment
+from lance_sql.table.open_indices import Opened
+from lance_sql.table.snapshot import Snapshot
+
+MOST_ITEMS: Final = 1 << 20
+"""Of larger dictionaries nothing is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnStatistics:
+    """What is known of a column of a version; None for what is not.
+
+    num_bytes: of its pages in the data files, those of deleted rows included
+    num_nulls: rows
+    smallest, largest: no value is outside of them. NaN is larger than all numbers
+    is_exact: the smallest and the largest are values of rows, not only bounds
+    num_distinct: about how many values there are
+    """
+
+    column: str
+    type: pa.DataType
+    num_rows: int
+    num_bytes: int
+    num_nulls: int | None
+    smallest: Any
+    largest: Any
+    is_exact: bool
+    num_distinct: int | None
+
+
+def column_statistics(
+    snapshot: Snapshot, names: Sequence[str] | None = None, *, reads_values: bool = False
+) -> list[ColumnStatistics]:
+    """What is known of top-level columns, in the order of the table.
+
+    names: without, all of them
+    reads_values: what is not known is found out first; see `analyze`
+    raises: ColumnNotFound; CorruptFile; InvalidArgument as `analyze`
+    """
+    fields = chosen_fields(snapshot, names)
+    if reads_values:
+        analyze(snapshot, [field.name for field in fields if key_kind(arrow_field(field).type) is not None])
+    candidates = Candidates.all_of(snapshot)
+    return [_of_field(candidates, field) for field in fields]
+
+
+def _of_field(candidates: Candidates, field: Field) -> ColumnStatistics:
+    known = _learned(candidates, field) or _in_zone_maps(candidates, field)
+    has_deletions = candidates.fragments.have_deletions()
+    num_nulls = smallest = largest = None
+    if known is not None:
+        num_nulls = pc.sum(known.null_counts, skip_nulls=False).as_py() if len(known.null_counts) else 0
+        # of deleted rows some may have been NULL
+        num_nulls = num_nulls if not has_deletions or num_nulls == 0 else None
+        smallest, largest = _extremes(known)
+    kind = key_kind(arrow_field(field).type)
+    keeps_values = kind is not None and not kind.is_prefix and kind.num_bits <= 64
+    return ColumnStatistics(
+        column=field.name,
+        type=arrow_field(field).type,
+        num_rows=candidates.num_rows,
+        num_bytes=_num_bytes(candidates, field),
+        num_nulls=num_nulls,
+        smallest=smallest,
+        largest=largest,
+        is_exact=keeps_values and not has_deletions and smallest is not None and largest is not None,
+        num_distinct=_in_bitmap(candidates, field) or _in_dictionaries(candidates, field),
+    )
+
+
+def _extremes(known: PageStatistics) -> tuple[Any, Any]:
+    """The least and the greatest bound; None without values, and where a bound is not known."""
+    have_values = pc.less(known.null_counts, known.num_values)
+    mins, maxs = known.mins.filter(have_values), known.maxs.filter(have_values)
+    nans = known.nan_counts.filter(have_values) if known.nan_counts is not None else None
+    has_nan = nans is not None and nans.null_count == 0 and (pc.sum(nans).as_py() or 0) > 0
+    if nans is not None and not nans.null_count:
+        # a zone of NaN alone has no bounds, and needs none
+        has_numbers = pc.less(pc.add(known.null_counts, known.nan_counts), known.num_values).filter(have_values)
+        mins, maxs = mins.filter(has_numbers), maxs.filter(has_numbers)
+    smallest = pc.min(mins).as_py() if len(mins) and not mins.null_count else None
+    largest = pc.max(maxs).as_py() if len(maxs) and not maxs.null_count else None
+    if has_nan:
+        return (math.nan if not len(mins) else smallest), math.nan
+    return smallest, largest
+
+
+def _learned(candidates: Candidates, field: Field) -> PageStatistics | None:
+    """What was learned, if it was of all rows."""
+    files = candidates.snapshot.open_fragments.files
+    type = arrow_field(field).type
+    kind = key_kind(type)
+    if kind is None or not candidates.fragments.trust_rows or len(candidates) == 0:
+        return None
+    numbers, rows = [], []
+    for place in candidates.places.tolist():
+        found = learning.find(files, candidates.fragments[place], field)
+        total = int(candidates.fragments.table.physical_rows[place])
+        if found is None or not found.all_known or found.num_rows != total:
+            return None
+        numbers.append(found.numbers())
+        rows.append(np.diff(np.append(np.arange(0, total, ROWS_PER_ZONE), total)))
+    return statistics(np.concatenate(numbers), np.concatenate(rows), kind, type)
+
+
+def _in_zone_maps(candidates: Candidates, field: Field) -> PageStatistics | None:
+    """What a zone map knows, if it is of all rows."""
+    for segment, opened in _segments(candidates, field):
+        if isinstance(opened, ZoneMap) and plain_type(opened.type) == plain_type(arrow_field(field).type):
+            assert segment.fragment_ids is not None
+            ids = candidates.fragments.table.ids[candidates.places]
+            covered = Covered(candidates, candidates.places)
+            if set(ids.tolist()) <= segment.fragment_ids and covered.tiled(opened.zones):
+                inside = np.flatnonzero(np.isin(opened.zones.fragment_ids, ids.astype(np.int64)))
+                return opened.statistics.take(inside)
+    return None
+
+
+def _in_bitmap(candidates: Candidates, field: Field) -> int | None:
+    """How many values a BITMAP of all rows has."""
+    for segment, opened in _segments(candidates, field):
+        if isinstance(opened, Bitmaps):
+            ids = candidates.fragments.table.ids[candidates.places]
+            if segment.fragment_ids is not None and set(ids.tolist()) <= segment.fragment_ids:
+                try:
+                    return sum(int(len(part) - part.null_count) for part in opened.key_parts())
+                except (CorruptFile, UnsupportedFeature):
+                    continue
+    return None
+
+
+def _segments(candidates: Candidates, field: Field) -> list[tuple[IndexSegment, Opened]]:
+    """The index segments on a field that can be used."""
+    snapshot = candidates.snapshot
+    if not snapshot.use_indices or snapshot.manifest.index_section is None or snapshot.manifest.data_format == "0.1":
+        return []
+    found = []
+    try:
+        indices = snapshot.open_indices
+    except CorruptFile:
+        return []
+    for segments in indices.by_path.get((field.name,), {}).values():
+        for segment in segments:
+            try:
+                indices.check(segment)
+                found.append((segment, indices.open(segment)))
+            except (CorruptFile, UnsupportedFeature):
+                continue
+    return found
+
+
+def _in_dictionaries(candidates: Candidates, field: Field) -> int | None:
+    """The items of the largest dictionary of a page; None where a page has values without one."""
+    most = None
+    for place in candidates.places.tolist():
+        for column in candidates.open(place).columns_of(field):
+            found = column.num_dictionary_items()
+            if found is None or found > MOST_ITEMS:
+                return None
+            most = found if most is None else max(most, found)
+    return most
+
+
+def _num_bytes(candidates: Candidates, field: Field) -> int:
+    return sum(
+        column.page_bytes(page)
+        for place in candidates.places.tolist()
+        for column in candidates.open(place).columns_of(field)
+        for page in range(len(column.row_starts) - 1)
+    )

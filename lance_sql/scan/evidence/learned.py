@@ -1,0 +1,167 @@
+"""Statistics that earlier scans have learned of the same files: zones that cannot hold a match.
+
+    zones of a fragment    | 0 .. 8192 | .. 16384 | .. |     the same for all of its columns
+
+A zone of which not all rows were seen stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from lance_sql import _kernels, row_ranges
+from lance_sql.file.statistics import PageStatistics
+from lance_sql.file.zone_statistics import ROWS_PER_ZONE, key_kind, statistics
+from lance_sql.scan.candidates import Candidates
+from lance_sql.scan.evidence.known_rows import KnownRows, numbers_of
+from lance_sql.scan.evidence.source import Evidence
+from lance_sql.scan.predicates import Path, Predicate, may_match, must_match
+from lance_sql.schema import Field, arrow_field
+from lance_sql.table import learning
+from lance_sql.table.files import TableFiles
+
+I64 = npt.NDArray[np.int64]
+
+
+class LearnedZones:
+    """What was learned in this process, or is in the folder for it."""
+
+    name: Final = "learned statistics"
+
+    def narrow(self, candidates: Candidates, predicate: Predicate) -> Evidence | None:
+        """See `Source`."""
+        if candidates.num_rows <= ROWS_PER_ZONE:
+            # what is left costs less than asking
+            return None
+        learned = _Learned.about(candidates, predicate)
+        if learned is None:
+            return None
+        zones = learned.zones
+        kept = may_match(predicate, learned.statistics(candidates), len(zones.owners))
+        if not kept.all():
+            candidates = KnownRows.but_for(zones.places, zones.as_rows(~kept)).narrow(candidates)
+        return Evidence(self.name, candidates, (learned.note(),))
+
+
+def count_decided(candidates: Candidates, predicate: Predicate) -> tuple[int, Candidates]:
+    """How many rows are in zones in which the predicate is true for every row, and the candidates without these."""
+    learned = _Learned.about(candidates, predicate) if candidates.num_rows > ROWS_PER_ZONE else None
+    if learned is None:
+        return 0, candidates
+    zones = learned.zones
+    decided = must_match(predicate, learned.statistics(candidates), len(zones.owners))
+    if not decided.any():
+        return 0, candidates
+    left = KnownRows.but_for(zones.places, zones.as_rows(decided)).narrow(candidates)
+    return candidates.num_rows - left.num_rows, left
+
+
+def _knows(bounds: _kernels.ZoneBounds | None, num_rows: int) -> bool:
+    """Whether anything is known of a fragment of so many rows."""
+    return bounds is not None and bounds.num_rows == num_rows and bounds.num_known > 0
+
+
+@dataclass(frozen=True)
+class _Zones:
+    """The zones of some fragments, one fragment after the other.
+
+    places: of the fragments, ascending
+    counts: of the zones of each fragment
+    owners, starts, ends: the place and the rows of each zone
+    """
+
+    places: I64
+    counts: I64
+    owners: I64
+    starts: I64
+    ends: I64
+
+    @classmethod
+    def of(cls, places: I64, num_rows: I64) -> _Zones:
+        """
+        num_rows: of each fragment
+        """
+        counts = -(-num_rows // ROWS_PER_ZONE)
+        starts = (np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)) * ROWS_PER_ZONE
+        ends = np.minimum(starts + ROWS_PER_ZONE, np.repeat(num_rows, counts))
+        return cls(places, counts, np.repeat(places, counts), starts, ends)
+
+    def as_rows(self, chosen: npt.NDArray[np.bool_]) -> row_ranges.RowRanges:
+        """The rows of some zones."""
+        owners = self.owners[chosen]
+        bounds = (numbers_of(owners, self.starts[chosen]), numbers_of(owners, self.ends[chosen]))
+        return row_ranges.coalesce(np.stack(bounds, axis=1), 0)
+
+
+@dataclass(frozen=True)
+class _Learned:
+    """What was learned of some fields.
+
+    fields: with the bounds of each fragment, in the order of the zones; None where nothing was learned
+    """
+
+    zones: _Zones
+    fields: Mapping[Field, Sequence[_kernels.ZoneBounds | None]]
+
+    @classmethod
+    def about(cls, candidates: Candidates, predicate: Predicate) -> _Learned | None:
+        """Of the fields that a predicate looks at; None where nothing was learned of any."""
+        fragments = candidates.fragments
+        files = candidates.snapshot.open_fragments.files
+        if files.learned is None or not files.learned.may_know(files.places.store.uri) or not fragments.trust_rows:
+            return None
+        names = {path[0] for path in predicate.columns if len(path) == 1}
+        schema = candidates.snapshot.manifest.schema
+        fields = [field for field in schema.fields if field.name in names and key_kind(arrow_field(field).type)]
+        rows = fragments.table.physical_rows
+        found: dict[int, list[_kernels.ZoneBounds | None]] = {}
+        for place in candidates.places.tolist() if fields else ():
+            known = [learning.find(files, fragments[place], field) for field in fields]
+            known = [bounds if _knows(bounds, int(rows[place])) else None for bounds in known]
+            if any(bounds is not None for bounds in known):
+                found[place] = known
+        if not found:
+            return None
+        places = np.array(sorted(found), np.int64)
+        by_field = {field: [found[place][i] for place in places.tolist()] for i, field in enumerate(fields)}
+        return cls(_Zones.of(places, rows[places].astype(np.int64)), by_field)
+
+    def statistics(self, candidates: Candidates) -> dict[Path, PageStatistics]:
+        """Of each field those of all zones; made again where more was learned since."""
+        made = _made.setdefault(candidates.snapshot.open_fragments.files, {})
+        found: dict[Path, PageStatistics] = {}
+        for field, bounds in self.fields.items():
+            state = (self.zones.places.tobytes(), tuple([each and (each, each.num_known) for each in bounds]))
+            last = made.get(field)
+            if last is None or last[0] != state:
+                last = made[field] = (state, self._of_field(field, bounds))
+            found[field.name,] = last[1]
+        return found
+
+    def _of_field(self, field: Field, bounds: Sequence[_kernels.ZoneBounds | None]) -> PageStatistics:
+        type = arrow_field(field).type
+        kind = key_kind(type)
+        assert kind is not None
+        counts = self.zones.counts.tolist()
+        numbers = [
+            np.zeros((n, 6), np.int64) if each is None else each.numbers()
+            for each, n in zip(bounds, counts, strict=True)
+        ]
+        return statistics(np.concatenate(numbers), self.zones.ends - self.zones.starts, kind, type)
+
+    def note(self) -> str:
+        """For `explain`."""
+        known = []
+        for field, bounds in self.fields.items():
+            num_known = sum(each.num_known for each in bounds if each is not None)
+            known.append(f"{field.name}: knows {num_known} of {len(self.zones.owners)} zones")
+        return ", ".join(known)
+
+
+_made: WeakKeyDictionary[TableFiles, dict[Field, tuple[object, PageStatistics]]] = WeakKeyDictionary()

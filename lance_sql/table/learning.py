@@ -1,0 +1,153 @@
+"""Learning statistics of columns while rows of a fragment are read, and finding again what was learned.
+
+    a fragment, a field --> the file and column that hold it --> the identity of that file --> `file.learned`
+
+Fields that are one column by themselves are learned, those below structs and lists are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from lance_sql import _kernels, row_ranges
+from lance_sql.file.learned import LearnedKey
+from lance_sql.file.leaves import is_leaf
+from lance_sql.file.zone_statistics import ROWS_PER_ZONE, KeyKind, key_kind, observe_array
+from lance_sql.row_ranges import RowRanges
+from lance_sql.schema import Field, arrow_field
+from lance_sql.table.files import TableFiles
+from lance_sql.table.fragment import DataFile, Fragment
+from lance_sql.table.listed_columns import listed
+from lance_sql.table.open_fragment import OpenFragment, UnknownColumn
+
+MAX_ROWS: Final = 1 << 32
+"""Rows of a fragment; more have no addresses."""
+
+_GAP: Final = ROWS_PER_ZONE // 2
+"""Rows between two ranges, deleted ones for example, that are looked at as well, so that zones become whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a field of a fragment is stored, and how its values become keys.
+
+    index: of its column in the file
+    """
+
+    file: DataFile
+    index: int
+    kind: KeyKind
+
+
+def place_of(fragment: Fragment, field: Field) -> Place | None:
+    """Where a field is; None for fields that are not learned, and those that no file of the fragment has."""
+    kind = key_kind(arrow_field(field).type) if is_leaf(field) else None
+    if kind is None:
+        return None
+    files = listed(fragment.files)
+    number = files.place(field.id)
+    index = files.files[number].columns.get(field.id) if number is not None else None
+    return Place(fragment.files[number], index, kind) if number is not None and index is not None else None
+
+
+def find(files: TableFiles, fragment: Fragment, field: Field) -> _kernels.ZoneBounds | None:
+    """What was learned of a field, of the file that is there now; opens nothing."""
+    place = place_of(fragment, field)
+    if files.learned is None or place is None:
+        return None
+    store, path = files.resolve(place.file)
+    identity = store.identity(path)
+    return files.learned.find(LearnedKey(identity, place.index, place.kind)) if identity is not None else None
+
+
+def learn(fragment: OpenFragment, fields: Sequence[Field], rows: RowRanges) -> None:
+    """Looks at the values of rows that are about to be read, of columns that the kernels can look at in the file.
+
+    Of less than a zone nothing is learned: what finds single rows is to stay cheap.
+    """
+    if fragment.files.learned is None or not _has_zones(fragment, rows):
+        return
+    wide: RowRanges | None = None
+    for field in fields:
+        found = unknown_column(fragment, field)
+        if found is None or found.kind.is_prefix:
+            continue
+        if found.column.file.is_in_memory:
+            # its pages are tested without their values, and there are few
+            learn_values(fragment, field, rows, fragment.read([field], rows)[0])
+        else:
+            wide = row_ranges.coalesce(rows, _GAP) if wide is None else wide
+            found.column.observe(wide, found.bounds)
+
+
+def learn_values(fragment: OpenFragment, field: Field, rows: RowRanges, values: pa.Array) -> None:
+    """Looks at the values of rows that have been read.
+
+    values: of `rows`
+    """
+    if fragment.files.learned is None or not _has_zones(fragment, rows):
+        return
+    found = unknown_column(fragment, field)
+    if found is None or key_kind(values.type) != found.kind or not found.column.file.is_unchanged:
+        return
+    done = 0
+    for start, end in rows.tolist():
+        observe_array(found.bounds, found.kind, start, values.slice(done, end - start))
+        done += end - start
+
+
+def widened(fragment: OpenFragment, rows: RowRanges) -> RowRanges:
+    """The rows with those between them that kernels look at as well, so that zones become whole; just the rows where
+    nothing is learned of them."""
+    if fragment.files.learned is None or row_ranges.count(rows) < ROWS_PER_ZONE:
+        return rows
+    return row_ranges.coalesce(rows, _GAP)
+
+
+def unknown_bounds(fragment: OpenFragment, field: Field, rows: RowRanges) -> _kernels.ZoneBounds | None:
+    """What kernels are to learn of a field while they read the rows; None for nothing, and for fewer than a zone.
+
+    To be asked when the bytes have been fetched: of a file that was replaced nothing is learned.
+    """
+    if fragment.files.learned is None or not _has_zones(fragment, rows):
+        return None
+    found = unknown_column(fragment, field)
+    if found is None or not found.column.file.is_unchanged:
+        return None
+    return found.bounds
+
+
+def unknown_column(fragment: OpenFragment, field: Field) -> UnknownColumn | None:
+    """What is to be learned of a field; None where nothing is, or can be."""
+    key = field.id
+    if key in fragment.unknown:
+        found = fragment.unknown[key]
+        if found is not None and found.bounds.all_known:
+            found = fragment.unknown[key] = None
+        return found
+    found = fragment.unknown[key] = _open(fragment, field)
+    return found
+
+
+def _has_zones(fragment: OpenFragment, rows: RowRanges) -> bool:
+    """Whether there are as many rows as a zone has, or as the last one of the fragment has, most of it."""
+    count = row_ranges.count(rows)
+    rest = fragment.num_rows % ROWS_PER_ZONE
+    return count >= ROWS_PER_ZONE or (rows[-1, 1] == fragment.num_rows and 2 * count >= rest > 0)
+
+
+def _open(fragment: OpenFragment, field: Field) -> UnknownColumn | None:
+    place, learned = place_of(fragment.fragment, field), fragment.files.learned
+    # a damaged file may say that it has any number of rows
+    if place is None or learned is None or fragment.num_rows > MAX_ROWS:
+        return None
+    columns = list(fragment.columns_of(field))
+    if len(columns) != 1 or columns[0].file.identity is None:
+        return None
+    key = LearnedKey(columns[0].file.identity, place.index, place.kind)
+    bounds = learned.column(key, fragment.num_rows, fragment.files.places.store.uri)
+    return UnknownColumn(columns[0], place.kind, bounds)

@@ -1,0 +1,344 @@
+"""What scans learn of columns, and scans after them leave out: never a row that matches."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import lance
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import lance_sql
+from lance_sql.file.learned import LEARNED, LearnedKey, LearnedStatistics
+from lance_sql.file.zone_statistics import KeyKind, new_bounds
+from lance_sql.row_ranges import single
+from lance_sql.scan.evidence.learned import LearnedZones
+
+ROWS = 40_000
+NAME = LearnedZones.name
+
+
+@pytest.fixture(autouse=True)
+def forget() -> Iterator[None]:
+    LEARNED.clear()
+    yield
+    LEARNED.clear()
+
+
+def values(num_rows: int = ROWS) -> pa.Table:
+    """Columns whose values lie together, of all types that have bounds; NULLs and NaN here and there."""
+    numbers = np.arange(num_rows)
+    random = np.random.default_rng(3)
+    floats = numbers / 7
+    floats[random.random(num_rows) < 0.001] = np.nan
+    floats[numbers % 5000 == 17] = -0.0
+    nulls = (numbers // 3000) % 4 == 1
+    return pa.table(
+        {
+            "i": numbers,
+            "n": pa.array(numbers.astype(np.int32), mask=nulls | (random.random(num_rows) < 0.1)),
+            "f": floats,
+            "d": pa.array([Decimal(int(i)).scaleb(-2) for i in numbers], pa.decimal128(20, 2)),
+            "s": pa.array([f"{i:09d}" for i in numbers.tolist()]),
+            "t": pa.array(numbers * 1000, pa.timestamp("us")),
+            "r": random.integers(0, num_rows, num_rows),
+        }
+    )
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A table without any index, of three fragments, that pylance wrote."""
+    lance.write_dataset(values(), tmp_path / "t", data_storage_version="2.2", max_rows_per_file=15_000)
+    return tmp_path / "t"
+
+
+def rows_read(table: lance_sql.Dataset, condition: str) -> int:
+    """How many rows are read for a filter, which has the answer that it has without anything learned."""
+    scan = table.scan(["i"], condition)
+    plain = lance_sql.open(table.uri, version=table.version, learn_statistics=False).scan(["i"], condition)
+    assert NAME not in plain.explain()
+    assert scan.to_table().equals(plain.to_table())
+    return scan.plan.num_candidates
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "i BETWEEN 20100 AND 20200",
+        "n = 20100",
+        "d < 1.5",
+        "d = 399.99",
+        "t < '1970-01-01 00:00:01'",
+        "s = '000020100'",
+        "s LIKE '00003999%'",
+        "i IN (3, 30001)",
+        "i < 10 OR i > 39990",
+        "NOT i > 5",
+        "f = 5600",
+    ],
+)
+def test_the_second_scan_reads_fewer_rows(path: Path, condition: str) -> None:
+    assert rows_read(lance_sql.open(path), condition) == ROWS
+    assert 0 < rows_read(lance_sql.open(path), condition) < ROWS // 2
+
+
+def test_another_condition_prunes_as_well(path: Path) -> None:
+    table = lance_sql.open(path)
+    assert rows_read(table, "i > 39000") == ROWS
+    assert rows_read(table, "i < 100") <= 8192
+    assert table.scan(["i"], "i < 0").explain().count(f"ruled out by {NAME}: 3 of 3 fragments") == 1
+
+
+def test_explain_says_what_was_learned(path: Path) -> None:
+    table = lance_sql.open(path)
+    assert NAME not in table.scan(["r"], "i = 5").explain()
+    table.scan(["r"], "i = 5").to_table()
+    text = table.scan(["r"], "i = 5 AND r > 0").explain()
+    assert f"ruled out by {NAME}: 2 of 3 fragments" in text
+    assert "i: knows 6 of 6 zones, r: knows 0 of 6 zones" in text
+
+
+def test_nulls_are_known(path: Path) -> None:
+    table = lance_sql.open(path)
+    rows_read(table, "n + 0 = 1")
+    everything = rows_read(table, "n IS NOT NULL")
+    assert everything == ROWS
+    lance.write_dataset(
+        pa.table({"i": range(30_000), "n": pa.array([None] * 10_000 + [1] * 20_000)}), path, mode="overwrite"
+    )
+    table = lance_sql.open(path)
+    assert rows_read(table, "n > 0") == 30_000
+    assert rows_read(table, "n > 0") == 30_000 - 8192
+    assert rows_read(table, "n IS NULL") == 2 * 8192
+
+
+def test_nan_is_above_all_numbers(path: Path) -> None:
+    table = lance_sql.open(path)
+    assert rows_read(table, "f > 1e9") == ROWS
+    # each zone has a NaN
+    assert rows_read(table, "f > 1e9") > 0
+    assert rows_read(table, "f = 0") > 0
+    assert rows_read(table, "f < -1") == 0
+
+
+def test_deleted_rows_are_learned_as_well(path: Path) -> None:
+    table = lance_sql.open(path)
+    old = table.version
+    table = table.delete("i % 7 = 3")
+    LEARNED.clear()
+    rows_read(table, "i > 39000")
+    assert rows_read(table, "i = 14") < 8192
+    # of the version before, these rows are still there
+    assert rows_read(lance_sql.open(path, version=old), "i = 10") == 8192
+
+
+def test_updates_and_appends_are_other_files(path: Path) -> None:
+    table = lance_sql.open(path)
+    rows_read(table, "i > 39000")
+    table = table.update({"i": "-1"}, "i < 100")
+    assert table.count_rows("i = -1") == 100
+    table = lance_sql.write(values(20_000), path, mode="append")
+    assert rows_read(table, "i = 5") > 8192
+    assert rows_read(table, "i = 5") <= 3 * 8192
+
+
+@pytest.mark.parametrize("keeps_times", [False, True])
+def test_replaced_files_are_other_files(path: Path, tmp_path: Path, keeps_times: bool) -> None:
+    table = lance_sql.open(path)
+    rows_read(table, "i > 39000")
+    assert rows_read(table, "i < 100") <= 8192
+    reversed_values = values().set_column(0, "i", pa.array(np.arange(ROWS)[::-1].copy()))
+    lance.write_dataset(reversed_values, tmp_path / "other", data_storage_version="2.2", max_rows_per_file=15_000)
+    others = sorted(lance.dataset(tmp_path / "other").get_fragments(), key=lambda each: each.fragment_id)
+    for old, new in zip(lance.dataset(path).get_fragments(), others, strict=True):
+        place = path / "data" / old.data_files()[0].path
+        source = tmp_path / "other" / "data" / new.data_files()[0].path
+        times = os.stat(place)
+        shutil.copyfile(source, place)
+        if keeps_times:
+            os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
+    found = lance_sql.open(path).scan(["i"], "i < 100").to_table()
+    assert sorted(found["i"].to_pylist()) == list(range(100))
+    assert rows_read(lance_sql.open(path), "i < 100") <= 8192
+
+
+def test_nothing_is_learned_when_told_so(path: Path) -> None:
+    table = lance_sql.open(path, learn_statistics=False)
+    for _ in range(2):
+        table.scan(["i"], "i = 5").to_table()
+    assert len(LEARNED) == 0
+    lance_sql.open(path).scan(["i"], "i = 5").to_table()
+    assert len(LEARNED) == 3
+    assert NAME not in pickle.loads(pickle.dumps(table)).scan(["i"], "i = 5").explain()
+    assert NAME in pickle.loads(pickle.dumps(lance_sql.open(path))).scan(["i"], "i = 5").explain()
+
+
+def test_single_rows_teach_nothing(path: Path) -> None:
+    table = lance_sql.open(path)
+    table.create_index("i", "btree").scan(["r"], "i = 20100").to_table()
+    assert len(LEARNED) == 0
+
+
+def test_threads_learn_together(path: Path) -> None:
+    table = lance_sql.open(path)
+    with ThreadPoolExecutor(4) as pool:
+        counts = list(pool.map(lambda number: table.count_rows(f"i >= {number}"), range(0, ROWS, 1000)))
+    assert counts == [ROWS - number for number in range(0, ROWS, 1000)]
+    assert "i: knows 6 of 6 zones" in table.scan(["i"], "i = 5").explain()
+
+
+def test_memory_is_bounded() -> None:
+    kept = LearnedStatistics(budget=50_000)
+    kind = KeyKind(1, 64)
+    keys = [LearnedKey(f"file {number}", 0, kind) for number in range(100)]
+    for key in keys:
+        kept.keep(key, new_bounds(kind, 100 * 8192))
+    assert kept.find(keys[0]) is None
+    last = kept.find(keys[-1])
+    assert last is not None
+    assert 1 < len(kept) < 10
+    assert kept.keep(keys[-1], new_bounds(kind, 100 * 8192)) is last
+    # a file of another length is another one
+    assert kept.keep(keys[-1], new_bounds(kind, 5)).num_rows == 5
+    kept.clear()
+    assert len(kept) == 0
+
+
+@pytest.mark.parametrize("version", ["2.0", "2.1"])
+def test_every_version_of_files_is_learned(tmp_path: Path, version: Any) -> None:
+    lance.write_dataset(values(), tmp_path / "t", data_storage_version=version)
+    assert rows_read(lance_sql.open(tmp_path / "t"), "i = 20100") == ROWS
+    # what version 2.0 tests is decoded first
+    assert rows_read(lance_sql.open(tmp_path / "t"), "i = 20100") == 8192
+
+
+_COMPARED = {
+    "i": st.integers(-1, ROWS),
+    "n": st.integers(-1, ROWS),
+    "f": st.sampled_from(["0.0", "-0.0", "3000.5", "1e9", "-1.0", "5714.142857142857"]),
+    "d": st.sampled_from(["0.00", "123.45", "399.99", "-1.00", "1e12"]),
+    "s": st.integers(-1, ROWS).map(lambda number: f"'{number:09d}'"),
+    "r": st.integers(0, ROWS),
+}
+
+
+@st.composite
+def conditions(draw: st.DrawFn, depth: int = 2) -> str:
+    kind = draw(st.sampled_from(["compare", "in", "null", "and", "or", "not"] if depth else ["compare", "in", "null"]))
+    inner = partial(conditions, depth=depth - 1)
+    column = draw(st.sampled_from(sorted(_COMPARED)))
+    match kind:
+        case "compare":
+            operator = draw(st.sampled_from(["=", "<>", "<", "<=", ">", ">="]))
+            return f"{column} {operator} {draw(_COMPARED[column])}"
+        case "in":
+            listed = ", ".join(map(str, draw(st.lists(_COMPARED[column], min_size=1, max_size=4))))
+            return f"{column} {draw(st.sampled_from(['', 'NOT ']))}IN ({listed})"
+        case "null":
+            return f"{column} IS {draw(st.sampled_from(['', 'NOT ']))}NULL"
+        case "not":
+            return f"NOT ({draw(inner())})"
+        case _:
+            return f"({draw(inner())}) {kind.upper()} ({draw(inner())})"
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three fragments, of two of which rows were deleted, and one that we wrote."""
+    path = tmp_path_factory.mktemp("learned") / "t"
+    lance.write_dataset(values(), path, data_storage_version="2.2", max_rows_per_file=15_000)
+    lance.dataset(path).delete("i % 11 = 4 AND i < 20000")
+    lance_sql.write(values(20_000), path, mode="append")
+    return path
+
+
+@given(asked=st.lists(conditions(), min_size=1, max_size=6))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_row_is_lost(table: Path, asked: list[str]) -> None:
+    plain = lance_sql.open(table, learn_statistics=False)
+    LEARNED.clear()
+    ours = lance_sql.open(table)
+    for condition in [*asked, *asked]:
+        assert ours.scan(["i", "r"], condition).to_table().equals(plain.scan(["i", "r"], condition).to_table()), (
+            condition
+        )
+
+
+def test_what_is_damaged_has_its_error_and_teaches_nothing(path: Path) -> None:
+    (file,) = lance.dataset(path).get_fragments()[0].data_files()[:1]
+    place = path / "data" / file.path
+    content = bytearray(place.read_bytes())
+    content[:4096] = bytes(4096)
+    place.write_bytes(content)
+    table = lance_sql.open(path)
+    for _ in range(2):
+        with pytest.raises(lance_sql.CorruptFile):
+            table.scan(["i"], "i >= 0").to_table()
+    assert table.snapshot.open(table.snapshot.manifest.fragments[0]).read(
+        [table.snapshot.manifest.schema.fields[-1]], single(0, 10)
+    )
+
+
+def test_a_folder_keeps_what_was_learned_for_other_processes(path: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    table = lance_sql.open(path, statistics_cache=folder)
+    table.scan(["i"], "i > 39000").to_table()
+    assert len(list(folder.iterdir())) == 3
+    LEARNED.clear()
+    assert rows_read(lance_sql.open(path), "i < 100") == ROWS
+    LEARNED.clear()
+    again = lance_sql.open(path, statistics_cache=folder)
+    assert rows_read(again, "i < 100") <= 8192
+    again.scan(["i"], "r = 5").to_table()
+    LEARNED.clear()
+    text = pickle.loads(pickle.dumps(again)).scan(["i"], "r = 5 AND i < 100").explain()
+    assert "i: knows 6 of 6 zones, r: knows 6 of 6 zones" in text
+    written = sorted(each.stat().st_mtime_ns for each in folder.iterdir())
+    again.scan(["i"], "r = 5").to_table()
+    assert written == sorted(each.stat().st_mtime_ns for each in folder.iterdir())
+
+
+def test_damaged_files_in_the_folder_are_passed_over(path: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    lance_sql.open(path, statistics_cache=folder).analyze(["i"])
+    for each in folder.iterdir():
+        each.write_bytes(each.read_bytes()[:-1])
+    LEARNED.clear()
+    table = lance_sql.open(path, statistics_cache=folder)
+    assert rows_read(table, "i < 100") == ROWS
+    LEARNED.clear()
+    assert rows_read(lance_sql.open(path, statistics_cache=folder), "i < 100") <= 8192
+
+
+def test_analyze_learns_before_the_first_scan(path: Path) -> None:
+    table = lance_sql.open(path).delete("i % 7 = 3 OR i < 9")
+    done = []
+    zones = dict.fromkeys(("i", "n", "f", "d", "s", "t", "r"), (6, 6))
+    assert table.analyze(progress=lambda *each: done.append(each)) == zones
+    assert done[-1] == (7 * ROWS, 7 * ROWS)
+    assert rows_read(table, "s = '000020100'") < 8192
+    assert rows_read(table, "n IS NULL") < ROWS
+    assert table.analyze(["i", "i"]) == {"i": (6, 6)}
+    with pytest.raises(lance_sql.InvalidArgument, match="learn_statistics=False"):
+        lance_sql.open(path, learn_statistics=False).analyze()
+    with pytest.raises(lance_sql.ColumnNotFound):
+        table.analyze(["nothing"])
+
+
+def test_files_that_are_read_whole_are_learned(tmp_path: Path) -> None:
+    rows = pa.table({"i": np.arange(100_000)})
+    lance.write_dataset(rows, tmp_path / "t", data_storage_version="2.2", max_rows_per_file=20_000)
+    assert rows_read(lance_sql.open(tmp_path / "t"), "i < 100") == 100_000
+    assert rows_read(lance_sql.open(tmp_path / "t"), "i < 100") == 8192
