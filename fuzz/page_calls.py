@@ -48,11 +48,13 @@ def run(values: Values) -> None:
     flags = np.resize(_exact(values["flags"]) & 1, count)
     column = kernels.ColumnReader(np.array([0, max(table.num_items, 1)]))
     column.open(0, reader, 0, len(data))
-    part, given = (reader, rows, data, 0, None), (column, rows, data, 0)
+    part, given = (reader, rows, data, 0, None), (column, rows, [(0, data, 0)])
     _import(kernels.read_batch([], [(0, [part, part])], None), format)
     _import(kernels.read_batch([], [(0, [part])], flags.copy()), format)
     _import(kernels.read_rows([], [given], None), format)
     _import(kernels.read_rows([(*given, _test(values))], [given], flags), format)
+    zones = kernels.ZoneBounds(0, 64, max(table.num_items, 1), 8192)
+    column.observe(rows, given[2], zones)
 
 
 def _test(values: Values) -> kernels.ColumnTest:
@@ -63,6 +65,9 @@ def _test(values: Values) -> kernels.ColumnTest:
         test.set(0, kernels.PageTest.range(int(values["order"]), bytes(16), _exact(key), True))  # type: ignore[arg-type]  # never None
     elif kind == 1:
         test.set(0, kernels.PageTest.items(_exact(key) & 1))
+    elif kind == 3:
+        end = _exact(key[8:]) if len(key) > 8 else None
+        test.set(0, kernels.PageTest.strings(_exact(key[:8]), end, not values["order"]))
     else:
         test.set(0, kernels.PageTest.validity(kind == 2))
     return test

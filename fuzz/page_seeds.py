@@ -92,7 +92,7 @@ def _call(page: Page, codec: int, bits: int, variable: bool, format_bits: int, *
         "keeps_indices": False,
         "rows": np.array([0, 7, 100, 1030, 1100, _NUM_ROWS], np.int64).tobytes(),
         "flags": np.array([1, 0, 0, 1, 1, 1, 0], np.uint8).tobytes(),
-        "test": 0,
+        "test": 3 if variable and "num_items" not in others else 0,
         "order": 0,
         "key": bytes([5] + [0] * 15) if "num_items" not in others else bytes([1, 0, 1, 1, 0, 1, 0, 0, 1]),
         **others,

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 import lance_sql
-from fuzz import page_seeds
+from fuzz import learned, page_seeds
 from fuzz.call_seeds import calls
 from fuzz.encode_seeds import JSON_TEXTS
 from fuzz.inputs import Values
@@ -62,6 +62,7 @@ def write_seeds(folder: Path) -> dict[str, list[Values]]:
         "pages": [*tables, *versions],
         "json text": [{"data": text} for text in (*JSON_TEXTS[:-1], b'{"a": "b", "c": [1.5, {}, []]}')],
         "indices": [*_index_sections(versions), *_index_sections(others)],
+        "learned statistics": list(learned.seeds()),
         "references": list(_stored_refs(versions)),
         "changes": [{**values, "change": "append"} for values in (*versions, *map(_of_one_version, others))],
         # nothing but going back goes together with everything

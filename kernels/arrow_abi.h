@@ -1,9 +1,22 @@
-// Source: the Arrow C data interface, https://arrow.apache.org/docs/format/CDataInterface.html
+// Source: the Arrow C data interface, https://arrow.apache.org/docs/format/CDataInterface.html, and the C stream
+// interface, https://arrow.apache.org/docs/format/CStreamInterface.html
 #pragma once
 
 #include <cstdint>
 
 extern "C" {
+
+struct ArrowSchema {
+    const char* format;
+    const char* name;
+    const char* metadata;
+    int64_t flags;
+    int64_t n_children;
+    ArrowSchema** children;
+    ArrowSchema* dictionary;
+    void (*release)(ArrowSchema*);
+    void* private_data;
+};
 
 struct ArrowArray {
     int64_t length;
@@ -15,6 +28,14 @@ struct ArrowArray {
     ArrowArray** children;
     ArrowArray* dictionary;
     void (*release)(ArrowArray*);
+    void* private_data;
+};
+
+struct ArrowArrayStream {
+    int (*get_schema)(ArrowArrayStream*, ArrowSchema* out);
+    int (*get_next)(ArrowArrayStream*, ArrowArray* out);
+    const char* (*get_last_error)(ArrowArrayStream*);
+    void (*release)(ArrowArrayStream*);
     void* private_data;
 };
 

@@ -148,7 +148,7 @@ class SplitColumns {
     }
 
     static PagePart to_part(const ColumnRows& column, const PageRows& part) {
-        return {part.reader, part.rows(), column.column->bytes(part.page, column.data, column.start), part.page};
+        return {part.reader, part.rows(), column.column->bytes(part.page, *column.parts), part.page};
     }
 
     std::deque<std::vector<PageRows>> held_;  // the parts look into these

@@ -45,8 +45,7 @@ struct PageFailure : std::invalid_argument {
 struct ColumnRows {
     const ColumnReader* column;
     Ranges rows;
-    Bytes data;
-    int64_t start;  // of the data, in the file
+    const FileParts* parts;
 };
 
 // What the rows of one page have to pass.

@@ -15,6 +15,10 @@ struct OwnedArray {
 };
 
 void release(ArrowArray* array) {
+    if (array->dictionary != nullptr) {
+        if (array->dictionary->release != nullptr) array->dictionary->release(array->dictionary);
+        delete array->dictionary;
+    }
     delete static_cast<OwnedArray*>(array->private_data);
     array->release = nullptr;
 }

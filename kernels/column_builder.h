@@ -44,7 +44,7 @@ class ColumnBuilder {
     BitWriter& validity();
     void add_rows(int64_t num_rows, int64_t num_valid);
 
-    // Moves the array out; nothing can be added any more.
+    // Moves the array out; nothing can be added any more. Whoever gives it a dictionary allocates it with `new`.
     void finish(ArrowArray& out);
 
   private:

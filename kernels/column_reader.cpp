@@ -58,27 +58,34 @@ std::vector<PageRows> ColumnReader::split(const Ranges& rows) const {
     return found;
 }
 
-std::pair<int64_t, int64_t> ColumnReader::span(const Ranges& rows) const {
-    int64_t first = kMaxCount;
-    int64_t last = 0;
+std::vector<int64_t> ColumnReader::spans(const Ranges& rows) const {
+    std::vector<int64_t> found;
     for (const PageRows& part : split(rows)) {
         const auto [start, end] = part.reader->bytes_of(part.rows());
         const Page& page = pages_[part.page];
         if (start == end) continue;
         if (end > page.end - page.start) fail("a page of ", page.end - page.start, " bytes, expected ", end);
-        first = std::min(first, page.start + start);
-        last = std::max(last, page.start + end);
+        found.insert(found.end(), {static_cast<int64_t>(part.page), page.start + start, page.start + end});
     }
-    return first < last ? std::pair(first, last) : std::pair<int64_t, int64_t>(0, 0);
+    return found;
 }
 
-PageBytes ColumnReader::bytes(size_t page, Bytes data, int64_t start) const {
+PageBytes ColumnReader::bytes(size_t page, const FileParts& parts) const {
+    const auto part = std::lower_bound(parts.begin(), parts.end(), page,
+                                       [](const FilePart& each, size_t wanted) { return each.page < wanted; });
+    if (part == parts.end() || part->page != page) return {{}, 0, std::nullopt};
     const Page& found = pages_[page];
-    const int64_t first = std::max(found.start, start);
-    const int64_t last = std::min(found.end, start + size_of(data));
+    const int64_t first = std::max(found.start, part->start);
+    const int64_t last = std::min(found.end, part->start + size_of(part->data));
     if (first >= last) return {{}, 0, std::nullopt};
-    return {data.subspan(static_cast<size_t>(first - start), static_cast<size_t>(last - first)), first - found.start,
-            std::nullopt};
+    return {part->data.subspan(static_cast<size_t>(first - part->start), static_cast<size_t>(last - first)),
+            first - found.start, std::nullopt};
+}
+
+void ColumnReader::observe(const Ranges& rows, const FileParts& parts, ZoneObserver& out) const {
+    for (const PageRows& part : split(rows)) {
+        part.reader->observe(bytes(part.page, parts), part.rows(), row_starts_[part.page], out);
+    }
 }
 
 }  // namespace lance

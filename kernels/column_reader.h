@@ -7,6 +7,14 @@
 
 namespace lance {
 
+// Bytes of a page, from byte `start` of the file on.
+struct FilePart {
+    size_t page;
+    Bytes data;
+    int64_t start;
+};
+using FileParts = std::vector<FilePart>;  // pages ascend
+
 // Some rows of one page.
 struct PageRows {
     size_t page;
@@ -37,11 +45,14 @@ class ColumnReader {
     // The rows of each page, all of which are open.
     std::vector<PageRows> split(const Ranges& rows) const;
 
-    // Where in the file the bytes of all of the rows lie.
-    std::pair<int64_t, int64_t> span(const Ranges& rows) const;
+    // Which bytes of the file hold the rows: (page, start, end) for each page that has bytes.
+    std::vector<int64_t> spans(const Ranges& rows) const;
 
-    // The bytes of a page; data: bytes of the file from `start` on
-    PageBytes bytes(size_t page, Bytes data, int64_t start) const;
+    // Those of the bytes that belong to a page.
+    PageBytes bytes(size_t page, const FileParts& parts) const;
+
+    // Shows the rows that lie in pages that are open; arguments as for `bytes`.
+    void observe(const Ranges& rows, const FileParts& parts, ZoneObserver& out) const;
 
   private:
     struct Page {

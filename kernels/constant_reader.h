@@ -20,6 +20,7 @@ class ConstantReader : public PageReader {
     void mask(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags) const override;
     void take(const PageBytes& bytes, const Ranges& rows, Bytes flags, int64_t num_flags,
               ColumnBuilder& out) const override;
+    void observe(const PageBytes& bytes, const Ranges& rows, int64_t first_row, ZoneObserver& out) const override;
 
   private:
     void repeat(int64_t count, ColumnBuilder& out) const;

@@ -18,6 +18,10 @@ enum class ValueOrder : int {
 using KeepRange = void (*)(const uint8_t* values, int64_t num_values, uint64_t low, uint64_t high, bool inside,
                            uint8_t* flags);
 
+// Clears the flags of values whose index has a 0 among the bits of at most 256 items; indices are below 256.
+using KeepItems = void (*)(const uint8_t* indices, int64_t num_values, const std::array<uint32_t, 8>& items,
+                           uint8_t* flags);
+
 struct Compacted {
     int64_t num_values;  // looked at
     int64_t num_items;   // written
@@ -28,9 +32,22 @@ struct Compacted {
 using CompactItems = Compacted (*)(const uint8_t* values, const uint8_t* flags, int64_t num_values, uint8_t* out,
                                    int64_t room);
 
+// The keys of some values.
+struct KeyBounds {
+    uint64_t low = ~uint64_t{0};  // of those that are neither NULL nor NaN; above `high` without any
+    uint64_t high = 0;
+    int64_t num_valid = 0;  // not NULL
+    int64_t num_nans = 0;
+};
+
+// Widens the bounds to some values; levels: u16 for each, 0 where it is not NULL, or null without NULLs.
+using BoundKeys = void (*)(const uint8_t* values, const uint8_t* levels, int64_t num_values, KeyBounds& bounds);
+
 struct FilterLoops {
     // By the order of keys and the logarithm of the bytes of a value; there are no floats of 8 and 16 bits.
     std::array<std::array<KeepRange, 4>, 3> keep_range;
+    std::array<std::array<BoundKeys, 4>, 3> bound_keys;  // likewise
+    std::array<KeepItems, 4> keep_items;                     // by the logarithm of the bytes of an index
     CompactItems compact4;
     CompactItems compact8;
 };

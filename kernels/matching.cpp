@@ -162,6 +162,14 @@ Word word_of(Bytes key) {
     return load<Word>(key.data());
 }
 
+// The answers for so few items that they fit one register.
+std::optional<std::array<uint32_t, 8>> bits_of_few(Bytes answers) {
+    std::array<uint32_t, 8> bits{};
+    if (answers.size() > 32 * bits.size()) return std::nullopt;
+    for (size_t i = 0; i < answers.size(); ++i) bits[i / 32] |= static_cast<uint32_t>(answers[i] != 0) << (i % 32);
+    return bits;
+}
+
 bool at_most(Wide a, Wide b) { return a.high < b.high || (a.high == b.high && a.low <= b.low); }
 
 void keep_wide_range(const uint8_t* values, int64_t num_values, Wide low, Wide high, bool inside, uint8_t* flags) {
@@ -205,12 +213,18 @@ void match_range(const Chunks& chunks, const Ranges& ranges, const FixedWidthEnc
 
 void match_items(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding, Bytes answers,
                  const std::optional<LevelEncoding>& definition, MutableBytes flags) {
+    const std::optional<std::array<uint32_t, 8>> few = bits_of_few(answers);
     with_word(encoding.num_bits, [&](auto word) {
         using Index = decltype(word);
+        const KeepItems keep = filter_loops.keep_items[std::bit_width(sizeof(Index)) - 1];
         for_each_match(chunks, ranges, encoding, definition, flags,
                        [&](const uint8_t* values, const Piece& piece, uint8_t* at) {
                            check_indices({values, static_cast<size_t>(piece.size()) * sizeof(Index)}, encoding.num_bits,
                                          piece.size(), size_of(answers));
+                           if (few) {
+                               keep(values, piece.size(), *few, at);
+                               return;
+                           }
                            for (int64_t i = 0; i < piece.size(); ++i) {
                                const Index index = load<Index>(values + i * static_cast<int64_t>(sizeof(Index)));
                                at[i] &= answers[index];

@@ -6,6 +6,7 @@
 
 #include "fsst.h"
 #include "kernels.h"
+#include "string_matching.h"
 
 namespace lance {
 
@@ -18,24 +19,6 @@ constexpr int64_t kMostExpansion = 8;
 
 // Of rows that pass in runs of fewer than this on average, and that are more than one in so many, all are decoded.
 constexpr int64_t kRowsPerRun = 8;
-
-// Adds what was there before to the offsets that a page has begun at 0.
-template <class Offset>
-void raise(MutableBytes offsets, int64_t count, Offset base) {
-    if (base == 0) return;
-    for (int64_t i = 0; i <= count; ++i) {
-        uint8_t* at = offsets.data() + i * static_cast<int64_t>(sizeof(Offset));
-        store(at, static_cast<Offset>(load<Offset>(at) + base));
-    }
-}
-
-void raise_offsets(const ColumnFormat& format, MutableBytes offsets, int64_t count, int64_t before, int64_t added) {
-    with_offset(format.bits, [&](auto offset) {
-        using Offset = decltype(offset);
-        require_offset<Offset>(before + added);
-        raise<Offset>(offsets, count, static_cast<Offset>(before));
-    });
-}
 
 // The rows of `rows` that have a flag, as ranges.
 std::vector<int64_t> flagged_ranges(const Ranges& rows, Bytes flags) {
@@ -73,6 +56,18 @@ int64_t count_runs(Bytes flags) {
     }
     return runs;
 }
+
+// Releases an array in the end.
+class OwnedArray {
+  public:
+    explicit OwnedArray(ArrowArray& array) : array_(array) {}
+    OwnedArray(const OwnedArray&) = delete;
+    OwnedArray& operator=(const OwnedArray&) = delete;
+    ~OwnedArray() { array_.release(&array_); }
+
+  private:
+    ArrowArray& array_;
+};
 
 // Moves the strings that have a flag to the front.
 template <class Offset>
@@ -229,123 +224,10 @@ void MiniBlockReader::decode_fixed(const Chunks& chunks, const Ranges& rows, Mut
     }
 }
 
-MiniBlockReader::Lookup::Lookup(const MiniBlockReader& page, int64_t num_values, ColumnBuilder& out)
-    : values_(page.values_), strings_(page.strings_.get()), num_values_(num_values), out_(out) {
-    if (!values_.dictionary || values_.keeps_indices || !values_.dictionary->variable) {
-        to_ = out.values(num_values);
-        return;
-    }
-    to_ = out.offsets(num_values);
-    position_ = out.num_bytes();
-    if (strings_ != nullptr) {
-        bytes_ = out.bytes(multiply(num_values, ShortStrings::kBytes));
-    } else {
-        indices_ = PooledBuffer(multiply(num_values, values_.bits / 8));
-    }
-}
-
-void MiniBlockReader::Lookup::add(Bytes decoded, int64_t count) {
-    if (count > num_values_ - done_) fail("more values than were asked for");
-    const int64_t width = values_.format.bits / 8;
-    if (!values_.dictionary) {
-        const MutableBytes here = to_.subspan(static_cast<size_t>(done_ * width));
-        if (!narrow_decimal(decoded, count, here)) fail("a value does not fit ", values_.format.bits, " bits");
-    } else if (values_.keeps_indices) {
-        check_indices(decoded, values_.bits, count, values_.dictionary->num_items);
-        widen(decoded, count, to_.data() + done_ * width);
-    } else if (!values_.dictionary->variable) {
-        const DictionaryItems& items = *values_.dictionary;
-        gather_fixed(decoded, values_.bits, count, items.data, items.num_items, items.bits / 8,
-                     to_.subspan(static_cast<size_t>(done_ * width)));
-    } else if (strings_ != nullptr) {
-        check_indices(decoded, values_.bits, count, values_.dictionary->num_items);
-        add_short(decoded, count);
-    } else {
-        copy(indices_.data() + done_ * (values_.bits / 8), decoded.data(), size_of(decoded));
-    }
-    done_ += count;
-}
-
-void MiniBlockReader::Lookup::widen(Bytes indices, int64_t count, uint8_t* to) const {
-    with_word(values_.bits, [&](auto word) {
-        using Index = decltype(word);
-        for (int64_t i = 0; i < count; ++i) {
-            const auto index = load<Index>(indices.data() + i * static_cast<int64_t>(sizeof(Index)));
-            store(to + 4 * i, static_cast<uint32_t>(index));
-        }
-    });
-}
-
-void MiniBlockReader::Lookup::add_short(Bytes indices, int64_t count) {
-    with_word(values_.bits, [&](auto word) {
-        with_offset(values_.format.bits, [&](auto offset) {
-            using Index = decltype(word);
-            using Offset = decltype(offset);
-            require_offset<Offset>(position_ + count * ShortStrings::kBytes);
-            const int64_t base = out_.num_bytes();
-            uint8_t* end = to_.data() + (done_ + 1) * static_cast<int64_t>(sizeof(Offset));
-            int64_t position = position_;
-            for (int64_t i = 0; i < count; ++i, end += sizeof(Offset)) {
-                const auto index = load<Index>(indices.data() + i * static_cast<int64_t>(sizeof(Index)));
-                store(bytes_.data() + (position - base), strings_->items[index]);
-                position += strings_->lengths[index];
-                store(end, static_cast<Offset>(position));
-            }
-            position_ = position;
-        });
-    });
-}
-
-void MiniBlockReader::Lookup::finish() {
-    if (done_ != num_values_) fail(done_, " values instead of ", num_values_);
-    if (strings_ != nullptr) {
-        out_.add_bytes(position_ - out_.num_bytes());
-        return;
-    }
-    if (indices_.data() == nullptr) return;
-    const DictionaryItems& items = *values_.dictionary;
-    const Bytes indices(indices_.data(), static_cast<size_t>(num_values_ * (values_.bits / 8)));
-    const int64_t total = gather_variable_offsets(indices, values_.bits, num_values_, items.offsets, items.bits,
-                                                  items.num_items, to_, values_.format.bits);
-    raise_offsets(values_.format, to_, num_values_, out_.num_bytes(), total);
-    gather_variable_bytes(indices, values_.bits, num_values_, items.offsets, items.bits, items.num_items, items.data,
-                          out_.bytes(total));
-    out_.add_bytes(total);
-}
-
-ShortStrings::ShortStrings(const DictionaryItems& dictionary) {
-    const auto count = static_cast<size_t>(dictionary.num_items);
-    items.resize(count);
-    lengths.resize(count);
-    with_offset(dictionary.bits, [&](auto offset) {
-        using Offset = decltype(offset);
-        const auto bound = [&](size_t i) {
-            return static_cast<int64_t>(load<Offset>(dictionary.offsets.data() + i * sizeof(Offset)));
-        };
-        for (size_t i = 0; i < count; ++i) {
-            const int64_t length = bound(i + 1) - bound(i);
-            copy(reinterpret_cast<uint8_t*>(&items[i]), dictionary.data.data() + bound(i), length);
-            lengths[i] = static_cast<uint8_t>(length);
-        }
-    });
-}
-
-bool ShortStrings::fit(const DictionaryItems& dictionary) {
-    return with_offset(dictionary.bits, [&](auto offset) {
-        using Offset = decltype(offset);
-        Offset longest = 0;
-        for (int64_t i = 0; i < dictionary.num_items; ++i) {
-            const uint8_t* at = dictionary.offsets.data() + i * static_cast<int64_t>(sizeof(Offset));
-            longest = std::max<Offset>(longest, load<Offset>(at + sizeof(Offset)) - load<Offset>(at));
-        }
-        return longest <= static_cast<Offset>(kBytes);
-    });
-}
-
 void MiniBlockReader::read_strings(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
     const MutableBytes offsets = out.offsets(rows.num_items());
     const int64_t total = variable_offsets(chunks, rows, values_.bits, offsets, values_.format.bits);
-    raise_offsets(values_.format, offsets, rows.num_items(), out.num_bytes(), total);
+    raise_offsets(values_.format.bits, offsets, rows.num_items(), out.num_bytes(), total);
     variable_bytes(chunks, rows, values_.bits, out.bytes(total));
     out.add_bytes(total);
 }
@@ -376,7 +258,7 @@ void MiniBlockReader::read_symbols(const Chunks& chunks, const Ranges& rows, Col
     if (compressed > 0) {
         expansion_.store(static_cast<double>(size) / static_cast<double>(compressed), std::memory_order_relaxed);
     }
-    raise_offsets(values_.format, offsets, count, out.num_bytes(), size);
+    raise_offsets(values_.format.bits, offsets, count, out.num_bytes(), size);
     out.add_bytes(size);
 }
 
@@ -386,6 +268,8 @@ void MiniBlockReader::mask(const PageBytes& bytes, const Ranges& rows, const Pag
     if (const auto* validity = std::get_if<ValidityTest>(&test)) {
         if (!values_.definition) fail("a page without definition levels is tested for NULL");
         match_validity(chunks, rows, *values_.definition, validity->is_valid, flags);
+    } else if (const auto* strings = std::get_if<StringTest>(&test)) {
+        mask_strings(bytes, rows, *strings, flags.first(static_cast<size_t>(rows.num_items())));
     } else if (!is_fixed()) {
         fail("values that have no keys are tested");
     } else if (const auto* range = std::get_if<RangeTest>(&test)) {
@@ -398,6 +282,24 @@ void MiniBlockReader::mask(const PageBytes& bytes, const Ranges& rows, const Pag
         }
         match_items(chunks, rows, fixed_encoding(), answers, values_.definition, flags);
     }
+}
+
+// Strings of which tests before have left few runs are decoded alone.
+void MiniBlockReader::mask_strings(const PageBytes& bytes, const Ranges& rows, const StringTest& test,
+                                   MutableBytes flags) const {
+    if (!is_variable()) fail("values of fixed width are tested as strings");
+    const int64_t num_left = count_flags(flags);
+    if (num_left == 0) return;
+    const bool is_sparse = num_left < rows.num_items() && count_runs(flags) * kRowsPerRun <= rows.num_items();
+    const std::vector<int64_t> pairs = is_sparse ? flagged_ranges(rows, flags) : std::vector<int64_t>();
+    const Bytes view(reinterpret_cast<const uint8_t*>(pairs.data()), pairs.size() * sizeof(int64_t));
+    const Ranges wanted = is_sparse ? Ranges(view, num_rows()) : rows;
+    ColumnBuilder decoded(values_.format, wanted.num_items());
+    read(bytes, wanted, decoded);
+    ArrowArray strings;
+    decoded.finish(strings);
+    const OwnedArray owned(strings);
+    keep_strings(strings, values_.format.bits, test, is_sparse, flags);
 }
 
 void MiniBlockReader::take(const PageBytes& bytes, const Ranges& rows, Bytes flags, int64_t num_flags,
@@ -456,10 +358,7 @@ void MiniBlockReader::take_all(const PageBytes& bytes, const Ranges& rows, Bytes
     read(bytes, rows, all);
     ArrowArray array;
     all.finish(array);
-    const struct Release {
-        ArrowArray& array;
-        ~Release() { array.release(&array); }
-    } release{array};
+    const OwnedArray owned(array);
     const auto* first = static_cast<const uint8_t*>(array.buffers[1]);
     if (values_.format.variable) {
         with_offset(values_.format.bits, [&](auto offset) {

@@ -64,6 +64,7 @@ class MiniBlockReader : public PageReader {
     void mask(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags) const override;
     void take(const PageBytes& bytes, const Ranges& rows, Bytes flags, int64_t num_flags,
               ColumnBuilder& out) const override;
+    void observe(const PageBytes& bytes, const Ranges& rows, int64_t first_row, ZoneObserver& out) const override;
 
   private:
     bool is_variable() const { return values_.codec == PageCodec::kVariable || values_.codec == PageCodec::kFsst; }
@@ -73,6 +74,8 @@ class MiniBlockReader : public PageReader {
         return values_.codec < PageCodec::kVariable && bits >= 8 && bits <= 128 && (bits & (bits - 1)) == 0;
     }
     Chunks chunks(const PageBytes& bytes) const;
+    void observe_strings(const PageBytes& bytes, const Ranges& rows, int64_t first_row, ZoneObserver& out) const;
+    void mask_strings(const PageBytes& bytes, const Ranges& rows, const StringTest& test, MutableBytes flags) const;
     FixedWidthEncoding fixed_encoding() const { return {static_cast<int64_t>(values_.codec), values_.bits}; }
 
     void read_validity(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const;

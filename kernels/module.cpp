@@ -18,6 +18,8 @@ void bind_jsonb(nb::module_& m);
 void bind_table(nb::module_& m);
 void bind_files(nb::module_& m);
 void bind_pages(nb::module_& m);
+void bind_zones(nb::module_& m);
+void bind_streams(nb::module_& m);
 
 namespace {
 
@@ -257,5 +259,7 @@ NB_MODULE(_kernels, m) {
     lance::bind_jsonb(m);
     lance::bind_table(m);
     lance::bind_files(m);
+    lance::bind_zones(m);
     lance::bind_pages(m);
+    lance::bind_streams(m);
 }

@@ -2,14 +2,15 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
+#include <deque>
 #include <memory>
 
 #include "batch_reader.h"
+#include "bound_pages.h"
 #include "buffers.h"
-#include "column_reader.h"
 #include "constant_reader.h"
 #include "mini_block_reader.h"
-#include "python.h"
+#include "zone_bounds.h"
 
 using namespace nanobind::literals;
 
@@ -17,78 +18,21 @@ namespace lance {
 
 namespace {
 
-// A reader and the buffers that it looks into.
-struct BoundPage {
-    BoundPage() = default;
-    BoundPage(const BoundPage&) = delete;
-    BoundPage& operator=(const BoundPage&) = delete;
-
-    std::vector<InputBuffer> buffers;
-    nb::object table;
-    std::unique_ptr<PageReader> reader;
-};
-
-struct BoundTest {
-    explicit BoundTest(PageTest test) : test(test) {}
-    BoundTest(BoundTest&&) = default;
-    BoundTest& operator=(BoundTest&&) = default;
-
-    std::vector<InputBuffer> buffers;
-    PageTest test;
-};
-
-// An Arrow array on its way to whoever imports it, which takes it over.
-struct BoundArray {
-    explicit BoundArray(const ArrowArray& array) : array(array) {}
-    BoundArray(const BoundArray&) = delete;
-    BoundArray& operator=(const BoundArray&) = delete;
-    ~BoundArray() {
-        if (array.release != nullptr) array.release(&array);
-    }
-
-    ArrowArray array;
-};
-
-InputBuffer hold(nb::handle object) {
-    InputBuffer held;
-    if (!held.acquire(object.ptr(), PyBUF_SIMPLE)) throw nb::type_error("a buffer was expected");
-    return held;
+ColumnFormat to_format(const std::pair<bool, Count>& format) {
+    const int64_t bits = format.second;
+    if (bits < 1) fail("values of ", bits, " bits");
+    return {format.first, bits};
 }
 
-int64_t to_count(nb::handle object) {
-    Count count;
-    if (!count.acquire(object.ptr())) throw nb::type_error("a number was expected");
-    return count;
+PageCodec to_codec(int64_t number) {
+    if (number > static_cast<int64_t>(PageCodec::kOther)) fail("value codec ", number, " is not 0 to 6");
+    return static_cast<PageCodec>(number);
 }
-
-ColumnFormat to_format(std::pair<bool, int64_t> format) {
-    if (format.second < 1 || format.second > kMaxCount) fail("values of ", format.second, " bits");
-    return {format.first, format.second};
-}
-
-// A column, the readers of whose pages it keeps alive.
-struct BoundColumn {
-    explicit BoundColumn(const InputBuffer& row_starts) : reader(row_starts) {}
-    BoundColumn(const BoundColumn&) = delete;
-    BoundColumn& operator=(const BoundColumn&) = delete;
-
-    ColumnReader reader;
-    std::vector<nb::object> pages;
-};
-
-struct BoundColumnTest {
-    explicit BoundColumnTest(Count num_pages) : tests(static_cast<size_t>(int64_t{num_pages})) {}
-    BoundColumnTest(const BoundColumnTest&) = delete;
-    BoundColumnTest& operator=(const BoundColumnTest&) = delete;
-
-    std::vector<PageAnswer> tests;
-    std::vector<nb::object> held;
-};
 
 using Levels = std::optional<std::pair<Count, Count>>;
 using Items = std::optional<nb::tuple>;
 
-BoundPage* constant(Count num_rows, std::pair<bool, int64_t> format, nb::object value) {
+BoundPage* constant(Count num_rows, std::pair<bool, Count> format, nb::object value) {
     auto page = std::make_unique<BoundPage>();
     std::optional<Bytes> bytes;
     if (!value.is_none()) {
@@ -100,9 +44,9 @@ BoundPage* constant(Count num_rows, std::pair<bool, int64_t> format, nb::object 
 }
 
 BoundPage* mini_block(nb::object table, Count codec, Count bits, const Levels& definition,
-                nb::object symbol_table, const Items& items, std::pair<bool, int64_t> format, bool keeps_indices) {
+                nb::object symbol_table, const Items& items, std::pair<bool, Count> format, bool keeps_indices) {
     auto page = std::make_unique<BoundPage>();
-    MiniBlockValues values{static_cast<PageCodec>(int64_t{codec}), bits, std::nullopt, {}, std::nullopt, to_format(format),
+    MiniBlockValues values{to_codec(codec), bits, std::nullopt, {}, std::nullopt, to_format(format),
                            keeps_indices};
     if (definition) values.definition.emplace(definition->first, definition->second);
     if (!symbol_table.is_none()) {
@@ -168,12 +112,13 @@ class BatchArguments {
         return found;
     }
 
-    // (column, rows, data, where data begins in the file)
+    // (column, rows, parts of its pages)
     ColumnRows column_rows(nb::handle object) {
         const auto given = nb::cast<nb::tuple>(object);
         const auto& column = nb::cast<const BoundColumn&>(given[0]);
         const Ranges rows(bytes(given[1]), column.reader.num_rows());
-        return {&column.reader, rows, bytes(given[2]), to_count(given[3])};
+        parts_.push_back(to_parts(given[2], [this](nb::handle buffer) { return bytes(buffer); }));
+        return {&column.reader, rows, &parts_.back()};
     }
 
     std::vector<ColumnRows> file_columns(nb::handle list) {
@@ -186,7 +131,7 @@ class BatchArguments {
     std::vector<TestedRows> file_tests(nb::handle list) {
         std::vector<TestedRows> found;
         for (nb::handle each : list) {
-            const auto& test = nb::cast<const BoundColumnTest&>(nb::cast<nb::tuple>(each)[4]);
+            const auto& test = nb::cast<const BoundColumnTest&>(nb::cast<nb::tuple>(each)[3]);
             found.push_back({column_rows(each), &test.tests});
         }
         return found;
@@ -199,6 +144,7 @@ class BatchArguments {
     }
 
     std::vector<InputBuffer> buffers_;
+    std::deque<FileParts> parts_;
 };
 
 nb::tuple to_failure(const PageFailure& failure) {
@@ -271,6 +217,17 @@ void bind_pages(nb::module_& m) {
                 return test;
             },
             "answers"_a)
+        .def_static(
+            "strings",
+            [](InputBuffer low, std::optional<InputBuffer> end, bool inside) {
+                StringTest strings{low, std::nullopt, inside};
+                if (end) strings.end = *end;
+                BoundTest test(strings);
+                test.buffers.push_back(std::move(low));
+                if (end) test.buffers.push_back(std::move(*end));
+                return test;
+            },
+            "low"_a, "end"_a.none(), "inside"_a)
         .def_static("validity", [](bool is_valid) { return BoundTest(ValidityTest{is_valid}); }, "is_valid"_a);
     nb::class_<BoundArray>(m, "NativeArray").def_prop_ro("address", [](const BoundArray& self) {
         return reinterpret_cast<uintptr_t>(&self.array);
@@ -289,11 +246,28 @@ void bind_pages(nb::module_& m) {
             [](const BoundColumn& self, Count first_row, Count end_row) { return self.reader.pages_of(first_row, end_row); },
             "first_row"_a, "end_row"_a)
         .def(
-            "span",
+            "spans",
             [](const BoundColumn& self, const InputBuffer& rows) {
-                return self.reader.span(Ranges(rows, self.reader.num_rows()));
+                std::vector<int64_t> spans = self.reader.spans(Ranges(rows, self.reader.num_rows()));
+                const size_t num_spans = spans.size() / 3;
+                return to_numpy(std::move(spans), {num_spans, 3});
             },
-            "rows"_a);
+            "rows"_a)
+        .def(
+            "observe",
+            [](const BoundColumn& self, const InputBuffer& rows, nb::object given, ZoneBounds& zones) {
+                const Ranges ranges(rows, self.reader.num_rows());
+                std::vector<InputBuffer> held;
+                const FileParts parts = to_parts(given, [&](nb::handle buffer) -> Bytes {
+                    held.push_back(hold(buffer));
+                    return held.back();
+                });
+                Unlocked unlocked;
+                ZoneObserver observer(zones);
+                self.reader.observe(ranges, parts, observer);
+                observer.finish();
+            },
+            "rows"_a, "parts"_a, "zones"_a);
     nb::class_<BoundColumnTest>(m, "ColumnTest")
         .def(nb::init<Count>(), "num_pages"_a)
         .def(

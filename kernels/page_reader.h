@@ -35,7 +35,15 @@ struct ItemsTest {
 struct ValidityTest {
     bool is_valid;
 };
-using PageTest = std::variant<RangeTest, ItemsTest, ValidityTest>;
+class ZoneObserver;
+
+// Byte strings from `low` on, in the order of their bytes, and before `end`, or all others.
+struct StringTest {
+    Bytes low;
+    std::optional<Bytes> end;
+    bool inside;
+};
+using PageTest = std::variant<RangeTest, ItemsTest, ValidityTest, StringTest>;
 
 // Immutable, but for what it has learnt of sizes; any number of threads may use one.
 class PageReader {
@@ -56,6 +64,8 @@ class PageReader {
     // Appends those of the rows that have a flag; num_flags: how many they are.
     virtual void take(const PageBytes& bytes, const Ranges& rows, Bytes flags, int64_t num_flags,
                       ColumnBuilder& out) const = 0;
+    // Shows the values of the rows, where they are of a kind that has bounds; first_row: of the page in the file.
+    virtual void observe(const PageBytes&, const Ranges&, int64_t, ZoneObserver&) const {}
 };
 
 }  // namespace lance

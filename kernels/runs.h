@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 
 #include "bytes.h"
 
@@ -47,17 +48,23 @@ class RunCursor {
     }
 
   private:
-    // `count` times `value`, in steps that may write up to `room` values: short runs cost no loop.
+    // `count` times `value`, in steps that may write up to `room` values. Short runs are one step each, so that nothing
+    // depends on their lengths but where the next one begins.
     template <class T>
     static void fill(uint8_t* out, T value, int64_t count, int64_t room) {
-        constexpr int64_t step = 32 / sizeof(T);
+        constexpr int64_t step = 64 / sizeof(T);
         if ((count + step - 1) / step * step > room) {
             for (int64_t i = 0; i < count; ++i, out += sizeof(T)) store(out, value);
             return;
         }
-        for (int64_t i = 0; i < count; i += step, out += 32) {
-            for (int64_t j = 0; j < step; ++j) store(out + j * static_cast<int64_t>(sizeof(T)), value);
-        }
+        std::array<T, step> values;
+        values.fill(value);
+        int64_t done = 0;
+        do {
+            store(out, values);
+            out += sizeof(values);
+            done += step;
+        } while (done < count);
     }
 
     Runs runs_;

@@ -88,4 +88,17 @@ void check_offsets(Bytes offsets, int64_t num_values, int64_t num_bytes) {
     }
 }
 
+// Adds what was there before to num_values + 1 offsets that begin at 0. added: what the last of them is
+inline void raise_offsets(int64_t offset_bits, MutableBytes offsets, int64_t num_values, int64_t before, int64_t added) {
+    with_offset(offset_bits, [&](auto offset) {
+        using Offset = decltype(offset);
+        require_offset<Offset>(before + added);
+        if (before == 0) return;
+        for (int64_t i = 0; i <= num_values; ++i) {
+            uint8_t* at = offsets.data() + i * static_cast<int64_t>(sizeof(Offset));
+            store(at, static_cast<Offset>(load<Offset>(at) + static_cast<Offset>(before)));
+        }
+    });
+}
+
 }  // namespace lance

@@ -9,8 +9,8 @@ raises: InvalidDataError when sizes, counts or offsets do not fit together (a da
 or above 2**48; TypeError when an argument is not a buffer, or an output is read-only
 """
 
-from collections.abc import Sequence
-from typing import Protocol, TypeAlias, final
+from collections.abc import Callable, Iterator, Sequence
+from typing import NoReturn, Protocol, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -107,6 +107,9 @@ class PageTest:
     def items(answers: Buffer) -> PageTest:
         """A byte of 0 or 1 for each item of the page's dictionary."""
     @staticmethod
+    def strings(low: Buffer, end: Buffer | None, inside: bool) -> PageTest:
+        """Byte strings from `low` on, in the order of their bytes, and before `end`, or all others."""
+    @staticmethod
     def validity(is_valid: bool) -> PageTest:
         """Values that are valid, or those that are NULL."""
 
@@ -116,6 +119,9 @@ class NativeArray:
 
     @property
     def address(self) -> int: ...
+
+PageParts: TypeAlias = Sequence[tuple[int, Buffer, int]]
+"""Bytes of pages in ascending order: number of the page, the bytes, and where in the file they begin."""
 
 @final
 class ColumnReader:
@@ -129,11 +135,61 @@ class ColumnReader:
         """Makes a page known; its bytes are [start, end) of the file."""
     def pages_of(self, first_row: int, end_row: int) -> tuple[int, int]:
         """The first page of the rows, and the one behind the last."""
-    def span(self, rows: Buffer) -> tuple[int, int]:
-        """Where in the file the bytes of all rows lie: start and end.
+    def spans(self, rows: Buffer) -> npt.NDArray[np.int64]:
+        """Which bytes of the file hold the rows: page, start and end of each part, int64[parts, 3].
 
         rows: ranges of rows of open pages, int64[k, 2]
         """
+    def observe(self, rows: Buffer, parts: PageParts, zones: ZoneBounds) -> None:
+        """Shows the values of rows to the bounds of zones, where pages are of a kind that has keys.
+
+        rows: as for `spans`
+        """
+
+def bound_runs(
+    order: int, num_bits: int, values: Buffer, validity: Buffer | None, offset: int, edges: Buffer
+) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    """The bounds of stretches of an Arrow array: int64[k, 4], least and greatest key (bits of uint64) of values that
+    are neither NULL nor NaN, number of values, and of NaN among them.
+
+    order, num_bits: as for `ZoneBounds`
+    edges: positions from `offset` on, ascending: int64[k + 1]
+    """
+
+@final
+class ZoneBounds:
+    """What is known of the keys of a column, zone by zone. Thread-safe.
+
+    order: of keys: 0 unsigned, 1 signed, 2 float; see `match_range`
+    num_bits: of a value; of 128 bits only keys that 64 hold are told apart
+    A zone is known once all of its rows were seen, in runs that touch each other.
+    """
+
+    def __init__(self, order: int, num_bits: int, num_rows: int, rows_per_zone: int) -> None: ...
+    @property
+    def num_rows(self) -> int: ...
+    @property
+    def num_known(self) -> int: ...
+    @property
+    def all_known(self) -> bool: ...
+    def numbers(self) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+        """int64[zones, 6]: first row that was seen and the one behind the last, least and greatest key (bits of uint64)
+        of values that are neither NULL nor NaN, number of values, and of NaN among them."""
+    def add_numbers(self, numbers: Buffer) -> None:
+        """Adds rows of such numbers, each inside of one zone; refuses those that contradict themselves."""
+    def observe_array(self, row: int, values: Buffer, validity: Buffer | None, offset: int, count: int) -> None:
+        """Takes values of an Arrow array from `offset` on, which are those of the rows from `row` on."""
+    def observe_strings(
+        self,
+        row: int,
+        offsets: Buffer,
+        offset_bits: int,
+        data: Buffer,
+        validity: Buffer | None,
+        offset: int,
+        count: int,
+    ) -> None:
+        """The same for strings, whose keys are their first eight bytes, big endian."""
 
 @final
 class ColumnTest:
@@ -144,11 +200,11 @@ class ColumnTest:
         """What rows of a page have to pass, or whether all of them pass."""
 
 def read_rows(
-    tests: Sequence[tuple[ColumnReader, Buffer, Buffer, int, ColumnTest]],
-    columns: Sequence[tuple[ColumnReader, Buffer, Buffer, int]],
+    tests: Sequence[tuple[ColumnReader, Buffer, PageParts, ColumnTest]],
+    columns: Sequence[tuple[ColumnReader, Buffer, PageParts]],
     flags: Buffer | None,
 ) -> tuple[int, list[NativeArray], tuple[bool, int, int, str] | None]:
-    """Like `read_batch`, for rows of columns: (column, ranges of rows, bytes of the file, where these begin).
+    """Like `read_batch`, for rows of columns: (column, ranges of rows, parts of its pages).
 
     returns: as `read_batch`, with the number of the page in what is damaged
     """
@@ -168,6 +224,66 @@ def read_batch(
     returns: rows left, arrays (none when there are no rows left), and what is damaged: (in a test, number of the
         column, number of the part, message)
     """
+
+def hold_zone_bounds() -> None:
+    """Before a process forks: waits until no thread is inside of `ZoneBounds`, and keeps all of them out."""
+
+def release_zone_bounds() -> None:
+    """After it, in the parent."""
+
+def renew_zone_bounds() -> None:
+    """After it, in the child."""
+
+@final
+class FragmentRows:
+    """Rows of one fragment that a stream decodes by itself, cut into batches.
+
+    tests: (column, parts of its pages, what the rows have to pass, bounds that are learned of it)
+    columns: (column, parts of its pages, whether there may be NULLs, [(first row, items)]); the last are what values
+        from that row on are indices of, as `pyarrow.Array`
+    rows: int64[k, 2], ascending
+    ends: how many of the rows come before the end of each batch, int64[batches]
+    raise_failure: called with (in a test, number of the column, page or None, message); raises
+    raises: ValueError when the batches are not those of the rows
+    """
+
+    def __init__(
+        self,
+        tests: Sequence[tuple[ColumnReader, PageParts, ColumnTest, ZoneBounds | None]],
+        columns: Sequence[tuple[ColumnReader, PageParts, bool, Sequence[tuple[int, pa.Array]]]],
+        rows: Buffer,
+        ends: Buffer,
+        raise_failure: Callable[[bool, int, int | None, str], NoReturn],
+    ) -> None: ...
+
+@final
+class BatchStream:
+    """Batches in order, decoded ahead by threads of the process. Each is a struct with the columns of the schema.
+
+    Whoever iterates gets the errors of `batches` and of `FragmentRows`; an Arrow C stream has their text.
+
+    batches: fragments and `pyarrow.RecordBatch`es; asked for the next one when it is needed
+    most_ahead: batches that are decoded or wait to be taken
+    eager: from the first one on; otherwise the first is decoded alone
+    """
+
+    def __init__(
+        self, batches: Iterator[FragmentRows | pa.RecordBatch], schema: pa.Schema, *, most_ahead: int, eager: bool
+    ) -> None: ...
+    def __iter__(self) -> BatchStream: ...
+    def __next__(self) -> NativeArray: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """A capsule with the stream itself, for one consumer; the schema is always the stream's."""
+
+def limit_decode_threads(most: int) -> None:
+    """So many threads decode at most, but those that run stay."""
+
+def stop_decoding(most_seconds: float) -> None:
+    """At exit: streams end with an error from now on. Returns when no thread decodes, and none of others is inside of a
+    stream, for which it waits so long at most."""
+
+def forget_decode_threads() -> None:
+    """Begins anew in a forked process; streams of the parent cannot be read there."""
 
 def keep_buffers(most_bytes: int) -> None:
     """Up to so many bytes of released arrays are kept for the next ones, from now on."""

@@ -33,6 +33,10 @@ class AnyTask(Protocol):
         """The same rows with the columns of a scan."""
         ...
 
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Its rows for an engine: no Python is between its threads and theirs; of errors it gets the text."""
+        ...
+
 
 class AnyScan(Protocol):
     """A read of some columns and rows: what a dataset needs of it."""
@@ -61,6 +65,10 @@ class AnyScan(Protocol):
 
     def task(self, parts: Any) -> AnyTask:
         """A part of the scan; `()` for one without rows."""
+        ...
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """All rows; see `AnyTask`."""
         ...
 
 
@@ -179,11 +187,11 @@ class Scanner:
     @property
     def projected_schema(self) -> pa.Schema:
         """The schema of the batches; nothing is read for it."""
-        return self.to_reader().schema
+        return self._dataset.deliver(self._scan.to_reader()).schema
 
     def to_reader(self) -> pa.RecordBatchReader:
         """The rows as a stream, which reads nothing before its first batch is asked for."""
-        return self._dataset.deliver(self._scan.to_reader())
+        return self._dataset.deliver(pa.RecordBatchReader.from_stream(self._scan))
 
     def to_batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, batch by batch."""

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql import _kernels
 from lance_sql.file import batch, native_columns
 from lance_sql.file.batch import UnreadColumn, UntestedColumn
 from lance_sql.file.native_columns import NativeRows
@@ -59,6 +60,14 @@ class Column(Protocol):
         """Whether a page has a dictionary, of at most so many items; None when a page has values without one."""
         ...
 
+    def num_dictionary_items(self) -> int | None:
+        """The items of the largest dictionary of a page, 1 for a page of one value; None when a page has values without
+        one.
+
+        raises: CorruptFile, UnsupportedFeature
+        """
+        ...
+
     def statistics(self) -> PageStatistics | None:
         """What is known of each page; reads what the file stores of it.
 
@@ -86,6 +95,13 @@ class Column(Protocol):
         """The rows for the kernels, which know the pages; None where Python has a part in reading or testing them.
 
         raises: as `read`
+        """
+        ...
+
+    def observe(self, rows: RowRanges, zones: _kernels.ZoneBounds) -> None:
+        """Shows the values of `rows` to the bounds of zones, as far as the kernels can look at them in the file.
+
+        raises: as `read`, for damage of what is around values
         """
         ...
 

@@ -1,6 +1,7 @@
 """Columns of files 2.1 and 2.2: one for each leaf of a field, with the levels of what is around it."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql import row_ranges
+from lance_sql import _kernels, row_ranges
 from lance_sql.errors import CorruptFile, at
-from lance_sql.file import batch, blob_v2
+from lance_sql.file import batch, blob_v2, native_columns
 from lance_sql.file.batch import UnreadColumn, UntestedColumn
 from lance_sql.file.column_pages import open_pages, split_by_page, value_bytes
 from lance_sql.file.metadata_v2 import ColumnMetadata
@@ -28,6 +29,9 @@ from lance_sql.store import ByteRange
 
 BLOB_BYTES = 256 * 1024
 """Taken for the size of a blob that may lie outside of the data file."""
+
+LONG_FILE_ROWS = 32 * 1024
+"""Of a file with so many rows, pages are kept for the kernels however few bytes it has."""
 
 _NEVER_NULL = (Layer.ALL_VALID_ITEM, Layer.ALL_VALID_LIST, Layer.EMPTYABLE_LIST)
 
@@ -80,6 +84,20 @@ class LeafColumn:
                 return file.num_bytes / max(file.num_rows, 1)
             stored = max((page.row_bytes for page in pages), default=0.0)
         return max(value_bytes(chain.leaf, stored), stored)
+
+    def num_dictionary_items(self) -> int | None:
+        """See `Column`."""
+        most = 0
+        for number, page in enumerate(self.metadata.pages):
+            with self.at(number):
+                match page.layout:
+                    case MiniBlock(dictionary=dictionary, num_dictionary_items=count) if dictionary is not None:
+                        most = max(most, count)
+                    case Constant():
+                        most = max(most, 1)
+                    case _:
+                        return None
+        return most
 
     def has_dictionaries(self, most_items: int) -> bool | None:
         """See `Column`."""
@@ -163,13 +181,26 @@ class LeafColumn:
                     column.open(number, page)
         return NativeRows(column, rows, numbers)
 
+    def observe(self, rows: RowRanges, zones: _kernels.ZoneBounds) -> None:
+        """See `Column`."""
+        found = self.native(rows)
+        if found is None:
+            return
+        # pages that the kernels do not read are passed over, and what is damaged has its error when it is read
+        with suppress(CorruptFile, _kernels.InvalidDataError):
+            (parts,) = native_columns.fetch([found])
+            if self.file.is_unchanged:
+                found.column.reader.observe(rows, parts, zones)
+
     @cached_property
     def _is_plain(self) -> bool:
         """Whether values become rows as they are, and asking for all of their bytes at once costs nothing."""
         chain = self.chain
         if chain.outer or chain.stored is not None or chain.finish is not None:
             return False
-        return self.file.gap >= self.file.num_bytes and not self.file.is_in_memory
+        # of a short file that was read when it was opened, keeping pages costs more than it saves
+        is_short = self.file.is_in_memory and self.file.num_rows < LONG_FILE_ROWS
+        return self.file.gap >= self.file.num_bytes and not is_short
 
     def match(self, rows: RowRanges, test: ValueTest, flags: Flags) -> Reading[bool | UntestedColumn]:
         """See `Column`."""

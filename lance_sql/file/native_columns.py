@@ -45,6 +45,7 @@ class NativeColumn:
         self.leaf = leaf
         self.where = where
         self.reader = _kernels.ColumnReader(np.ascontiguousarray(row_starts))
+        self._row_starts = row_starts
         self._pages: list[Page | None] = [None] * (len(row_starts) - 1)
         self._forms: list[Form | None] = [None] * (len(row_starts) - 1)
         self._tests: dict[ValueTest, _ColumnTest] = {}
@@ -81,6 +82,14 @@ class NativeColumn:
         """The form of the pages; None where they have several, or one that is not read by the kernels."""
         first = self._forms[pages[0]]
         return first if all(self._forms[page] == first for page in pages) else None
+
+    def forms(self, pages: Sequence[int]) -> list[Form | None]:
+        """The form of each page; None for one that is not read by the kernels."""
+        return [self._forms[page] for page in pages]
+
+    def first_row(self, page: int) -> int:
+        """The row that the page begins with."""
+        return int(self._row_starts[page])
 
     def test(self, test: ValueTest, pages: Sequence[int]) -> _kernels.ColumnTest | None:
         """The test for the pages; None where one of them has to be decoded for it."""
@@ -132,10 +141,12 @@ def read(
 ) -> tuple[int, list[pa.Array]]:
     """One array for each column; see `batch.read`."""
     everything = [rows for rows, _ in tests] + [rows for rows, _ in columns]
-    data = _fetch(everything)
+    data = fetch(everything)
     num_tests = len(tests)
     num_left, arrays, failure = _kernels.read_rows(
-        [(*given, test) for given, (_, test) in zip(data[:num_tests], tests, strict=True)], data[num_tests:], flags
+        [(rows.column.reader, rows.rows, parts, test) for (rows, test), parts in zip(tests, data, strict=False)],
+        [(rows.column.reader, rows.rows, parts) for (rows, _), parts in zip(columns, data[num_tests:], strict=True)],
+        flags,
     )
     if failure is not None:
         in_test, place, page, message = failure
@@ -148,18 +159,19 @@ def read(
     ]
 
 
-def _fetch(columns: Sequence[NativeRows]) -> list[tuple[_kernels.ColumnReader, RowRanges, pa.Buffer, int]]:
-    """The bytes that hold the rows of each column, and where in its file they begin."""
+def fetch(columns: Sequence[NativeRows]) -> list[list[tuple[int, pa.Buffer, int]]]:
+    """The bytes that hold the rows of each column: page, bytes, and where in its file they begin."""
     by_file: dict[FileReader, list[int]] = {}
     for place, each in enumerate(columns):
         by_file.setdefault(each.column.file, []).append(place)
-    found: dict[int, tuple[_kernels.ColumnReader, RowRanges, pa.Buffer, int]] = {}
+    found: dict[int, list[tuple[int, pa.Buffer, int]]] = {}
     for file, places in by_file.items():
         spans = []
         for place in places:
             each = columns[place]
             with each.column.where(each.pages[0]):
-                spans.append(ByteRange(*each.column.reader.span(each.rows)))
-        for place, span, data in zip(places, spans, file.fetch(spans), strict=True):
-            found[place] = columns[place].column.reader, columns[place].rows, data, span.start
+                spans.append(each.column.reader.spans(each.rows).tolist())
+        data = iter(file.fetch([ByteRange(start, end) for parts in spans for _, start, end in parts]))
+        for place, parts in zip(places, spans, strict=True):
+            found[place] = [(page, next(data), start) for page, start, _ in parts]
     return [found[place] for place in range(len(columns))]

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql import row_ranges
+from lance_sql import _kernels, row_ranges
 from lance_sql.encodings.stored import bitmap
 from lance_sql.encodings.tree import Constant, Dictionary, Encoding, Stored
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
@@ -174,6 +174,10 @@ class PathColumn:
             self.lists
         )
 
+    def num_dictionary_items(self) -> int | None:
+        """See `Column`; it would have to be looked for in the pages."""
+        return None
+
     def has_dictionaries(self, most_items: int) -> bool | None:
         """See `Column`."""
         found = False
@@ -197,6 +201,9 @@ class PathColumn:
 
     def native(self, rows: RowRanges) -> None:
         """See `Column`."""
+
+    def observe(self, rows: RowRanges, zones: _kernels.ZoneBounds) -> None:
+        """See `Column`; these file versions are decoded in Python."""
 
     def match(self, rows: RowRanges, test: ValueTest, flags: Flags) -> Reading[bool]:
         """See `Column`; values of these file versions are always read."""

@@ -27,6 +27,8 @@ class FileReader:
         self._store = store
         self._page_cache = page_cache
         with at(file=path):
+            # before anything is read: what was read is of this file as long as the store still says the same
+            self.identity = store.identity(path)
             file_size, self._tail = store.tail(path, TAIL_BYTES, size=size)
             self._footer = parse_footer(file_size, self._tail)
             self.metadata: LegacyMetadata | MetadataV2
@@ -76,6 +78,11 @@ class FileReader:
     def gap(self) -> int:
         """Bytes between two ranges that are better read over than asked for separately."""
         return self._store.gap
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether no other file has taken its place since it was opened, as far as its store can tell."""
+        return self.identity is not None and self._store.identity(self.path) == self.identity
 
     @property
     def page_cache(self) -> PageCache:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.encodings.blocks import Block, to_array
 from lance_sql.encodings.tree import Encoding
-from lance_sql.layouts.native import Part, fixed_width_bits
+from lance_sql.layouts.native import Part, are_strings, fixed_width_bits
 from lance_sql.store import ByteRange
 
 Flags: TypeAlias = npt.NDArray[np.uint8]
@@ -49,18 +49,39 @@ class KeyRange:
         return KeyRange(self.order, self.num_bits, low, high)
 
 
+@dataclass(frozen=True, slots=True)
+class StringRange:
+    """Byte strings from `low` on and before `end`, in the order of their bytes; or all others.
+
+    end: None for no end
+    """
+
+    low: bytes
+    end: bytes | None
+    inside: bool = True
+
+    def intersect(self, other: StringRange) -> StringRange | None:
+        """The strings in both; None where that is not a range."""
+        ends = [end for end in (self.end, other.end) if end is not None]
+        low, end = max(self.low, other.low), min(ends, default=None)
+        if not (self.inside and other.inside and (end is None or low < end)):
+            return None
+        return StringRange(low, end)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueTest:
     """A part of a filter that looks at the values of one column.
 
     answers: whether each value of an array matches; bool[len]
-    keys: the values that match, where they are a range of keys
+    keys, strings: the values that match, where they are a range of keys, or of texts or binaries
     wants_null: the test is whether a value is NULL (True) or not (False); None: another test, which NULL never passes
     """
 
     answers: Callable[[pa.Array], npt.NDArray[np.bool_]]
     keys: KeyRange | None = None
     wants_null: bool | None = None
+    strings: StringRange | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +110,8 @@ def mini_block_test(
         return _kernels.PageTest.validity(not test.wants_null) if has_nulls else not test.wants_null
     bits = fixed_width_bits(values)
     if bits is None:
-        return None
+        strings = test.strings if dictionary is None and are_strings(values, leaf) else None
+        return None if strings is None else _kernels.PageTest.strings(strings.low, strings.end, strings.inside)
     if dictionary is not None:
         return _items_test(bits, to_array(dictionary, _item_type(leaf)), test, has_nulls=has_nulls)
     keys = test.keys

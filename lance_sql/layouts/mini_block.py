@@ -7,6 +7,7 @@ Source: message MiniBlockLayout.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -63,15 +64,22 @@ class MiniBlockPage:
             has_def=layout.definition is not None,
             num_buffers=layout.num_buffers,
         )
-        self._item_starts = self._table.item_starts()
-        self._byte_offsets = self._table.byte_offsets()
         self._rep = level_codec(layout.repetition) if layout.repetition is not None else None
         self._def = level_codec(layout.definition) if layout.definition is not None else None
         self._dictionary = self._read_dictionary(head[1]) if layout.dictionary is not None else None
         self._rows = self._read_row_index(head[-1]) if max_repetition(layout.layers) else None
         self._answers: dict[ValueTest, _kernels.PageTest | bool | None] = {}
         self._native: dict[pa.DataType, NativePage] = {}
-        self.num_bytes = 32 * len(self._item_starts) + sum(buffer.size for buffer in head)
+        self.num_bytes = 32 * (self._table.num_chunks + 1) + sum(buffer.size for buffer in head)
+
+    @cached_property
+    def _item_starts(self) -> npt.NDArray[np.int64]:
+        # the kernels have both by themselves, and most pages are read by them alone
+        return self._table.item_starts()
+
+    @cached_property
+    def _byte_offsets(self) -> npt.NDArray[np.int64]:
+        return self._table.byte_offsets()
 
     def _read_dictionary(self, data: pa.Buffer) -> Block:
         layout = self._layout

@@ -158,6 +158,12 @@ def fixed_width_bits(values: Encoding) -> int | None:
     return found[1] if found is not None and found[0] <= _LAST_FIXED and found[1] in (*_INDICES, 128) else None
 
 
+def are_strings(values: Encoding, leaf: pa.DataType) -> bool:
+    """Whether the values are byte strings that the kernels decode for a type."""
+    found = _value_codec(values)
+    return found is not None and found[0] in (_VARIABLE, _FSST) and any(is_type(leaf) for is_type in _NARROW + _WIDE)
+
+
 _LAST_FIXED, _VARIABLE, _FSST, _OTHER = 3, 4, 5, 6
 _INDICES = (8, 16, 32, 64)
 

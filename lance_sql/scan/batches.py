@@ -6,6 +6,7 @@ of the projected columns ends, if one does near enough, so that most arrays come
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -19,10 +20,10 @@ from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.wide_fragments import is_wide
 
-BATCH_ROWS = 256 * 1024
+BATCH_ROWS = 128 * 1024
 """Rows of a batch, unless its rows are very narrow or very wide."""
 
-BATCH_BYTES = 4 * 1024 * 1024
+BATCH_BYTES = 2 * 1024 * 1024
 MAX_BATCH_ROWS = 1024 * 1024
 """Batches of narrow rows grow to about this much Arrow data and at most so many rows."""
 
@@ -45,6 +46,9 @@ ROWS_OF_NOTHING = 16 * 1024 * 1024
 
 PAGE_ROWS = 32 * 1024
 """Batches respect the borders of pages of at least so many rows."""
+
+BATCHES_PER_RUN = 16
+"""Of a fragment, so many batches are prepared at once: their pages are opened, and then all of them can be decoded."""
 
 PIECES_TOGETHER = 64
 """Short fragments are read so many at a time: a batch costs more than decoding a few rows."""
@@ -70,10 +74,37 @@ Batch: TypeAlias = Sequence[Piece]
 """What is read at once: rows of one fragment, or of several short ones."""
 
 
-def split(
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Rows of one fragment that are read batch after batch.
+
+    ends: how many of the rows come before the end of each batch, int64[batches]
+    is_short: so few and narrow ones that they may be read together with others
+    """
+
+    fragment: OpenFragment
+    rows: RowRanges
+    ends: npt.NDArray[np.int64]
+    is_short: bool = False
+
+    @property
+    def whole(self) -> Piece:
+        """All of its rows."""
+        return Piece(self.fragment, self.rows, self.is_short)
+
+    def pieces(self) -> Iterator[Piece]:
+        """The rows of each batch."""
+        if len(self.ends) == 1:
+            yield self.whole
+            return
+        for start, end in pairwise([0, *self.ends.tolist()]):
+            yield Piece(self.fragment, _between(self.rows, start, end))
+
+
+def runs(
     plan: ReadPlan, fragments: Iterable[FragmentScan], batch_rows: int | None, *, keeps_all: bool = False
-) -> Iterator[Piece]:
-    """The pieces of `fragments`, in scan order; at most `batch_rows` rows each.
+) -> Iterator[Run]:
+    """The rows of `fragments`, in scan order, cut into batches of at most `batch_rows` rows each.
 
     keeps_all: the consumer keeps every batch
     """
@@ -83,16 +114,33 @@ def split(
         rows = fragment.live(each.rows)
         if len(rows) == 0:
             continue
+        num_rows = row_ranges.count(rows)
         if batch_rows is None and (plan.reads_nothing or is_short(each.fragment)):
-            yield Piece(fragment, rows, is_short=True)
+            yield Run(fragment, rows, np.array([num_rows]), is_short=True)
         elif batch_rows is None and _fits(plan, each.fragment):
-            yield Piece(fragment, rows)
+            yield Run(fragment, rows, np.array([num_rows]))
         else:
             most = rows_per_batch(plan.columns_of(fragment), batch_rows, keeps_all=keeps_all)
             borders = _page_borders(plan, fragment)
-            for part in _cut(rows, most, borders, min(most, FIRST_BATCH_ROWS) if small_first else most):
-                yield Piece(fragment, part)
+            ends = _ends(rows, num_rows, most, borders, min(most, FIRST_BATCH_ROWS) if small_first else most)
+            start = 0
+            # a consumer that wants a few rows waits for no more than the first batch
+            for together in _divided(ends, 1 if small_first else BATCHES_PER_RUN):
+                end = int(together[-1])
+                chosen = rows if (start, end) == (0, num_rows) else _between(rows, start, end)
+                yield Run(fragment, chosen, together - start)
+                start = end
         small_first = False
+
+
+def _divided(ends: npt.NDArray[np.int64], first: int) -> Iterator[npt.NDArray[np.int64]]:
+    yield ends[:first]
+    for start in range(first, len(ends), BATCHES_PER_RUN):
+        yield ends[start : start + BATCHES_PER_RUN]
+
+
+def _between(rows: RowRanges, start: int, end: int) -> RowRanges:
+    return row_ranges.compose(rows, row_ranges.single(start, end))
 
 
 def is_short(fragment: Fragment) -> bool:
@@ -132,11 +180,14 @@ def together(pieces: Iterable[Piece], most_rows: int = FIRST_BATCH_ROWS) -> Iter
         yield batch
 
 
-def _cut(rows: RowRanges, most: int, borders: npt.NDArray[np.int64], first: int) -> Iterator[RowRanges]:
-    total = row_ranges.count(rows)
+def _ends(rows: RowRanges, total: int, most: int, borders: npt.NDArray[np.int64], first: int) -> npt.NDArray[np.int64]:
+    """How many of the rows come before the end of each batch.
+
+    most, first: rows of a batch, and of the first one
+    borders: of pages
+    """
     if total <= first and (len(borders) == 0 or total <= first // 4):
-        yield rows
-        return
+        return np.array([total])
     # borders as numbers of selected rows before them
     lengths = rows[:, 1] - rows[:, 0]
     before = np.cumsum(lengths) - lengths
@@ -144,14 +195,16 @@ def _cut(rows: RowRanges, most: int, borders: npt.NDArray[np.int64], first: int)
     inside = at >= 0
     at = np.maximum(at, 0)
     positions = np.where(inside, before[at] + np.minimum(borders - rows[at, 0], lengths[at]), 0)
+    ends = []
     start = 0
     while start < total:
         end = min(start + first, total)
-        near = positions[(positions > start + first // 4) & (positions <= end)]
-        if len(near):
-            end = int(near[-1])
-        yield row_ranges.compose(rows, row_ranges.single(start, end))
+        near = int(np.searchsorted(positions, end, side="right")) - 1
+        if near >= 0 and positions[near] > start + first // 4:
+            end = int(positions[near])
+        ends.append(end)
         start, first = end, most
+    return np.array(ends)
 
 
 def _page_borders(plan: ReadPlan, fragment: OpenFragment) -> npt.NDArray[np.int64]:

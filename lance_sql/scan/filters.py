@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
+from cachetools import LRUCache
 
 from lance_sql.errors import ColumnNotFound
 from lance_sql.scan import system_columns
@@ -23,12 +26,33 @@ def to_predicate(snapshot: Snapshot, filter: str | pc.Expression | Predicate | N
     """
     if filter is None or isinstance(filter, Predicate):
         return filter
+    if not isinstance(filter, str):
+        return from_arrow(filter, _schema(snapshot), table=snapshot.label)
+    with _lock:
+        parsed = _parsed.setdefault(snapshot, LRUCache(_MOST_PARSED))
+        found = parsed.get(filter)
+    if found is None:
+        found = _parse(snapshot, filter)
+        with _lock:
+            parsed[filter] = found
+    return found
+
+
+_MOST_PARSED: Final = 64
+_lock = Lock()
+_parsed: WeakKeyDictionary[Snapshot, LRUCache[str, Predicate]] = WeakKeyDictionary()
+
+
+def _schema(snapshot: Snapshot) -> pa.Schema:
+    """The columns that a filter may use."""
     hidden = system_columns.available(stable_row_ids=snapshot.manifest.has_stable_row_ids)
-    schema = pa.schema([*snapshot.manifest.schema.arrow, *(system_columns.field(name) for name in hidden)])
-    if isinstance(filter, str):
-        try:
-            return from_sql(filter, schema, table=snapshot.label)
-        except ColumnNotFound:
-            system_columns.require_in_text(filter, hidden, snapshot.name)
-            raise
-    return from_arrow(filter, schema, table=snapshot.label)
+    return pa.schema([*snapshot.manifest.schema.arrow, *(system_columns.field(name) for name in hidden)])
+
+
+def _parse(snapshot: Snapshot, text: str) -> Predicate:
+    try:
+        return from_sql(text, _schema(snapshot), table=snapshot.label)
+    except ColumnNotFound:
+        hidden = system_columns.available(stable_row_ids=snapshot.manifest.has_stable_row_ids)
+        system_columns.require_in_text(text, hidden, snapshot.name)
+        raise

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -153,8 +153,7 @@ def ordered(
     pieces = iter(work)
     pending: deque[tuple[Work, Future[Result] | None]] = deque()
     most = NUM_WAITING_THREADS + 2 if waits else MAX_IN_FLIGHT
-    _scans.begin()
-    try:
+    with running(), _cancelled(pending):
         window = most if keeps_all else 1
         while True:
             with _consumers:
@@ -168,19 +167,35 @@ def ordered(
             yield result
             # a consumer that comes back wants the rest as well
             window = most
+
+
+@contextmanager
+def running() -> Iterator[None]:
+    """While a scan runs, memory is kept for its next batches, and soon after the last one goes back to the system."""
+    _scans.begin()
+    try:
+        yield
+    finally:
+        _scans.end()
+
+
+@contextmanager
+def _cancelled(pending: deque[tuple[Work, Future[Result] | None]]) -> Iterator[None]:
+    """What has not begun is cancelled in the end."""
+    try:
+        yield
     finally:
         for _, future in pending:
             if future is not None:
                 future.cancel()
-        _scans.end()
 
 
 _END: Any = object()
 
 
 def _give_back() -> None:
-    _kernels.keep_buffers(0)
     """Makes every thread of the pools give back what the allocator has kept for it; does not wait for them."""
+    _kernels.keep_buffers(0)
     with _lock:
         pools = [(_pool, NUM_THREADS), (_waiting_pool, NUM_WAITING_THREADS)]
     for pool, num_threads in pools:

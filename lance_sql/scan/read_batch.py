@@ -18,7 +18,7 @@ from lance_sql.scan.batches import Batch, Piece
 from lance_sql.scan.plan import ReadPlan
 from lance_sql.scan.predicates import And, Predicate, evaluate
 from lance_sql.schema import Field
-from lance_sql.table import small_fragments, wide_fragments
+from lance_sql.table import learning, small_fragments, wide_fragments
 
 ROWS_PER_RUN = 8
 """With a run of survivors in fewer rows of the batch than this, they are found cheaper by decoding everything."""
@@ -34,6 +34,7 @@ def read(plan: ReadPlan, batch: Batch) -> pa.RecordBatch | None:
     if plan.residual is None:
         return _assemble(plan, batch, {})
     if len(batch) == 1 and not batch[0].is_short:
+        learning.learn(batch[0].fragment, plan.filter_fields, batch[0].rows)
         return _read_tested(plan, batch[0])
     return _read_evaluated(plan, batch, plan.residual)
 
@@ -79,6 +80,9 @@ def _read_evaluated(
     arrays = _read_fields(plan, fields, batch)
     arrays += [_system_column(name, batch) for name in system]
     columns = [*(field.name for field in fields), *system]
+    if len(batch) == 1 and not batch[0].is_short:
+        for field, array in zip(fields, arrays, strict=False):
+            learning.learn_values(batch[0].fragment, field, batch[0].rows, array)
     found = evaluate(predicate, record_batch(arrays, columns, _num_rows(batch)))
     known = dict(zip(fields, arrays, strict=False))
     return _read_passed(plan, batch, found if mask is None else masks.both(mask, found), known)

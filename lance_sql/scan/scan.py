@@ -6,11 +6,14 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 
 import pyarrow as pa
 
-from lance_sql import row_ranges
-from lance_sql.scan import batches, null_pages, read_ahead
+from lance_sql import _kernels, row_ranges
+from lance_sql.frames import Frames
+from lance_sql.scan import batches, native_rows, null_pages, read_ahead
+from lance_sql.scan.evidence.learned import count_decided
 from lance_sql.scan.plan import FragmentScan, ReadPlan, ScanPlan, make_plan, make_read_plan
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import OutputColumn
@@ -19,8 +22,8 @@ from lance_sql.scan.sampling import sample
 from lance_sql.table.snapshot import Snapshot
 
 
-@dataclass(frozen=True)
-class Scan:
+@dataclass(frozen=True, repr=False)
+class Scan(Frames):
     """A read of some columns and rows of one version. Immutable; every reader starts anew.
 
     >>> scan = lance_sql.open("examples/orders.lance").scan(["id"], "id <= 3")
@@ -73,18 +76,24 @@ class Scan:
 
         keeps_all: the caller keeps every batch until the end, so that larger ones are faster and take no more memory
         """
-        return pa.RecordBatchReader.from_batches(self.schema, self._batches(keeps_all=keeps_all))
+        return self._reading(keeps_all=keeps_all).to_reader()
 
     def to_table(self) -> pa.Table:
         """All rows in memory."""
         return self.to_reader(keeps_all=True).read_all()
 
     def count_rows(self) -> int:
-        """The number of rows; read from the manifest unless the filter needs values."""
-        if self.plan.residual is None:
-            return self.plan.num_candidates
+        """The number of rows; read from the manifest unless the filter needs values, and these only where it is not
+        known of all rows of a zone that they pass."""
+        plan = self.plan
+        if plan.residual is None:
+            return plan.num_candidates
         without_columns = replace(self, columns=())
-        return sum(batch.num_rows for batch in without_columns._batches())
+        if self.limit is not None:
+            return sum(batch.num_rows for batch in without_columns._reading())
+        decided, left = count_decided(plan.candidates, plan.residual)
+        task = without_columns.task(replace(plan, candidates=left).fragments())
+        return decided + sum(int(batch.num_rows) for batch in task.to_reader())
 
     def sample_filter(self) -> FilterSample:
         """What the filter leaves of the version's rows and whether it costs anything, judged by some thousands of rows.
@@ -131,7 +140,7 @@ class Scan:
         lines.append(f"  rows: {plan.count_rows()}")
         if analyze:
             begun = time.perf_counter()
-            returned = sum(batch.num_rows for batch in self._batches())
+            returned = sum(batch.num_rows for batch in self._reading())
             took = (
                 f"planned in {1000 * (planned - started):.1f} ms, read in {1000 * (time.perf_counter() - begun):.1f} ms"
             )
@@ -164,12 +173,26 @@ class Scan:
         """A part of the scan: these rows, of which the part of the filter that needs values is still to be passed."""
         return ScanTask(self.read_plan, self.schema, tuple(fragments), self.limit, self.batch_size)
 
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self.to_reader().__arrow_c_stream__(requested_schema)
+    def __repr__(self) -> str:
+        parts = [repr(self.snapshot.label), f"columns={[column.name for column in self.columns]}"]
+        parts += [f"filter={str(self.predicate)!r}"] if self.predicate is not None else []
+        parts += [f"limit={self.limit}"] if self.limit is not None else []
+        return f"Scan({', '.join(parts)})"
 
-    def _batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
+    def _repr_html_(self) -> str | None:
+        from lance_sql import pages
+
+        filter = None if self.predicate is None else str(self.predicate)
+        return pages.part("scan_part", name=self.snapshot.label, filter=filter, limit=self.limit, schema=self.schema)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        if requested_schema is not None:
+            return self.to_reader().__arrow_c_stream__(requested_schema)
+        return self._reading().to_capsule()
+
+    def _reading(self, *, keeps_all: bool = False) -> _Reading:
         plan = self.plan
-        return _read(plan.read, plan.fragments(), self.limit, self.batch_size, keeps_all=keeps_all)
+        return _Reading(plan.read, self.schema, plan.fragments(), self.limit, self.batch_size, keeps_all)
 
     def __reduce__(self) -> tuple[type[Scan], tuple[object, ...]]:
         # without the plan, which is made again from the manifest
@@ -188,7 +211,7 @@ class FilterSample:
     is_free: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ScanTask:
     """A part of a scan: some rows of some fragments, with all that reading them needs. Picklable.
 
@@ -211,6 +234,9 @@ class ScanTask:
         """Rows to be read, before deleted ones are left out and the rest of the filter is applied."""
         return sum(fragment.num_rows for fragment in self.fragments)
 
+    def __repr__(self) -> str:
+        return f"ScanTask({len(self.fragments)} fragments, {self.num_candidates} candidate rows)"
+
     def project(self, columns: tuple[OutputColumn, ...], schema: pa.Schema) -> ScanTask:
         """The same rows with other columns.
 
@@ -220,39 +246,92 @@ class ScanTask:
 
     def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
         """The task's rows, as `Scan.to_reader`."""
-        found = _read(self.read, self.fragments, self.limit, self.batch_size, keeps_all=keeps_all)
-        return pa.RecordBatchReader.from_batches(self.schema, found)
+        return self._reading(keeps_all=keeps_all).to_reader()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        if requested_schema is not None:
+            return self.to_reader().__arrow_c_stream__(requested_schema)
+        return self._reading().to_capsule()
+
+    def _reading(self, *, keeps_all: bool = False) -> _Reading:
+        return _Reading(self.read, self.schema, self.fragments, self.limit, self.batch_size, keeps_all)
 
 
-def _read(
-    plan: ReadPlan, fragments: Iterable[FragmentScan], limit: int | None, batch_size: int | None, *, keeps_all: bool
-) -> Iterator[pa.RecordBatch]:
-    left = limit
-    # with a limit, most of what is read ahead may be for nothing
-    keeps_all = keeps_all and left is None
-    waits = plan.fragments.concurrency > 1
-    fragments = plan.prefetched(fragments, has_limit=limit is not None)
-    pieces = batches.split(plan, fragments, batch_size, keeps_all=keeps_all)
-    # what is read together is read by one thread, one piece after the other
-    joins = plan.can_join and batch_size is None and not waits
-    most_rows = batches.ROWS_OF_NOTHING if plan.reads_nothing else batches.FIRST_BATCH_ROWS
-    work = batches.together(pieces, most_rows) if joins else ([piece] for piece in pieces)
-    found = read_ahead.ordered(
-        work,
-        partial(_read_batch, plan),
-        keeps_all=keeps_all,
-        waits=waits,
-        is_light=lambda _: plan.reads_nothing,
-    )
-    for batch in found:
-        if batch is None:
-            continue
-        if left is not None:
-            batch = batch.slice(0, left)
-            left -= batch.num_rows
-        yield batch
-        if left == 0:
-            return
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Rows on their way to batches.
+
+    fragments: with rows that are left; read once
+    keeps_all: the consumer keeps every batch
+    """
+
+    plan: ReadPlan
+    schema: pa.Schema
+    fragments: Iterable[FragmentScan]
+    limit: int | None
+    batch_size: int | None
+    keeps_all: bool
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """A reader whose errors are this library's."""
+        return pa.RecordBatchReader.from_batches(self.schema, iter(self))
+
+    def to_capsule(self) -> object:
+        """An Arrow C stream."""
+        stream = self._stream()
+        return self.to_reader().__arrow_c_stream__() if stream is None else stream.__arrow_c_stream__()
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """The batches, in scan order."""
+        stream = self._stream()
+        try:
+            if stream is None:
+                yield from self._decoded()
+                return
+            for batch in stream:
+                yield pa.RecordBatch._import_from_c(batch.address, self.schema)
+        finally:
+            learned = self.plan.fragments.files.learned
+            if learned is not None:
+                learned.save()
+
+    def _stream(self) -> _kernels.BatchStream | None:
+        """The stream of the kernels; None where they read nothing by themselves."""
+        # with a limit, most of what is read ahead may be for nothing
+        if self.limit is not None or not native_rows.is_possible(self.plan):
+            return None
+        runs = batches.runs(self.plan, self.fragments, self.batch_size, keeps_all=self.keeps_all)
+        found = native_rows.batches(self.plan, runs, self._decode)
+        return _kernels.BatchStream(found, self.schema, most_ahead=read_ahead.MAX_IN_FLIGHT, eager=self.keeps_all)
+
+    def _decoded(self) -> Iterator[pa.RecordBatch]:
+        left = self.limit
+        fragments = self.plan.prefetched(self.fragments, has_limit=left is not None)
+        runs = batches.runs(self.plan, fragments, self.batch_size, keeps_all=self.keeps_all and left is None)
+        for batch in self._decode(runs):
+            if left is not None:
+                batch = batch.slice(0, left)
+                left -= batch.num_rows
+            yield batch
+            if left == 0:
+                return
+
+    def _decode(self, runs: Iterable[batches.Run]) -> Iterator[pa.RecordBatch]:
+        """The batches of some runs, read by Python's threads."""
+        plan = self.plan
+        waits = plan.fragments.concurrency > 1
+        pieces = chain.from_iterable(run.pieces() for run in runs)
+        # what is read together is read by one thread, one piece after the other
+        joins = plan.can_join and self.batch_size is None and not waits
+        most_rows = batches.ROWS_OF_NOTHING if plan.reads_nothing else batches.FIRST_BATCH_ROWS
+        found = read_ahead.ordered(
+            batches.together(pieces, most_rows) if joins else ([piece] for piece in pieces),
+            partial(_read_batch, plan),
+            keeps_all=self.keeps_all and self.limit is None,
+            waits=waits,
+            is_light=lambda _: plan.reads_nothing,
+        )
+        return (batch for batch in found if batch is not None)
 
 
 def _read_batch(plan: ReadPlan, batch: batches.Batch) -> pa.RecordBatch | None:

@@ -262,8 +262,8 @@ def test_rows_are_the_values_that_pages_were_made_of(data: st.DataObject) -> Non
     for number, page in enumerate(made):
         column.open(number, page.reader, len(file), len(file) + len(page.data))
         file += page.data
-    start, end = column.span(rows)
-    given_rows = (column, rows, file[start:end], start)
+    spans = column.spans(rows).tolist()
+    given_rows = (column, rows, [(page, file[start:end], start) for page, start, end in spans])
     assert imported(kernels.read_rows([], [given_rows], None), made[0].type).equals(expected)
     assert column.pages_of(int(rows[0, 0]), int(rows[-1, 1]))[0] == int(starts.searchsorted(rows[0, 0], "right")) - 1
 
@@ -294,8 +294,8 @@ def test_tests_come_before_the_rows_that_pass(data: st.DataObject) -> None:
     listed.set(0, kernels.PageTest.items(answers))
     flags = np.ones(len(places), np.uint8)
     found = kernels.read_rows(
-        [(column, rows, numbers.data, 0, ranged), (other, rows, words.data, 0, listed)],
-        [(column, rows, numbers.data, 0)],
+        [(column, rows, [(0, numbers.data, 0)], ranged), (other, rows, [(0, words.data, 0)], listed)],
+        [(column, rows, [(0, numbers.data, 0)])],
         flags,
     )
     items = TEXT[:13]
@@ -319,7 +319,7 @@ def test_an_answer_for_a_whole_page_needs_no_values() -> None:
     for answer in (True, False):
         test = kernels.ColumnTest(1)
         test.set(0, answer)
-        found = kernels.read_rows([(column, rows, b"", 0, test)], [], np.ones(20, np.uint8))
+        found = kernels.read_rows([(column, rows, [], test)], [], np.ones(20, np.uint8))
         assert found == (20 * answer, [], None)
 
 
@@ -333,13 +333,15 @@ def test_damage_names_the_column_and_the_page() -> None:
     damaged = bytearray(file)
     damaged[len(pages[0].data) + 8] = 65
     rows = np.array([[0, 2048]])
-    good = (column, rows, file, 0)
-    left, arrays, failure = kernels.read_rows([], [good, (column, rows, bytes(damaged), 0)], None)
+    good = (column, rows, [(0, file, 0), (1, file, 0)])
+    left, arrays, failure = kernels.read_rows(
+        [], [good, (column, rows, [(0, bytes(damaged), 0), (1, bytes(damaged), 0)])], None
+    )
     assert (left, arrays) == (0, [])
     assert failure is not None
     assert failure[:3] == (False, 1, 1)
     assert "chunk 0" in failure[3]
-    _, arrays, failure = kernels.read_rows([], [(column, rows, file[:100], 0)], None)
+    _, arrays, failure = kernels.read_rows([], [(column, rows, [(0, file[:100], 0)])], None)
     assert arrays == []
     assert failure is not None
     assert failure[:3] == (False, 0, 0)
@@ -373,7 +375,7 @@ def test_columns_refuse_pages_that_do_not_fit() -> None:
     with pytest.raises(ValueError, match="page 1"):
         column.open(1, page.reader, 0, 80)
     with pytest.raises(ValueError, match="not open"):
-        column.span(np.array([[0, 1]]))
+        column.spans(np.array([[0, 1]]))
     for starts in ([0], [1, 2], [0, 5, 4]):
         with pytest.raises(ValueError, match="row"):
             kernels.ColumnReader(np.array(starts))

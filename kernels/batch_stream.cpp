@@ -1,0 +1,344 @@
+#include "batch_stream.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <stdexcept>
+#include <utility>
+
+#include "decode_threads.h"
+
+namespace lance {
+
+namespace {
+
+Bytes bytes_of(const std::vector<int64_t>& numbers) {
+    return {reinterpret_cast<const uint8_t*>(numbers.data()), numbers.size() * sizeof(int64_t)};
+}
+
+std::vector<int64_t> to_numbers(Bytes bytes) {
+    if (bytes.size() % sizeof(int64_t) != 0) fail("64-bit numbers in ", bytes.size(), " bytes");
+    std::vector<int64_t> numbers(bytes.size() / sizeof(int64_t));
+    copy(reinterpret_cast<uint8_t*>(numbers.data()), bytes.data(), size_of(bytes));
+    return numbers;
+}
+
+// Rows between two ranges, deleted ones for example, are learned as well, so that zones become whole.
+constexpr int64_t kLearnedGap = 4096;
+// Of fewer rows nothing is learned: what finds single rows is to stay cheap.
+constexpr int64_t kFewestLearned = 8192;
+
+std::vector<int64_t> widened(const std::vector<int64_t>& rows) {
+    std::vector<int64_t> wide;
+    for (size_t i = 0; i < rows.size(); i += 2) {
+        if (!wide.empty() && rows[i] - wide.back() <= kLearnedGap) {
+            wide.back() = rows[i + 1];
+        } else {
+            wide.insert(wide.end(), {rows[i], rows[i + 1]});
+        }
+    }
+    return wide;
+}
+
+void learn(const std::vector<StreamedTest>& tests, const std::vector<int64_t>& rows) {
+    if (Ranges(bytes_of(rows), kMaxCount).num_items() < kFewestLearned) return;
+    std::vector<int64_t> wide;
+    for (const StreamedTest& each : tests) {
+        if (each.learned == nullptr) continue;
+        if (wide.empty()) wide = widened(rows);
+        try {
+            ZoneObserver observer(*each.learned);
+            each.reader->observe(Ranges(bytes_of(wide), each.reader->num_rows()), each.parts, observer);
+            observer.finish();
+        } catch (const std::invalid_argument&) {
+            // What is damaged has its error when it is read.
+        }
+    }
+}
+
+// The arrays of a batch, and the struct that they are members of.
+struct OwnedBatch {
+    ~OwnedBatch() {
+        for (ArrowArray& column : columns) {
+            if (column.release != nullptr) column.release(&column);
+        }
+    }
+
+    std::vector<ArrowArray> columns;
+    std::vector<ArrowArray*> pointers;
+    const void* no_validity = nullptr;
+};
+
+void release_batch(ArrowArray* array) {
+    delete static_cast<OwnedBatch*>(array->private_data);
+    array->release = nullptr;
+}
+
+// first_row, last_row: of the batch
+void add_items(ArrowArray& indices, const std::vector<StreamedItems>& items, int64_t first_row, int64_t last_row) {
+    const StreamedItems* found = nullptr;
+    for (const StreamedItems& each : items) {
+        if (each.first_row <= first_row) found = &each;
+        if (each.first_row > first_row && each.first_row <= last_row) fail("a batch with items of two dictionaries");
+    }
+    if (found == nullptr) fail("no items from row ", first_row, " on");
+    auto dictionary = std::make_unique<ArrowArray>();
+    found->items.copy(*dictionary);
+    indices.dictionary = dictionary.release();
+}
+
+ArrowArray to_struct(std::unique_ptr<OwnedBatch> owned, int64_t num_rows) {
+    for (ArrowArray& column : owned->columns) owned->pointers.push_back(&column);
+    ArrowArray array{};
+    array.length = num_rows;
+    array.n_buffers = 1;
+    array.buffers = &owned->no_validity;
+    array.n_children = static_cast<int64_t>(owned->pointers.size());
+    array.children = owned->pointers.data();
+    array.release = release_batch;
+    array.private_data = owned.release();
+    return array;
+}
+
+}  // namespace
+
+FragmentRows::FragmentRows(Bytes rows, Bytes ends, std::vector<StreamedTest> tests, std::vector<StreamedColumn> columns)
+    : rows_(to_numbers(rows)), ends_(to_numbers(ends)), tests_(std::move(tests)), columns_(std::move(columns)) {
+    const Ranges ranges(bytes_of(rows_), kMaxCount);
+    int64_t num_rows = 0;
+    for (int64_t i = 0; i < ranges.size(); ++i) {
+        before_.push_back(num_rows);
+        num_rows += ranges.end(i) - ranges.start(i);
+    }
+    int64_t last = 0;
+    for (const int64_t end : ends_) {
+        if (end <= last || end > num_rows) fail("a batch from row ", last, " to ", end, " of ", num_rows);
+        last = end;
+    }
+    if (last != num_rows) fail("batches of ", last, " rows for ", num_rows);
+}
+
+std::vector<int64_t> FragmentRows::rows_of(int64_t batch) const {
+    const auto at = static_cast<size_t>(batch);
+    int64_t position = batch == 0 ? 0 : ends_[at - 1];
+    const int64_t end = ends_[at];
+    std::vector<int64_t> found;
+    auto range = static_cast<size_t>(std::upper_bound(before_.begin(), before_.end(), position) - before_.begin()) - 1;
+    for (; position < end; ++range) {
+        const int64_t start = rows_[2 * range] + (position - before_[range]);
+        const int64_t stop = std::min(rows_[2 * range + 1], start + (end - position));
+        if (start < stop) found.insert(found.end(), {start, stop});
+        position += stop - start;
+    }
+    return found;
+}
+
+std::optional<ArrowArray> FragmentRows::read(int64_t batch) const {
+    const std::vector<int64_t> chosen = rows_of(batch);
+    std::vector<TestedRows> tests;
+    std::vector<ColumnRows> columns;
+    for (const StreamedTest& each : tests_) {
+        const Ranges rows(bytes_of(chosen), each.reader->num_rows());
+        tests.push_back({{each.reader, rows, &each.parts}, each.answers});
+    }
+    for (const StreamedColumn& each : columns_) {
+        const Ranges rows(bytes_of(chosen), each.reader->num_rows());
+        columns.push_back({each.reader, rows, &each.parts});
+    }
+    int64_t num_rows = Ranges(bytes_of(chosen), kMaxCount).num_items();
+    auto owned = std::make_unique<OwnedBatch>();
+    if (tests.empty()) {
+        read_columns(tests, columns, std::nullopt, owned->columns);
+    } else {
+        learn(tests_, chosen);
+        std::vector<uint8_t> flags(static_cast<size_t>(num_rows), 1);
+        num_rows = read_columns(tests, columns, flags, owned->columns);
+        if (num_rows == 0) return std::nullopt;
+    }
+    for (size_t i = 0; i < columns_.size(); ++i) {
+        ArrowArray& array = owned->columns[i];
+        if (!columns_[i].nullable && array.null_count != 0) {
+            throw PageFailure(false, i, kUnknownPage, "NULL in a column that has none by the table's schema");
+        }
+        if (!columns_[i].items.empty()) add_items(array, columns_[i].items, chosen.front(), chosen.back() - 1);
+    }
+    return to_struct(std::move(owned), num_rows);
+}
+
+// A batch that is wanted, until it is taken or given up.
+class BatchSlot {
+  public:
+    BatchSlot(std::shared_ptr<const FragmentRows> fragment, int64_t number)
+        : fragment_(std::move(fragment)), number_(number) {}
+    explicit BatchSlot(ArrowArray batch) : state_(kDone), batch_(batch) {}
+    BatchSlot(const BatchSlot&) = delete;
+    BatchSlot& operator=(const BatchSlot&) = delete;
+    ~BatchSlot() { release(); }
+
+    // By whichever thread comes first.
+    void run() noexcept {
+        int expected = kWanted;
+        if (!state_.compare_exchange_strong(expected, kRunning)) return;
+        try {
+            batch_ = fragment_->read(number_);
+        } catch (const PageFailure& failure) {
+            failure_ = failure;
+        } catch (...) {
+            error_ = std::current_exception();
+        }
+        finish();
+    }
+
+    // What came of it. The fragment is let go of here, by the consumer: its memory may be Python's.
+    std::optional<ArrowArray> take(BatchSource& source) {
+        run();
+        wait();
+        const std::shared_ptr<const FragmentRows> fragment = std::exchange(fragment_, nullptr);
+        if (failure_) source.raise(*fragment, *failure_);
+        if (error_) std::rethrow_exception(error_);
+        return std::exchange(batch_, std::nullopt);
+    }
+
+    // Nothing is left of it, so that whichever thread lets go of it last has nothing to release.
+    void give_up() noexcept {
+        int expected = kWanted;
+        if (!state_.compare_exchange_strong(expected, kDone)) wait();
+        fragment_ = nullptr;
+        release();
+    }
+
+  private:
+    enum State { kWanted, kRunning, kDone };
+
+    void release() noexcept {
+        if (batch_) batch_->release(&*batch_);
+        batch_.reset();
+    }
+
+    void finish() noexcept {
+        {
+            const std::lock_guard lock(mutex_);
+            state_ = kDone;
+        }
+        is_done_.notify_all();
+    }
+
+    void wait() noexcept {
+        std::unique_lock lock(mutex_);
+        is_done_.wait(lock, [this] { return state_ == kDone; });
+    }
+
+    std::atomic<int> state_ = kWanted;
+    std::shared_ptr<const FragmentRows> fragment_;
+    int64_t number_ = 0;
+    std::optional<ArrowArray> batch_;
+    std::optional<PageFailure> failure_;
+    std::exception_ptr error_;
+    std::mutex mutex_;
+    std::condition_variable is_done_;
+};
+
+namespace {
+
+std::shared_ptr<BatchSlot> decoded_slot(ArrowArray& batch) {
+    try {
+        return std::make_shared<BatchSlot>(batch);
+    } catch (...) {
+        batch.release(&batch);
+        throw;
+    }
+}
+
+}  // namespace
+
+BatchStream::BatchStream(std::unique_ptr<BatchSource> source, int64_t most_ahead, bool eager)
+    : process_(process_number()),
+      source_(std::move(source)),
+      most_ahead_(static_cast<size_t>(std::max<int64_t>(most_ahead, 1))),
+      window_(eager ? most_ahead_ : 1) {}
+
+BatchStream::~BatchStream() {
+    const InsideStream inside;
+    // The threads that were at work on its batches are the parent's.
+    if (process_ != process_number()) {
+        for (std::shared_ptr<BatchSlot>& slot : pending_) new std::shared_ptr<BatchSlot>(std::move(slot));
+        return;
+    }
+    drop();
+}
+
+std::optional<ArrowArray> BatchStream::next() {
+    const InsideStream inside;
+    if (process_ != process_number()) throw std::runtime_error("a stream that was begun before the process was forked");
+    const std::lock_guard lock(consumer_);
+    if (has_failed_) throw std::runtime_error("a stream that has failed before");
+    try {
+        for (;;) {
+            if (has_decoding_stopped()) throw std::runtime_error("a stream that is read while Python ends");
+            fill();
+            if (pending_.empty() && failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+            if (pending_.empty()) return std::nullopt;
+            const std::shared_ptr<BatchSlot> slot = std::move(pending_.front());
+            pending_.pop_front();
+            std::optional<ArrowArray> batch = slot->take(*source_);
+            // A consumer that comes back wants the rest as well.
+            if (batch) {
+                window_ = most_ahead_;
+                return batch;
+            }
+            window_ = std::min(2 * window_, most_ahead_);
+        }
+    } catch (...) {
+        has_failed_ = true;
+        drop();
+        throw;
+    }
+}
+
+void BatchStream::fill() {
+    try {
+        push_more();
+    } catch (...) {
+        // The batches before come first.
+        has_ended_ = true;
+        failure_ = std::current_exception();
+    }
+}
+
+void BatchStream::push_more() {
+    while (pending_.size() < window_ && !has_ended_) {
+        if (fragment_ && next_batch_ < fragment_->num_batches()) {
+            push(std::make_shared<BatchSlot>(fragment_, next_batch_++), false);
+            continue;
+        }
+        fragment_ = nullptr;
+        // Batches that come decoded are read ahead elsewhere.
+        if (was_decoded_ && !pending_.empty()) return;
+        BatchSource::Next found = source_->next();
+        if (auto* batch = std::get_if<ArrowArray>(&found)) {
+            was_decoded_ = true;
+            push(decoded_slot(*batch), true);
+        } else if (auto* fragment = std::get_if<std::shared_ptr<const FragmentRows>>(&found)) {
+            was_decoded_ = false;
+            fragment_ = std::move(*fragment);
+            next_batch_ = 0;
+        } else {
+            has_ended_ = true;
+        }
+    }
+}
+
+void BatchStream::push(std::shared_ptr<BatchSlot> slot, bool is_decoded) {
+    pending_.push_back(slot);
+    // The consumer takes the first one at once.
+    if (!is_decoded && pending_.size() > 1) decode_ahead([slot = std::move(slot)] { slot->run(); });
+}
+
+void BatchStream::drop() {
+    has_ended_ = true;
+    for (const std::shared_ptr<BatchSlot>& slot : pending_) slot->give_up();
+    pending_.clear();
+    fragment_ = nullptr;
+}
+
+}  // namespace lance

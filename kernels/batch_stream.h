@@ -1,0 +1,108 @@
+// Batches of rows as a stream: decoded ahead by threads, in order and in bounded number.
+#pragma once
+
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "batch_reader.h"
+#include "shared_arrow.h"
+#include "zone_bounds.h"
+
+namespace lance {
+
+// Items of a dictionary, of which a column's values are indices from a row on.
+struct StreamedItems {
+    int64_t first_row;
+    SharedArray items;
+};
+
+// A column of a data file in a stream.
+struct StreamedColumn {
+    const ColumnReader* reader;
+    FileParts parts;
+    bool nullable;
+    std::vector<StreamedItems> items;  // ascending; none where values are no indices
+};
+
+struct StreamedTest {
+    const ColumnReader* reader;
+    FileParts parts;
+    const std::vector<PageAnswer>* answers;
+    ZoneBounds* learned;  // what is to be learned of the column, if anything
+};
+
+// Rows of one fragment, cut into batches. What it points at lives as long as it does.
+class FragmentRows {
+  public:
+    // rows: int64 pairs; ends: how many of the rows come before the end of each batch, all of whose values are indices
+    // of the same items
+    FragmentRows(Bytes rows, Bytes ends, std::vector<StreamedTest> tests, std::vector<StreamedColumn> columns);
+
+    int64_t num_batches() const { return static_cast<int64_t>(ends_.size()); }
+
+    // The rows of a batch that pass all tests, as a struct; nothing where none does. Throws PageFailure.
+    std::optional<ArrowArray> read(int64_t batch) const;
+
+  private:
+    std::vector<int64_t> rows_of(int64_t batch) const;
+
+    std::vector<int64_t> rows_;
+    std::vector<int64_t> before_;  // rows before each range
+    std::vector<int64_t> ends_;
+    std::vector<StreamedTest> tests_;
+    std::vector<StreamedColumn> columns_;
+};
+
+// Of a column that has a NULL and must not; no page is known.
+constexpr size_t kUnknownPage = SIZE_MAX;
+
+// Where batches come from: fragments to be read, and batches that were read elsewhere. Asked by one thread at a time.
+class BatchSource {
+  public:
+    using Next = std::variant<std::monostate, std::shared_ptr<const FragmentRows>, ArrowArray>;
+
+    virtual ~BatchSource() = default;
+    virtual Next next() = 0;
+    // Throws what a failure of the fragment is called.
+    [[noreturn]] virtual void raise(const FragmentRows& fragment, const PageFailure& failure) = 0;
+};
+
+class BatchSlot;
+
+class BatchStream {
+  public:
+    // most_ahead: batches that are decoded or wait to be taken; eager: from the first one on
+    BatchStream(std::unique_ptr<BatchSource> source, int64_t most_ahead, bool eager);
+    BatchStream(const BatchStream&) = delete;
+    BatchStream& operator=(const BatchStream&) = delete;
+    ~BatchStream();
+
+    // The next batch, a struct; nothing at the end. Throws what the source does.
+    std::optional<ArrowArray> next();
+
+  private:
+    void fill();
+    void push_more();
+    void push(std::shared_ptr<BatchSlot> slot, bool is_decoded);
+    void drop();
+
+    std::mutex consumer_;
+    uint64_t process_;
+    std::unique_ptr<BatchSource> source_;
+    size_t most_ahead_;
+    size_t window_;
+    std::deque<std::shared_ptr<BatchSlot>> pending_;
+    std::shared_ptr<const FragmentRows> fragment_;  // of which batches are pushed
+    int64_t next_batch_ = 0;
+    bool was_decoded_ = false;  // the last one that the source gave
+    bool has_ended_ = false;         // the source has nothing more
+    std::exception_ptr failure_;     // of the source, behind the batches that are pending
+    bool has_failed_ = false;
+};
+
+}  // namespace lance

@@ -1,0 +1,91 @@
+// What Python holds of pages, columns and tests of the kernels, with the buffers that they look into.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "batch_reader.h"
+#include "column_reader.h"
+#include "page_reader.h"
+#include "python.h"
+
+namespace lance {
+
+// A reader and the buffers that it looks into.
+struct BoundPage {
+    BoundPage() = default;
+    BoundPage(const BoundPage&) = delete;
+    BoundPage& operator=(const BoundPage&) = delete;
+
+    std::vector<InputBuffer> buffers;
+    nb::object table;
+    std::unique_ptr<PageReader> reader;
+};
+
+struct BoundTest {
+    explicit BoundTest(PageTest test) : test(test) {}
+    BoundTest(BoundTest&&) = default;
+    BoundTest& operator=(BoundTest&&) = default;
+
+    std::vector<InputBuffer> buffers;
+    PageTest test;
+};
+
+// An Arrow array on its way to whoever imports it, which takes it over.
+struct BoundArray {
+    explicit BoundArray(const ArrowArray& array) : array(array) {}
+    BoundArray(const BoundArray&) = delete;
+    BoundArray& operator=(const BoundArray&) = delete;
+    ~BoundArray() {
+        if (array.release != nullptr) array.release(&array);
+    }
+
+    ArrowArray array;
+};
+
+inline InputBuffer hold(nb::handle object) {
+    InputBuffer held;
+    if (!held.acquire(object.ptr(), PyBUF_SIMPLE)) throw nb::type_error("a buffer was expected");
+    return held;
+}
+
+inline int64_t to_count(nb::handle object) {
+    Count count;
+    if (!count.acquire(object.ptr())) throw nb::type_error("a number was expected");
+    return count;
+}
+
+// (page, bytes, where these begin in the file); keep(object) holds a buffer and gives its bytes.
+template <class Keep>
+FileParts to_parts(nb::handle list, Keep keep) {
+    FileParts parts;
+    for (nb::handle each : list) {
+        const auto given = nb::cast<nb::tuple>(each);
+        const auto page = static_cast<size_t>(to_count(given[0]));
+        if (!parts.empty() && parts.back().page >= page) fail("parts of pages that do not ascend");
+        parts.push_back({page, keep(given[1]), to_count(given[2])});
+    }
+    return parts;
+}
+
+// A column, the readers of whose pages it keeps alive.
+struct BoundColumn {
+    explicit BoundColumn(const InputBuffer& row_starts) : reader(row_starts) {}
+    BoundColumn(const BoundColumn&) = delete;
+    BoundColumn& operator=(const BoundColumn&) = delete;
+
+    ColumnReader reader;
+    std::vector<nb::object> pages;
+};
+
+struct BoundColumnTest {
+    explicit BoundColumnTest(Count num_pages) : tests(static_cast<size_t>(int64_t{num_pages})) {}
+    BoundColumnTest(const BoundColumnTest&) = delete;
+    BoundColumnTest& operator=(const BoundColumnTest&) = delete;
+
+    std::vector<PageAnswer> tests;
+    std::vector<nb::object> held;
+};
+
+}  // namespace lance

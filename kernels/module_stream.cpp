@@ -1,0 +1,280 @@
+// Binds streams of batches, and hands them over through the Arrow C stream interface.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+
+#include "batch_stream.h"
+#include "bound_pages.h"
+#include "decode_threads.h"
+
+using namespace nanobind::literals;
+
+namespace lance {
+
+namespace {
+
+// What a fragment in a stream needs of Python, which is let go of with the interpreter's lock.
+struct HeldByPython {
+    std::vector<InputBuffer> buffers;
+    std::vector<nb::object> objects;
+    nb::object raise;
+};
+
+struct PythonFragmentRows : FragmentRows {
+    PythonFragmentRows(Bytes rows, Bytes ends, std::vector<StreamedTest> tests, std::vector<StreamedColumn> columns,
+                       std::unique_ptr<HeldByPython> held)
+        : FragmentRows(rows, ends, std::move(tests), std::move(columns)), held(std::move(held)) {}
+    PythonFragmentRows(const PythonFragmentRows&) = delete;
+    PythonFragmentRows& operator=(const PythonFragmentRows&) = delete;
+    ~PythonFragmentRows() {
+        // Once Python has ended there is nobody to give it back to.
+        if (has_decoding_stopped() && !PyGILState_Check()) {
+            held.release();
+            return;
+        }
+        const nb::gil_scoped_acquire locked;
+        held.reset();
+    }
+
+    std::unique_ptr<HeldByPython> held;
+};
+
+struct BoundFragmentRows {
+    std::shared_ptr<const PythonFragmentRows> rows;
+};
+
+template <class Node>
+SharedNode<Node> exported(nb::handle object) {
+    Node node{};
+    object.attr("_export_to_c")(reinterpret_cast<uintptr_t>(&node));
+    return SharedNode<Node>(node);
+}
+
+// (first row, items)
+std::vector<StreamedItems> to_items(const nb::list& given) {
+    std::vector<StreamedItems> found;
+    for (nb::handle each : given) {
+        const auto pair = nb::cast<nb::tuple>(each);
+        found.push_back({to_count(pair[0]), exported<ArrowArray>(pair[1])});
+    }
+    return found;
+}
+
+// tests: (column, parts of its pages, test, bounds to be learned or None); columns: (column, parts of its pages, whether
+// there may be NULLs, [(first row, items)])
+BoundFragmentRows fragment_rows(nb::list tests, nb::list columns, const InputBuffer& rows, const InputBuffer& ends,
+                                nb::object raise) {
+    auto held = std::make_unique<HeldByPython>();
+    const auto keep = [&](nb::handle buffer) -> Bytes {
+        held->buffers.push_back(hold(buffer));
+        return held->buffers.back();
+    };
+    std::vector<StreamedTest> tested;
+    for (nb::handle each : tests) {
+        const auto given = nb::cast<nb::tuple>(each);
+        held->objects.push_back(nb::borrow(each));
+        tested.push_back({&nb::cast<const BoundColumn&>(given[0]).reader, to_parts(given[1], keep),
+                          &nb::cast<const BoundColumnTest&>(given[2]).tests,
+                          given[3].is_none() ? nullptr : &nb::cast<ZoneBounds&>(given[3])});
+    }
+    std::vector<StreamedColumn> wanted;
+    for (nb::handle each : columns) {
+        const auto given = nb::cast<nb::tuple>(each);
+        held->objects.push_back(nb::borrow(each));
+        wanted.push_back({&nb::cast<const BoundColumn&>(given[0]).reader, to_parts(given[1], keep),
+                          nb::cast<bool>(given[2]), to_items(nb::cast<nb::list>(given[3]))});
+    }
+    held->raise = std::move(raise);
+    return {std::make_shared<const PythonFragmentRows>(rows, ends, std::move(tested), std::move(wanted),
+                                                       std::move(held))};
+}
+
+// An iterator over fragments and record batches.
+class PythonSource : public BatchSource {
+  public:
+    explicit PythonSource(nb::object iterator) : iterator_(std::move(iterator)) {}
+    ~PythonSource() override {
+        if (has_decoding_stopped() && !PyGILState_Check()) {
+            iterator_.release();
+            return;
+        }
+        const nb::gil_scoped_acquire locked;
+        iterator_.reset();
+    }
+
+    Next next() override {
+        const nb::gil_scoped_acquire locked;
+        const nb::object found = nb::steal(PyIter_Next(iterator_.ptr()));
+        if (!found.is_valid()) {
+            if (PyErr_Occurred()) nb::raise_python_error();
+            return std::monostate();
+        }
+        if (nb::isinstance<BoundFragmentRows>(found)) {
+            return std::shared_ptr<const FragmentRows>(nb::cast<const BoundFragmentRows&>(found).rows);
+        }
+        ArrowArray batch{};
+        found.attr("_export_to_c")(reinterpret_cast<uintptr_t>(&batch));
+        return batch;
+    }
+
+    void raise(const FragmentRows& fragment, const PageFailure& failure) override {
+        const nb::gil_scoped_acquire locked;
+        nb::object page = nb::none();
+        if (failure.number != kUnknownPage) page = nb::cast(failure.number);
+        static_cast<const PythonFragmentRows&>(fragment).held->raise(failure.in_test, failure.column, page, failure.what());
+        throw std::runtime_error(failure.what());
+    }
+
+  private:
+    nb::object iterator_;
+};
+
+// A stream, and the schema of its batches.
+struct BoundStream {
+    BoundStream(nb::object batches, nb::object schema, Count most_ahead, bool eager)
+        : schema(exported<ArrowSchema>(schema)),
+          stream(std::make_shared<BatchStream>(std::make_unique<PythonSource>(std::move(batches)), most_ahead, eager)) {}
+
+    SharedSchema schema;
+    std::shared_ptr<BatchStream> stream;
+};
+
+struct ExportedStream {
+    SharedSchema schema;
+    std::shared_ptr<BatchStream> stream;
+    std::string error;
+};
+
+std::string to_utf8(nb::handle object) {
+    const nb::object text = nb::steal(PyObject_Str(object.ptr()));
+    if (!text.is_valid()) nb::raise_python_error();
+    // Paths may hold bytes that are no UTF-8.
+    const nb::object encoded = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
+    if (!encoded.is_valid()) nb::raise_python_error();
+    return {PyBytes_AS_STRING(encoded.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(encoded.ptr()))};
+}
+
+// What went wrong, as the last line of a traceback says it.
+std::string to_text(const std::exception& error) {
+    const auto* raised = dynamic_cast<const nb::python_error*>(&error);
+    if (raised == nullptr) return error.what();
+    const nb::gil_scoped_acquire locked;
+    try {
+        const nb::handle type = raised->type();
+        return to_utf8(type.attr("__module__")) + "." + to_utf8(type.attr("__qualname__")) + ": " + to_utf8(raised->value());
+    } catch (const std::exception&) {
+        return "an error that has no text";
+    }
+}
+
+// Says the first error again whenever it is asked after it: of an engine's threads, any may be the one that reports.
+template <class Text>
+void remember(ExportedStream& state, Text text) noexcept {
+    if (!state.error.empty()) return;
+    try {
+        state.error = text();
+    } catch (...) {
+        state.error.clear();
+    }
+}
+
+template <class Call>
+int guarded(ArrowArrayStream* exported, Call call) noexcept {
+    auto& state = *static_cast<ExportedStream*>(exported->private_data);
+    try {
+        call(state);
+        return 0;
+    } catch (const std::bad_alloc&) {
+        remember(state, [] { return "out of memory"; });
+        return ENOMEM;
+    } catch (const std::exception& error) {
+        remember(state, [&error] { return to_text(error); });
+        return EIO;
+    } catch (...) {
+        return EIO;
+    }
+}
+
+int get_schema(ArrowArrayStream* exported, ArrowSchema* out) {
+    return guarded(exported, [&](ExportedStream& state) { state.schema.copy(*out); });
+}
+
+int get_next(ArrowArrayStream* exported, ArrowArray* out) {
+    return guarded(exported, [&](ExportedStream& state) {
+        std::optional<ArrowArray> batch = state.stream->next();
+        *out = batch ? *batch : ArrowArray{};
+    });
+}
+
+const char* get_last_error(ArrowArrayStream* exported) {
+    return static_cast<ExportedStream*>(exported->private_data)->error.c_str();
+}
+
+void release_stream(ArrowArrayStream* exported) {
+    delete static_cast<ExportedStream*>(exported->private_data);
+    exported->release = nullptr;
+}
+
+constexpr const char* kCapsule = "arrow_array_stream";
+
+void release_capsule(PyObject* capsule) {
+    auto* exported = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule, kCapsule));
+    if (exported == nullptr) return;
+    if (exported->release != nullptr) exported->release(exported);
+    delete exported;
+}
+
+nb::object to_capsule(const BoundStream& self, nb::object) {
+    auto state = std::make_unique<ExportedStream>(ExportedStream{self.schema, self.stream, {}});
+    auto exported = std::make_unique<ArrowArrayStream>(
+        ArrowArrayStream{get_schema, get_next, get_last_error, release_stream, state.get()});
+    PyObject* capsule = PyCapsule_New(exported.get(), kCapsule, release_capsule);
+    if (capsule == nullptr) nb::raise_python_error();
+    state.release();
+    exported.release();
+    return nb::steal(capsule);
+}
+
+BoundArray* next_batch(const BoundStream& self) {
+    std::optional<ArrowArray> batch;
+    {
+        const Unlocked unlocked;
+        batch = self.stream->next();
+    }
+    if (!batch) throw nb::stop_iteration();
+    return new BoundArray(*batch);
+}
+
+}  // namespace
+
+void bind_streams(nb::module_& m) {
+    nb::class_<BoundFragmentRows>(m, "FragmentRows")
+        .def(
+            "__init__",
+            [](BoundFragmentRows* self, nb::list tests, nb::list columns, const InputBuffer& rows,
+               const InputBuffer& ends, nb::object raise_failure) {
+                new (self) BoundFragmentRows(fragment_rows(tests, columns, rows, ends, std::move(raise_failure)));
+            },
+            "tests"_a, "columns"_a, "rows"_a, "ends"_a, "raise_failure"_a);
+    nb::class_<BoundStream>(m, "BatchStream")
+        .def(nb::init<nb::object, nb::object, Count, bool>(), "batches"_a, "schema"_a, nb::kw_only(),
+             "most_ahead"_a, "eager"_a)
+        .def("__iter__", [](nb::handle self) { return nb::borrow(self); })
+        .def("__next__", next_batch, nb::rv_policy::take_ownership)
+        .def("__arrow_c_stream__", to_capsule, "requested_schema"_a = nb::none());
+    m.def("limit_decode_threads", [](Count most) { limit_decode_threads(most); }, "most"_a);
+    m.def(
+        "stop_decoding",
+        [](double most_seconds) {
+            const Unlocked unlocked;
+            stop_decoding(most_seconds);
+        },
+        "most_seconds"_a);
+    m.def("forget_decode_threads", forget_decode_threads);
+}
+
+}  // namespace lance

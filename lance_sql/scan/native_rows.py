@@ -1,0 +1,168 @@
+"""Fragments of which the kernels read all batches by themselves: decoded and filtered ahead, without Python.
+
+Python opens the pages of some batches, and hands them over as one value (`_kernels.FragmentRows`). Threads of the
+kernels decode them, in order and a bounded number ahead, and whoever takes them gets Arrow arrays through the C
+interface (`_kernels.BatchStream`). What the kernels cannot read alone, Python reads batch by batch, in the same stream.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NoReturn, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import _kernels, row_ranges
+from lance_sql.errors import CorruptFile, at
+from lance_sql.file import native_columns
+from lance_sql.file.columns import Column
+from lance_sql.file.leaves import is_leaf
+from lance_sql.file.native_columns import NativeRows
+from lance_sql.row_ranges import RowRanges
+from lance_sql.scan import null_pages, read_ahead
+from lance_sql.scan.batches import Run
+from lance_sql.scan.plan import ReadPlan
+from lance_sql.schema import Field
+from lance_sql.table import learning, wide_fragments
+from lance_sql.table.open_fragment import OpenFragment
+
+Decode: TypeAlias = Callable[[Iterable[Run]], Iterator[pa.RecordBatch]]
+
+SECONDS_TO_SETTLE = 2.0
+"""At exit, threads of an engine that are inside of a stream are waited for at most so long."""
+
+
+def is_possible(plan: ReadPlan) -> bool:
+    """Whether there can be such fragments: columns as files have them, in files that are read where they lie."""
+    if plan.reads_nothing or plan.fragments.concurrency > 1:
+        return False
+    fields = [column.field for column in plan.columns]
+    if any(column.field is None or column.path for column in plan.columns) or len(set(fields)) < len(fields):
+        return False
+    return plan.residual is None or not plan.tests[1]
+
+
+def batches(plan: ReadPlan, runs: Iterable[Run], decode: Decode) -> Iterator[_kernels.FragmentRows | pa.RecordBatch]:
+    """What a stream is made of: runs that the kernels read, and the batches of the others.
+
+    decode: reads runs that the kernels do not
+    """
+    left = iter(runs)
+    native: list[_kernels.FragmentRows] = []
+
+    def others(first: Run) -> Iterator[Run]:
+        yield first
+        for each in left:
+            found = prepared(plan, each)
+            if found is not None:
+                native.append(found)
+                return
+            yield each
+
+    with read_ahead.running():
+        for run in left:
+            found = prepared(plan, run)
+            if found is None:
+                yield from decode(others(run))
+                found = native.pop() if native else None
+            if found is not None:
+                yield found
+
+
+def prepared(plan: ReadPlan, run: Run) -> _kernels.FragmentRows | None:
+    """The run with its pages opened; None where Python has a part in reading it.
+
+    raises: CorruptFile, UnsupportedFeature
+    """
+    fragment, rows = run.fragment, np.ascontiguousarray(run.rows)
+    wanted = [column.field for column in plan.columns if column.field is not None]
+    if run.is_short or wide_fragments.is_wide(fragment.fragment, len(wanted)):
+        return None
+    plan = null_pages.answered(plan, [run.whole])
+    tests, others = plan.tests
+    if others:
+        return None
+    tested, answers = [], []
+    wide = np.ascontiguousarray(learning.widened(fragment, rows)) if tests else rows
+    for field, test in tests:
+        found = _native(fragment, field, None, wide)
+        answer = found.column.test(test.test, found.pages) if found is not None else None
+        if found is None or answer is None:
+            return None
+        tested.append(found)
+        answers.append(answer)
+    read, items = [], []
+    borders: set[int] = set()
+    for field in wanted:
+        found = _native(fragment, field, plan.delivered.get(field.id), rows)
+        dictionaries = _dictionaries(found) if found is not None else None
+        if found is None or dictionaries is None:
+            return None
+        read.append(found)
+        items.append(dictionaries)
+        borders.update(first for first, _ in dictionaries[1:])
+    data = native_columns.fetch([*tested, *read])
+    # behind the fetching: what is learned belongs to the file whose bytes these are
+    learned = [learning.unknown_bounds(fragment, field, rows) for field, _ in tests]
+    names = [column.name for column in plan.columns]
+
+    def fail(in_test: bool, place: int, page: int | None, message: str) -> NoReturn:
+        if page is None:
+            with at(column=names[place]):
+                raise CorruptFile(message)
+        with (tested if in_test else read)[place].column.where(page):
+            raise CorruptFile(message)
+
+    return _kernels.FragmentRows(
+        [
+            (each.column.reader, parts, answer, bounds)
+            for each, parts, answer, bounds in zip(tested, data[: len(tests)], answers, learned, strict=True)
+        ],
+        [
+            (each.column.reader, parts, column.arrow.nullable, dictionaries)
+            for each, parts, column, dictionaries in zip(read, data[len(tests) :], plan.columns, items, strict=True)
+        ],
+        rows,
+        _cut_at(run, rows, borders),
+        fail,
+    )
+
+
+def _native(fragment: OpenFragment, field: Field, delivered: pa.DataType | None, rows: RowRanges) -> NativeRows | None:
+    columns: Sequence[Column] = tuple(fragment.columns_of(field, delivered))
+    return columns[0].native(rows) if len(columns) == 1 and is_leaf(field) else None
+
+
+def _dictionaries(found: NativeRows) -> list[tuple[int, pa.Array]] | None:
+    """What the values of a column are indices of, from which row on; empty where they are no indices.
+
+    None where the pages have several types, or are not read by the kernels.
+    """
+    changes: list[tuple[int, pa.Array]] = []
+    kinds = set()
+    for page, form in zip(found.pages, found.column.forms(found.pages), strict=True):
+        if form is None:
+            return None
+        kinds.add((form.type, form.items is None))
+        if form.items is not None and (not changes or form.items is not changes[-1][1]):
+            changes.append((found.column.first_row(page), form.items))
+    return changes if len(kinds) == 1 else None
+
+
+def _cut_at(run: Run, rows: RowRanges, borders: set[int]) -> bytes:
+    """The ends of the batches, none of which goes over a border: int64."""
+    ends = run.ends
+    if borders:
+        inside = [row_ranges.count(row_ranges.clip(rows, 0, border)) for border in borders]
+        ends = np.unique(np.concatenate([ends, np.array(inside, np.int64)]))
+        ends = ends[ends > 0]
+    return np.ascontiguousarray(ends, np.int64).tobytes()
+
+
+_kernels.limit_decode_threads(read_ahead.NUM_THREADS)
+atexit.register(_kernels.stop_decoding, SECONDS_TO_SETTLE)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_kernels.forget_decode_threads)

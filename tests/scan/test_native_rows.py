@@ -1,0 +1,299 @@
+"""Streams of the kernels: the rows that Python reads, in order, and a clean end whatever happens to them."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import lance
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import lance_sql
+from lance_sql import _kernels
+from lance_sql.dataset import Dataset
+from lance_sql.errors import CorruptFile
+from lance_sql.scan import batches, native_rows
+from lance_sql.scan.compact_types import compact_types
+from lance_sql.scan.scan import Scan
+
+NUM_ROWS = 120_000
+COLUMNS = ("id", "small", "price", "mode", "letter", "text", "some", "tags", "point")
+FILTERS = (
+    None,
+    "small < 40",
+    "small < 40 AND mode = 'AIR'",
+    "some IS NULL",
+    "some IS NOT NULL AND price > 0.5",
+    "mode IN ('AIR', 'SHIP') AND id BETWEEN 30000 AND 90000",
+    "small = 1000",
+    "small < 40 OR mode = 'AIR'",
+    "text LIKE '%7%' AND small < 50",
+)
+
+
+def rows(num_rows: int, start: int = 0) -> pa.Table:
+    rng = np.random.default_rng(start)
+    numbers = np.arange(start, start + num_rows)
+    return pa.table(
+        {
+            "id": numbers,
+            "small": rng.integers(0, 100, num_rows),
+            "price": rng.random(num_rows),
+            # each file has a dictionary of its own
+            "mode": np.array(["AIR", "SHIP", "RAIL", f"only in {start}"])[rng.integers(0, 4, num_rows)],
+            "letter": np.array(["A", "N", "R"])[rng.integers(0, 3, num_rows)],
+            "text": [f"order {number} of somebody" for number in rng.integers(0, 2**40, num_rows)],
+            "some": pa.array(numbers, mask=rng.random(num_rows) < 0.2),
+            "tags": pa.array([[int(number)] * (int(number) % 3) for number in numbers]),
+            "point": pa.StructArray.from_arrays([pa.array(numbers), pa.array(numbers * 2)], ["x", "y"]),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """Three fragments of long pages, one with deletions, and a short one."""
+    uri = tmp_path_factory.mktemp("native") / "t.lance"
+    for number, size in enumerate((NUM_ROWS, NUM_ROWS, NUM_ROWS, 500)):
+        lance.write_dataset(rows(size, number * NUM_ROWS), uri, mode="append", data_storage_version="2.2")
+    lance.dataset(uri).delete("id % 7 = 3 AND id < 100000")
+    return lance_sql.open(uri)
+
+
+def read_by_python(scan: Scan) -> pa.Table:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(native_rows, "is_possible", lambda _: False)
+        return scan.to_table()
+
+
+def runs_of(scan: Scan) -> list[bool]:
+    """For each run whether the kernels read it by themselves."""
+    found = batches.runs(scan.read_plan, scan.plan.fragments(), scan.batch_size)
+    return [native_rows.prepared(scan.read_plan, run) is not None for run in found]
+
+
+@pytest.mark.parametrize("condition", FILTERS)
+def test_streams_have_the_rows_that_python_reads(table: Dataset, condition: str | None) -> None:
+    for columns in (["id"], ["price", "mode", "some"], ["text", "letter", "small"], ["tags", "id"], ["point"], []):
+        scan = table.scan(columns, condition)
+        expected = read_by_python(scan)
+        assert scan.to_table().equals(expected)
+        assert scan.to_reader().read_all().equals(expected)
+        assert pa.RecordBatchReader.from_stream(scan).read_all().equals(expected)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_columns_filters_and_sizes_of_batches(table: Dataset, data: st.DataObject) -> None:
+    columns = data.draw(st.lists(st.sampled_from(COLUMNS), unique=True, max_size=5))
+    condition = data.draw(st.sampled_from(FILTERS))
+    size = data.draw(st.sampled_from([None, 1000, 40_000, 10**6]))
+    scan = table.scan(columns, condition, batch_size=size)
+    if data.draw(st.booleans()):
+        scan = scan.deliver(compact_types(table.snapshot))
+    found = pa.RecordBatchReader.from_stream(scan).read_all()
+    assert found.schema.equals(scan.schema)
+    assert found.unify_dictionaries().equals(read_by_python(scan).unify_dictionaries())
+    if size is not None:
+        assert all(batch.num_rows <= size for batch in scan.to_reader())
+
+
+def test_which_runs_the_kernels_read(table: Dataset) -> None:
+    flat = ["id", "small", "price", "mode", "letter", "text", "some"]
+    # the last fragment is short: such are read together
+    assert runs_of(table.scan(flat)) == [True] * 4 + [False]
+    assert runs_of(table.scan(flat).deliver(compact_types(table.snapshot))) == [True] * 4 + [False]
+    assert runs_of(table.scan(["id"], "small < 3 AND some IS NULL AND mode = 'AIR'")) == [True] * 4 + [False]
+    for columns in (["tags"], ["point"], ["id", "tags"]):
+        assert not any(runs_of(table.scan(columns)))
+    # a text without a dictionary is tested by Python
+    assert not any(runs_of(table.scan(["id"], "text LIKE '%1%'")))
+    for columns, condition in ((["_rowid"], None), (["point.x"], None), (["id"], "id + small < 7")):
+        assert not native_rows.is_possible(table.scan(columns, condition).read_plan)
+
+
+def test_dictionaries_of_several_fragments_stay_apart(table: Dataset) -> None:
+    scan = table.scan(["mode"]).deliver(compact_types(table.snapshot))
+    assert pa.types.is_dictionary(scan.schema.field("mode").type)
+    for batch in pa.RecordBatchReader.from_stream(scan):
+        assert len(batch["mode"].dictionary) == 4
+    assert scan.to_table()["mode"].cast(pa.string()).equals(table.scan(["mode"]).to_table()["mode"])
+
+
+def damaged(tmp_path: Path) -> Dataset:
+    """A table of which a chunk in the middle says that it has more bytes than it has."""
+    uri = tmp_path / "damaged.lance"
+    lance.write_dataset(pa.table({"id": np.random.default_rng(0).integers(0, 2**40, 400_000)}), uri)
+    (path,) = (uri / "data").iterdir()
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2 : len(content) // 2 + 20_000] = b"\xff" * 20_000
+    path.write_bytes(content)
+    return lance_sql.open(uri)
+
+
+def test_damage_is_named_to_python_and_to_engines(tmp_path: Path) -> None:
+    table = damaged(tmp_path)
+    assert all(runs_of(table.scan()))
+    with pytest.raises(CorruptFile, match=r"column 'id', page \d"):
+        table.to_table()
+    with pytest.raises(CorruptFile, match=r"column 'id', page \d"):
+        table.scan().to_reader().read_all()
+    with pytest.raises(OSError, match=r"CorruptFile: .*column 'id', page \d"):
+        pa.RecordBatchReader.from_stream(table).read_all()
+    connection = lance_sql.connect()
+    with pytest.raises(duckdb.Error, match=r"column 'id', page \d"):
+        connection.execute(f"SELECT sum(id) FROM lance_scan('{table.uri}')").fetchall()
+    assert connection.execute("SELECT 1").fetchall() == [(1,)]
+
+
+def test_null_where_the_schema_has_none_is_damage(tmp_path: Path) -> None:
+    uri = tmp_path / "t.lance"
+    numbers = np.random.default_rng(1).integers(0, 1000, 60_000)
+    lance.write_dataset(pa.table({"id": pa.array(numbers, mask=numbers < 10)}), uri)
+    scan = lance_sql.open(uri).scan()
+    (column,) = scan.columns
+    strict = Scan(scan.snapshot, (replace(column, arrow=column.arrow.with_nullable(False)),), None, None, None)
+    assert all(runs_of(strict))
+    with pytest.raises(CorruptFile, match=r"column 'id'.*NULL in a column that has none"):
+        strict.to_table()
+
+
+def test_streams_that_nobody_reads_to_the_end(table: Dataset) -> None:
+    for num_batches in (0, 1, 2, 5):
+        reader = pa.RecordBatchReader.from_stream(table.scan(["id", "text"], batch_size=5000))
+        for _ in range(num_batches):
+            reader.read_next_batch()
+        del reader
+        capsule = table.scan(["id"]).__arrow_c_stream__()
+        del capsule
+        iterator = iter(table.scan(["id", "text"], batch_size=5000).to_reader())
+        for _ in range(num_batches):
+            next(iterator)
+        del iterator
+    gc.collect()
+    assert table.count_rows("small < 40") == read_by_python(table.scan(["id"], "small < 40")).num_rows
+
+
+def test_many_streams_at_once(table: Dataset) -> None:
+    expected = table.scan(["id", "price"], "small < 40").to_table()
+    results: list[bool] = []
+
+    def read() -> None:
+        for _ in range(5):
+            found = pa.RecordBatchReader.from_stream(table.scan(["id", "price"], "small < 40", batch_size=7000))
+            results.append(found.read_all().equals(expected))
+
+    threads = [threading.Thread(target=read) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [True] * 30
+
+
+FORK = """
+import os, sys
+import pyarrow as pa, lance_sql
+
+table = lance_sql.open(sys.argv[1])
+expected = table.count_rows("small < 40")
+reader = pa.RecordBatchReader.from_stream(table.scan(["id", "text"], batch_size=5000))
+reader.read_next_batch()
+child = os.fork()
+if child == 0:
+    code = 1
+    try:
+        if table.count_rows("small < 40") == expected:
+            reader.read_next_batch()
+    except OSError as error:
+        code = 0 if "before the process was forked" in str(error) else 2
+    finally:
+        os._exit(code)
+assert os.waitpid(child, 0)[1] == 0
+assert sum(batch.num_rows for batch in reader) > 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_process_reads_streams_of_its_own(table: Dataset) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", FORK, table.uri]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("ends", [[], [3], [5, 3], [10, 11], [0, 10], [-1, 10]])
+def test_batches_that_are_not_those_of_the_rows_are_refused(ends: list[int]) -> None:
+    with pytest.raises(ValueError, match="batch"):
+        _kernels.FragmentRows([], [], np.array([[0, 10]]), np.array(ends, np.int64), lambda *_: pytest.fail("called"))
+
+
+class UnsayableError(Exception):
+    """An error that cannot be told."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def failing(table: Dataset, error: Exception) -> tuple[_kernels.BatchStream, int]:
+    """A stream that fails behind the batches of one run, and how many these are."""
+    scan = table.scan(["id"])
+    run = next(batches.runs(scan.read_plan, scan.plan.fragments(), 30_000))
+
+    def parts() -> Iterator[Any]:
+        yield native_rows.prepared(scan.read_plan, run)
+        raise error
+
+    return _kernels.BatchStream(parts(), scan.schema, most_ahead=100, eager=True), len(run.ends)
+
+
+def test_an_error_comes_behind_the_batches_before_it(table: Dataset) -> None:
+    stream, num_batches = failing(table, ValueError("the next part"))
+    assert num_batches > 1
+    for _ in range(num_batches):
+        next(stream)
+    with pytest.raises(ValueError, match="the next part"):
+        next(stream)
+    with pytest.raises(RuntimeError, match="has failed before"):
+        next(stream)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"), [(OSError("/data/\udcff.lance"), r"OSError: /data/\\udcff"), (UnsayableError(), "no text")]
+)
+def test_errors_of_any_text_reach_engines(table: Dataset, error: Exception, text: str) -> None:
+    stream, _ = failing(table, error)
+    with pytest.raises(OSError, match=text):
+        pa.RecordBatchReader.from_stream(stream).read_all()
+
+
+def test_engines_are_told_the_first_error_again(table: Dataset) -> None:
+    stream, num_batches = failing(table, ValueError("the next part"))
+    reader = pa.RecordBatchReader.from_stream(stream)
+    for _ in range(num_batches):
+        reader.read_next_batch()
+    for _ in range(2):
+        with pytest.raises(OSError, match="ValueError: the next part"):
+            reader.read_next_batch()
+
+
+def test_rows_with_gaps_teach_whole_zones(tmp_path: Path) -> None:
+    uri = tmp_path / "gaps.lance"
+    numbers = np.arange(300_000)
+    lance.write_dataset(pa.table({"id": numbers, "word": [f"word {number:06d}" for number in numbers]}), uri)
+    lance.dataset(uri).delete("id % 20 <> 0")
+    table = lance_sql.open(uri)
+    assert table.scan(["id"], "word < 'word 0'").to_table().num_rows == 0
+    # rows behind the last one that is left are not looked at
+    assert "knows 36 of 37 zones" in table.scan(["id"], "word < 'word 0'").explain()
