@@ -6,9 +6,9 @@
         one commit               files are durable before; on top of what others committed, and from the newest version
                                  once more where they changed the same rows
 
-What comes back from a worker is a list of files, and 16 bytes for each row that was changed. Jobs and what they return
-are picklable. The names of a job's files begin with its id, so that those of tasks which failed or ran twice are found
-and removed.
+What comes back from a worker is a list of files with the ids of their rows, as a manifest has them, and bitmaps of the
+rows that were replaced or deleted. Jobs and what they return are picklable. The names of a job's files begin with its
+id, so that those of tasks which failed or ran twice are found and removed.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 from uuid import uuid4
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_sql.bitmaps import U64, U64Set
 from lance_sql.casts.table import TableCast
 from lance_sql.commit.operations import Delete, Rewrite, Update
 from lance_sql.dataset import Dataset
@@ -33,7 +33,7 @@ from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.statements import compact
 from lance_sql.statements.compact import Group, IndexChoice
 from lance_sql.statements.fragments import FileLimits, FragmentWriter
-from lance_sql.statements.rows import carrying, delete_rows
+from lance_sql.statements.rows import carrying, delete_offsets
 from lance_sql.statements.session import RowCounts, WriteSession, file_version, on_latest
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE, Fragment
 from lance_sql.table.snapshot import Snapshot
@@ -50,8 +50,6 @@ __all__ = [
     "compact_groups",
 ]
 
-U64: TypeAlias = npt.NDArray[np.uint64]
-
 CHANGE: Final = "__lance_change"
 """The column of a batch that says what becomes of its row."""
 WRITE: Final = "write"
@@ -62,17 +60,19 @@ DELETE: Final = "delete"
 class Written:
     """What one worker wrote.
 
-    carried: fragments with new copies of rows
-    ids, addresses: uint64[n], of the rows that these replace, in their order
+    carried: fragments with new copies of rows, and the ids of these
     new: fragments with new rows
-    deleted: addresses of rows that go
+    replaced: addresses of the rows that the copies replace
+    deleted: addresses of the rows that go
+    num_replaced, num_deleted: how many there were, rows that came twice included
     """
 
     carried: tuple[Fragment, ...]
-    ids: U64
-    addresses: U64
     new: tuple[Fragment, ...]
-    deleted: U64
+    replaced: U64Set
+    deleted: U64Set
+    num_replaced: int
+    num_deleted: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,15 @@ class ChangeJob:
             for writer in writers:
                 writer.abort()
             raise
-        return Written(carried, _joined(ids), _joined(addresses), new, _joined(deleted))
+        replaced, gone = _joined(addresses), _joined(deleted)
+        return Written(
+            carrying(self.snapshot, carried, [_joined(ids)]),
+            new,
+            U64Set.of(replaced),
+            U64Set.of(gone),
+            len(replaced),
+            len(gone),
+        )
 
     def remove_files(self) -> None:
         """Removes what its workers wrote."""
@@ -153,8 +161,9 @@ def change_rows(
         job = ChangeJob(session.snapshot, limits)
         session.on_failure(job.remove_files)
         parts = list(run(job))
+        used = {file.path for part in parts for each in (*part.carried, *part.new) for file in each.files}
         made = _commit(session, parts, inserts_by_key=inserts_by_key)
-        _tidy(session, job.id, [each for part in parts for each in (*part.carried, *part.new)])
+        _tidy(session, job.id, used)
         return made
 
     made = on_latest(dataset.snapshot, operation, change, properties)
@@ -163,20 +172,20 @@ def change_rows(
 
 def _commit(session: WriteSession, parts: list[Written], *, inserts_by_key: bool) -> Snapshot:
     snapshot = session.snapshot
-    moved = _joined([part.addresses for part in parts])
-    removed = np.concatenate((moved, *(part.deleted for part in parts)))
-    ordered = np.sort(removed)
-    if (ordered[1:] == ordered[:-1]).any():
+    num_replaced, num_deleted = sum(part.num_replaced for part in parts), sum(part.num_deleted for part in parts)
+    removed = U64Set.union(each for part in parts for each in (part.replaced, part.deleted))
+    if len(removed) < num_replaced + num_deleted:
         raise InvalidArgument("Two rows of the source match one row of the table")
+    carried = tuple(fragment for part in parts for fragment in part.carried)
     new = tuple(fragment for part in parts for fragment in part.new)
-    gone = delete_rows(snapshot, removed)
-    carried = tuple(fragment for part in parts for fragment in carrying(snapshot, part.carried, [part.ids]))
+    parts.clear()
+    gone = delete_offsets(snapshot, removed.halves)
     if not carried and not new and not gone.affected:
         return snapshot
     counts = RowCounts(
         inserted=sum(fragment.physical_rows for fragment in new),
-        updated=len(moved),
-        deleted=len(removed) - len(moved),
+        updated=num_replaced,
+        deleted=num_deleted,
     )
     if not carried and not new:
         return session.commit(Delete(gone.updated, gone.removed), counts, affected_rows=gone.affected)
@@ -245,7 +254,7 @@ def compact_groups(
         operation: Rewrite = compact.rewrite(session, groups, written)
         fragments = [fragment for each in written for fragment in each]
         made = session.commit(operation, RowCounts(), written=fragments)
-        _tidy(session, job.id, fragments)
+        _tidy(session, job.id, {file.path for fragment in fragments for file in fragment.files})
         return made
 
     made = on_latest(dataset.snapshot, "compact", change, properties, max_attempts=1)
@@ -254,10 +263,13 @@ def compact_groups(
     return dataset if made is dataset.snapshot else Dataset(made)
 
 
-def _tidy(session: WriteSession, job_id: str, used: Iterable[Fragment]) -> None:
-    """Removes what tasks wrote that failed or ran twice. What cannot be removed now is left to a cleanup."""
+def _tidy(session: WriteSession, job_id: str, used: Collection[str]) -> None:
+    """Removes what tasks wrote that failed or ran twice. What cannot be removed now is left to a cleanup.
+
+    used: names of the files that the version has
+    """
     with suppress(OSError, LanceError):
-        _remove(session.snapshot, job_id, {file.path for fragment in used for file in fragment.files})
+        _remove(session.snapshot, job_id, used)
 
 
 def _remove(snapshot: Snapshot, prefix: str, keep: Collection[str] = ()) -> None:

@@ -31,7 +31,7 @@ from lance_sql.statements.session import REFUSALS, RowCounts, summarize
 from lance_sql.statements.source import to_reader
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
-from lance_sql.table.commit_summary import check_properties
+from lance_sql.table.commit_summary import CommitSummary, check_properties
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE, Fragment
 from lance_sql.table.location import table_name
 from lance_sql.table.snapshot import Snapshot, list_snapshots, open_snapshot
@@ -102,7 +102,7 @@ class WriteJob:
         # the version is there: what cannot be removed now is left to a cleanup
         with suppress(OSError, LanceError):
             self._remove_files(keep=names if is_ours else ())
-        return Dataset(made)
+        return self._handle(made, is_ours)
 
     def abort(self) -> None:
         """Removes the data files that the job has written, wherever its tasks ran. No error for none.
@@ -134,6 +134,12 @@ class WriteJob:
             raise
         if not is_ours:
             self._delete(fragments)
+        return self._handle(made, is_ours)
+
+    def _handle(self, made: Snapshot, is_ours: bool) -> Dataset:
+        if not is_ours:
+            # an earlier attempt has made the version
+            made = made.with_commit(CommitSummary(self.target.operation, 0, 0, 0, 0, 0).to_properties())
         return Dataset(made)
 
     def _delete(self, fragments: NewFragments) -> None:
@@ -273,11 +279,11 @@ def write(
     """Writes a table, or appends to one; nothing stays of a write that fails.
 
     data: anything with `__arrow_c_stream__` (pyarrow, a DuckDB relation, Polars, a `Dataset`), a pandas DataFrame,
-        whose index becomes columns where it has names, a frame of Spark, which is collected, a dict of columns, or
-        record batches. Streams are written as they come
+        whose index becomes columns where it has names, a frame of Spark or a lazy frame of Polars, which are collected,
+        a dict of columns, a list of dicts, or record batches. Streams are written as they come
     mode: "create" a table that must not exist, "append" to one that must, or "overwrite" all rows and columns of a
         table, which is created when it does not exist
-    schema: of a dict or of record batches, where their own does not say it
+    schema: of dicts or of record batches, where their own does not say it
     branch: to append to, or to overwrite; main without it
     file_version: of the data files: "2.2" unless said otherwise, "2.1" or "2.0"; a table keeps its own when rows are
         appended

@@ -18,6 +18,7 @@ from lance_sql.errors import InvalidArgument, TableExists, TableNotFound
 from . import spark as source
 from . import spark_types
 from .spark import register
+from .spark_columns import as_spelled
 from .spark_errors import short_errors
 
 WriteMode: TypeAlias = Literal["append", "overwrite", "error", "ignore"]
@@ -96,7 +97,7 @@ def write(
     if table is not None and mode == "error":
         raise TableExists(f"There is a table at {place!r} already: say mode='append', 'overwrite' or 'ignore'")
     if table is not None and mode == "append":
-        frame = _as_spelled(frame, table)
+        frame = as_spelled(frame, table.schema.names)
         if merge_schema:
             _add_columns(table, frame)
     if target_rows_per_file is not None:
@@ -110,16 +111,6 @@ def write(
         spark_mode = "overwrite" if mode == "overwrite" else "append"
         frame.write.format("lance").options(**given).mode(spark_mode).save(place)
     return lance_sql.dataset.open(place, branch=branch, storage_options=storage_options)
-
-
-def _as_spelled(frame: DataFrame, table: Dataset) -> DataFrame:
-    """The frame with columns spelled as the table has them, where Spark does not tell cases apart."""
-    if str(frame.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true":
-        return frame
-    known = {name.lower(): name for name in table.schema.names}
-    return frame.toDF(
-        *(name if name in table.schema.names else known.get(name.lower(), name) for name in frame.columns)
-    )
 
 
 def _add_columns(table: Dataset, frame: DataFrame) -> None:

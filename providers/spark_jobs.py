@@ -29,7 +29,9 @@ def run_changes(job: ChangeJob, changes: DataFrame) -> list[Written]:
     changes: as `ChangeJob.write` takes them, in Spark's types
     raises: what a task raises, as one line
     """
-    found: list[Written] = _run(changes, partial(_write_changes, job))
+    # ids that ascend take a bit or a few bytes each in the manifest, and rows that were neighbours stay so
+    ordered = changes.sortWithinPartitions(_ROW_ADDRESS)
+    found: list[Written] = _run(ordered, partial(_write_changes, job))
     return found
 
 
@@ -43,7 +45,11 @@ def run_compaction(spark: SparkSession, job: CompactionJob) -> list[Any]:
 def _run(frame: DataFrame, write: Callable[[Iterator[pa.RecordBatch]], list[Any]]) -> list[Any]:
     with short_errors():
         rows = frame.mapInArrow(partial(_as_messages, write), f"{_MESSAGE} binary").collect()
-    return [each for row in rows for each in pickle.loads(row[_MESSAGE])]
+    found: list[Any] = []
+    # no message is there any longer than needed
+    while rows:
+        found += pickle.loads(rows.pop()[_MESSAGE])
+    return found
 
 
 def _as_messages(

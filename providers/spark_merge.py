@@ -13,7 +13,7 @@ Spark's SQL, or columns; `source` and `target` are the two sides.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from pyspark.sql import Column, DataFrame
@@ -24,6 +24,7 @@ from lance_sql.distributed import CHANGE, DELETE, WRITE, ChangeJob, Written, cha
 from lance_sql.errors import ColumnNotFound, InvalidArgument
 
 from . import spark, spark_types
+from .spark_columns import as_spelled, spelled
 from .spark_jobs import run_changes, table_types
 
 if TYPE_CHECKING:
@@ -102,21 +103,60 @@ class MergeBuilder:
         inserts = any(clause.side == "not_matched" for clause in self._clauses)
         return change_rows(self._table.dataset(), "merge", self._run, inserts_by_key=inserts, properties=properties)
 
-    # as Delta calls them on Spark
-    whenMatchedUpdate = whenMatchedUpdateAll = when_matched_update  # noqa: N815
+    def when_matched_update_all(self, condition: Expression | None = None) -> MergeBuilder:
+        """Matched rows get the values of the source's columns."""
+        return self.when_matched_update(condition=condition)
+
+    def when_not_matched_insert_all(self, condition: Expression | None = None) -> MergeBuilder:
+        """Rows of the source that match no row are inserted with their columns."""
+        return self.when_not_matched_insert(condition=condition)
+
+    # as Delta calls them on Spark, with the arguments in its order
+    whenMatchedUpdateAll = when_matched_update_all  # noqa: N815
     whenMatchedDelete = when_matched_delete  # noqa: N815
-    whenNotMatchedInsert = whenNotMatchedInsertAll = when_not_matched_insert  # noqa: N815
-    whenNotMatchedBySourceUpdate = when_not_matched_by_source_update  # noqa: N815
+    whenNotMatchedInsertAll = when_not_matched_insert_all  # noqa: N815
     whenNotMatchedBySourceDelete = when_not_matched_by_source_delete  # noqa: N815
+
+    def whenMatchedUpdate(  # noqa: N802
+        self, condition: Expression | None = None, set: Mapping[str, Expression] | None = None
+    ) -> MergeBuilder:
+        """As `when_matched_update`."""
+        return self.when_matched_update(set, condition)
+
+    def whenNotMatchedInsert(  # noqa: N802
+        self, condition: Expression | None = None, values: Mapping[str, Expression] | None = None
+    ) -> MergeBuilder:
+        """As `when_not_matched_insert`."""
+        return self.when_not_matched_insert(values, condition)
+
+    def whenNotMatchedBySourceUpdate(  # noqa: N802
+        self, condition: Expression | None = None, set: Mapping[str, Expression] | None = None
+    ) -> MergeBuilder:
+        """As `when_not_matched_by_source_update`."""
+        return self.when_not_matched_by_source_update(set or {}, condition)
 
     def _with(
         self, side: Side, change: str, values: Mapping[str, Expression] | None, condition: Expression | None
     ) -> MergeBuilder:
+        if values is not None and not isinstance(values, Mapping):
+            raise InvalidArgument(f"Values are given by column, not as {values!r}: is it condition= that is meant?")
         clause = Clause(side, change, None if values is None else dict(values), condition)
         return MergeBuilder(self._table, self._source, self._on, (*self._clauses, clause))
 
     def _run(self, job: ChangeJob) -> Iterable[Written]:
-        return run_changes(job, self._changes(job.dataset))
+        return run_changes(job, self._spelled(job.dataset.schema.names)._changes(job.dataset))
+
+    def _spelled(self, names: Sequence[str]) -> MergeBuilder:
+        """The same with columns as the table spells them, where Spark does not tell cases apart."""
+        session = self._table.session
+        on = [spelled(session, key, names) for key in self._on]
+        clauses = []
+        for clause in self._clauses:
+            values = clause.values
+            if values is not None:
+                values = {spelled(session, name, names): value for name, value in values.items()}
+            clauses.append(replace(clause, values=values))
+        return MergeBuilder(self._table, as_spelled(self._source, names), on, tuple(clauses))
 
     def _changes(self, dataset: Dataset) -> DataFrame:
         """The rows that change, as `ChangeJob.write` takes them."""

@@ -29,6 +29,7 @@ from . import read_spark as read
 from . import spark as source
 from . import spark_types
 from .spark import register
+from .spark_columns import spelled
 from .spark_frames import read_changes
 from .spark_jobs import run_changes, run_compaction, table_types
 from .spark_merge import Expression, MergeBuilder
@@ -52,7 +53,7 @@ _HISTORY: Final = {
 
 class LanceTable:
     """A table, as it is when it is asked. What changes rows is computed and written by Spark's tasks; the driver gets
-    names of files, and 16 bytes for each changed row, and makes one commit.
+    names of files, ids and bitmaps of changed rows, and makes one commit.
 
     >>> table = LanceTable.for_path(spark, "events.lance")  # doctest: +SKIP
     >>> table.merge(changes, on="id").when_matched_update().when_not_matched_insert().execute()  # doctest: +SKIP
@@ -118,12 +119,13 @@ class LanceTable:
         where: text is a filter as for `lance_sql.read_spark`, and nothing else is read; a column is Spark's
         raises: ColumnNotFound, InvalidArgument; CommitConflict; what goes wrong in a task, as one line
         """
-        values = {name: F.expr(value) if isinstance(value, str) else value for name, value in set.items()}
-        if not values:
+        given = {name: F.expr(value) if isinstance(value, str) else value for name, value in set.items()}
+        if not given:
             raise InvalidArgument("No column is set")
 
         def run(job: ChangeJob) -> list[Written]:
             dataset = job.dataset
+            values = {spelled(self.session, name, dataset.schema.names): value for name, value in given.items()}
             for name in values:
                 if name not in dataset.schema.names:
                     raise ColumnNotFound(f"{self.path} has no column {name!r}")

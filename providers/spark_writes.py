@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -50,14 +50,17 @@ def begin(options: Mapping[str, str], schema: StructType, *, overwrite: bool, is
     path, storage, branch = spark_options.path(found), storage_options(options), found.get("branch")
     rows = spark_types.arrow_schema(schema)
     mode: Mode = "overwrite"
-    if not overwrite:
-        try:
-            table = lance_sql.dataset.open(path, branch=branch, storage_options=storage)
-        except TableNotFound:
-            # appending is what Spark has for a table that does not exist yet
-            mode = "create"
-        else:
-            mode, rows = "append", _narrowed(rows, table.schema)
+    try:
+        table = lance_sql.dataset.open(path, branch=branch, storage_options=storage)
+    except TableNotFound:
+        table = None
+    if table is None:
+        # appending is what Spark has for a table that does not exist yet
+        mode, rows = "overwrite" if overwrite else "create", _nullable(rows, ())
+    elif overwrite:
+        rows = _nullable(rows, [field.name for field in table.schema if not field.nullable])
+    else:
+        mode, rows = "append", _narrowed(rows, table.schema)
     arguments: dict[str, Any] = {"file_version": found.get("fileversion")}
     if "stablerowids" in found:
         arguments["stable_row_ids"] = flag("stableRowIds", found["stablerowids"])
@@ -70,6 +73,32 @@ def begin(options: Mapping[str, str], schema: StructType, *, overwrite: bool, is
         arguments["txn_version"] = number("txnVersion", found["txnversion"])
     job = writing.begin_write(path, rows, mode=mode, branch=branch, storage_options=storage, **arguments)
     return Begun(job, rows)
+
+
+def _nullable(rows: pa.Schema, never_null: Collection[str]) -> pa.Schema:
+    """The columns that Spark gives, which may be NULL from now on. That a frame has no NULL, such as one that counts
+    from 0, is no promise of those that come after it.
+
+    never_null: columns of the table that already have none, and stay so
+    """
+    return pa.schema(
+        [
+            field.with_type(_nullable_inside(field.type)).with_nullable(field.nullable or field.name not in never_null)
+            for field in rows
+        ]
+    )
+
+
+def _nullable_inside(type: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(type):
+        return pa.struct([field.with_type(_nullable_inside(field.type)).with_nullable(True) for field in type])
+    if pa.types.is_list(type):
+        item = type.value_field
+        return pa.list_(item.with_type(_nullable_inside(item.type)).with_nullable(True))
+    if pa.types.is_map(type):
+        item = type.item_field
+        return pa.map_(type.key_field, item.with_type(_nullable_inside(item.type)).with_nullable(True))
+    return type
 
 
 def _narrowed(rows: pa.Schema, table: pa.Schema) -> pa.Schema:

@@ -131,6 +131,8 @@ def sources(versions: Sequence[tuple[int, Schema, Identities]]) -> dict[int, Sou
 
 def are_stored_alike(was: Sources, now: Sources) -> bool:
     """Whether two versions have every column under the same ids and in the same type."""
+    if was is now:
+        return True
     for a, b in zip(was, now, strict=True):
         if (a.stored is None) != (b.stored is None):
             return False

@@ -119,8 +119,11 @@ def compare(old: Side, new: Side, was: Sources, now: Sources) -> Difference:
             continue
         deleted_before, deleted_after = old.deleted(earlier), new.deleted(later)
         if earlier.deletion_file != later.deletion_file:
-            before.append((earlier, row_ranges.from_sorted(_without(deleted_after, deleted_before))))
-            after.append((later, row_ranges.from_sorted(_without(deleted_before, deleted_after))))
+            gone = _without(deleted_after, deleted_before)
+            before.append((earlier, row_ranges.from_sorted(gone)))
+            # most commits delete, and bring no row back
+            if len(deleted_after) - len(gone) != len(deleted_before):
+                after.append((later, row_ranges.from_sorted(_without(deleted_before, deleted_after))))
         if earlier.files != later.files or not is_same_schema:
             in_both = row_ranges.without(old.live(earlier), deleted_after)
             if len(in_both):
@@ -148,9 +151,11 @@ def changed_fragments(
             raise UnsupportedFeature(
                 f"{fragments.file}: several fragments have the id {repeated[0]}, so that what changed cannot be told"
             )
-    first = 0 if with_unchanged else _common_prefix(old, new)
-    places = {number: first + place for place, number in enumerate(old.ids[first:])}
-    for place in range(first, len(new)):
+    first = last = 0
+    if not with_unchanged and old.trust_rows == new.trust_rows:
+        first, last = _alike(old, new)
+    places = {number: first + place for place, number in enumerate(old.ids[first : len(old) - last])}
+    for place in range(first, len(new) - last):
         other = places.pop(new.ids[place], None)
         if other is None:
             yield None, new.known(place)
@@ -162,18 +167,21 @@ def changed_fragments(
         yield old.known(other), None
 
 
-def _common_prefix(old: Fragments, new: Fragments) -> int:
-    """How many fragments at the beginning are stored alike."""
-    if old.trust_rows != new.trust_rows:
-        return 0
-    ends = old.table.ends.tolist()
+def _alike(old: Fragments, new: Fragments) -> tuple[int, int]:
+    """How many fragments at the beginning, and how many others at the end, are stored alike."""
     most = min(len(old), len(new))
 
-    def differs(count: int) -> bool:
-        end = ends[count - 1]
+    def begins_otherwise(count: int) -> bool:
+        end = int(old.table.ends[count - 1])
         return old.content[:end] != new.content[:end]
 
-    return bisect.bisect_left(range(1, most + 1), True, key=differs)
+    first = bisect.bisect_left(range(1, most + 1), True, key=begins_otherwise)
+
+    def ends_otherwise(count: int) -> bool:
+        mine, theirs = int(old.table.starts[-count]), int(new.table.starts[-count])
+        return old.content[mine:] != new.content[theirs:]
+
+    return first, bisect.bisect_left(range(1, most - first + 1), True, key=ends_otherwise)
 
 
 def _has_same_rows(old: Fragment, new: Fragment, old_files: OpenFragments, new_files: OpenFragments) -> bool:

@@ -169,6 +169,14 @@ class ChangeFeed(ArrowDataset):
             raise InvalidArgument("A column is asked for twice")
         return ChangeScan(self, chosen, self._predicate(filter), limit, batch_size)
 
+    def to_pandas(self, **options: Any) -> Any:
+        """All changes as a DataFrame of pandas; see `Scan.to_pandas`."""
+        return self.scan().to_pandas(**options)
+
+    def to_polars(self) -> Any:
+        """All changes as a DataFrame of Polars; see `Scan.to_polars`."""
+        return self.scan().to_polars()
+
     def to_reader(self) -> pa.RecordBatchReader:
         """All changes as a stream of batches."""
         return self.scan().to_reader()

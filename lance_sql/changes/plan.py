@@ -65,7 +65,7 @@ class Range:
         if self.last < self.first:
             return
         if self.mode == "net":
-            found = self._net_images()
+            found = iter(self._net)
         else:
             versions = [version for version in range(self.first, self.last + 1) if self._may_pass(version, predicate)]
             found = (each for version in versions for each in self._images_of(version))
@@ -112,6 +112,11 @@ class Range:
         changed = self.changed(version)
         one = Commits.one(version, commit.timestamp)
         yield from self._images(changed, version, version, one)
+
+    @cached_property
+    def _net(self) -> tuple[Images, ...]:
+        """All images of mode net, found once for all scans of the range."""
+        return tuple(self._net_images())
 
     def _net_images(self) -> Iterator[Images]:
         first, last = self.history.commit(self.first), self.history.commit(self.last)

@@ -17,6 +17,7 @@ from lance_sql.changes.images import KINDS, Images
 from lance_sql.changes.plan import Part, limited
 from lance_sql.changes.reading import FeedColumn
 from lance_sql.errors import CorruptFile
+from lance_sql.frames import Frames
 from lance_sql.scan.predicates import Predicate
 from lance_sql.table import versions
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from lance_sql.changes.feed import ChangeFeed
 
 
-@dataclass(frozen=True)
-class ChangeScan:
+@dataclass(frozen=True, repr=False)
+class ChangeScan(Frames):
     """A read of some columns and rows of a change feed. Immutable; every reader starts anew."""
 
     feed: ChangeFeed
@@ -116,6 +117,12 @@ class ChangeScan:
         """A part of the scan."""
         return ChangeTask(self.feed.table, tuple(parts), self.columns, self.schema, self.limit, self.batch_size)
 
+    def __repr__(self) -> str:
+        parts = [repr(str(self.feed)), f"columns={[column.name for column in self.columns]}"]
+        parts += [f"filter={str(self.predicate)!r}"] if self.predicate is not None else []
+        parts += [f"limit={self.limit}"] if self.limit is not None else []
+        return f"ChangeScan({', '.join(parts)})"
+
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
@@ -124,7 +131,7 @@ class ChangeScan:
         return ChangeScan, (self.feed, self.columns, self.predicate, self.limit, self.batch_size)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ChangeTask:
     """A part of a read of the feed, with all that it needs. Picklable: whoever reads it opens data files, and neither
     manifests nor transactions.
@@ -141,6 +148,9 @@ class ChangeTask:
     limit: int | None = None
     batch_size: int | None = None
 
+    def __repr__(self) -> str:
+        return f"ChangeTask({self.table!r}, {self.num_candidates} candidate rows)"
+
     @property
     def num_candidates(self) -> int:
         """Rows to be read, before the filter is applied."""
@@ -156,6 +166,9 @@ class ChangeTask:
     def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
         """The task's rows, as `ChangeScan.to_reader`."""
         return pa.RecordBatchReader.from_batches(self.schema, self._batches(keeps_all=keeps_all))
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def _batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
         left = self.limit

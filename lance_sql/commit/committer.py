@@ -89,7 +89,7 @@ def commit(
         raise UnsupportedFeature(f"commits of {type(operation).__name__}")
     recorded: set[str] = set()
     try:
-        return _commit(
+        made = _commit(
             snapshot,
             operation,
             affected_rows,
@@ -99,6 +99,7 @@ def commit(
             properties=properties,
             max_attempts=max_attempts,
         )
+        return made.with_commit(properties)
     except REFUSALS:
         # No version names them, and none will.
         for name in recorded:
@@ -216,7 +217,7 @@ def create(
     if file is None:
         _forget(store, transaction.file_name)
         raise TableExists(f"there is a table at {uri!r} already: another writer was first")
-    return Snapshot(uri, store, store, file, storage_options=storage_options)
+    return Snapshot(uri, store, store, file, storage_options=storage_options).with_commit(properties)
 
 
 def was_tried(store: Store, read_version: int, uuid: str) -> bool:

@@ -147,7 +147,9 @@ class Draft:
         if num_carried:
             assert self.latest is not None
             known = lineage.created_at_of(self.latest, replaces, carried.expand())
-            created_at = row_versions.from_values(np.concatenate((known, np.full(num_fresh, self.version, np.uint64))))
+            if num_fresh:
+                known = np.concatenate((known, np.full(num_fresh, self.version, np.uint64)))
+            created_at = row_versions.from_values(known)
         if num_fresh:
             parts = (*parts, self._fresh_row_ids(num_fresh))
         return dataclasses.replace(

@@ -11,8 +11,7 @@ import dataclasses
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-import numpy as np
-
+from lance_sql.bitmaps import U64Set
 from lance_sql.commit import assigned_ids, data_files, metadata, repeated_ids
 from lance_sql.commit.draft import MAX_FRAGMENT_ID, Draft, NextVersion
 from lance_sql.commit.operations import (
@@ -322,12 +321,16 @@ def _create_index(draft: Draft, operation: CreateIndex) -> None:
 
 
 def _check_carried_once(fragments: Sequence[Fragment]) -> None:
-    parts = [
-        row_ids.parse_prefix(fragment.row_ids, fragment.physical_rows).expand()
-        for fragment in fragments
-        if isinstance(fragment.row_ids, bytes)
-    ]
-    if len(parts) > 1:
-        ids = np.concatenate(parts)
-        if len(np.unique(ids)) < len(ids):
-            raise InvalidArgument("two rows of new fragments carry the same row id")
+    carried = [fragment for fragment in fragments if isinstance(fragment.row_ids, bytes)]
+    if len(carried) < 2:
+        return
+    # as a set, ids take a few bytes each, and as an array eight, some times over
+    found = U64Set({})
+    num_ids = 0
+    for fragment in carried:
+        assert isinstance(fragment.row_ids, bytes)
+        ids = row_ids.parse_prefix(fragment.row_ids, fragment.physical_rows).expand()
+        num_ids += len(ids)
+        found = U64Set.union((found, U64Set.of(ids)))
+    if len(found) < num_ids:
+        raise InvalidArgument("two rows of new fragments carry the same row id")

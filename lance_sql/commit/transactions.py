@@ -111,6 +111,7 @@ def serialize(transaction: Transaction) -> bytes:
     )
     name, part = _operation(transaction.operation)
     getattr(message, name).CopyFrom(part)
+    del part
     return bytes(message.SerializeToString(deterministic=True))
 
 

@@ -120,6 +120,7 @@ def settled(before: Snapshot, made: Snapshot, indices: IndexChoice, properties: 
     """
     if indices == "keep":
         return made
+    compaction = made.commit_properties
     for name in _left_behind(before, made):
         _LOG.info("%s: the compaction moved rows of the index %r: %s", made.label, name, indices)
         made = (
@@ -127,7 +128,8 @@ def settled(before: Snapshot, made: Snapshot, indices: IndexChoice, properties: 
             if indices == "drop"
             else indexing.optimize(made, [name], properties=properties)
         )
-    return made
+    # what the user asked for is the compaction
+    return made if made.commit_properties is compaction else made.with_commit(compaction)
 
 
 def check_choice(indices: IndexChoice) -> None:

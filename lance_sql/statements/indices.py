@@ -16,8 +16,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 from uuid import uuid4
 
+import numpy as np
 import pyarrow as pa
 
+from lance_sql import row_ranges
+from lance_sql.bitmaps import U64
 from lance_sql.commit.operations import CreateIndex
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.file.writer import WrittenFile
@@ -28,7 +31,6 @@ from lance_sql.index_files.write_btree import BTreeBuilder
 from lance_sql.index_files.write_zone_map import ROWS_PER_ZONE, ZoneMapBuilder
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.schema import Field, arrow_field
-from lance_sql.statements.rows import U64
 from lance_sql.statements.scanning import numbers, read_fragments
 from lance_sql.statements.session import RowCounts, WriteSession, file_version, on_latest
 from lance_sql.table import versions
@@ -217,38 +219,71 @@ def _write(
 ) -> tuple[WrittenFile, ...]:
     type = arrow_field(field).type
     version = file_version(snapshot)
-    rows = _rows(snapshot, column, fragments, progress)
+    rows = _rows(snapshot, column, ROW_ID if kind == "bitmap" else ROW_ADDRESS, fragments, progress)
     num_rows = {fragment.id: snapshot.open(fragment).num_rows for fragment in fragments}
     match kind:
         case "zonemap" | "bloomfilter":
             zones = ZoneMapBuilder(type) if kind == "zonemap" else BloomBuilder(type)
-            for values, addresses, _ in rows:
+            for values, addresses in rows:
                 zones.add(values, addresses)
             return zones.write(snapshot.store, folder, file_version=version, num_rows=num_rows)
         case "btree":
             with BTreeBuilder(type) as tree:
-                for values, addresses, _ in rows:
+                for values, addresses in rows:
                     tree.add(values, addresses)
                 return tree.write(snapshot.store, folder, file_version=version)
         case _:
             bitmaps = BitmapBuilder(type)
-            for values, _, ids in rows:
+            for values, ids in rows:
                 bitmaps.add(values, ids)
             return bitmaps.write(snapshot.store, folder, file_version=version)
 
 
 def _rows(
-    snapshot: Snapshot, column: str, fragments: Sequence[Fragment], progress: Progress | None
-) -> Iterator[tuple[pa.Array, U64, U64]]:
-    """The values of the live rows in the order of their addresses, these, and their row ids."""
+    snapshot: Snapshot, column: str, numbered: str, fragments: Sequence[Fragment], progress: Progress | None
+) -> Iterator[tuple[pa.Array, U64]]:
+    """The values of the live rows in the order of their addresses, and their addresses or row ids.
+
+    numbered: which of the two, as a system column
+    """
     ascending = sorted(fragments, key=lambda fragment: fragment.id)
     total = sum(fragment.physical_rows for fragment in ascending)
     done = 0
-    for batch in read_fragments(snapshot, [column, ROW_ADDRESS, ROW_ID], ascending):
-        yield batch.column(0), numbers(batch, ROW_ADDRESS), numbers(batch, ROW_ID)
-        done += batch.num_rows
+    for values, found in (_with_addresses if numbered == ROW_ADDRESS else _with_ids)(snapshot, column, ascending):
+        yield values, found
+        done += len(values)
         if progress is not None:
             progress(done, total)
+
+
+def _with_ids(snapshot: Snapshot, column: str, fragments: Sequence[Fragment]) -> Iterator[tuple[pa.Array, U64]]:
+    for batch in read_fragments(snapshot, [column, ROW_ID], fragments):
+        yield batch.column(0), numbers(batch, ROW_ID)
+
+
+def _with_addresses(snapshot: Snapshot, column: str, fragments: Sequence[Fragment]) -> Iterator[tuple[pa.Array, U64]]:
+    """Addresses follow from which rows are live: a column of them would keep the kernels from reading alone."""
+    runs = (_live_addresses(snapshot, fragment) for fragment in fragments)
+    run: range | U64 = range(0)
+    for batch in read_fragments(snapshot, [column], fragments):
+        parts = [np.empty(0, np.uint64)]
+        missing = batch.num_rows
+        while missing:
+            if len(run) == 0:
+                run = next(runs)
+            part, run = run[:missing], run[missing:]
+            parts.append(np.arange(part.start, part.stop, dtype=np.uint64) if isinstance(part, range) else part)
+            missing -= len(part)
+        yield batch.column(0), parts[1] if len(parts) == 2 else np.concatenate(parts)
+
+
+def _live_addresses(snapshot: Snapshot, fragment: Fragment) -> range | U64:
+    live = snapshot.open(fragment).live_rows()
+    first = fragment.id << 32
+    if len(live) == 1:
+        return range(first + int(live[0, 0]), first + int(live[0, 1]))
+    addresses: U64 = row_ranges.expand(live).astype(np.uint64) + np.uint64(first)
+    return addresses
 
 
 def _field(snapshot: Snapshot, column: str, kind: str) -> Field:

@@ -14,9 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_sql.bitmaps import U64
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
-from lance_sql.statements.rows import U64
 from lance_sql.statements.scanning import numbers, scan
 from lance_sql.table.snapshot import Snapshot
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import selection
+from lance_sql.bitmaps import U64
 from lance_sql.casts.table import TableCast
 from lance_sql.commit.operations import Update
 from lance_sql.errors import ColumnNotFound, InvalidArgument
@@ -22,7 +23,7 @@ from lance_sql.scan.take import take
 from lance_sql.schema import Schema
 from lance_sql.schema.primary_key import primary_key
 from lance_sql.statements.matching import I64, Matches, match
-from lance_sql.statements.rows import U64, carrying, delete_rows
+from lance_sql.statements.rows import carrying, delete_rows
 from lance_sql.statements.scanning import addresses
 from lance_sql.statements.session import RowCounts, WriteSession, on_latest
 from lance_sql.statements.source import to_reader

@@ -6,17 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from lance_sql.bitmaps import U32, U64, halves
 from lance_sql.errors import CorruptFile
 from lance_sql.table import deletions, row_ids
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.snapshot import Snapshot
-
-U32 = npt.NDArray[np.uint32]
-U64 = npt.NDArray[np.uint64]
-
-_OFFSET_MASK = np.uint64(2**32 - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +38,24 @@ def delete_rows(snapshot: Snapshot, addresses: U64) -> Tombstones:
 
     addresses: of the rows, in any order, each once
     """
-    touched = by_fragment(addresses)
-    fragments = snapshot.manifest.fragments.by_id(touched.keys())
-    updated, removed, affected = [], [], {}
-    for fragment_id, offsets in touched.items():
+    touched = halves(addresses)
+    return delete_offsets(snapshot, touched)
+
+
+def delete_offsets(snapshot: Snapshot, rows: Mapping[int, U32]) -> Tombstones:
+    """The same for rows that are known by fragment.
+
+    rows: the offsets in each of them, ascending
+    """
+    fragments = snapshot.manifest.fragments.by_id(rows.keys())
+    updated, removed = [], []
+    for fragment_id in rows:
         fragment = fragments[fragment_id]
         opened = snapshot.open(fragment)
         num_rows = opened.num_rows
-        affected[fragment_id] = offsets
-        deleted = np.union1d(opened.deletions, offsets)
+        deleted = rows[fragment_id]
+        if len(opened.deletions):
+            deleted = np.union1d(opened.deletions, deleted)
         if len(deleted) > num_rows:
             raise CorruptFile(f"fragment {fragment_id}: {len(deleted)} of {num_rows} rows are deleted")
         if len(deleted) == num_rows:
@@ -59,17 +63,7 @@ def delete_rows(snapshot: Snapshot, addresses: U64) -> Tombstones:
         else:
             file = deletions.write(snapshot.store, fragment_id, snapshot.version, deleted.astype(np.uint32))
             updated.append(replace(fragment, deletion_file=file))
-    return Tombstones(tuple(updated), tuple(removed), affected)
-
-
-def by_fragment(addresses: U64) -> dict[int, U32]:
-    """The offsets in each fragment, ascending."""
-    ordered = np.sort(addresses)
-    ids = ordered >> np.uint64(32)
-    offsets = (ordered & _OFFSET_MASK).astype(np.uint32)
-    found, starts = np.unique(ids, return_index=True)
-    parts = np.split(offsets, starts[1:])
-    return dict(zip(found.tolist(), parts, strict=True)) if len(found) else {}
+    return Tombstones(tuple(updated), tuple(removed), rows)
 
 
 def carrying(snapshot: Snapshot, fragments: Sequence[Fragment], ids: Sequence[U64]) -> tuple[Fragment, ...]:

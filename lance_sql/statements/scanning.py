@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import row_ranges
+from lance_sql.bitmaps import U64
 from lance_sql.scan.filters import to_predicate
 from lance_sql.scan.plan import FragmentScan
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import resolve
 from lance_sql.scan.scan import Scan
 from lance_sql.scan.system_columns import ROW_ADDRESS
-from lance_sql.statements.rows import U64
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.snapshot import Snapshot
 

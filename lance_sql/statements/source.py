@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -14,8 +14,9 @@ def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema
     """A stream of the rows that `data` has.
 
     data: anything with `__arrow_c_stream__` (pyarrow, a DuckDB relation, Polars, a `Dataset`), a pandas DataFrame,
-        whose index becomes columns where it has names, a frame of Spark, which is collected, a dict of columns, or
-        record batches, which need `schema` when there may be none
+        whose index becomes columns where it has names, a frame of Spark or a lazy frame of Polars, which are collected,
+        a dict of columns, a list of dicts by column, whose missing values are NULL, or record batches, which need
+        `schema` when there may be none
     table: whose types Python values of a dict take, where it has the column
     raises: InvalidArgument for anything else
     """
@@ -28,15 +29,19 @@ def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema
     if _is_spark(data):
         # its own stream of Arrow data needs pandas, and a session that is idle
         return data.toArrow().to_reader()  # type: ignore[attr-defined]  # not imported here
+    if type(data).__name__ == "LazyFrame" and type(data).__module__.partition(".")[0] == "polars":
+        data = data.collect()  # type: ignore[attr-defined]  # not imported here
     if hasattr(data, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(data)
     if isinstance(data, Mapping):
         return _of_columns(data, schema or _types(data, table)).to_reader()
+    if isinstance(data, (list, tuple)) and data and isinstance(data[0], Mapping):
+        return _of_records(data, schema, table).to_reader()
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes)):
         return _of_batches(iter(data), schema)
     raise InvalidArgument(
         f"Rows of a {type(data).__name__} are not understood: give an Arrow table or stream, a DuckDB relation, a "
-        "Polars or pandas frame, or record batches"
+        "Polars or pandas frame, a dict of columns, a list of dicts, or record batches"
     )
 
 
@@ -91,6 +96,20 @@ def _of_columns(columns: Mapping[Any, Any], schema: pa.Schema | None) -> pa.Tabl
         return pa.table(dict(columns), schema=schema)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InvalidArgument(f"The columns make no table: {error}") from error
+
+
+def _of_records(records: Sequence[Any], schema: pa.Schema | None, table: pa.Schema | None) -> pa.Table:
+    """Rows as dicts. Their columns are those of all of them, in the order in which they come."""
+    names: dict[str, None] = {}
+    for number, record in enumerate(records):
+        if not isinstance(record, Mapping):
+            raise InvalidArgument(f"Row {number} is a {type(record).__name__}, not a dict as the first one")
+        names.update(dict.fromkeys(record))
+    unknown = [name for name in names if schema is not None and name not in schema.names]
+    if unknown:
+        raise InvalidArgument(f"The rows have a column {unknown[0]!r}, which the schema has not")
+    columns = {name: [record.get(name) for record in records] for name in (schema.names if schema else names)}
+    return _of_columns(columns, schema or _types(columns, table))
 
 
 def _of_batches(batches: Iterator[object], schema: pa.Schema | None) -> pa.RecordBatchReader:

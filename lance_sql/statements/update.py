@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from lance_sql.bitmaps import U64
 from lance_sql.casts.assignment import assign
 from lance_sql.commit.operations import Update
 from lance_sql.errors import InvalidArgument
@@ -18,7 +19,7 @@ from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.schema import Schema
 from lance_sql.statements import expressions
-from lance_sql.statements.rows import U64, carrying, delete_rows
+from lance_sql.statements.rows import carrying, delete_rows
 from lance_sql.statements.scanning import numbers, scan
 from lance_sql.statements.session import RowCounts, WriteSession, on_latest
 from lance_sql.table.snapshot import Snapshot

@@ -62,6 +62,9 @@ class FailingStore:
         # what is read there would not be counted
         return None
 
+    def identity(self, path: str) -> str | None:
+        return None
+
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         with Call(self):
             return self.store.get_ranges(path, ranges)

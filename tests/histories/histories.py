@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import lance
 import pyarrow as pa
@@ -24,7 +25,7 @@ class History:
     def __init__(self, path: str, seed: int) -> None:
         self.path = path
         self.random = random.Random(seed)
-        self.writers: tuple[Writer, ...] = (Ours(), Pylance())
+        self.writers = self.make_writers()
         self.model = Model(dict(_START))
         self.earlier: dict[int, Model] = {}
         self.log: list[str] = []
@@ -35,11 +36,19 @@ class History:
     def run(self, num_operations: int) -> None:
         """So many operations, each of which is checked by both readers."""
         for _ in range(num_operations):
-            name, operation = self.random.choice(_OPERATIONS)
+            name, operation = self.random.choice(self.operations())
             writer = self.random.choice(self.writers)
             self.log.append(f"{type(writer).__name__}.{name}")
             operation(self, writer)
             self.check()
+
+    def make_writers(self) -> tuple[Writer, ...]:
+        """Who changes the table, in turn, and reads it."""
+        return Ours(), Pylance()
+
+    def operations(self) -> list[tuple[str, Operation]]:
+        """What is drawn from; how often an operation is there is how often it is drawn."""
+        return _OPERATIONS
 
     def check(self) -> None:
         """Both readers see the model's rows, whatever their order."""
@@ -219,8 +228,9 @@ def _config(history: History, writer: Writer) -> None:
     writer.config(history.path, "owner", f"team {len(history.log)}")
 
 
-# How often a name is here is how often it is drawn.
-_OPERATIONS = [
+Operation: TypeAlias = Callable[[History, Writer], None]
+
+_OPERATIONS: list[tuple[str, Operation]] = [
     *[("append", _append)] * 4,
     *[("delete", _delete)] * 4,
     ("delete_range", _delete_range),

@@ -75,10 +75,10 @@ def test_clauses_in_their_order(spark: SparkSession, path: str) -> None:
     frame = spark.sql("SELECT id, id % 2 = 0 AS is_gone, 7 AS w FROM range(50, 65)")
     made = (
         LanceTable.forPath(spark, path)
-        .merge(frame, "id")
+        .merge(frame, "ID")
         .whenMatchedDelete("source.is_gone")
-        .whenMatchedUpdate({"v": "target.v + source.w", "s": F.lit("new")}, "target.id < 56")
-        .whenNotMatchedInsert({"id": "source.id", "s": "concat('in ', source.id)"}, "source.id <> 60")
+        .whenMatchedUpdate("target.id < 56", {"V": "target.v + source.w", "s": F.lit("new")})
+        .whenNotMatchedInsert("source.id <> 60", {"ID": "source.id", "s": "concat('in ', source.id)"})
         .whenNotMatchedBySourceDelete("target.id < 10")
         .when_not_matched_by_source_update({"s": "upper(target.s)"}, F.col("target.id") < 12)
         .execute(properties={"why": "a test"})
@@ -103,6 +103,8 @@ def test_what_is_wrong_with_a_merge_is_said(spark: SparkSession, path: str) -> N
     twice = spark.sql("SELECT 3L AS id, 'a' AS s UNION ALL SELECT 3L, 'b'")
     with pytest.raises(InvalidArgument, match="Two rows of the source match one row"):
         table.merge(twice, "id").when_matched_update().execute()
+    with pytest.raises(InvalidArgument, match="is it condition= that is meant"):
+        table.merge(twice, "id").when_matched_update("source.id > 1")
     with pytest.raises(ColumnNotFound, match="has no column 'idd', on which"):
         table.merge(twice, "idd").when_matched_update().execute()
     with pytest.raises(ColumnNotFound, match="has no column 'w', which the merge sets"):
@@ -142,6 +144,41 @@ def test_update_delete_compact_and_history(spark: SparkSession, path: str) -> No
         table.update({"w": "1"})
     with pytest.raises(ColumnNotFound, match="No column 'idd'"):
         table.delete("idd = 3")
+
+
+def test_names_of_delta_and_columns_in_any_case(spark: SparkSession, path: str) -> None:
+    table = LanceTable.for_path(spark, path)
+    frame = spark.sql("SELECT 3L AS ID, 'three' AS S UNION ALL SELECT 100L, 'new'")
+    made = table.merge(frame, "Id").whenMatchedUpdateAll("source.id = 3").whenNotMatchedInsertAll().execute()
+    found = {row["id"]: (row["v"], row["s"]) for row in content(made)}
+    assert (found[3], found[100], len(found)) == ((3, "three"), (None, "new"), 60)
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        with pytest.raises(ColumnNotFound, match="has no column 'Id', on which"):
+            table.merge(frame, "Id").whenMatchedUpdateAll().execute()
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+
+
+def test_columns_of_spark_may_be_null_later(spark: SparkSession, tmp_path: Path) -> None:
+    path = str(tmp_path / "t.lance")
+    frame = spark.range(3).selectExpr("id", "struct(id AS a, array(id) AS b) AS s")
+    assert not any(field.nullable for field in frame.schema)
+    frame.write.format("lance").mode("append").save(path)
+    made = lance_sql.open(path)
+    assert all(field.nullable for field in made.schema)
+    assert made.schema.field("s").type.field("b").type.value_field.nullable
+    nothing = spark.sql(
+        "SELECT CAST(NULL AS bigint) AS id, struct(CAST(NULL AS bigint) AS a, array(1L, NULL) AS b) AS s"
+    )
+    nothing.write.format("lance").mode("append").save(path)
+    assert lance_sql.open(path).count_rows("id IS NULL") == 1
+    # what a table promises itself stays
+    strict = str(tmp_path / "strict.lance")
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False)])
+    lance_sql.write(pa.table({"id": [1]}, schema=schema), strict)
+    spark.range(3).write.format("lance").mode("overwrite").save(strict)
+    assert not lance_sql.open(strict).schema.field("id").nullable
 
 
 @pytest.mark.slow

@@ -103,11 +103,11 @@ def test_values_that_make_no_sense(
 def test_changes_of_no_row_commit_nothing(table: Dataset) -> None:
     missing = pa.table({"k": pa.array([99], pa.int64()), "v": pa.array([1], pa.int32())})
     files = sorted(Path(table.uri).rglob("*"))
-    assert table.delete("k = 99") is table
-    assert table.update({"v": 1}, "k = 99") is table
-    assert table.merge(missing, on="k", when_not_matched="ignore") is table
-    assert table.merge(missing.slice(0, 0), on="k") is table
-    assert table.merge(missing, on="k", when_not_matched="ignore", delete_unmatched="k = 98") is table
+    assert table.delete("k = 99") == table
+    assert table.update({"v": 1}, "k = 99") == table
+    assert table.merge(missing, on="k", when_not_matched="ignore") == table
+    assert table.merge(missing.slice(0, 0), on="k") == table
+    assert table.merge(missing, on="k", when_not_matched="ignore", delete_unmatched="k = 98") == table
     assert sorted(Path(table.uri).rglob("*")) == files
     assert table.snapshot.latest().version == 2
 
