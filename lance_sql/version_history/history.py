@@ -6,6 +6,8 @@ of rows before and after, and from the row versions, which the manifest has: no 
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -17,7 +19,9 @@ from lance_sql.scan.scan import Scan
 from lance_sql.scan.system_columns import CREATED_AT, LAST_UPDATED_AT
 from lance_sql.table.commit_summary import CommitSummary, from_properties
 from lance_sql.table.fragments import Fragments
+from lance_sql.table.new_files import new_files
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.table.versions import as_ranges
 
 # What users call the operations of transactions, where this is not their name.
 _AS_MEANT: Final = {"append": "insert", "rewrite": "compact", "merge": "add_columns", "project": "change_columns"}
@@ -25,7 +29,7 @@ _AS_MEANT: Final = {"append": "insert", "rewrite": "compact", "merge": "add_colu
 _KEEPS_ROWS: Final = ("compact", "create_index", "add_columns", "change_columns", "update_config", "reserve_fragments")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class HistoryEntry:
     """One version; None for what is not known.
 
@@ -37,6 +41,7 @@ class HistoryEntry:
     files_written, bytes_written: of data files, by the commit
     duration_ms: of the change, from its beginning
     writer: library and release
+    job: id of a write in two steps, which the names of its data files begin with
     tags: that name the version
     properties: of the commit, by its caller
     damage: why the version cannot be read; all but its number and tags is None then
@@ -57,9 +62,51 @@ class HistoryEntry:
     tags: tuple[str, ...] = ()
     properties: tuple[tuple[str, str], ...] = ()
     damage: str | None = None
+    job: str | None = None
+
+    def __repr__(self) -> str:
+        """What is known."""
+        known = ((each.name, getattr(self, each.name)) for each in dataclasses.fields(self))
+        return f"HistoryEntry({', '.join(f'{name}={value!r}' for name, value in known if value not in (None, ()))})"
 
 
-def history(snapshot: Snapshot, limit: int | None = None) -> tuple[HistoryEntry, ...]:
+class History(tuple[HistoryEntry, ...]):
+    """The versions of a branch, ascending, and what the commit of each did.
+
+    snapshot: any version of the branch
+    """
+
+    snapshot: Snapshot
+
+    def __new__(cls, snapshot: Snapshot, entries: Iterable[HistoryEntry]) -> History:
+        made = super().__new__(cls, tuple(entries))
+        made.snapshot = snapshot
+        return made
+
+    def __reduce__(self) -> tuple[type[History], tuple[Snapshot, tuple[HistoryEntry, ...]]]:
+        return History, (self.snapshot, tuple(self))
+
+    def __repr__(self) -> str:
+        numbers = as_ranges([entry.version for entry in self]) if self else "no versions"
+        return f"History({self.snapshot.name!r}, {numbers})"
+
+    def to_html(self) -> str:
+        """A page in one file, which needs no network: a chart of what came and went, and the versions.
+
+        raises: MissingDependency where Jinja2 is not installed
+        """
+        from lance_sql.version_history import page
+
+        snapshot = self.snapshot
+        return page.as_page(snapshot.name, snapshot.uri, self, snapshot.branches(), branch=snapshot.branch)
+
+    def _repr_html_(self) -> str | None:
+        from lance_sql.version_history import page
+
+        return page.as_part(self.snapshot.name, self.snapshot.uri, self)
+
+
+def history(snapshot: Snapshot, limit: int | None = None) -> History:
     """What the commits of the branch of a version did, as of now, ascending; damaged versions are among them.
 
     limit: only so many of the newest
@@ -83,7 +130,7 @@ def history(snapshot: Snapshot, limit: int | None = None) -> tuple[HistoryEntry,
             entries.append(HistoryEntry(each.version, tags=names, damage=str(error)))
             before = None
         is_first = False
-    return tuple(entries)
+    return History(snapshot, entries)
 
 
 def _readable(snapshot: Snapshot) -> Snapshot | None:
@@ -122,6 +169,7 @@ def _entry(snapshot: Snapshot, before: Snapshot | None, tags: tuple[str, ...], *
         writer=said.writer or (f"lance {recorded}" if recorded else None),
         tags=tags,
         properties=tuple(said.properties.items()),
+        job=said.job,
     )
 
 
@@ -163,13 +211,6 @@ def _by_row_versions(snapshot: Snapshot) -> tuple[int, int]:
 
 def _written(snapshot: Snapshot, before: Snapshot | None) -> tuple[int, int | None]:
     """New data files and their bytes; None for bytes that the manifest does not have."""
-    mine = snapshot.manifest.fragments
     theirs = before.manifest.fragments if before is not None else Fragments.of(())
-    # most fragments are as they were, to the byte
-    messages = {theirs.message_bytes(place) for place in range(len(theirs))}
-    changed = [mine[place] for place in range(len(mine)) if mine.message_bytes(place) not in messages]
-    earlier = theirs.by_id([fragment.id for fragment in changed])
-    known = {(file.path, file.base_id) for fragment in earlier.values() for file in fragment.files}
-    new = [file for fragment in changed for file in fragment.files if (file.path, file.base_id) not in known]
-    sizes = [file.size_bytes for file in new]
-    return len(new), sum(sizes) if all(sizes) else None
+    sizes = [file.size_bytes for _, file in new_files(snapshot.manifest.fragments, theirs)]
+    return len(sizes), sum(sizes) if all(sizes) else None

@@ -31,68 +31,10 @@ from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.refs import Ref
 from lance_sql.table.row_versions import stored_rows
 from lance_sql.table.snapshot import Snapshot, list_snapshots
-from lance_sql.table.versions import as_ranges
+from lance_sql.verification.report import Problem, Report
 
 Progress = Callable[[int, int], None]
 """Told how many of how many fragments of versions have been checked."""
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that is wrong, and the versions that it is wrong for.
-
-    file, column, page: where, as far as that is known
-    """
-
-    versions: tuple[int, ...]
-    file: str | None
-    column: str | None
-    page: int | None
-    message: str
-
-    def __str__(self) -> str:
-        within = [f"column {self.column!r}"] if self.column is not None else []
-        within += [f"page {self.page}"] if self.page is not None else []
-        where = ": ".join(part for part in (self.file, ", ".join(within)) if part)
-        shown = f"{where}: {self.message}" if where else self.message
-        return f"{shown} ({as_ranges(self.versions)})"
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What a check has found.
-
-    versions: those that were checked, ascending
-    readable_columns: by damaged version the top-level columns that can still be read; missing where nothing can be
-    """
-
-    uri: str
-    versions: tuple[int, ...]
-    problems: tuple[Problem, ...]
-    readable_columns: Mapping[int, tuple[str, ...]]
-    is_deep: bool
-
-    @property
-    def is_healthy(self) -> bool:
-        return not self.problems
-
-    @property
-    def newest_healthy_version(self) -> int | None:
-        """The newest of the checked versions without a problem; None when each has one."""
-        damaged = {version for problem in self.problems for version in problem.versions}
-        return max((version for version in self.versions if version not in damaged), default=None)
-
-    def __str__(self) -> str:
-        checked = f"{self.uri}: {as_ranges(self.versions)} checked" + (", every page decoded" if self.is_deep else "")
-        if self.is_healthy:
-            return f"{checked}; no damage found"
-        lines = [f"{checked}; {len(self.problems)} problem{'s' * (len(self.problems) > 1)} found"]
-        lines += [f"  {problem}" for problem in self.problems]
-        for version, columns in self.readable_columns.items():
-            lines.append(f"  version {version} can still be read without the damaged columns: {', '.join(columns)}")
-        newest = self.newest_healthy_version
-        lines.append(f"  newest healthy version: {newest if newest is not None else 'none'}")
-        return "\n".join(lines)
 
 
 def verify(
@@ -143,6 +85,8 @@ class _Check:
         self._progress = progress or (lambda done, total: None)
         self._findings = _Findings()
         self._readable: dict[int, tuple[str, ...]] = {}
+        self._columns: dict[int, tuple[str, ...]] = {}
+        self._damaged: dict[int, tuple[str, ...]] = {}
         self._checked: dict[object, list[LanceError]] = {}
 
     def run(self, snapshots: Sequence[Snapshot], *, with_refs: bool) -> Report:
@@ -156,7 +100,15 @@ class _Check:
         versions = tuple(sorted(snapshot.version for snapshot in snapshots))
         if with_refs and snapshots:
             self._refs(snapshots[-1], set(versions))
-        return Report(self._uri, versions, self._findings.problems(), dict(sorted(self._readable.items())), self._deep)
+        return Report(
+            self._uri,
+            versions,
+            self._findings.problems(),
+            dict(sorted(self._readable.items())),
+            self._deep,
+            dict(sorted(self._columns.items())),
+            dict(sorted(self._damaged.items())),
+        )
 
     def _opens(self, snapshot: Snapshot) -> bool:
         errors = _errors(lambda: snapshot.manifest, snapshot.manifest_path)
@@ -188,6 +140,10 @@ class _Check:
         errors += _errors(snapshot.transaction, snapshot.manifest_path)
         self._findings.add(snapshot.version, errors + self._indices(snapshot))
         names = tuple(column.name for column in snapshot.manifest.schema.fields if column.name not in damaged)
+        every = tuple(column.name for column in snapshot.manifest.schema.fields)
+        self._columns[snapshot.version] = every
+        if damaged or not whole:
+            self._damaged[snapshot.version] = tuple(name for name in every if name in damaged) if whole else every
         if errors and whole and names and len(names) < len(snapshot.manifest.schema.fields):
             self._readable[snapshot.version] = names
 

@@ -1,0 +1,265 @@
+"""`lance_sql.diff`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import pyarrow as pa
+
+import lance_sql.dataset
+from lance_sql.changes.history import History
+from lance_sql.dataset import Dataset
+from lance_sql.differences import columns, rows
+from lance_sql.differences.columns import SharedColumns
+from lance_sql.differences.difference import DataFileChange, Difference, Side
+from lance_sql.errors import ColumnNotFound, InvalidArgument, VersionNotFound
+from lance_sql.scan.system_columns import ROW_ID
+from lance_sql.schema import Schema
+from lance_sql.schema.primary_key import primary_key
+from lance_sql.store.place import place
+from lance_sql.table.new_files import new_files
+from lance_sql.version_names import split_name
+
+MAX_ROWS: Final = 100
+
+
+def diff(
+    a: Dataset | str | os.PathLike[str],
+    b: Dataset | str | os.PathLike[str],
+    key: str | Sequence[str] | None = None,
+    *,
+    max_rows: int = MAX_ROWS,
+) -> Difference:
+    """What is different in `b` from what is in `a`: columns, rows, cells and files.
+
+    Of versions of one table with stable row ids only what the commits between changed is read, and rows are told apart
+    by their ids. All others are told apart by a key, and are read whole where they are different tables. Rows are held
+    up to 256 MiB, and go to a temporary folder beyond. They are compared by the columns that both have; values are the
+    same when they cannot be told apart: NULL is NULL, and NaN is NaN.
+
+    a, b: datasets or paths, such as "orders.lance@41", "orders.lance@audited", "orders.lance@branch"
+    key: columns that tell rows apart, which are unique in each; where they are needed, the table's unenforced primary
+        key without it
+    max_rows: so many of the inserted, deleted and updated rows are in the result; all are counted
+    raises: as `lance_sql.open`; ColumnNotFound; InvalidArgument where no key is known that is needed, and where two
+        rows that are compared have the same one; UnsupportedFeature as `Dataset.changes`
+
+    >>> str(lance_sql.diff("examples/orders.lance@5", "examples/orders.lance@audited")).splitlines()[-1]
+    'No differences.'
+    """
+    if not isinstance(max_rows, int) or isinstance(max_rows, bool) or max_rows < 0:
+        raise InvalidArgument(f"max_rows is {max_rows!r}; it must be a whole number, at least 0")
+    before, after = _open(a), _open(b)
+    keys = None if key is None else [key] if isinstance(key, str) else list(key)
+    is_one_table = place(before.snapshot.main) == place(after.snapshot.main)
+    if is_one_table and _is_in_history(before, after):
+        return _versions(before, after, keys, max_rows)
+    if is_one_table and _is_in_history(after, before):
+        return _versions(after, before, keys, max_rows).reversed()
+    return _tables(before, after, _needed(keys, before, after), max_rows, _by_name(before.schema, after.schema), False)
+
+
+def open_named(name: str, branch: str | None = None) -> Dataset:
+    """A table as `diff` takes its name: "orders.lance", "orders.lance@41", "orders.lance@audited"; what no tag is
+    called may be a branch, whose newest version is meant.
+
+    branch: where a version is looked for, main without it
+    raises: as `lance_sql.open`
+    """
+    path, version, tag = split_name(name)
+    try:
+        return lance_sql.dataset.open(path, version=version, tag=tag, branch=branch)
+    except VersionNotFound:
+        if tag is None or tag not in lance_sql.dataset.open(path).branches():
+            raise
+    return lance_sql.dataset.open(path, branch=tag)
+
+
+def _open(table: Dataset | str | os.PathLike[str]) -> Dataset:
+    if isinstance(table, Dataset):
+        return table
+    if not isinstance(table, (str, os.PathLike)):
+        raise InvalidArgument(f"A Lance table is a Dataset or a path, not a {type(table).__name__}")
+    return open_named(os.fspath(table))
+
+
+def _is_in_history(earlier: Dataset, later: Dataset) -> bool:
+    """Whether commits lead from one version to the other."""
+    return earlier.version <= later.version and History(later.snapshot).has(earlier.branch, earlier.version)
+
+
+def _versions(before: Dataset, after: Dataset, key: list[str] | None, max_rows: int) -> Difference:
+    """Versions of one history."""
+    stable = all(each.snapshot.manifest.has_stable_row_ids for each in (before, after))
+    chosen = _needed(key, before, after) if key is not None or not stable else None
+    try:
+        feed = after.changes(since=before.version, mode="net", key=chosen)
+        if feed.end < feed.start:
+            names = {name: name for name in after.schema.names}
+        else:
+            was = feed.range.sources(feed.start - 1)
+            names = {
+                name: source.stored.name
+                for name, source in zip(after.schema.names, was, strict=True)
+                if source.stored is not None
+            }
+    except VersionNotFound:
+        # A cleanup has removed a version between. Ids stay what they are, so all rows can be compared by them.
+        names = _by_id(before.snapshot.manifest.schema, after.snapshot.manifest.schema)
+        return _tables(before, after, chosen or [ROW_ID], max_rows, names, True)
+    shared = columns.shared(before.schema, after.schema, names)
+    # images of the feed have the later version's names and types
+    in_feed = SharedColumns(
+        {name: name for name in names},
+        {name: columns.plain(after.schema.field(name).type) for name in names},
+        (),
+    )
+    shown = chosen or [ROW_ID, *_label(after, names)]
+    found = rows.RowDifferences(in_feed, tuple(shown), max_rows)
+    if chosen is None:
+        rows.by_row_id(feed, found)
+    else:
+        _check_key(chosen, shared)
+        rows.by_changed_key(feed, found, chosen, _names(before, after))
+    return _result(before, after, found, chosen or [ROW_ID], names, (), is_one_table=True)
+
+
+def _tables(
+    before: Dataset,
+    after: Dataset,
+    key: list[str],
+    max_rows: int,
+    names: Mapping[str, str],
+    is_one_table: bool,
+) -> Difference:
+    """Any two, all of whose rows are read."""
+    shared = columns.shared(before.schema, after.schema, names)
+    if key == [ROW_ID]:
+        shown = [ROW_ID, *_label(after, names)]
+    else:
+        shown = key
+        _check_key(key, shared)
+    found = rows.RowDifferences(shared, tuple(shown), max_rows)
+    rows.by_key(before, after, found, key, _names(before, after))
+    return _result(before, after, found, key, names, shared.not_compared, is_one_table=is_one_table)
+
+
+def _needed(key: list[str] | None, before: Dataset, after: Dataset) -> list[str]:
+    """The columns that tell rows apart.
+
+    raises: InvalidArgument where none are known
+    """
+    if key is not None:
+        if not key:
+            raise InvalidArgument("key has no columns")
+        for table in (before, after):
+            for name in key:
+                table.snapshot.manifest.schema.resolve(name, table=table.snapshot.label)
+        return key
+    found = list(primary_key(after.snapshot.manifest.schema))
+    if found and set(found) <= set(before.schema.names):
+        return found
+    first, second = _names(before, after)
+    raise InvalidArgument(
+        f"Which rows of {first} and {second} are the same is not recorded: give the columns that tell rows apart"
+        " (key=['id'], --key id)"
+    )
+
+
+def _check_key(key: Sequence[str], shared: SharedColumns) -> None:
+    for name in key:
+        if shared.before.get(name) != name:
+            raise ColumnNotFound(f"Column {name!r} of the key is not in both tables, in types that can be compared")
+        if pa.types.is_nested(shared.types[name]):
+            raise InvalidArgument(f"key column {name!r} is nested: give columns with plain values")
+
+
+def _label(table: Dataset, names: Mapping[str, str]) -> list[str]:
+    """What people know a row by: its primary key, or the first column where that may be one."""
+    found = list(primary_key(table.snapshot.manifest.schema))
+    if not found:
+        first = table.schema[0] if len(table.schema) else None
+        if first is not None and (
+            pa.types.is_integer(first.type)
+            or pa.types.is_string(columns.plain(first.type))
+            or pa.types.is_large_string(columns.plain(first.type))
+        ):
+            found = [first.name]
+    return found if set(found) <= set(names) else []
+
+
+def _by_name(before: pa.Schema, after: pa.Schema) -> dict[str, str]:
+    return {name: name for name in after.names if name in before.names}
+
+
+def _by_id(before: Schema, after: Schema) -> dict[str, str]:
+    """By name in `after` the name in `before`: the same field, or one of the same name whose id has gone."""
+    by_id = {field.id: field.name for field in before.fields}
+    kept = {field.id for field in after.fields}
+    gone = {field.name for field in before.fields if field.id not in kept}
+    found = {}
+    for field in after.fields:
+        if field.id in by_id:
+            found[field.name] = by_id[field.id]
+        elif field.name in gone:
+            found[field.name] = field.name
+    return found
+
+
+def _names(before: Dataset, after: Dataset) -> tuple[str, str]:
+    first, second = before.snapshot.label, after.snapshot.label
+    return (
+        (first, second)
+        if first != second
+        else (f"{before.uri} version {before.version}", f"{after.uri} version {after.version}")
+    )
+
+
+def _result(
+    before: Dataset,
+    after: Dataset,
+    found: rows.RowDifferences,
+    key: Sequence[str],
+    names: Mapping[str, str],
+    not_compared: tuple[str, ...],
+    *,
+    is_one_table: bool,
+) -> Difference:
+    first, second = _names(before, after)
+    order = {name: place for place, name in enumerate(after.schema.names)}
+    return Difference(
+        before=_side(before, first),
+        after=_side(after, second),
+        key=tuple(key),
+        shown=found.shown,
+        columns=columns.changes(before.schema, after.schema, names),
+        not_compared=not_compared,
+        rows_inserted=found.num_inserted,
+        rows_deleted=found.num_deleted,
+        rows_updated=found.num_updated,
+        rows_rewritten=found.num_rewritten,
+        cells_updated=dict(sorted(found.cells.items(), key=lambda each: order[each[0]])),
+        inserted=found.inserted if found.inserted is not None else pa.table({}),
+        deleted=found.deleted if found.deleted is not None else pa.table({}),
+        updated=tuple(found.updated),
+        files_added=_new_files(after, before) if is_one_table else (),
+        files_removed=_new_files(before, after) if is_one_table else (),
+        is_one_table=is_one_table,
+    )
+
+
+def _side(table: Dataset, name: str) -> Side:
+    fragments = table.snapshot.manifest.fragments
+    sizes = [file.size_bytes for fragment in fragments for file in fragment.files]
+    size = sum(sizes) if all(sizes) else None
+    return Side(name, table.uri, table.version, table.count_rows(), len(fragments), len(sizes), size)
+
+
+def _new_files(mine: Dataset, theirs: Dataset) -> tuple[DataFileChange, ...]:
+    found = new_files(mine.snapshot.manifest.fragments, theirs.snapshot.manifest.fragments)
+    return tuple(
+        DataFileChange(f"data/{file.path}", fragment.id, fragment.physical_rows, file.size_bytes or None)
+        for fragment, file in found
+    )

@@ -1,0 +1,201 @@
+"""What two tables differ in."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import pyarrow as pa
+
+ColumnKind: TypeAlias = Literal["added", "dropped", "renamed", "type", "nullable"]
+
+_INVERSE: Mapping[ColumnKind, ColumnKind] = {"added": "dropped", "dropped": "added"}
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two that are compared.
+
+    name: for people, such as "orders.lance version 41"
+    rows, fragments, files: how many it has
+    bytes: of its data files; None where a manifest does not say
+    """
+
+    name: str
+    uri: str
+    version: int
+    rows: int
+    fragments: int
+    files: int
+    bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChange:
+    """What became of a column.
+
+    name: in the second table; in the first one for a column that was dropped
+    before, after: its type, its name where it was renamed, or whether it may be NULL; None where there is no such
+        column
+    """
+
+    kind: ColumnKind
+    name: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value of a row that is there in both tables, as `value_text.values` has it."""
+
+    column: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class UpdatedRow:
+    """A row with other values.
+
+    key: values of the columns `Difference.shown`
+    cells: those that differ, in the order of the columns
+    """
+
+    key: tuple[Any, ...]
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DataFileChange:
+    """A data file that only one of the two has.
+
+    rows: of the fragment, deleted ones among them; bytes: None where the manifest does not say
+    """
+
+    path: str
+    fragment: int
+    rows: int
+    bytes: int | None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What is different between two tables, `before` and `after`. Rows are inserted, deleted and updated on the way
+    from the first to the second.
+
+    key: the columns that tell rows apart; `_rowid` for versions of one table
+    shown: the columns whose values `UpdatedRow.key` has: those of the key, and behind a `_rowid` what people know a
+        row by
+    columns: what became of columns
+    not_compared: columns of both whose types have nothing in common
+    rows_inserted, rows_deleted, rows_updated: exact counts. A row is updated where a column that both have differs
+    rows_rewritten: rows that were written again with the same values; 0 where all rows were paired
+    cells_updated: by column, in how many updated rows it differs
+    inserted, deleted: the first rows of these, of which there may be more
+    updated: the first updated rows, of which there may be more
+    files_added, files_removed: data files that only one version of the same table has; empty for different tables
+    is_one_table: the two are versions of one table
+
+    >>> found = lance_sql.diff("examples/orders.lance@5", "examples/orders.lance@6")
+    >>> found.rows_inserted, found.rows_updated, found.rows_deleted
+    (12, 10, 0)
+    >>> found.cells_updated["status"]
+    10
+    """
+
+    before: Side
+    after: Side
+    key: tuple[str, ...]
+    shown: tuple[str, ...]
+    columns: tuple[ColumnChange, ...]
+    not_compared: tuple[str, ...]
+    rows_inserted: int
+    rows_deleted: int
+    rows_updated: int
+    rows_rewritten: int
+    cells_updated: Mapping[str, int]
+    inserted: pa.Table
+    deleted: pa.Table
+    updated: tuple[UpdatedRow, ...]
+    files_added: tuple[DataFileChange, ...]
+    files_removed: tuple[DataFileChange, ...]
+    is_one_table: bool
+
+    @property
+    def has_differences(self) -> bool:
+        """Whether columns or rows differ. Files alone make none: a compaction changes nothing that a query sees."""
+        return bool(self.columns or self.rows_inserted or self.rows_deleted or self.rows_updated or self.not_compared)
+
+    def reversed(self) -> Difference:
+        """The same on the way back."""
+        return replace(
+            self,
+            before=self.after,
+            after=self.before,
+            columns=tuple(map(_inverse, self.columns)),
+            rows_inserted=self.rows_deleted,
+            rows_deleted=self.rows_inserted,
+            inserted=self.deleted,
+            deleted=self.inserted,
+            updated=tuple(
+                UpdatedRow(row.key, tuple(Cell(cell.column, cell.after, cell.before) for cell in row.cells))
+                for row in self.updated
+            ),
+            files_added=self.files_removed,
+            files_removed=self.files_added,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in types of JSON."""
+        from lance_sql.differences import report
+
+        return report.as_dict(self)
+
+    def to_text(self, *, width: int | None = None) -> str:
+        """A report.
+
+        width: lines are cut to so many characters; not at all without it
+        """
+        from lance_sql.differences import report
+
+        return report.as_text(self, width)
+
+    def to_html(self) -> str:
+        """A page in one file, which needs no network.
+
+        raises: MissingDependency where Jinja2 is not installed
+        """
+        from lance_sql.differences import page
+
+        return page.as_page(self)
+
+    def head(self, num_rows: int) -> Difference:
+        """The same with at most so many of the inserted, deleted and updated rows; the counts stay."""
+        return replace(
+            self,
+            inserted=self.inserted.slice(0, num_rows),
+            deleted=self.deleted.slice(0, num_rows),
+            updated=self.updated[:num_rows],
+        )
+
+    def _repr_html_(self) -> str | None:
+        from lance_sql.differences import page
+
+        return page.as_part(self)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        counts = (f"{name}={getattr(self, f'rows_{name}')}" for name in ("inserted", "updated", "deleted"))
+        columns = f", columns={len(self.columns)}" if self.columns else ""
+        return f"Difference({self.before.name!r}, {self.after.name!r}, {', '.join(counts)}{columns})"
+
+
+def _inverse(change: ColumnChange) -> ColumnChange:
+    name = change.before if change.kind == "renamed" and change.before is not None else change.name
+    kind = _INVERSE.get(change.kind, change.kind)
+    return dataclasses.replace(change, kind=kind, name=name, before=change.after, after=change.before)

@@ -1,0 +1,51 @@
+"""A difference as a page."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any, Final
+
+import pyarrow as pa
+
+from lance_sql import pages
+from lance_sql.differences.difference import Difference
+from lance_sql.value_text import values
+
+_MAX_FILES: Final = 200
+_ROWS_IN_A_PART: Final = 10
+
+
+def as_page(found: Difference) -> str:
+    """A whole page."""
+    return pages.render("diff", **_values(found, links=True))
+
+
+def as_part(found: Difference) -> str | None:
+    """The first rows, for a notebook."""
+    return pages.part("diff_part", **_values(found.head(_ROWS_IN_A_PART), links=False))
+
+
+def _values(found: Difference, *, links: bool) -> dict[str, Any]:
+    files = [("added", "ins", file) for file in found.files_added]
+    files += [("removed", "del", file) for file in found.files_removed]
+    return {
+        "found": found,
+        "after": _shorter(found.before.name, found.after.name),
+        "links": links,
+        "records": [
+            ("inserted", "Inserted rows", found.rows_inserted, _rows(found.inserted)),
+            ("deleted", "Deleted rows", found.rows_deleted, _rows(found.deleted)),
+        ],
+        "files": list(islice(files, _MAX_FILES)),
+        "max_files": _MAX_FILES,
+    }
+
+
+def _shorter(before: str, after: str) -> str:
+    """The second name without the table that the first one names already."""
+    table, version, _ = before.rpartition(" version ")
+    return after.removeprefix(f"{table} ") if version else after
+
+
+def _rows(rows: pa.Table) -> tuple[list[str], list[tuple[Any, ...]]]:
+    return rows.column_names, list(zip(*(values(column) for column in rows.columns), strict=True))

@@ -1,0 +1,148 @@
+"""A difference as text that fits a terminal, and as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+
+from lance_sql.differences.difference import ColumnChange, DataFileChange, Difference, UpdatedRow
+from lance_sql.value_text import as_json, cut, one_line, text, values
+
+_SIGNS: Final = {"added": "+", "dropped": "-"}
+_FILES_SHOWN: Final = 5
+
+
+def as_text(found: Difference, width: int | None = None) -> str:
+    """The report, line by line.
+
+    width: characters of a line, None for as many as it takes
+    """
+    return "\n".join(line if width is None else cut(line, width) for line in _lines(found))
+
+
+def _lines(found: Difference) -> Iterator[str]:
+    before, after = found.before, found.after
+    yield f"{before.name} -> {after.name}"
+    yield f"  rows   {before.rows:,} -> {after.rows:,}"
+    yield f"  files  {before.files:,} -> {after.files:,}" + (
+        f" ({len(found.files_added):,} added, {len(found.files_removed):,} removed)" if found.is_one_table else ""
+    )
+    if found.columns or found.not_compared:
+        yield ""
+        yield counted(len(found.columns), "column") + " changed"
+        for change in found.columns:
+            yield f"  {describe(change)}"
+        for name in found.not_compared:
+            yield f"  ! {name} is not compared: its types have nothing in common"
+    by = ", ".join(found.key)
+    if found.rows_updated:
+        cells = ", ".join(f"{name} {count:,}" for name, count in found.cells_updated.items())
+        yield ""
+        yield f"{counted(found.rows_updated, 'row')} updated, by {by}: {cells}"
+        for row in found.updated:
+            yield from _updated(row, found.shown)
+        yield from _more(found.rows_updated, len(found.updated))
+    for what, sign, count, rows in (
+        ("inserted", "+", found.rows_inserted, found.inserted),
+        ("deleted", "-", found.rows_deleted, found.deleted),
+    ):
+        if count:
+            yield ""
+            yield f"{counted(count, 'row')} {what}"
+            for names, record in _rows(rows):
+                yield f"  {sign} " + ", ".join(
+                    f"{one_line(name)}={shown(value)}" for name, value in zip(names, record, strict=True)
+                )
+            yield from _more(count, rows.num_rows)
+    if found.rows_rewritten:
+        yield ""
+        yield f"{counted(found.rows_rewritten, 'row')} written again with the same values"
+    for what, files in (("added", found.files_added), ("removed", found.files_removed)):
+        if files:
+            yield ""
+            yield f"{counted(len(files), 'file')} {what}"
+            for file in files[:_FILES_SHOWN]:
+                yield f"  {_file(file)}"
+            yield from _more(len(files), min(len(files), _FILES_SHOWN))
+    if not found.has_differences:
+        yield ""
+        yield "No differences."
+
+
+def describe(change: ColumnChange) -> str:
+    """What became of a column, in a line."""
+    sign = _SIGNS.get(change.kind, "~")
+    name = one_line(change.name)
+    match change.kind:
+        case "added" | "dropped":
+            return f"{sign} {name}  {change.after or change.before}"
+        case "renamed":
+            return f"{sign} {one_line(change.before or '')} -> {name}"
+    return f"{sign} {name}  {change.before} -> {change.after}"
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def shown(value: Any) -> str:
+    """A value in a line."""
+    return "NULL" if value is None else one_line(text(value))
+
+
+def _updated(row: UpdatedRow, names: Sequence[str]) -> Iterator[str]:
+    yield "  ~ " + ", ".join(f"{one_line(name)}={shown(value)}" for name, value in zip(names, row.key, strict=True))
+    width = max(len(cell.column) for cell in row.cells)
+    for cell in row.cells:
+        yield f"      {one_line(cell.column):<{width}}  {shown(cell.before)} -> {shown(cell.after)}"
+
+
+def _rows(rows: pa.Table) -> Iterator[tuple[list[str], tuple[Any, ...]]]:
+    columns = [values(column) for column in rows.columns]
+    for row in zip(*columns, strict=True):
+        yield rows.column_names, row
+
+
+def _more(count: int, there: int) -> Iterator[str]:
+    if count > there:
+        yield f"  ... {count - there:,} more"
+
+
+def _file(file: DataFileChange) -> str:
+    size = f", {file.bytes:,} bytes" if file.bytes is not None else ""
+    return f"{file.path}  fragment {file.fragment}, {counted(file.rows, 'row')}{size}"
+
+
+def as_dict(found: Difference) -> dict[str, Any]:
+    """All of a difference in types of JSON; the rows are those that it has."""
+    return {
+        "before": dataclasses.asdict(found.before),
+        "after": dataclasses.asdict(found.after),
+        "has_differences": found.has_differences,
+        "key": list(found.key),
+        "columns": [dataclasses.asdict(change) for change in found.columns],
+        "not_compared": list(found.not_compared),
+        "rows_inserted": found.rows_inserted,
+        "rows_deleted": found.rows_deleted,
+        "rows_updated": found.rows_updated,
+        "rows_rewritten": found.rows_rewritten,
+        "cells_updated": dict(found.cells_updated),
+        "updated": [
+            {
+                "key": dict(zip(found.shown, map(as_json, row.key), strict=True)),
+                "cells": [
+                    {"column": cell.column, "before": as_json(cell.before), "after": as_json(cell.after)}
+                    for cell in row.cells
+                ],
+            }
+            for row in found.updated
+        ],
+        "inserted": [dict(zip(names, map(as_json, row), strict=True)) for names, row in _rows(found.inserted)],
+        "deleted": [dict(zip(names, map(as_json, row), strict=True)) for names, row in _rows(found.deleted)],
+        "files_added": [dataclasses.asdict(file) for file in found.files_added],
+        "files_removed": [dataclasses.asdict(file) for file in found.files_removed],
+    }

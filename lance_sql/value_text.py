@@ -1,0 +1,81 @@
+"""Values as text and as JSON, exactly: what Python has no type for is told by Arrow."""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+from typing import Any
+
+import pyarrow as pa
+
+# what turns the direction of a text, and could hide a part of it
+_DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def values(column: pa.Array) -> list[Any]:
+    """The values of a column in types of Python; what Python has no exact type for is cast to text by Arrow."""
+    if pa.types.is_duration(column.type):
+        return list(column.cast(pa.int64()).to_pylist())
+    if pa.types.is_timestamp(column.type) or pa.types.is_time(column.type):
+        return [value and _without_zeros(value) for value in column.cast(pa.string()).to_pylist()]
+    return list(column.to_pylist())
+
+
+def _without_zeros(moment: str) -> str:
+    """A time without the zeros that end its fraction."""
+    whole, point, fraction = moment.partition(".")
+    if not point:
+        return moment
+    zone = "Z" if fraction.endswith("Z") else ""
+    digits = fraction.removesuffix("Z").rstrip("0")
+    return whole + (f".{digits}" if digits else "") + zone
+
+
+def text(value: Any) -> str:
+    """A value that is not NULL as text."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, bytes):
+        return "".join(f"\\x{byte:02X}" for byte in value)
+    if isinstance(value, (list, dict)):
+        return json.dumps(as_json(value), ensure_ascii=False)
+    return str(value)
+
+
+def as_json(value: Any) -> Any:
+    """A value in JSON's types: what JSON has no numbers or words for becomes text."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, dict):
+        return {str(key): as_json(member) for key, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_json(member) for member in value]
+    return text(value)
+
+
+def one_line(value: str) -> str:
+    """A text with its control characters shown, so that it has one line and does nothing to a terminal."""
+    return "".join(repr(c)[1:-1] if _is_control(c) else c for c in value)
+
+
+def _is_control(character: str) -> bool:
+    return unicodedata.category(character) in ("Cc", "Zl", "Zp") or character in _DIRECTIONS
+
+
+def width_of(line: str) -> int:
+    """Columns of a terminal that a line takes."""
+    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in line)
+    return len(line) + wide - sum(unicodedata.combining(c) > 0 for c in line)
+
+
+def cut(line: str, width: int) -> str:
+    """The line, or its beginning where it takes more columns of a terminal."""
+    if width_of(line) <= width:
+        return line
+    kept = line[: max(width - 1, 0)]
+    while kept and width_of(kept) > width - 1:
+        kept = kept[:-1]
+    return f"{kept}…"

@@ -1,0 +1,82 @@
+"""What a check of a table has found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lance_sql.table.versions import as_ranges
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is wrong, and the versions that it is wrong for.
+
+    file, column, page: where, as far as that is known
+    """
+
+    versions: tuple[int, ...]
+    file: str | None
+    column: str | None
+    page: int | None
+    message: str
+
+    def __str__(self) -> str:
+        within = [f"column {self.column!r}"] if self.column is not None else []
+        within += [f"page {self.page}"] if self.page is not None else []
+        where = ": ".join(part for part in (self.file, ", ".join(within)) if part)
+        shown = f"{where}: {self.message}" if where else self.message
+        return f"{shown} ({as_ranges(self.versions)})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Report:
+    """What a check has found.
+
+    versions: those that were checked, ascending
+    readable_columns: by damaged version the top-level columns that can still be read; missing where nothing can be
+    columns: by version the top-level columns; missing where the manifest cannot be read
+    damaged_columns: by version those of which some value cannot be read; missing where all can be
+    """
+
+    uri: str
+    versions: tuple[int, ...]
+    problems: tuple[Problem, ...]
+    readable_columns: Mapping[int, tuple[str, ...]]
+    is_deep: bool
+    columns: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    damaged_columns: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def is_healthy(self) -> bool:
+        return not self.problems
+
+    @property
+    def newest_healthy_version(self) -> int | None:
+        """The newest of the checked versions without a problem; None when each has one."""
+        damaged = {version for problem in self.problems for version in problem.versions}
+        return max((version for version in self.versions if version not in damaged), default=None)
+
+    def __repr__(self) -> str:
+        return f"Report({self.uri!r}, versions={len(self.versions)}, problems={len(self.problems)})"
+
+    def to_html(self) -> str:
+        """A page in one file, which needs no network.
+
+        raises: MissingDependency where Jinja2 is not installed
+        """
+        from lance_sql.verification import page
+
+        return page.as_page(self)
+
+    def __str__(self) -> str:
+        checked = f"{self.uri}: {as_ranges(self.versions)} checked" + (", every page decoded" if self.is_deep else "")
+        if self.is_healthy:
+            return f"{checked}; no damage found"
+        lines = [f"{checked}; {len(self.problems)} problem{'s' * (len(self.problems) > 1)} found"]
+        lines += [f"  {problem}" for problem in self.problems]
+        for version, columns in self.readable_columns.items():
+            lines.append(f"  version {version} can still be read without the damaged columns: {', '.join(columns)}")
+        newest = self.newest_healthy_version
+        lines.append(f"  newest healthy version: {newest if newest is not None else 'none'}")
+        return "\n".join(lines)

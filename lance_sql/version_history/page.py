@@ -1,0 +1,156 @@
+"""A history as a page: a chart of what came and went, and the versions, newest first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from lance_sql import pages
+from lance_sql.pages import charts
+from lance_sql.pages.render import UNKNOWN, duration, moment, number, size
+from lance_sql.table.refs import Ref
+from lance_sql.version_history.history import HistoryEntry
+
+MAX_VERSIONS: Final = 500
+_IN_A_PART: Final = 10
+_BARS_HEIGHT: Final = 130.0
+_AREA_HEIGHT: Final = 50.0
+_TONES: Final = {
+    "insert": "ins",
+    "create": "ins",
+    "update": "upd",
+    "merge": "upd",
+    "delete": "del",
+    "overwrite": "del",
+    "damaged": "del",
+}
+
+
+def as_page(
+    name: str,
+    uri: str,
+    entries: Sequence[HistoryEntry],
+    branches: Mapping[str, Ref],
+    *,
+    branch: str | None = None,
+    now: datetime | None = None,
+) -> str:
+    """A whole page.
+
+    entries: ascending; the newest ones are shown
+    branches: of the table, of which those that begin with one of the versions are told
+    now: what ages are counted to
+    """
+    begun: dict[int, list[str]] = {}
+    for other, ref in sorted(branches.items()):
+        if ref.branch == branch:
+            begun.setdefault(ref.version, []).append(other)
+    return pages.render("history", **_values(name, uri, entries, begun, MAX_VERSIONS, branch, now))
+
+
+def as_part(name: str, uri: str, entries: Sequence[HistoryEntry]) -> str | None:
+    """The newest versions, for a notebook."""
+    return pages.part("history_part", **_values(name, uri, entries, {}, _IN_A_PART, None, None))
+
+
+def _values(
+    name: str,
+    uri: str,
+    entries: Sequence[HistoryEntry],
+    begun: Mapping[int, Sequence[str]],
+    most: int,
+    branch: str | None,
+    now: datetime | None,
+) -> dict[str, Any]:
+    shown = entries[-most:]
+    columns, line = charts.diverging(
+        [
+            (
+                ("ins", entry.rows_inserted or 0, False),
+                ("upd", entry.rows_updated or 0, False),
+                ("del", entry.rows_deleted or 0, True),
+            )
+            for entry in shown
+        ],
+        _BARS_HEIGHT,
+    )
+    kinds = Counter(_kind(entry) for entry in shown)
+    inserted, updated, deleted = (
+        sum(getattr(entry, f"rows_{what}") or 0 for entry in entries) for what in ("inserted", "updated", "deleted")
+    )
+    rows = next((entry.rows for entry in reversed(entries) if entry.rows is not None), None)
+    return {
+        "name": name,
+        "uri": uri,
+        "branch": branch,
+        "now": now or datetime.now(UTC),
+        "entries": [_entry(entry, begun.get(entry.version, ())) for entry in reversed(shown)],
+        "left_out": len(entries) - len(shown),
+        "kinds": kinds.most_common(),
+        "total": len(entries),
+        "rows": rows,
+        "inserted": inserted,
+        "updated": updated,
+        "deleted": deleted,
+        "bytes": sum(entry.bytes_written or 0 for entry in entries),
+        "columns": [(bars, _title(entry)) for bars, entry in zip(columns, shown, strict=True)],
+        "line": line,
+        "area": charts.area([entry.rows for entry in shown], _AREA_HEIGHT),
+        "first": shown[0].version if shown else None,
+        "last": shown[-1].version if shown else None,
+        "chart_label": f"Rows inserted, updated and deleted by each of {len(shown)} versions: {inserted:,} inserted, "
+        f"{updated:,} updated, {deleted:,} deleted in all; the list below has the numbers",
+    }
+
+
+def _kind(entry: HistoryEntry) -> str:
+    return "damaged" if entry.damage is not None else entry.operation or "unknown"
+
+
+def _title(entry: HistoryEntry) -> str:
+    counts = ", ".join(
+        f"{getattr(entry, f'rows_{what}'):,} {what}"
+        for what in ("inserted", "updated", "deleted")
+        if getattr(entry, f"rows_{what}")
+    )
+    return f"version {entry.version}, {_kind(entry)}" + (f": {counts}" if counts else "")
+
+
+def _entry(entry: HistoryEntry, begun: Sequence[str]) -> dict[str, Any]:
+    kind = _kind(entry)
+    return {
+        "version": entry.version,
+        "kind": kind,
+        "tone": _TONES.get(kind, ""),
+        "timestamp": entry.timestamp,
+        "rows": entry.rows,
+        "tags": entry.tags,
+        "branches": begun,
+        "counts": (
+            ("+", "ins", entry.rows_inserted, "inserted"),
+            ("~", "upd", entry.rows_updated, "updated"),
+            ("\N{MINUS SIGN}", "del", entry.rows_deleted, "deleted"),
+        ),
+        "facts": _facts(entry),
+    }
+
+
+def _facts(entry: HistoryEntry) -> list[tuple[str, str]]:
+    if entry.damage is not None:
+        return [("damage", entry.damage)]
+    return [
+        ("committed", moment(entry.timestamp)),
+        ("rows", number(entry.rows)),
+        ("inserted", number(entry.rows_inserted)),
+        ("updated", number(entry.rows_updated)),
+        ("deleted", number(entry.rows_deleted)),
+        ("fragments", number(entry.fragments)),
+        ("files written", number(entry.files_written)),
+        ("bytes written", size(entry.bytes_written)),
+        ("duration", duration(entry.duration_ms)),
+        ("writer", entry.writer or UNKNOWN),
+        *([("job", entry.job)] if entry.job is not None else []),
+        *entry.properties,
+    ]

@@ -1,0 +1,92 @@
+"""The pictures in docs/pictures: pages about a table that is made here, as Debian's Chromium shows them.
+
+.venv/bin/python scripts/pictures.py        needs `apt-get install chromium` and `pip install playwright`
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+import lance_sql
+
+ROOT = Path(__file__).parents[1]
+PICTURES = ROOT / "docs" / "pictures"
+CUSTOMERS = ("Ada Ltd", "Borgo SpA", "Cerva SA", "Dorn GmbH", "Elm Inc")
+STATES = ("open", "paid", "shipped", "cancelled")
+WIDTH, HEIGHT = 1000, 640
+
+
+def rows(start: int, count: int, chance: random.Random) -> dict[str, list[object]]:
+    return {
+        "id": list(range(start, start + count)),
+        "customer": [chance.choice(CUSTOMERS) for _ in range(count)],
+        "status": [chance.choice(STATES) for _ in range(count)],
+        "amount": [round(chance.uniform(5, 900), 2) for _ in range(count)],
+    }
+
+
+def make_table(path: Path) -> lance_sql.Dataset:
+    """Sixteen versions of orders."""
+    chance = random.Random(7)
+    table = lance_sql.write(rows(0, 900, chance), path)
+    known = 900
+    for step in range(12):
+        match step % 4:
+            case 0 | 2:
+                count = chance.randint(60, 420)
+                table = lance_sql.write(rows(known, count, chance), path, mode="append")
+                known += count
+            case 1:
+                table = table.update({"status": "'shipped'"}, f"id % {chance.randint(5, 12)} = 3 AND status = 'paid'")
+            case _:
+                table = table.delete(f"status = 'cancelled' AND id % {chance.randint(2, 4)} = 1")
+    table.create_tag("audited", 9)
+    table.create_branch("experiment")
+    changed = {"id": [4, 8, 15], "status": ["paid"] * 3, "amount": [16.0, 23.0, 42.0]}
+    new = rows(known, 3, chance)
+    return table.merge(changed, on="id").merge(new, on="id").delete("id IN (1, 2)")
+
+
+def make_pages(folder: Path) -> dict[str, str]:
+    path = folder / "orders.lance"
+    table = make_table(path)
+    made = {
+        "diff": lance_sql.diff(f"{path}@{table.version - 3}", table).to_html(),
+        "history": table.history().to_html(),
+        "layout": table.layout().to_html(),
+    }
+    newest = max((path / "data").iterdir(), key=lambda file: file.stat().st_mtime_ns)
+    content = newest.read_bytes()
+    newest.write_bytes(content[: len(content) // 2] + b"\xff" * (len(content) // 4))
+    return made | {"verify": lance_sql.verify(path).to_html()}
+
+
+def main() -> None:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        sys.exit("There is no browser: apt-get install chromium")
+    PICTURES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for name, html in make_pages(Path(folder)).items():
+            # paths of this machine are of no use to anybody
+            html = html.replace(f"{folder}/", "")
+            for scheme, width in (
+                (("light", WIDTH), ("dark", 375)) if name in ("diff", "history") else (("light", WIDTH),)
+            ):
+                context = browser.new_context(viewport={"width": width, "height": HEIGHT}, color_scheme=scheme)
+                page = context.new_page()
+                page.set_content(html)
+                page.screenshot(path=PICTURES / f"{name}{'-phone' if width < WIDTH else ''}.png")
+                context.close()
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

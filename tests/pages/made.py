@@ -1,0 +1,41 @@
+"""Pages of every kind about tables whose names and values try to be more than text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import lance_sql
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>'\"&amp;\x1b[31m\u202e{{ 7*7 }}"
+NAME = "<script>alert(3)</script>"
+
+
+def make(folder: Path) -> dict[str, str]:
+    """The pages by their names. The table has ten versions, of which some are damaged, a tag and a branch."""
+    table = lance_sql.write(
+        {"id": list(range(40)), NAME: [HOSTILE, None, "", "x" * 5000] * 10, "amount": [float(n) for n in range(40)]},
+        folder / "a<b>.lance",
+    )
+    table = table.update(
+        {NAME: f"'{HOSTILE}'".replace("'\"", '"'), "amount": "amount + 0.5"}, "id < 5", properties={"<b>": HOSTILE}
+    )
+    table = table.delete("id % 7 = 6")
+    for start in range(100, 500, 100):
+        table = lance_sql.write(
+            {"id": list(range(start, start + 60)), NAME: ["v"] * 60, "amount": [1.0] * 60}, table.uri, mode="append"
+        )
+    table.create_tag("audited", 3)
+    table = table.merge({"id": [1, 2, 999], "amount": [7.0, 8.0, 9.0]}, on="id")
+    table.create_branch("dev")
+    table = table.add_columns({"net": "amount / 1.2"})
+    found = {
+        "diff": lance_sql.diff(f"{table.uri}@1", table, max_rows=12).to_html(),
+        "history": table.history().to_html(),
+        "layout": table.layout().to_html(),
+        "healthy": lance_sql.verify(table.uri).to_html(),
+    }
+    first = min((Path(table.uri) / "data").iterdir(), key=lambda path: path.stat().st_mtime_ns)
+    content = bytearray(first.read_bytes())
+    content[: len(content) // 2] = b"\xff" * (len(content) // 2)
+    first.write_bytes(content)
+    return found | {"verify": lance_sql.verify(table.uri, deep=True).to_html()}

@@ -1,0 +1,41 @@
+"""Values as text, in one line and in so many columns of a terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lance_sql.value_text import as_json, cut, one_line, text, values, width_of
+
+
+@given(st.text(), st.integers(1, 40))
+def test_a_cut_line_fits(line: str, width: int) -> None:
+    shown = cut(line, width)
+    assert width_of(shown) <= max(width, 1)
+    assert shown == line if width_of(line) <= width else shown.endswith("…")
+
+
+@given(st.text())
+def test_one_line_does_nothing_to_a_terminal(given: str) -> None:
+    shown = one_line(given)
+    assert len(shown.splitlines()) <= 1
+    assert not any(unicodedata.category(character) == "Cc" for character in shown)
+    if given.isprintable():
+        assert shown == given
+
+
+def test_a_text_that_turns_is_shown_as_it_is() -> None:
+    assert one_line("a\u202eb\u2066") == "a\\u202eb\\u2066"
+
+
+def test_times_are_exact() -> None:
+    column = pa.array([1_500_000_000, None, 0, 1], pa.timestamp("ns", "UTC"))
+    assert values(column) == ["1970-01-01 00:00:01.5Z", None, "1970-01-01 00:00:00Z", "1970-01-01 00:00:00.000000001Z"]
+
+
+def test_what_json_has_no_word_for_is_text() -> None:
+    assert as_json({"a": [float("nan"), b"\xff", None], 1: (True, 2)}) == {"a": ["nan", "\\xFF", None], "1": [True, 2]}
+    assert text([1, "x"]) == '[1, "x"]'
