@@ -4,23 +4,19 @@ where there is no terminal to ask on, it needs `--yes`. With `--dry-run` it does
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
-from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from lance_sql.cli.agreement import agreed, count, done, dry_run_option, latest, rehearse, rows, unversioned, yes_option
 from lance_sql.cli.errors import reports_errors
+from lance_sql.cli.sources import source_rows
 from lance_sql.version_names import split_name
 
 if TYPE_CHECKING:
     from lance_sql.dataset import Dataset
 
-dry_run_option = click.option("--dry-run", "-n", is_flag=True, help="Only say what would be done.")
-yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 where_option = click.option("--where", "-w", metavar="SQL", help="Which rows.")
 
 
@@ -75,28 +71,22 @@ def write(
 
     import lance_sql
     from lance_sql.cli import progress
-    from lance_sql.cli.interrupts import interruptible
     from lance_sql.writing import MAX_ROWS_PER_FILE
 
-    if mode == "overwrite" and not _overwriting_is_agreed(_unversioned(table), yes):
+    if mode == "overwrite" and not _overwriting_is_agreed(unversioned(table), yes):
         return
-    is_query = any(character.isspace() for character in source) and not os.path.exists(source)
-    connection = lance_sql.connect()
-    with interruptible(connection):
-        rows = connection.sql(source if is_query else "FROM '" + source.replace("'", "''") + "'")
-        if rows is None:
-            raise click.UsageError("The SQL has no result: give a query, or a file.")
-        reader = rows.to_arrow_reader()
+    with source_rows(source) as found:
+        reader = found.to_arrow_reader()
         with progress.counted(reader, "rows read", hidden=quiet) as batches:
             made = lance_sql.write(
                 pa.RecordBatchReader.from_batches(reader.schema, batches),
-                _unversioned(table),
+                unversioned(table),
                 mode=mode,  # type: ignore[arg-type]  # click has checked the text
                 file_version=file_version,
                 stable_row_ids=False if no_stable_row_ids else None,
                 max_rows_per_file=max_rows_per_file or MAX_ROWS_PER_FILE,
             )
-    _done(made, f"{_count(made.count_rows(), 'row')}")
+    done(made, f"{count(made.count_rows(), 'row')}")
 
 
 @click.command()
@@ -114,9 +104,9 @@ def delete(table: str, where: str | None, every: bool, dry_run: bool, yes: bool)
     """
     if every == (where is not None):
         raise click.UsageError("Say which rows: --where SQL, or --all.")
-    dataset = _latest(table)
-    if _agreed(f"delete {_rows(dataset, where)}", dry_run, yes):
-        _done(dataset.delete("true" if where is None else where))
+    dataset = latest(table)
+    if agreed(f"delete {rows(dataset, where)}", dry_run, yes):
+        done(dataset.delete("true" if where is None else where))
 
 
 @click.command()
@@ -140,12 +130,12 @@ def update(table: str, assignments: tuple[str, ...], where: str | None, dry_run:
         if name.strip() in values:
             raise click.UsageError(f"{name.strip()!r} is set twice.")
         values[name.strip()] = expression
-    dataset = _latest(table)
-    what = f"set {', '.join(values)} in {_rows(dataset, where)}"
+    dataset = latest(table)
+    what = f"set {', '.join(values)} in {rows(dataset, where)}"
     if dry_run:
-        _rehearse(dataset, lambda copy: copy.update(values, where))
-    if _agreed(what, dry_run, yes):
-        _done(dataset.update(values, where))
+        rehearse(dataset, lambda copy: copy.update(values, where))
+    if agreed(what, dry_run, yes):
+        done(dataset.update(values, where))
 
 
 @click.command()
@@ -167,23 +157,23 @@ def compact(table: str, target_rows: int | None, max_deleted: float, indices: st
     """Rewrites short fragments of TABLE, and those with many deleted rows. No row changes."""
     from lance_sql.writing import MAX_ROWS_PER_FILE
 
-    dataset = _latest(table)
-    rows = target_rows or MAX_ROWS_PER_FILE
-    groups = dataset.plan_compaction(target_rows=rows, max_deleted_share=max_deleted)
+    dataset = latest(table)
+    target = target_rows or MAX_ROWS_PER_FILE
+    groups = dataset.plan_compaction(target_rows=target, max_deleted_share=max_deleted)
     if not groups:
         click.echo("Nothing to compact.", err=True)
         return
     old = sum(len(group.fragment_ids) for group in groups)
     click.echo(
-        f"Rewrite {_count(old, 'fragment')} with {_count(sum(group.num_rows for group in groups), 'row')}.", err=True
+        f"Rewrite {count(old, 'fragment')} with {count(sum(group.num_rows for group in groups), 'row')}.", err=True
     )
     if not dry_run:
         made = dataset.compact(
-            target_rows=rows,
+            target_rows=target,
             max_deleted_share=max_deleted,
             indices=indices,  # type: ignore[arg-type]  # click has checked the text
         )
-        _done(made, _count(len(made.snapshot.manifest.fragments), "fragment"))
+        done(made, count(len(made.snapshot.manifest.fragments), "fragment"))
 
 
 @click.command()
@@ -201,10 +191,10 @@ def restore(table: str, dry_run: bool, yes: bool) -> None:
     earlier = tables.open_table(table)
     what = (
         f"return from {_newest(path, earlier)} to version {earlier.version} "
-        f"({_count(earlier.count_rows(), 'row')}); no version is removed"
+        f"({count(earlier.count_rows(), 'row')}); no version is removed"
     )
-    if _agreed(what, dry_run, yes):
-        _done(earlier.restore())
+    if agreed(what, dry_run, yes):
+        done(earlier.restore())
 
 
 @click.command()
@@ -233,13 +223,13 @@ def tag(table: str, name: str | None, move: bool, remove: bool, yes: bool) -> No
         for known, ref in sorted(dataset.tags().items()):
             click.echo(f"{known}\t{ref.version}" + (f"\t{ref.branch}" if ref.branch else ""))
     elif remove:
-        if _agreed(f"remove the tag {name!r}{_named(dataset, name)}", False, yes):
+        if agreed(f"remove the tag {name!r}{_named(dataset, name)}", False, yes):
             dataset.delete_tag(name)
             click.echo(f"The tag {name!r} is removed.", err=True)
     elif not move:
         dataset.create_tag(name)
         click.echo(f"{name!r} names version {dataset.version}.", err=True)
-    elif _agreed(f"move the tag {name!r}{_named(dataset, name)} to version {dataset.version}", False, yes):
+    elif agreed(f"move the tag {name!r}{_named(dataset, name)} to version {dataset.version}", False, yes):
         dataset.move_tag(name)
         click.echo(f"{name!r} names version {dataset.version}.", err=True)
 
@@ -257,7 +247,7 @@ def cleanup(table: str, older_than: timedelta | None, keep: int | None, dry_run:
     Versions older than two weeks unless something else is said. What a tag, a branch or a version that stays needs is
     never removed.
     """
-    dataset = _latest(table)
+    dataset = latest(table)
     plan = dataset.cleanup(older_than=older_than, retain_versions=keep, dry_run=True)
     if not plan.versions and not plan.files:
         click.echo("Nothing to remove.", err=True)
@@ -266,10 +256,10 @@ def cleanup(table: str, older_than: timedelta | None, keep: int | None, dry_run:
         click.echo(f"version {file.version}")
     for path in plan.files:
         click.echo(path)
-    what = f"remove {_count(len(plan.versions), 'version')} and {_count(len(plan.files), 'file')} that no other needs"
-    if _agreed(what, dry_run, yes):
+    what = f"remove {count(len(plan.versions), 'version')} and {count(len(plan.files), 'file')} that no other needs"
+    if agreed(what, dry_run, yes):
         done = dataset.cleanup(older_than=older_than, retain_versions=keep)
-        click.echo(f"Removed {_count(len(done.versions), 'version')} and {_count(len(done.files), 'file')}.", err=True)
+        click.echo(f"Removed {count(len(done.versions), 'version')} and {count(len(done.files), 'file')}.", err=True)
 
 
 @click.command(name="enable-stable-row-ids")
@@ -288,10 +278,10 @@ def enable_stable_row_ids(table: str, branch: str | None, indices: str, dry_run:
     """
     from lance_sql.cli import tables
 
-    dataset = tables.open_table(_unversioned(table), branch=branch)
-    dropped = indices == "drop" and f" and drop {_count(len(dataset.snapshot.indices()), 'index', 'indices')}"
-    if _agreed(f"give {_rows(dataset, None)} stable row ids{dropped or ''}", dry_run, yes):
-        _done(dataset.enable_stable_row_ids(indices=indices))  # type: ignore[arg-type]  # click has checked the text
+    dataset = tables.open_table(unversioned(table), branch=branch)
+    dropped = indices == "drop" and f" and drop {count(len(dataset.snapshot.indices()), 'index', 'indices')}"
+    if agreed(f"give {rows(dataset, None)} stable row ids{dropped or ''}", dry_run, yes):
+        done(dataset.enable_stable_row_ids(indices=indices))  # type: ignore[arg-type]  # click has checked the text
 
 
 VERBS = (write, delete, update, compact, restore, tag, cleanup, enable_stable_row_ids)
@@ -304,24 +294,10 @@ def _newest(path: str, earlier: Dataset) -> str:
 
     try:
         latest = tables.open_table(path)
-        return f"version {latest.version} ({_count(latest.count_rows(), 'row')})"
+        return f"version {latest.version} ({count(latest.count_rows(), 'row')})"
     except CorruptFile as error:
         newest = max(info.version for info in earlier.versions())
         return f"version {newest}, which is damaged ({error}),"
-
-
-def _latest(table: str) -> Dataset:
-    from lance_sql.cli import tables
-
-    return tables.open_table(_unversioned(table))
-
-
-def _unversioned(table: str) -> str:
-
-    path, version, tag = split_name(table)
-    if version is not None or tag is not None:
-        raise click.UsageError(f"Changes apply to the newest version: {path} without @{version or tag}.")
-    return path
 
 
 def _named(dataset: Dataset, tag: str) -> str:
@@ -345,45 +321,4 @@ def _overwriting_is_agreed(path: str, yes: bool) -> bool:
         dataset = tables.open_table(path)
     except TableNotFound:
         return True
-    return _agreed(f"replace {_rows(dataset, None)}; no version is removed", False, yes)
-
-
-def _rows(dataset: Dataset, where: str | None) -> str:
-    """What a filter selects, in words; checks the filter as well."""
-    selected, total = dataset.count_rows(where), dataset.count_rows()
-    return f"{selected} of {_count(total, 'row')} of {dataset.uri} version {dataset.version}"
-
-
-def _rehearse(dataset: Dataset, change: Callable[[Dataset], object]) -> None:
-    """Makes the change in a clone of the table, which is then removed: whatever is wrong with the change comes out."""
-    with tempfile.TemporaryDirectory(prefix="lance-sql-") as folder:
-        change(dataset.shallow_clone(os.path.join(folder, "clone.lance")))
-
-
-def _agreed(what: str, dry_run: bool, yes: bool) -> bool:
-    """Says what will be done, and whether it is to be done."""
-    if dry_run:
-        click.echo(f"Would {what}.", err=True)
-        return False
-    sentence = f"{what[0].upper()}{what[1:]}"
-    if yes:
-        click.echo(f"{sentence}.", err=True)
-        return True
-    if not _is_terminal():
-        raise click.UsageError(f"Nobody can be asked here: give --yes to {what}, or --dry-run.")
-    if click.confirm(f"{sentence}?", err=True):
-        return True
-    click.echo("Nothing was changed.", err=True)
-    return False
-
-
-def _is_terminal() -> bool:
-    return sys.stdin.isatty()
-
-
-def _done(made: Dataset, details: str = "") -> None:
-    click.echo(f"{made.uri} is at version {made.version}" + (f": {details}" if details else ""), err=True)
-
-
-def _count(number: int, noun: str, several: str | None = None) -> str:
-    return f"{number} {noun if number == 1 else several or f'{noun}s'}"
+    return agreed(f"replace {rows(dataset, None)}; no version is removed", False, yes)

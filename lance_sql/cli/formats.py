@@ -6,23 +6,37 @@ All but `table` are written batch by batch.
 from __future__ import annotations
 
 import json
-import math
-import unicodedata
-from collections.abc import Iterator
-from typing import Any, TextIO
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, TextIO, TypeVar
 
 import pyarrow as pa
 
+from lance_sql.cli.fitting import fit
+from lance_sql.value_text import as_json, cut, one_line, text, values, width_of
+
 # Wider texts are cut in tables with lines; all else has them whole.
 _MAX_WIDTH = 80
+_MOST_COUNTED: Final = 1_000_000
 _QUOTED_IN_CSV = frozenset('",\r\n')
 
+T = TypeVar("T")
 
-def write(reader: pa.RecordBatchReader, output: str, stream: TextIO, *, boxes: bool) -> None:
+
+def write(
+    reader: pa.RecordBatchReader,
+    output: str,
+    stream: TextIO,
+    *,
+    boxes: bool,
+    width: int | None = None,
+    max_rows: int | None = None,
+) -> None:
     """Writes all rows to a text stream, Arrow to the bytes below it.
 
     output: table, json, csv, markdown or arrow
     boxes: draw tables with lines
+    width: characters of a line, which tables with lines are fitted to
+    max_rows: at most so many rows of a table; those that are left out are counted
     """
     match output:
         case "json":
@@ -34,7 +48,7 @@ def write(reader: pa.RecordBatchReader, output: str, stream: TextIO, *, boxes: b
         case "arrow":
             _write_arrow(reader, stream)
         case _:
-            _write_table(reader, stream, boxes=boxes)
+            _write_table(reader, stream, boxes=boxes, width=width, max_rows=max_rows)
 
 
 def _write_json(reader: pa.RecordBatchReader, stream: TextIO) -> None:
@@ -42,7 +56,7 @@ def _write_json(reader: pa.RecordBatchReader, stream: TextIO) -> None:
     names = reader.schema.names
     separator = "["
     for row in _rows(reader):
-        line = json.dumps(dict(zip(names, map(_json, row), strict=True)), ensure_ascii=False, allow_nan=False)
+        line = json.dumps(dict(zip(names, map(as_json, row), strict=True)), ensure_ascii=False, allow_nan=False)
         stream.write(f"{separator}{line}")
         separator = ",\n "
     stream.write("[]\n" if separator == "[" else "]\n")
@@ -82,17 +96,31 @@ def _write_arrow(reader: pa.RecordBatchReader, stream: TextIO) -> None:
             writer.write_batch(batch)
 
 
-def _write_table(reader: pa.RecordBatchReader, stream: TextIO, *, boxes: bool) -> None:
-    """Columns aligned, numbers to the right; the widths need all rows at once."""
+def _write_table(
+    reader: pa.RecordBatchReader, stream: TextIO, *, boxes: bool, width: int | None, max_rows: int | None
+) -> None:
+    """Columns aligned, numbers to the right; the widths need all rows that are shown at once."""
     limit = _MAX_WIDTH if boxes else None
     names = [_cell(name, limit) for name in reader.schema.names]
     right = [_is_number(field.type) for field in reader.schema]
-    rows = [["NULL" if value is None else _cell(text(value), limit) for value in row] for row in _rows(reader)]
-    widths = [max(_width(row[index]) for row in [names, *rows]) for index in range(len(names))]
+    kept, more, is_exact = _first(reader, max_rows)
+    rows = [["NULL" if value is None else _cell(text(value), limit) for value in row] for row in kept]
+    widths = [max(width_of(row[index]) for row in [names, *rows]) for index in range(len(names))]
     if not boxes:
         for row in [names, ["-" * width for width in widths], *rows]:
             stream.write("  ".join(_padded(row, widths, right)).rstrip() + "\n")
+        if more:
+            stream.write(f"... {more:,} more rows\n")
         return
+    left_out = 0
+    if width is not None and widths:
+        shown, widths = fit(widths, width)
+        left_out = len(names) - len(shown)
+        gap = len(shown) - len(shown) // 2 if left_out else None
+        names, right = _chosen(names, shown, gap, "…"), _chosen(right, shown, gap, False)
+        rows = [_chosen(row, shown, gap, "…") for row in rows]
+        widths = [*widths[:gap], 1, *widths[gap:]] if gap is not None else widths
+        names, *rows = [[cut(cell, size) for cell, size in zip(row, widths, strict=True)] for row in [names, *rows]]
     lines = ["─" * (width + 2) for width in widths]
     stream.write(f"┌{'┬'.join(lines)}┐\n")
     _write_boxed(stream, _padded(names, widths, right))
@@ -100,78 +128,56 @@ def _write_table(reader: pa.RecordBatchReader, stream: TextIO, *, boxes: bool) -
     for row in rows:
         _write_boxed(stream, _padded(row, widths, right))
     stream.write(f"└{'┴'.join(lines)}┘\n")
-    stream.write(f"{len(rows)} {'row' if len(rows) == 1 else 'rows'}\n")
+    total = len(rows) + more
+    count = f"{total:,} {'row' if total == 1 else 'rows'}" if is_exact else f"More than {total:,} rows"
+    notes = [f"{len(rows):,} shown"] if more else []
+    notes += [f"{left_out} of {len(reader.schema)} columns left out"] if left_out else []
+    stream.write(count + (f" ({', '.join(notes)})" if notes else "") + "\n")
+
+
+def _first(reader: pa.RecordBatchReader, most: int | None) -> tuple[list[tuple[Any, ...]], int, bool]:
+    """The first rows, how many more there are, and whether that is all that there are."""
+    kept: list[tuple[Any, ...]] = []
+    more = 0
+    for batch in reader:
+        room = batch.num_rows if most is None else min(most - len(kept), batch.num_rows)
+        kept += _values_of(batch.slice(0, room))
+        more += batch.num_rows - room
+        if more >= _MOST_COUNTED:
+            reader.close()
+            return kept, more, False
+    return kept, more, True
+
+
+def _chosen(cells: Sequence[T], shown: Sequence[int], gap: int | None, between: T) -> list[T]:
+    """The cells of some columns, and something where others are left out."""
+    chosen = [cells[column] for column in shown]
+    return chosen if gap is None else [*chosen[:gap], between, *chosen[gap:]]
 
 
 def _write_boxed(stream: TextIO, cells: list[str]) -> None:
     stream.write(f"│ {' │ '.join(cells)} │\n")
 
 
-def text(value: Any) -> str:
-    """A value that is not NULL as text."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, bytes):
-        return "".join(f"\\x{byte:02X}" for byte in value)
-    if isinstance(value, (list, dict)):
-        return json.dumps(_json(value), ensure_ascii=False)
-    return str(value)
-
-
-def _json(value: Any) -> Any:
-    """A value in JSON's types: what JSON has no numbers or words for becomes text."""
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, dict):
-        return {str(key): _json(member) for key, member in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_json(member) for member in value]
-    return text(value)
-
-
 def _rows(reader: pa.RecordBatchReader) -> Iterator[tuple[Any, ...]]:
     for batch in reader:
-        columns = [_values(column) for column in batch.columns]
-        yield from zip(*columns, strict=True)
+        yield from _values_of(batch)
 
 
-def _values(column: pa.Array) -> list[Any]:
-    """Python values; what Python has no exact type for is cast to text by Arrow."""
-    if pa.types.is_duration(column.type):
-        return list(column.cast(pa.int64()).to_pylist())
-    if pa.types.is_timestamp(column.type) or pa.types.is_time(column.type):
-        return [value and _without_zeros(value) for value in column.cast(pa.string()).to_pylist()]
-    return list(column.to_pylist())
-
-
-def _without_zeros(moment: str) -> str:
-    """A time without the zeros that end its fraction."""
-    whole, point, fraction = moment.partition(".")
-    if not point:
-        return moment
-    zone = "Z" if fraction.endswith("Z") else ""
-    digits = fraction.removesuffix("Z").rstrip("0")
-    return whole + (f".{digits}" if digits else "") + zone
+def _values_of(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    yield from zip(*(values(column) for column in batch.columns), strict=True)
 
 
 def _cell(value: str, limit: int | None) -> str:
     """One line of a table: control characters shown, texts longer than `limit` cut."""
-    shown = "".join(repr(c)[1:-1] if unicodedata.category(c) == "Cc" else c for c in value)
+    shown = one_line(value)
     return shown if limit is None or len(shown) <= limit else shown[: limit - 1] + "…"
-
-
-def _width(value: str) -> int:
-    """Columns of a terminal that the text takes."""
-    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in value)
-    return len(value) + wide - sum(unicodedata.combining(c) > 0 for c in value)
 
 
 def _padded(cells: list[str], widths: list[int], right: list[bool]) -> list[str]:
     padded = []
     for cell, width, to_right in zip(cells, widths, right, strict=True):
-        space = " " * (width - _width(cell))
+        space = " " * (width - width_of(cell))
         padded.append(space + cell if to_right else cell + space)
     return padded
 

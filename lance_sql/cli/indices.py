@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
+from lance_sql.cli import screen
+from lance_sql.cli.agreement import done, latest
 from lance_sql.cli.errors import reports_errors
-from lance_sql.version_names import split_name
-
-if TYPE_CHECKING:
-    from lance_sql.dataset import Dataset
 
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="No progress.")
 
@@ -32,13 +28,11 @@ def index() -> None:
 @reports_errors
 def list_indices(table: str, output: str) -> None:
     """Lists the indices of TABLE, and how many fragments they cover."""
-    import sys
-
     from lance_sql import metadata_tables
-    from lance_sql.cli import formats, tables
+    from lance_sql.cli import tables
 
     found = metadata_tables.indices(tables.open_table(table)).to_reader()
-    formats.write(found, output, sys.stdout, boxes=sys.stdout.isatty())
+    screen.show(found, output)
 
 
 @index.command()
@@ -59,10 +53,10 @@ def create(table: str, column: str, kind: str, name: str | None, replace: bool, 
 
     bar = Bar("rows indexed", hidden=quiet)
     try:
-        made = _latest(table).create_index(column, kind, name=name, replace=replace, progress=bar.update)
+        made = latest(table).create_index(column, kind, name=name, replace=replace, progress=bar.update)
     finally:
         bar.close()
-    _done(made)
+    done(made)
 
 
 @index.command()
@@ -71,7 +65,7 @@ def create(table: str, column: str, kind: str, name: str | None, replace: bool, 
 @reports_errors
 def drop(table: str, name: str) -> None:
     """Drops the index NAME of TABLE. Versions that have it keep it."""
-    _done(_latest(table).drop_index(name))
+    done(latest(table).drop_index(name))
 
 
 @index.command()
@@ -84,7 +78,7 @@ def update(table: str, names: tuple[str, ...], rebuild: bool, quiet: bool) -> No
     """Makes the indices NAMES of TABLE, or all, cover the rows that came since they were built."""
     from lance_sql.cli.progress import Bar
 
-    dataset = _latest(table)
+    dataset = latest(table)
     bar = Bar("rows indexed", hidden=quiet)
     try:
         made = dataset.optimize_indices(names or None, rebuild=rebuild, progress=bar.update)
@@ -93,7 +87,7 @@ def update(table: str, names: tuple[str, ...], rebuild: bool, quiet: bool) -> No
     if made.version == dataset.version:
         click.echo("Nothing to do.", err=True)
     else:
-        _done(made)
+        done(made)
 
 
 @click.command()
@@ -119,17 +113,31 @@ def explain(
     click.echo(scan.explain(analyze=analyze))
 
 
-VERBS = (index, explain)
+@click.command()
+@click.argument("table")
+@click.argument("columns", nargs=-1)
+@click.option("--cache", metavar="FOLDER", help="Where to keep it; without, where LANCE_SQL_STATISTICS_CACHE says.")
+@quiet_option
+@reports_errors
+def analyze(table: str, columns: tuple[str, ...], cache: str | None, quiet: bool) -> None:
+    """Looks at COLUMNS of TABLE, or all, so that filters on them read only what can match; the table stays as it is.
 
-
-def _latest(table: str) -> Dataset:
+    \b
+    lance-sql analyze events.lance time user_id --cache ~/.cache/lance-sql
+    """
     from lance_sql.cli import tables
+    from lance_sql.cli.progress import Bar
 
-    path, version, tag = split_name(table)
-    if version is not None or tag is not None:
-        raise click.UsageError(f"Changes apply to the newest version: {path} without @{version or tag}.")
-    return tables.open_table(path)
+    dataset = tables.open_table(table, statistics_cache=cache)
+    if dataset.snapshot.learning.folder is None:
+        raise click.UsageError("Name a folder: --cache or LANCE_SQL_STATISTICS_CACHE. Nobody would find it elsewhere.")
+    bar = Bar("rows analyzed", hidden=quiet)
+    try:
+        found = dataset.analyze(columns or None, progress=bar.update)
+    finally:
+        bar.close()
+    for name, (known, total) in found.items():
+        click.echo(f"{name}: knows {known} of {total} zones")
 
 
-def _done(made: Dataset) -> None:
-    click.echo(f"{made.uri} is at version {made.version}", err=True)
+VERBS = (index, explain, analyze)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
+import os
 import sys
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, Literal
 
 import click
 
-from lance_sql.cli import changes, indices
+from lance_sql.cli import branches, changes, differences, indices, looking, merge, repair, screen
 from lance_sql.cli.errors import reports_errors
 from lance_sql.version_names import split_name
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 FORMATS = ("table", "json", "csv", "markdown", "arrow")
 
@@ -24,11 +23,29 @@ class DefaultQuery(click.Group):
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
         if arguments and arguments[0] not in {*self.commands, *_GROUP_OPTIONS}:
+            self._check_verb(context, arguments[0])
             arguments = ["query", *arguments]
         return super().parse_args(context, arguments)
 
+    def _check_verb(self, context: click.Context, argument: str) -> None:
+        """Makes sure that what is no verb may be SQL.
+
+        raises: click.UsageError
+        """
+        if argument.startswith("-") or any(character.isspace() for character in argument):
+            return
+        if os.path.isdir(argument) or argument.rstrip("/").endswith(".lance"):
+            raise click.UsageError(
+                f"Say what to do with {argument}: lance-sql describe {argument}, or lance-sql \"FROM '{argument}'\".",
+                context,
+            )
+        close = difflib.get_close_matches(argument.lower(), self.commands, 1, _ALIKE)
+        if close:
+            raise click.UsageError(f"There is no verb {argument!r}. Did you mean {close[0]!r}?", context)
+
 
 _GROUP_OPTIONS = ("--help", "-h", "--version")
+_ALIKE = 0.7
 
 
 output_option = click.option(
@@ -53,6 +70,20 @@ def main(context: click.Context) -> None:
     lance-sql versions events.lance
     """
     if context.invoked_subcommand is None:
+        _without_arguments(context)
+
+
+def _without_arguments(context: click.Context) -> None:
+    """The shell on a terminal, the SQL in a pipe, else the help."""
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        from lance_sql.cli import shell
+
+        shell.start()
+        return
+    sql = "" if sys.stdin.isatty() else sys.stdin.read()
+    if sql.strip():
+        context.invoke(query, sql=sql, output="table")
+    else:
         click.echo(context.get_help())
 
 
@@ -61,24 +92,42 @@ def main(context: click.Context) -> None:
 @click.option("-c", "command", metavar="SQL", help="The SQL, instead of the argument.")
 @click.option("-f", "file", type=click.File(encoding="utf-8"), help="A file with the SQL; - is stdin.")
 @output_option
+@click.option(
+    "--max-rows",
+    type=click.IntRange(min=0),
+    help="At most so many rows of a table, 0 for all; 40 on a terminal, all elsewhere.",
+)
+@click.option("--quiet", "-q", is_flag=True, help="No progress.")
 @reports_errors
-def query(sql: str | None, command: str | None, file: IO[str] | None, output: str) -> None:
-    """Runs SQL in DuckDB: FROM 'x.lance', lance_scan('x.lance', version := 3)."""
+def query(
+    sql: str | None,
+    command: str | None = None,
+    file: IO[str] | None = None,
+    output: str = "table",
+    max_rows: int | None = None,
+    quiet: bool = False,
+) -> None:
+    """Runs SQL in DuckDB: FROM 'x.lance', lance_scan('x.lance', version := 3).
+
+    Several statements have semicolons between them; the rows of each are shown. Without SQL it is read from stdin.
+
+    \b
+    lance-sql "SELECT status, count(*) FROM 'events.lance' GROUP BY ALL"
+    lance-sql query -f report.sql --output csv
+    echo "FROM 'events.lance' LIMIT 3" | lance-sql
+    """
     given = [text for text in (sql, command, file.read() if file is not None else None) if text is not None]
+    if not given and not sys.stdin.isatty():
+        text = sys.stdin.read()
+        given = [text] if text.strip() else []
     if len(given) != 1:
-        raise click.UsageError("Give the SQL once: as the argument, with -c, or with -f.")
+        raise click.UsageError("Give the SQL once: as the argument, with -c, with -f, or on stdin.")
     if not given[0].strip():
         raise click.UsageError("The SQL is empty.")
     import lance_sql
     from lance_sql.cli import statements
-    from lance_sql.cli.interrupts import interruptible
 
-    connection = lance_sql.connect()
-    statements.refuse_copies(connection, given[0])
-    with interruptible(connection):
-        result = connection.sql(given[0])
-        if result is not None:
-            _write(result.to_arrow_reader(), output)
+    statements.run(lance_sql.connect(), given[0], output, max_rows=max_rows, quiet=quiet)
 
 
 @main.command(epilog=_EPILOG)
@@ -90,7 +139,7 @@ def schema(table: str, output: str) -> None:
     from lance_sql import metadata_tables
     from lance_sql.cli import tables
 
-    _write(metadata_tables.columns(tables.open_table(table)).to_reader(), output)
+    screen.show(metadata_tables.columns(tables.open_table(table)).to_reader(), output)
 
 
 @main.command(epilog=_EPILOG)
@@ -103,7 +152,7 @@ def versions(table: str, limit: int | None, output: str) -> None:
     from lance_sql import metadata_tables
     from lance_sql.cli import tables
 
-    _write(metadata_tables.versions(tables.open_table(table), limit).to_reader(), output)
+    screen.show(metadata_tables.versions(tables.open_table(table), limit).to_reader(), output)
 
 
 @main.command(epilog=_EPILOG)
@@ -115,7 +164,7 @@ def files(table: str, output: str) -> None:
     from lance_sql import metadata_tables
     from lance_sql.cli import tables
 
-    _write(metadata_tables.files(tables.open_table(table)).to_reader(), output)
+    screen.show(metadata_tables.files(tables.open_table(table)).to_reader(), output)
 
 
 @main.command(name="changes", epilog=_EPILOG)
@@ -169,7 +218,7 @@ def show_changes(
     if explain:
         click.echo(scan.explain())
     else:
-        _write(scan.to_reader(), output)
+        screen.show(scan.to_reader(), output)
 
 
 @main.command(epilog=_EPILOG)
@@ -178,14 +227,18 @@ def show_changes(
 @click.option("--deep", is_flag=True, help="Decode every page as well.")
 @click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress bar.")
+@screen.html_option
 @reports_errors
-def verify(table: str, branch: str | None, deep: bool, output: str, quiet: bool) -> None:
+def verify(table: str, branch: str | None, deep: bool, output: str, quiet: bool, html: str | None) -> None:
     """Checks every version of TABLE, or one, for damage. Exits with 1 when there is some."""
     from lance_sql.cli import verification
 
     path, version, tag = split_name(table)
     report = verification.run(path, version=version, tag=tag, branch=branch, deep=deep, quiet=quiet)
-    click.echo(verification.as_json(report) if output == "json" else str(report))
+    if html is not None:
+        screen.write_page(html, report.to_html())
+    else:
+        click.echo(verification.as_json(report) if output == "json" else str(report))
     sys.exit(0 if report.is_healthy else verification.DAMAGE_FOUND)
 
 
@@ -205,13 +258,13 @@ def audit_lineage(table: str, branch: str | None, output: str, quiet: bool) -> N
     sys.exit(0 if report.is_healthy else lineage_audit.FAULTS_FOUND)
 
 
-for _verb in (*changes.VERBS, *indices.VERBS):
+for _verb in (
+    *looking.VERBS,
+    differences.diff,
+    merge.merge,
+    branches.branch,
+    repair.repair,
+    *changes.VERBS,
+    *indices.VERBS,
+):
     main.add_command(_verb)
-
-
-def _write(reader: pa.RecordBatchReader, output: str) -> None:
-    from lance_sql.cli import formats
-
-    if output == "arrow" and sys.stdout.isatty():
-        raise click.UsageError("Arrow output is binary: send it to a file or a pipe.")
-    formats.write(reader, output, sys.stdout, boxes=sys.stdout.isatty())

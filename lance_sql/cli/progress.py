@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -49,6 +50,84 @@ class Bar:
             self._bar.__exit__(None, None, None)
         if self._counted:
             click.echo(err=True)
+
+
+class Watch:
+    """A line about a query that runs: how long, how much of it where the engine knows, and how many rows have come.
+
+    It appears after two seconds on a terminal's stderr, and goes before rows are shown.
+    """
+
+    def __init__(self, connection: Any, *, hidden: bool) -> None:
+        self._connection = connection
+        self._hidden = hidden or not sys.stderr.isatty()
+        self._rows = 0
+        self._started = time.monotonic()
+        self._ends = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begins to look."""
+        if not self._hidden:
+            self._thread = threading.Thread(target=self._look, daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Removes the line."""
+        self._ends.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def count(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+        """The same rows, which are counted as they pass."""
+        if self._hidden:
+            return reader
+
+        def passing() -> Iterator[pa.RecordBatch]:
+            try:
+                for batch in reader:
+                    self._rows += batch.num_rows
+                    yield batch
+            finally:
+                # the rows are shown next
+                self.stop()
+
+        return pa.RecordBatchReader.from_batches(reader.schema, passing())
+
+    def line(self) -> str:
+        """What is known now."""
+        seconds = time.monotonic() - self._started
+        parts = [f"{seconds:.0f} s"]
+        share = self._connection.query_progress()
+        if 0 < share <= 100:
+            parts.append(f"{share:.0f}%, about {seconds * (100 - share) / share:.0f} s left")
+        if self._rows:
+            parts.append(f"{self._rows:,} rows, {self._rows / seconds:,.0f} a second")
+        return "running for " + ", ".join(parts)
+
+    def _look(self) -> None:
+        wait, shown = _SECONDS_WITHOUT, False
+        while not self._ends.wait(wait):
+            click.echo(f"\r\x1b[2K{self.line()}", err=True, nl=False)
+            wait, shown = _SECONDS_BETWEEN, True
+        if shown:
+            click.echo("\r\x1b[2K", err=True, nl=False)
+
+
+@contextmanager
+def watched(
+    connection: Any, *, hidden: bool = False
+) -> Iterator[Callable[[pa.RecordBatchReader], pa.RecordBatchReader]]:
+    """Watches a statement that the connection runs; gives what counts the rows of its result.
+
+    connection: of DuckDB
+    """
+    watch = Watch(connection, hidden=hidden)
+    watch.start()
+    try:
+        yield watch.count
+    finally:
+        watch.stop()
 
 
 @contextmanager

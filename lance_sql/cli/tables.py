@@ -7,13 +7,25 @@ from lance_sql.dataset import Dataset
 from lance_sql.version_names import split_name
 
 
-def open_table(name: str, *, branch: str | None = None, use_indices: bool = True) -> Dataset:
+def open_table(
+    name: str, *, branch: str | None = None, use_indices: bool = True, statistics_cache: str | None = None
+) -> Dataset:
     """The version of a table that an argument means.
 
     raises: as `lance_sql.open`
     """
     path, version, tag = split_name(name)
-    return lance_sql.dataset.open(path, version=version, tag=tag, branch=branch, use_indices=use_indices)
+    return lance_sql.dataset.open(
+        path, version=version, tag=tag, branch=branch, use_indices=use_indices, statistics_cache=statistics_cache
+    )
+
+
+def open_version(path: str, version: int, *, branch: str | None = None) -> Dataset:
+    """One version of a table.
+
+    raises: as `lance_sql.open`
+    """
+    return lance_sql.dataset.open(path, version=version, branch=branch)
 
 
 def bound(text: str | None) -> int | str | None:

@@ -78,7 +78,7 @@ def test_deleting(table: str) -> None:
 
 
 def test_a_terminal_is_asked(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lance_sql.cli.changes._is_terminal", lambda: True)
+    monkeypatch.setattr("lance_sql.cli.agreement._is_terminal", lambda: True)
     refused = CliRunner().invoke(main, ["delete", table, "--all"], input="n\n")
     assert "Delete 12 of 12 rows of data.lance version 2? [y/N]" in refused.stderr
     assert (refused.exit_code, refused.stderr.splitlines()[-1]) == (0, "Nothing was changed.")

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 import lance_sql
 from lance_sql.cli import main
+from lance_sql.file.learned import LEARNED
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +48,7 @@ def test_explain_says_what_is_ruled_out(table: str) -> None:
     assert "ruled out by scalar indices: 0 of 1 fragments, 0 of 2 pages, 11808 of 20000 rows" in shown
     assert "id_idx (zonemap): covers 1 of 1 fragments" in shown
     assert "returned: 1 of 8192 rows, planned in" in shown
-    assert "ruled out" not in run("explain", table, "id = 9000", "--no-indices").stdout
+    assert "ruled out by scalar" not in run("explain", table, "id = 9000", "--no-indices").stdout
 
 
 def test_what_is_refused(table: str) -> None:
@@ -56,3 +57,20 @@ def test_what_is_refused(table: str) -> None:
     refused = run("index", "drop", table, "nope")
     assert refused.exit_code != 0
     assert "has no index 'nope'; it has none" in refused.stderr
+
+
+def test_what_analyze_learned_is_found_by_later_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {"id": range(60_000), "k": [i % 7 for i in range(60_000)], "note": [[1]] * 60_000}
+    lance_sql.write(rows, "large.lance")
+    refused = run("analyze", "large.lance", "id")
+    assert refused.exit_code == 2
+    assert "Name a folder" in refused.stderr
+    LEARNED.clear()
+    shown = run("analyze", "large.lance", "id", "k", "--cache", "kept")
+    assert shown.stdout == "id: knows 8 of 8 zones\nk: knows 8 of 8 zones\n"
+    LEARNED.clear()
+    monkeypatch.setenv("LANCE_SQL_STATISTICS_CACHE", str(tmp_path / "kept"))
+    assert "id: knows 8 of 8 zones" in run("explain", "large.lance", "id = 9").stdout
+    LEARNED.clear()
+    assert run("analyze", "large.lance").stdout == shown.stdout
+    assert "Nothing is learned of 'note'" in run("analyze", "large.lance", "note").stderr

@@ -6,6 +6,7 @@ import contextlib
 import csv
 import io
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -232,6 +233,12 @@ def test_a_statement_without_rows_says_nothing() -> None:
     assert result.exit_code == 0
 
 
+def test_every_verb_is_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    assert {name for row in rows for name in re.findall(r"`([\w-]+)`", row)} == set(main.commands)
+
+
 def test_help_comes_at_once() -> None:
     command = [sys.executable, "-m", "lance_sql.cli", "--help"]
     seconds = []
@@ -241,6 +248,18 @@ def test_help_comes_at_once() -> None:
         seconds.append(time.perf_counter() - start)
     assert "Commands:" in shown
     assert min(seconds) < 0.3
+
+
+def test_a_query_imports_no_more_than_it_needs(table: str) -> None:
+    code = (
+        "import sys; from lance_sql.cli import main\n"
+        f"try: main(['SELECT count(*) FROM \\'{table}\\''])\n"
+        "except SystemExit: pass\n"
+        "names = ('jinja2', 'prompt_toolkit', 'polars', 'lance_sql.differences', 'lance_sql.pages')\n"
+        "print([name for name in names if name in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.splitlines()[-1] == "[]"
 
 
 def test_help_imports_no_engine() -> None:

@@ -1,0 +1,79 @@
+"""What verbs that change tables say and ask before they do, and say when they have done it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from lance_sql.version_names import split_name
+
+if TYPE_CHECKING:
+    from lance_sql.dataset import Dataset
+
+T = TypeVar("T")
+
+dry_run_option = click.option("--dry-run", "-n", is_flag=True, help="Only say what would be done.")
+yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+
+
+def latest(table: str) -> Dataset:
+    from lance_sql.cli import tables
+
+    return tables.open_table(unversioned(table))
+
+
+def unversioned(table: str) -> str:
+
+    path, version, tag = split_name(table)
+    if version is not None or tag is not None:
+        raise click.UsageError(f"Changes apply to the newest version: {path} without @{version or tag}.")
+    return path
+
+
+def rows(dataset: Dataset, where: str | None) -> str:
+    """What a filter selects, in words; checks the filter as well."""
+    selected, total = dataset.count_rows(where), dataset.count_rows()
+    return f"{selected} of {count(total, 'row')} of {dataset.uri} version {dataset.version}"
+
+
+def rehearse(dataset: Dataset, change: Callable[[Dataset], T]) -> T:
+    """Makes the change in a clone of the table, which is then removed: whatever is wrong with the change comes out.
+
+    returns: what the change does
+    """
+    with tempfile.TemporaryDirectory(prefix="lance-sql-") as folder:
+        return change(dataset.shallow_clone(os.path.join(folder, "clone.lance")))
+
+
+def agreed(what: str, dry_run: bool, yes: bool) -> bool:
+    """Says what will be done, and whether it is to be done."""
+    if dry_run:
+        click.echo(f"Would {what}.", err=True)
+        return False
+    sentence = f"{what[0].upper()}{what[1:]}"
+    if yes:
+        click.echo(f"{sentence}.", err=True)
+        return True
+    if not _is_terminal():
+        raise click.UsageError(f"Nobody can be asked here: give --yes to {what}, or --dry-run.")
+    if click.confirm(f"{sentence}?", err=True):
+        return True
+    click.echo("Nothing was changed.", err=True)
+    return False
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+def done(made: Dataset, details: str = "") -> None:
+    click.echo(f"{made.uri} is at version {made.version}" + (f": {details}" if details else ""), err=True)
+
+
+def count(number: int, noun: str, several: str | None = None) -> str:
+    return f"{number} {noun if number == 1 else several or f'{noun}s'}"

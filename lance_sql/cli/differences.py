@@ -1,0 +1,84 @@
+"""`lance-sql diff`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from lance_sql.cli import screen
+from lance_sql.cli.errors import reports_errors
+from lance_sql.version_names import split_name
+
+if TYPE_CHECKING:
+    from lance_sql.dataset import Dataset
+
+DIFFERENCES_FOUND = 1
+
+
+@click.command()
+@click.argument("tables", nargs=-1, required=True, metavar="A [B]")
+@click.option("--key", metavar="COLUMNS", help="Tell rows apart by these columns, with commas between, not by row ids.")
+@click.option("--limit", type=click.IntRange(min=0), help="Rows shown of each kind; 20, and 200 with --html.")
+@click.option("--branch", help="A branch, instead of main.")
+@click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
+@screen.html_option
+@reports_errors
+def diff(
+    tables: tuple[str, ...], key: str | None, limit: int | None, branch: str | None, output: str, html: str | None
+) -> None:
+    """Says what is different in B from what is in A: columns, rows, cells and files.
+
+    A and B are tables, of which versions, tags or branches may be named; or a table is followed by one or two of its
+    versions. With one version it is compared with the newest, and without any the newest is compared with the one
+    before. Rows of different tables are told apart by --key. Exits with 1 when there are differences.
+
+    \b
+    lance-sql diff events.lance@41 events.lance@42
+    lance-sql diff events.lance 41 42
+    lance-sql diff events.lance events.lance@experiment
+    lance-sql diff yesterday.lance events.lance --key id,day
+    lance-sql diff events.lance --html report.html
+    """
+    import lance_sql
+
+    a, b = _opened(tables, branch)
+    found = lance_sql.diff(
+        a, b, None if key is None else key.split(","), max_rows=limit if limit is not None else 200 if html else 20
+    )
+    if html is not None:
+        screen.write_page(html, found.to_html())
+    else:
+        click.echo(json.dumps(found.to_dict(), indent=2) if output == "json" else found.to_text(width=screen.width()))
+    sys.exit(DIFFERENCES_FOUND if found.has_differences else 0)
+
+
+def _opened(names: tuple[str, ...], branch: str | None) -> tuple[Dataset, Dataset]:
+    """The two that the arguments mean."""
+    from lance_sql.differences import open_named
+
+    if len(names) > 3:
+        raise click.UsageError(f"Give two tables, or a table and two of its versions, not {len(names)} arguments.")
+    first, *others = names
+    path, version, tag = split_name(first)
+    is_named = version is not None or tag is not None
+    if len(others) == 2:
+        if is_named:
+            raise click.UsageError(f"Give the table without a version before two versions: {path}.")
+        return open_named(f"{path}@{others[0]}", branch), open_named(f"{path}@{others[1]}", branch=branch)
+    if len(others) == 1:
+        (second,) = others
+        if second.isdecimal():
+            after = open_named(path, branch) if not is_named else None
+            if after is None:
+                return open_named(first, branch), open_named(f"{path}@{second}", branch)
+            return open_named(f"{path}@{second}", branch), after
+        return open_named(first, branch), open_named(second, branch)
+    newest = open_named(path, branch)
+    if is_named:
+        return open_named(first, branch), newest
+    if newest.version == 1:
+        raise click.UsageError(f"{path} has one version: there is nothing to compare it with.")
+    return open_named(f"{path}@{newest.version - 1}", branch), newest

@@ -1,0 +1,148 @@
+"""The verbs that look at a table as a whole: `history` and `layout`, in a terminal or as a page."""
+
+from __future__ import annotations
+
+import click
+
+from lance_sql.cli import screen
+from lance_sql.cli.errors import reports_errors
+
+output_option = click.option(
+    "--output",
+    "-o",
+    type=click.Choice(("table", "json", "csv", "markdown")),
+    default="table",
+    show_default=True,
+    help="Format.",
+)
+
+
+@click.command()
+@click.argument("table")
+@click.option("--limit", type=click.IntRange(min=1), help="Only the newest versions.")
+@click.option("--branch", help="A branch, instead of main.")
+@output_option
+@screen.html_option
+@reports_errors
+def history(table: str, limit: int | None, branch: str | None, output: str, html: str | None) -> None:
+    """Says what the commit of each version of TABLE did, newest first: operation, rows in and out, bytes, tags.
+
+    \b
+    lance-sql history events.lance --limit 10
+    lance-sql history events.lance --html history.html
+    """
+    from lance_sql import metadata_tables
+    from lance_sql.cli import tables
+
+    dataset = tables.open_table(table, branch=branch)
+    if html is not None:
+        screen.write_page(html, dataset.history(limit).to_html())
+        return
+    found = metadata_tables.versions(dataset, limit)
+    shown = [
+        "version",
+        "timestamp",
+        "operation",
+        "rows",
+        "inserted",
+        "updated",
+        "deleted",
+        "bytes_written",
+        "writer",
+        "tags",
+    ]
+    newest_first = found.take(list(range(found.num_rows - 1, -1, -1))).select(shown)
+    screen.show(newest_first.to_reader(), output)
+
+
+@click.command()
+@click.argument("table")
+@click.option("--branch", help="A branch, instead of main.")
+@click.option("--target-rows", type=click.IntRange(min=1), help="Fragments with fewer rows are to be joined.")
+@output_option
+@screen.html_option
+@reports_errors
+def layout(table: str, branch: str | None, target_rows: int | None, output: str, html: str | None) -> None:
+    """Says how the rows of TABLE lie in fragments: rows, deleted ones, files, bytes, age, and why to compact.
+
+    \b
+    lance-sql layout events.lance
+    lance-sql layout events.lance@41 --html layout.html
+    """
+    import pyarrow as pa
+
+    from lance_sql.cli import tables
+    from lance_sql.writing import MAX_ROWS_PER_FILE
+
+    found = tables.open_table(table, branch=branch).layout(target_rows=target_rows or MAX_ROWS_PER_FILE)
+    if html is not None:
+        screen.write_page(html, found.to_html())
+        return
+    rows = found.fragments
+    columns = {
+        "fragment": pa.array([each.id for each in rows], pa.uint64()),
+        "rows": pa.array([each.rows for each in rows], pa.int64()),
+        "deleted_rows": pa.array([each.deleted_rows for each in rows], pa.int64()),
+        "files": pa.array([each.files for each in rows], pa.int64()),
+        "bytes": pa.array([each.bytes for each in rows], pa.int64()),
+        "added_version": pa.array([each.added_version for each in rows], pa.uint64()),
+        "added_at": pa.array([each.added_at for each in rows], pa.timestamp("us", "UTC")),
+        "compact": pa.array([", ".join(each.reasons) or None for each in rows], pa.string()),
+    }
+    screen.show(pa.table(columns).to_reader(), output)
+
+
+@click.command()
+@click.argument("table")
+@click.option("--branch", help="A branch, instead of main.")
+@click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
+@reports_errors
+def describe(table: str, branch: str | None, output: str) -> None:
+    """Says what TABLE is: rows, files, format, tags, branches, indices and columns.
+
+    
+    lance-sql describe events.lance
+    lance-sql describe events.lance@41 --output json
+    """
+    import json
+
+    from lance_sql.cli import tables
+    from lance_sql.cli.description import described
+
+    found = described(tables.open_table(table, branch=branch))
+    if output == "json":
+        click.echo(json.dumps(found.to_dict(), indent=2))
+    else:
+        click.echo(found.to_text(screen.width()))
+
+
+@click.command()
+@click.argument("table")
+@click.option("--rows", "-n", type=click.IntRange(min=0), default=10, show_default=True, help="How many.")
+@click.option("--columns", metavar="COLUMNS", help="Only these, with commas between; system columns among them.")
+@click.option("--where", "-w", metavar="SQL", help="Only rows that pass a filter.")
+@click.option("--branch", help="A branch, instead of main.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Choice(("table", "json", "csv", "markdown", "arrow")),
+    default="table",
+    show_default=True,
+    help="Format.",
+)
+@reports_errors
+def head(table: str, rows: int, columns: str | None, where: str | None, branch: str | None, output: str) -> None:
+    """Shows the first rows of TABLE.
+
+    
+    lance-sql head events.lance -n 3
+    lance-sql head events.lance@41 --columns id,status,_rowid --where "status = 'open'"
+    """
+    from lance_sql.cli import tables
+
+    chosen = None if columns is None else columns.split(",")
+    scan = tables.open_table(table, branch=branch).scan(chosen, where, limit=rows)
+    screen.show(scan.to_reader(), output, max_rows=0)
+
+
+VERBS = (describe, head, history, layout)

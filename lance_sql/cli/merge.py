@@ -1,0 +1,95 @@
+"""`lance-sql merge`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from lance_sql.cli.agreement import agreed, done, dry_run_option, rehearse, unversioned, yes_option
+from lance_sql.cli.errors import reports_errors
+from lance_sql.cli.sources import source_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lance_sql.dataset import Dataset
+
+
+@click.command()
+@click.argument("table")
+@click.argument("source")
+@click.option("--on", metavar="COLUMNS", help="Key columns, with commas between; the table's primary key without it.")
+@click.option(
+    "--when-matched", type=click.Choice(("update", "delete", "keep", "fail")), default="update", show_default=True
+)
+@click.option("--when-not-matched", type=click.Choice(("insert", "ignore")), default="insert", show_default=True)
+@click.option("--delete-unmatched", is_flag=True, help="Delete rows of the table that no row of SOURCE matches.")
+@click.option("--delete-unmatched-where", metavar="SQL", help="Only those of them that pass a filter.")
+@dry_run_option
+@yes_option
+@reports_errors
+def merge(
+    table: str,
+    source: str,
+    on: str | None,
+    when_matched: Literal["update", "delete", "keep", "fail"],
+    when_not_matched: Literal["insert", "ignore"],
+    delete_unmatched: bool,
+    delete_unmatched_where: str | None,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    """Merges the rows of SOURCE into TABLE by key: updates those that are there, inserts those that are not.
+
+    SOURCE is a file or a URI that DuckDB reads (Parquet, CSV, JSON), a Lance table, or an SQL query. Columns that it
+    lacks keep their values. Unless --yes is given, what would be done is found out in a clone of the table first.
+
+    \b
+    lance-sql merge users.lance changes.parquet --on id
+    lance-sql merge users.lance "FROM 'all.csv'" --on id --delete-unmatched --dry-run
+    """
+    from lance_sql.cli import tables
+
+    dataset = tables.open_table(unversioned(table))
+    rows = read_source(source)
+
+    def change(target: Dataset) -> Dataset:
+        return target.merge(
+            rows,
+            None if on is None else on.split(","),
+            when_matched=when_matched,
+            when_not_matched=when_not_matched,
+            delete_unmatched=delete_unmatched_where or delete_unmatched,
+        )
+
+    if yes and not dry_run:
+        made = change(dataset)
+        done(made, told(made) or "no row changed")
+        return
+    what = rehearse(dataset, lambda copy: told(change(copy)))
+    if what is None:
+        click.echo("Nothing to merge: no row would change.", err=True)
+    elif agreed(f"{what} in {dataset.uri} version {dataset.version}", dry_run, yes):
+        made = change(dataset)
+        done(made, told(made) or "no row changed")
+
+
+def told(made: Dataset) -> str | None:
+    """What a change did to rows, in words; None for nothing."""
+    change = made.last_change
+    if change is None:
+        return None
+    counts = (
+        ("insert", change.rows_inserted),
+        ("update", change.rows_updated),
+        ("delete", change.rows_deleted),
+    )
+    said = [f"{what} {count:,} {'row' if count == 1 else 'rows'}" for what, count in counts if count]
+    return ", ".join(said) or None
+
+
+def read_source(source: str) -> pa.Table:
+    """The rows of a file, a URI, a Lance table, or an SQL query."""
+    with source_rows(source) as found:
+        return found.to_arrow_table()

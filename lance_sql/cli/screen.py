@@ -1,0 +1,46 @@
+"""The terminal, file or pipe that results are shown on."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import TYPE_CHECKING, Final
+
+import click
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MAX_ROWS: Final = 40
+"""So many rows are shown on a terminal; a file or a pipe gets all."""
+
+html_option = click.option(
+    "--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page to look at, in one file; - is stdout."
+)
+
+
+def width() -> int | None:
+    """Characters of a line; None where stdout is a file or a pipe, whose lines are never cut."""
+    return max(shutil.get_terminal_size().columns, 40) if sys.stdout.isatty() else None
+
+
+def show(reader: pa.RecordBatchReader, output: str, *, max_rows: int | None = None) -> None:
+    """Writes rows to stdout: fitted to a terminal and capped with a count there, and whole everywhere else.
+
+    max_rows: at most so many rows of a table; 0 for all of them, None for as many as fit the place
+    """
+    from lance_sql.cli import formats
+
+    if output == "arrow" and sys.stdout.isatty():
+        raise click.UsageError("Arrow output is binary: send it to a file or a pipe.")
+    on_terminal = sys.stdout.isatty()
+    most = (MAX_ROWS if on_terminal else None) if max_rows is None else max_rows or None
+    formats.write(reader, output, sys.stdout, boxes=on_terminal, width=width(), max_rows=most)
+
+
+def write_page(target: str, page: str) -> None:
+    """Writes a page to a file, or to stdout."""
+    with click.open_file(target, "w", encoding="utf-8") as file:
+        file.write(page)
+    if target != "-":
+        click.echo(f"Wrote {target}", err=True)

@@ -1,0 +1,177 @@
+"""The shell: statements that end with a semicolon, one after the other, with completion and a history.
+
+lance> SELECT count(*) FROM 'events.lance';
+lance> .help
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from lance_sql.errors import MissingDependency
+
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.input import Input
+    from prompt_toolkit.output import Output
+
+PROMPT: Final = "lance> "
+CONTINUED: Final = "  ...> "
+_HELP: Final = """\
+Statements end with a semicolon, and may take several lines.
+  FROM 'events.lance' LIMIT 5;                         a table
+  FROM lance_scan('events.lance', version := 41);      one of its versions, with system columns
+  FROM lance_changes('events.lance', since := 41);     what commits changed
+  FROM lance_versions('events.lance');                 what they were
+Tab completes paths, columns and functions; the arrow keys go through the history.
+  .output FORMAT   table, json, csv or markdown
+  .rows N          at most so many rows of a table; 0 for all
+  .help            this text
+  .quit            as Ctrl-D"""
+_FORMATS: Final = ("table", "json", "csv", "markdown")
+
+
+class Shell:
+    """What the shell knows between two lines. `run` takes what was typed and says whether to go on."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._output = "table"
+        self._max_rows: int | None = None
+
+    def run(self, typed: str) -> bool:
+        """Runs a command or statements, and shows rows or what went wrong."""
+        text = typed.strip()
+        if text.startswith("."):
+            return self._command(text)
+        if text.rstrip("; \n"):
+            self._statements(text)
+        return True
+
+    def _command(self, text: str) -> bool:
+        name, *arguments = text.rstrip(";").split()
+        match name, arguments:
+            case ((".quit" | ".exit" | ".q"), []):
+                return False
+            case ".help", []:
+                click.echo(_HELP)
+            case ".output", [output] if output in _FORMATS:
+                self._output = output
+            case ".output", _:
+                click.echo(f"Error: .output takes one of {', '.join(_FORMATS)}", err=True)
+            case ".rows", [number] if number.isdecimal():
+                self._max_rows = int(number)
+            case ".rows", _:
+                click.echo("Error: .rows takes a number; 0 for all rows", err=True)
+            case _:
+                click.echo(f"Error: {name} is not known; .help lists what is", err=True)
+        return True
+
+    def _statements(self, text: str) -> None:
+        from lance_sql.cli import failures, statements
+
+        started = time.monotonic()
+        try:
+            statements.run(self._connection, text, self._output, max_rows=self._max_rows)
+        except KeyboardInterrupt:
+            click.echo("Interrupted", err=True)
+        except Exception as error:
+            failure = failures.explain(error)
+            if failure is None:
+                raise
+            click.echo(f"Error: {failure.message}", err=True)
+        else:
+            click.echo(f"{time.monotonic() - started:.3f} s", err=True)
+
+
+def is_whole(typed: str, connection: Any) -> bool:
+    """Whether what was typed is to be run: a command, nothing, or statements up to a semicolon outside of texts."""
+    text = typed.strip()
+    if not text or text.startswith("."):
+        return True
+    if not text.endswith(";"):
+        return False
+    try:
+        connection.extract_statements(text)
+    except Exception as error:
+        # a text or a comment that is still open
+        return "unterminated" not in str(error).lower()
+    return True
+
+
+def start() -> None:
+    """Runs the shell until its user leaves.
+
+    raises: MissingDependency where prompt_toolkit is not installed
+    """
+    import lance_sql
+    from lance_sql.cli import failures
+
+    try:
+        connection = lance_sql.connect()
+        prompting = session(connection)
+    except MissingDependency as error:
+        click.echo(f"Error: {error}. lance-sql --help says what works without it", err=True)
+        sys.exit(failures.WRONG_USAGE)
+    click.echo(f"lance-sql {lance_sql.__version__} with DuckDB. .help says what can be typed; Ctrl-D leaves.")
+    run(prompting, Shell(connection))
+
+
+def run(prompting: PromptSession[str], shell: Shell) -> None:
+    """Asks and runs, until the input ends."""
+    while True:
+        try:
+            typed = prompting.prompt()
+        except KeyboardInterrupt:
+            continue
+        except EOFError:
+            return
+        if not shell.run(typed):
+            return
+
+
+def session(connection: Any, input: Input | None = None, output: Output | None = None) -> PromptSession[str]:
+    """What asks for a line.
+
+    input, output: other ones than the terminal
+    raises: MissingDependency
+    """
+    try:
+        from prompt_toolkit import PromptSession
+        from prompt_toolkit.filters import Condition
+        from prompt_toolkit.history import FileHistory, InMemoryHistory
+    except ImportError as error:
+        raise MissingDependency("The shell needs prompt_toolkit: pip install 'lance-sql[shell]'") from error
+    from lance_sql.cli.completion import SqlCompleter
+
+    path = history_path()
+    made: PromptSession[str] = PromptSession(
+        PROMPT,
+        completer=SqlCompleter(connection),
+        complete_while_typing=False,
+        history=InMemoryHistory() if path is None else FileHistory(path),
+        # Enter begins a line until the statement is whole
+        multiline=Condition(lambda: not is_whole(made.default_buffer.text, connection)),
+        prompt_continuation=CONTINUED,
+        input=input,
+        output=output,
+    )
+    return made
+
+
+def history_path() -> str | None:
+    """The file with what was typed before; None where there can be none."""
+    folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "lance-sql"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = folder / "history"
+        path.touch(mode=0o600)
+    except OSError:
+        return None
+    return str(path)

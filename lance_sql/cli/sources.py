@@ -1,0 +1,28 @@
+"""Where verbs that write take their rows from: a file, a URI, a Lance table, or an SQL query."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+
+@contextmanager
+def source_rows(source: str) -> Iterator[Any]:
+    """A relation of DuckDB with the rows; Ctrl-C interrupts reading it.
+
+    raises: click.UsageError for SQL that has no result
+    """
+    import lance_sql
+    from lance_sql.cli.interrupts import interruptible
+
+    is_query = any(character.isspace() for character in source) and not os.path.exists(source)
+    connection = lance_sql.connect()
+    with interruptible(connection):
+        found = connection.sql(source if is_query else "FROM '" + source.replace("'", "''") + "'")
+        if found is None:
+            raise click.UsageError("The SQL has no result: give a query, or a file.")
+        yield found
