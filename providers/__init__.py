@@ -3,6 +3,7 @@
 connect()                          a DuckDB connection that knows Lance tables
 register(connection)               the same for an existing DuckDB connection
 register(connection, name, table)  one table under a name, for all of them alike
+attach(connection, folder, as_=)   the tables of a folder as a schema, in DuckDB and DataFusion
 register(spark)                    the format "lance" in a Spark session
 read_spark(spark, table, ...)      a Spark frame of some columns and rows of a table
 """
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from lance_sql.dataset import Dataset
 
-__all__ = ["connect", "read_spark", "register"]
+__all__ = ["attach", "connect", "read_spark", "register"]
 
 
 def connect(database: str = ":memory:", **options: Any) -> Any:
@@ -74,6 +75,31 @@ def register(
     target = provider.register(target)
     if name is not None and table is not None:
         provider.register_table(target, name, _opened(table, storage_options, time_travel))
+    return target
+
+
+def attach(target: Any, folder: str | os.PathLike[str], *, as_: str) -> Any:
+    """Makes the tables of a folder known as a schema of DuckDB or DataFusion; returns what to query.
+
+    `folder/orders.lance` becomes `as_.orders`, with its own columns, in its newest version whenever it is queried. In
+    DuckDB, tables that come into the folder later are known after another call.
+
+    raises: InvalidArgument for another kind of target, and for a name that is taken; TableNotFound without the folder
+
+    >>> connection = lance_sql.attach(lance_sql.connect(), "examples", as_="lake")
+    >>> connection.execute("SELECT count(*) > 0 FROM lake.orders").fetchall()
+    [(True,)]
+    """
+    engine = type(target).__module__.partition(".")[0]
+    if engine in ("duckdb", "_duckdb"):
+        from . import duckdb as provider
+    elif engine == "datafusion":
+        from . import datafusion as provider  # type: ignore[no-redef]  # one of several engines
+    else:
+        kind = f"{type(target).__module__}.{type(target).__qualname__}"
+        raise InvalidArgument(f"Cannot attach a folder to a {kind}: give a DuckDB connection or a SessionContext")
+    target = provider.register(target)
+    provider.attach(target, folder, as_)
     return target
 
 

@@ -48,7 +48,8 @@ class EngineDataset(ArrowDataset):
             fields += [system_columns.field(name) for name in hidden]
         fields = [field.with_type(self._compact.get(field.name, field.type)) for field in fields]
         self._schema = pa.schema([_widened(field, widen) for field in fields], stored.metadata)
-        self._is_widened = self._schema.types != [field.type for field in fields]
+        # whether `deliver` has anything to do
+        self.is_widened = self._schema.types != [field.type for field in fields]
 
     @property
     def schema(self) -> pa.Schema:
@@ -69,7 +70,7 @@ class EngineDataset(ArrowDataset):
 
     def deliver(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
         """The batches in the engine's types; each widening is exact or fails."""
-        if not self._is_widened:
+        if not self.is_widened:
             return reader
         fields = [self._schema.field(name) for name in reader.schema.names]
         return reader.cast(pa.schema(fields, reader.schema.metadata))

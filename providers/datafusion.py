@@ -1,9 +1,12 @@
 """Lance tables in DataFusion.
 
-    lance_scan('path'[, version or tag])    a table function, with system columns; DataFusion has no named arguments
-    lance_table('path'[, version or tag])   the same without system columns
+    lance_scan('path'[, version or tag[, as_of]])
+                                            a table function, with system columns; DataFusion has no named arguments.
+                                            The path may name the version itself, as in 'orders.lance@41'
+    lance_table('path'[, version or tag[, as_of]])
+                                            the same without system columns
     lance_versions('path'[, version or tag]), lance_files, lance_fragments, lance_columns, lance_indices,
-    lance_tags, lance_branches
+    lance_statistics, lance_tags, lance_branches
                                             what the table consists of
     lance_changes('path', start, end, since, mode)
     lance_insertions('path', start, end), lance_deletions('path', start, end), lance_row_history('path', start, end)
@@ -15,13 +18,15 @@ DataFusion hands filters over for good and reads one partition per fragment of t
 
 from __future__ import annotations
 
+import os
+from datetime import datetime
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 from datafusion import Expr, SessionContext, udtf
-from datafusion.catalog import Table
+from datafusion.catalog import SchemaProvider, Table
 
 from lance_sql import metadata_tables
 from lance_sql.dataset import Dataset
@@ -29,6 +34,7 @@ from lance_sql.errors import InvalidArgument, LanceError
 
 from .arrow import EngineDataset, Relation
 from .changes import open_changes, open_row_history
+from .folders import tables_in
 from .snapshots import open_version
 
 
@@ -47,6 +53,30 @@ def register_table(context: SessionContext, name: str, dataset: Dataset) -> None
     if context.table_exist(name):
         context.deregister_table(name)
     context.register_table(name, _table(dataset, with_system_columns=False))
+
+
+def attach(context: SessionContext, folder: str | os.PathLike[str], name: str) -> None:
+    """Makes the tables of a folder known as `name.table`. Each query finds what is in the folder then, and reads the
+    newest version."""
+    _ = tables_in(folder)
+    context.catalog().register_schema(name, _Folder(os.fspath(folder)))
+
+
+class _Folder(SchemaProvider):
+    """The tables of a folder as a schema."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def table_names(self) -> set[str]:
+        return set(tables_in(self._folder))
+
+    def table(self, name: str) -> Table | None:
+        path = tables_in(self._folder).get(name)
+        return _table(open_version(path), with_system_columns=False) if path is not None else None
+
+    def table_exist(self, name: str) -> bool:
+        return name in tables_in(self._folder)
 
 
 def widen(type: pa.DataType) -> pa.DataType:
@@ -83,19 +113,21 @@ def _metadata(name: str, *arguments: Expr) -> Table:
 
 
 def _open(function: str, arguments: tuple[Expr, ...]) -> Dataset:
-    if not 1 <= len(arguments) <= 2:
-        raise InvalidArgument(f"{function} takes a path, and a version or tag after it")
-    path, *chosen = (_value(argument) for argument in arguments)
+    if not 1 <= len(arguments) <= 3:
+        raise InvalidArgument(f"{function} takes a path, and after it a version or tag, or NULL and a time")
+    path, chosen, as_of, *_ = [*map(_value, arguments), None, None]
     if not isinstance(path, str):
         raise InvalidArgument(f"{function} takes a path first, not {path!r}")
+    if as_of is not None and not isinstance(as_of, str | datetime):
+        raise InvalidArgument(f"{function} takes a time third, not {as_of!r}")
     match chosen:
-        case [] | [None]:
-            return open_version(path)
-        case [int(version)] if not isinstance(version, bool):
-            return open_version(path, version=version)
-        case [str(tag)]:
-            return open_version(path, tag=tag)
-    raise InvalidArgument(f"{function} takes a version number or a tag, not {chosen[0]!r}")
+        case None:
+            return open_version(path, as_of=as_of)
+        case int(version) if not isinstance(version, bool):
+            return open_version(path, version=version, as_of=as_of)
+        case str(tag):
+            return open_version(path, tag=tag, as_of=as_of)
+    raise InvalidArgument(f"{function} takes a version number or a tag, not {chosen!r}")
 
 
 def _lance_changes(*arguments: Expr) -> Table:

@@ -5,16 +5,20 @@
         Python function __lance_ref while it binds the query. That opens the table and leaves it in the caller's
         frame under a fresh name, where DuckDB's scan of Python variables finds it. The plan then holds the table:
         columns and filters are pushed into it, and the name is kept only for queries that are being bound.
+        filter := 'a > 7' has it leave rows out that DuckDB does not know to leave out, such as those of a join;
+        use_indices := false reads without indices
     lance_table('path', version := 3, ...)
         the same without system columns, for SELECT *, EXCEPT and what is to be written elsewhere
     lance_versions('path'), lance_files('path', version := 3), lance_fragments, lance_columns, lance_indices,
-    lance_tags, lance_branches
+    lance_statistics, lance_tags, lance_branches
         what the table consists of
     lance_changes('path', 3, 5, since := 2, mode := 'net', drop_unchanged := true, key := ['id'], branch := 'b')
     lance_insertions('path', 3, 5), lance_deletions('path', 3, 5), lance_row_history('path', 3, 5)
         the same for the change feed, whose bounds are versions, tags or times
-    FROM 'path/x.lance'
+    FROM 'path/x.lance', FROM 'path/x.lance@41', FROM 'path/x.lance@tag'
         a table without system columns, on connections of `connect`: an extension makes a macro of such a name
+    FROM lake.x
+        a table of a folder that was attached as `lake`
     FROM dataset
         a Python variable that holds a Dataset needs nothing from here
 
@@ -24,6 +28,7 @@ A statement that is prepared once and executed later keeps the version that it w
 from __future__ import annotations
 
 import itertools
+import os
 import sys
 from collections import deque
 from collections.abc import Callable
@@ -41,6 +46,7 @@ from . import duckdb_extension
 from .arrow import EngineDataset
 from .changes import open_changes, open_row_history
 from .duckdb_tables import NO_COLUMN, feed_table, table
+from .folders import tables_in
 from .snapshots import open_version
 
 if TYPE_CHECKING:
@@ -66,12 +72,13 @@ def _changes(mode: str, drop_unchanged: str, key: str = "NULL") -> str:
 
 
 _MACROS: Final = (
-    "MACRO lance_scan(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL) AS TABLE "
-    + _ALL_COLUMNS
-    + _RESULT.format(f"{_REFERENCE}(path, version, tag, branch, as_of::VARCHAR, true)"),
-    "MACRO lance_table(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL) AS TABLE "
-    + _ALL_COLUMNS
-    + _RESULT.format(f"{_REFERENCE}(path, version, tag, branch, as_of::VARCHAR, false)"),
+    *(
+        f"MACRO {name}(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL, filter := NULL,"
+        " use_indices := true) AS TABLE "
+        + _ALL_COLUMNS
+        + _RESULT.format(f"{_REFERENCE}(path, version, tag, branch, as_of::VARCHAR, {hidden}, filter, use_indices)")
+        for name, hidden in (("lance_scan", "true"), ("lance_table", "false"))
+    ),
     *(
         f"MACRO lance_{name}(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL) AS TABLE SELECT * FROM "
         + _RESULT.format(f"{_METADATA}('{name}', path, version, tag, branch, as_of::VARCHAR)")
@@ -88,7 +95,7 @@ _MACROS: Final = (
     " AS TABLE SELECT * FROM "
     + _RESULT.format(f"{_HISTORY}(path, start_version::VARCHAR, end_version::VARCHAR, branch)"),
     f"MACRO {duckdb_extension.PATH_FUNCTION}(path) AS TABLE {_ALL_COLUMNS}"
-    + _RESULT.format(f"{_REFERENCE}(path, NULL, NULL, NULL, NULL, false)"),
+    + _RESULT.format(f"{_REFERENCE}(path, NULL, NULL, NULL, NULL, false, NULL, true)"),
 )
 # More than any statement has references, with room for the statements of other threads.
 _MAX_NAMES: Final = 256
@@ -129,6 +136,32 @@ def register_table(connection: DuckDBPyConnection, name: str, dataset: Dataset) 
     connection.register(name, table(dataset))
 
 
+def attach(connection: DuckDBPyConnection, folder: str | os.PathLike[str], name: str) -> None:
+    """Makes the tables of a folder known as `name.table`; those that come later are known after another call.
+
+    Each is a view, so that every query reads the newest version. The views are in a database in memory of that name.
+
+    raises: InvalidArgument for a name that a database with tables, or in a file, has
+    """
+    tables = tables_in(folder)
+    quoted = _identifier(name)
+    query = "SELECT path IS NULL FROM duckdb_databases() WHERE lower(database_name) = lower(?)"
+    known = connection.execute(query, [name]).fetchall()
+    if not known:
+        connection.execute(f"ATTACH ':memory:' AS {quoted}")
+    query = "SELECT count(*) FROM duckdb_tables() WHERE lower(database_name) = lower(?)"
+    if known not in ([], [(True,)]) or connection.execute(query, [name]).fetchall() != [(0,)]:
+        raise InvalidArgument(f"The connection has a database {name!r} already: choose another name")
+    for table_name, path in tables.items():
+        text = path.replace("'", "''")
+        view = f"{quoted}.main.{_identifier(table_name)}"
+        connection.execute(f"CREATE OR REPLACE VIEW {view} AS FROM lance_table('{text}')")
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
 def _check_replacements(connection: DuckDBPyConnection) -> None:
     for setting in ("python_enable_replacements", "enable_external_access"):
         rows = connection.execute("SELECT value FROM duckdb_settings() WHERE name = ?", [setting]).fetchall()
@@ -153,12 +186,15 @@ def _refer(
     branch: str | None,
     as_of: str | None,
     with_system_columns: bool,
+    filter: str | None,
+    use_indices: bool | None,
 ) -> str:
     """Opens a table while DuckDB binds a query; returns the name under which DuckDB finds it, or what is wrong."""
 
     def opened(path: str) -> EngineDataset:
-        dataset = open_version(path, version=version, tag=tag, branch=branch, as_of=as_of)
-        return table(dataset, with_system_columns=with_system_columns, with_no_column=True)
+        place = {"version": version, "tag": tag, "branch": branch, "as_of": as_of}
+        dataset = open_version(path, **place, use_indices=use_indices is not False)
+        return table(dataset, with_system_columns=with_system_columns, with_no_column=True, where=filter)
 
     return _published("lance_scan" if with_system_columns else "lance_table", path, opened)
 
@@ -207,7 +243,7 @@ def _refer_to_metadata(
 
 
 _FUNCTIONS: Final = (
-    (_REFERENCE, _refer, ("VARCHAR", "BIGINT", "VARCHAR", "VARCHAR", "VARCHAR", "BOOLEAN")),
+    (_REFERENCE, _refer, ("VARCHAR", "BIGINT", *["VARCHAR"] * 3, "BOOLEAN", "VARCHAR", "BOOLEAN")),
     (_CHANGES, _refer_to_changes, (*["VARCHAR"] * 5, "BOOLEAN", "VARCHAR[]", "VARCHAR")),
     (_HISTORY, _refer_to_row_history, ["VARCHAR"] * 4),
     (_METADATA, _refer_to_metadata, ("VARCHAR", "VARCHAR", "BIGINT", *["VARCHAR"] * 3)),

@@ -54,9 +54,21 @@ Signature function(const Function *api, std::size_t place) {
   return reinterpret_cast<Signature>(api[place]);
 }
 
+char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + ('a' - 'A')) : letter; }
+
+// x.lance, x.lance/ and, with a version or a tag, x.lance@41.
 bool is_path(const char *name) {
-  const std::size_t length = std::strlen(name), suffix = sizeof(SUFFIX) - 1;
-  return length > suffix && std::memcmp(name + length - suffix, SUFFIX, suffix) == 0;
+  std::size_t length = std::strlen(name);
+  std::size_t word = length;
+  while (word > 0 && name[word - 1] != '@' && name[word - 1] != '/') --word;
+  if (word > 0 && word < length && name[word - 1] == '@') length = word - 1;
+  while (length > 0 && name[length - 1] == '/') --length;
+  const std::size_t suffix = sizeof(SUFFIX) - 1;
+  if (length <= suffix) return false;
+  for (std::size_t i = 0; i < suffix; ++i) {
+    if (lower(name[length - suffix + i]) != SUFFIX[i]) return false;
+  }
+  return true;
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ from functools import cached_property
 import pyarrow as pa
 from duckdb._sources import ArrowScanSource, nodes
 
+from lance_sql.arrow_dataset import AnyScan
 from lance_sql.errors import LanceError
 from lance_sql.scan import system_columns
 from lance_sql.scan.predicates import Predicate, conjunction
@@ -64,9 +65,10 @@ class DuckDBSource(DuckDBTable, ArrowScanSource):
         return self
 
     def rows(self) -> int | None:
-        """The live rows of the version; None where the manifest does not say and what does is damaged."""
+        """The live rows of the version, without those that planning leaves out of a table with a filter; None where the
+        manifest does not say and what does is damaged."""
         try:
-            return self.dataset.count_rows()
+            return self.scan([]).plan.num_candidates
         except LanceError:
             # the scan says what is wrong, and where
             return None
@@ -87,14 +89,18 @@ class DuckDBSource(DuckDBTable, ArrowScanSource):
         names = self.schema.names
         chosen = names if columns is None else [names[place] for place in columns]
         predicate = conjunction(map(self._predicate, filters)) if filters else None
-        reader = self.deliver(self.scan(chosen, predicate).to_reader())
-        return reader.__arrow_c_stream__(), columns is not None
+        return self._stream(self.scan(chosen, predicate)), columns is not None
 
     def __arrow_c_schema__(self) -> object:
         return self.schema.__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self.deliver(self.scan().to_reader()).__arrow_c_stream__(requested_schema)
+        return self._stream(self.scan())
+
+    def _stream(self, scan: AnyScan) -> object:
+        if not self.is_widened:
+            return scan.__arrow_c_stream__()
+        return self.deliver(pa.RecordBatchReader.from_stream(scan)).__arrow_c_stream__()
 
     def _predicate(self, node: nodes.Node) -> Predicate:
         return to_predicate(node, self._stored, self.schema)

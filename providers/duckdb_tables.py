@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.scan.predicates import conjunction
 from lance_sql.scan.scan import Scan
 
 from .arrow import EngineDataset, Relation
@@ -30,14 +32,24 @@ class DuckDBTable(EngineDataset):
     """A Dataset that DuckDB can bind, whatever the types of its columns.
 
     with_no_column: `NO_COLUMN` is the first column. Whoever lets users name the table's columns leaves it out.
-    raises: UnsupportedFeature, naming the column, for a type that DuckDB has no counterpart for, and for a column that
-        has the name of `NO_COLUMN`
+    where: only these rows: a filter as SQL text
+    raises: as `Dataset.scan` for the filter; UnsupportedFeature, naming the column, for a type that DuckDB has no
+        counterpart for, and for a column that has the name of `NO_COLUMN`
     """
 
     dataset: Dataset
 
-    def __init__(self, dataset: Dataset, *, with_system_columns: bool = False, with_no_column: bool = False) -> None:
+    def __init__(
+        self,
+        dataset: Dataset,
+        *,
+        with_system_columns: bool = False,
+        with_no_column: bool = False,
+        where: str | None = None,
+    ) -> None:
         super().__init__(dataset, widen, with_system_columns=with_system_columns, compact=True)
+        self._where = where
+        self._predicate_of_all = dataset.scan([], where).predicate
         self._with_no_column = with_no_column
         if with_no_column:
             if NO_COLUMN in map(str.casefold, self._schema.names):
@@ -56,18 +68,24 @@ class DuckDBTable(EngineDataset):
         names = self._names(columns)
         stored = [name for name in names if name != NO_COLUMN] if self._with_no_column else names
         scan = self.dataset.scan(stored, filter, limit=limit, batch_size=batch_size).deliver(self._compact)
+        parts = [part for part in (self._predicate_of_all, scan.predicate) if part is not None]
+        if self._predicate_of_all is not None:
+            scan = replace(scan, predicate=conjunction(parts))
         return scan if len(stored) == len(names) else scan.with_nulls(names.index(NO_COLUMN), NO_COLUMN)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.dataset, self._with_system_columns, self._with_no_column)
+        return _restore, (self.dataset, self._with_system_columns, self._with_no_column, self._where)
 
 
-def table(dataset: Dataset, *, with_system_columns: bool = False, with_no_column: bool = False) -> DuckDBTable:
+def table(
+    dataset: Dataset, *, with_system_columns: bool = False, with_no_column: bool = False, where: str | None = None
+) -> DuckDBTable:
     """A table in the best form that the installed DuckDB takes.
 
     raises: as `DuckDBTable`
     """
-    return _table_class()(dataset, with_system_columns=with_system_columns, with_no_column=with_no_column)
+    options: dict[str, Any] = {"with_system_columns": with_system_columns, "with_no_column": with_no_column}
+    return _table_class()(dataset, **options, where=where)
 
 
 def feed_table(feed: Relation) -> EngineDataset:
@@ -85,8 +103,8 @@ def _table_class() -> type[DuckDBTable]:
     return duckdb_source.DuckDBSource if duckdb_source.is_available() else DuckDBTable
 
 
-def _restore(dataset: Dataset, with_system_columns: bool, with_no_column: bool) -> DuckDBTable:
-    return table(dataset, with_system_columns=with_system_columns, with_no_column=with_no_column)
+def _restore(dataset: Dataset, with_system_columns: bool, with_no_column: bool, where: str | None) -> DuckDBTable:
+    return table(dataset, with_system_columns=with_system_columns, with_no_column=with_no_column, where=where)
 
 
 def widen(type: pa.DataType) -> pa.DataType:

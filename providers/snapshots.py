@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import lance_sql.dataset
 from lance_sql.dataset import Dataset
+from lance_sql.errors import InvalidArgument
+from lance_sql.version_names import split_name
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -21,19 +23,28 @@ _kept: dict[Hashable, Dataset] = {}
 _lock = Lock()
 
 
-def open_version(uri: str, **time_travel: Any) -> Dataset:
+def open_version(uri: str, *, use_indices: bool = True, **time_travel: Any) -> Dataset:
     """The version of a table that a SQL reference means.
 
+    uri: also with a version or a tag, as in "orders.lance@41"
+    use_indices: as for `lance_sql.open`
     time_travel: of `lance_sql.open`, None where not given
-    raises: as `lance_sql.open`
+    raises: as `lance_sql.open`; InvalidArgument where two versions are named
     """
-    opened = lance_sql.dataset.open(uri, **time_travel)
+    path, version, tag = split_name(uri)
+    if path != uri:
+        given = [name for name in ("version", "tag", "as_of") if time_travel.get(name) is not None]
+        if given:
+            raise InvalidArgument(f"{uri!r} names a version, and {given[0]} another: give one of them")
+        time_travel = {**time_travel, "version": version, "tag": tag}
+    opened = lance_sql.dataset.open(path, use_indices=use_indices, **time_travel)
     manifest = opened.snapshot.manifest
     # A table that was deleted and written anew may count the same versions; its commits have other times and names.
     identity = (
-        uri,
+        path,
         opened.snapshot.store.uri,
         opened.snapshot.manifest_path,
+        opened.snapshot.use_indices,
         manifest.timestamp,
         manifest.transaction_file,
     )
