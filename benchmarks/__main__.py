@@ -3,6 +3,18 @@
 import subprocess
 import sys
 
-for name in ("columns", "streams", "engines", "tpch", "filters", "indices", "changes", "memory", "writing", "scale"):
+for name in (
+    "columns",
+    "streams",
+    "engines",
+    "tpch",
+    "filters",
+    "datafusion",
+    "indices",
+    "changes",
+    "memory",
+    "writing",
+    "scale",
+):
     print(f"\n{name}", flush=True)
     subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *sys.argv[1:]], check=True)

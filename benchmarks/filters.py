@@ -19,7 +19,8 @@ import pyarrow as pa
 
 import lance_sql
 
-from .measure import medians, parser, print_versions
+from . import picture
+from .measure import medians, parser, print_versions, versions
 
 SHARES = (0.0001, 0.01, 0.1, 0.5, 0.99, 1.0)
 RANKS = 10_000
@@ -85,6 +86,7 @@ def main() -> None:
     if not path.exists():
         make(path, given.rows)
     ours, theirs = lance_sql.open(path), lance.dataset(path)
+    ratios: dict[str, float] = {}
     kinds = ("int64", "double", "decimal", "date", "dictionary", "text", "ordered")
     for column in given.columns or kinds:
         columns = list(dict.fromkeys([column, "price", "qty", "int64"]))
@@ -100,12 +102,15 @@ def main() -> None:
             found = read_ours(ours, columns, filter)
             assert found == theirs.count_rows(filter=filter)
             times = medians(sides, given.runs)
+            ratios[f"{column}, {100 * share:g} %"] = times["ours"] / times["all"]
             print(
                 f"{column:<10} {100 * share:6.2f} %  {found:>8} rows   ours {times['ours']:7.2f} ms"
                 f"   all rows {times['all']:7.2f} ms  x{times['ours'] / times['all']:5.2f}"
                 f"   pylance {times['pylance']:7.2f} ms  x{times['ours'] / times['pylance']:5.2f}",
                 flush=True,
             )
+    if given.picture:
+        picture.save(given.picture, "Filters", ratios, peer="reading all rows", note=versions("pylance"))
 
 
 if __name__ == "__main__":

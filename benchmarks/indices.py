@@ -5,6 +5,8 @@ faster, or smaller. Each library reads the table with the indices that it built 
     one key of a shuffled column                 BTREE, from an open handle
     one of 1,000 values                          BITMAP, from an open handle
     100 row ids                                  filter on _rowid, against pylance's take
+    the same range without indices               what scans have learned, against DuckDB over Parquet
+    what learning costs                          the first filter on a column, against a scan that learns nothing
 """
 
 from __future__ import annotations
@@ -19,8 +21,10 @@ from pathlib import Path
 import lance
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 import lance_sql
+from lance_sql.file.learned import LEARNED
 
 from .measure import medians, parser, print_versions, report
 
@@ -89,8 +93,8 @@ def read_pylance(table: lance.LanceDataset, filter: str) -> pa.Table:
 
 def queries(ours: Path, theirs: Path, rows: int, runs: int) -> None:
     """Prints the times of both from open handles, and their ratio."""
-    mine, others = lance_sql.open(ours), lance.dataset(theirs)
-    without = lance_sql.open(ours, use_indices=False)
+    mine, others = lance_sql.open(ours, learn_statistics=False), lance.dataset(theirs)
+    without = lance_sql.open(ours, use_indices=False, learn_statistics=False)
     random = np.random.default_rng(8)
     ids = np.sort(random.choice(rows, 100, replace=False)).tolist()
     first = rows // 3
@@ -116,6 +120,45 @@ def queries(ours: Path, theirs: Path, rows: int, runs: int) -> None:
     report("100 row ids, pylance's take", medians(sides, runs), peer="pylance", bound=1.0)
 
 
+def learned(path: Path, rows: int, runs: int) -> None:
+    """Prints what scans of a table without indices gain by what others have learned, and what learning costs."""
+    parquet = path.with_suffix(".parquet")
+    pq.write_table(lance.dataset(path).to_table(), parquet, compression="zstd")
+    table = lance_sql.open(path, use_indices=False)
+    without = lance_sql.open(path, use_indices=False, learn_statistics=False)
+    connection = lance_sql.connect()
+    first = rows // 3
+    condition = f"ordered >= {first} AND ordered < {first + rows // 10_000}"
+    listed = ", ".join(COLUMNS)
+
+    def over_parquet() -> pa.Table:
+        return connection.sql(f"SELECT {listed} FROM '{parquet}' WHERE {condition}").to_arrow_table()
+
+    def through_duckdb() -> pa.Table:
+        source = f"lance_scan('{path}', use_indices := false)"
+        return connection.sql(f"SELECT {listed} FROM {source} WHERE {condition}").to_arrow_table()
+
+    def first_scan(filter: str, *, learns: bool) -> None:
+        LEARNED.clear()
+        read_ours(lance_sql.open(path, use_indices=False, learn_statistics=learns), filter)
+
+    assert read_ours(table, condition).num_rows == over_parquet().num_rows == through_duckdb().num_rows
+    sides: dict[str, Callable[[], object]] = {
+        "parquet": over_parquet,
+        "ours": partial(read_ours, table, condition),
+        "without": partial(read_ours, without, condition),
+    }
+    report("range of 0.01 %, learned", medians(sides, runs), peer="parquet", bound=0.3)
+    sides = {"parquet": over_parquet, "ours": through_duckdb}
+    report("the same through DuckDB", medians(sides, runs), peer="parquet", bound=0.5)
+    for filter in (condition, f"shuffled < {rows // 2}", "price < 0.01", "kind = 77", "text = 'number 0077'"):
+        sides = {
+            "without": partial(first_scan, filter, learns=False),
+            "ours": partial(first_scan, filter, learns=True),
+        }
+        report(f"learning, {filter.partition(' ')[0]}", medians(sides, runs), peer="without", bound=None)
+
+
 def main() -> None:
     given = parser(__doc__, 6_000_000).parse_args()
     print_versions("pylance")
@@ -125,6 +168,7 @@ def main() -> None:
         make(path, given.rows)
         build(path, library)
     queries(paths["ours"], paths["pylance"], given.rows, given.runs)
+    learned(paths["ours"], given.rows, given.runs)
 
 
 if __name__ == "__main__":

@@ -65,11 +65,17 @@ def parser(description: str | None, rows: int | None = None) -> argparse.Argumen
         arguments.add_argument("--rows", type=int, default=rows, help="rows of the table")
     arguments.add_argument("--runs", type=int, default=RUNS, help="counted runs of each side")
     default = Path(tempfile.gettempdir()) / "lance-sql-benchmarks"
+    arguments.add_argument("--picture", type=Path, help="an SVG of the ratios, where the benchmark has one")
     arguments.add_argument("--data", type=Path, default=default, help="where tables are made and kept")
     return arguments
 
 
 def print_versions(*packages: str) -> None:
+    """Prints the machine and the versions that figures belong to, and the command."""
+    print(f"{versions(*packages)}\ncommand: {' '.join([Path(sys.executable).name, *sys.orig_argv[1:]])}", flush=True)
+
+
+def versions(*packages: str) -> str:
     """The machine and the versions that figures belong to."""
     found = []
     for package in ("lance-sql", "pyarrow", *packages):
@@ -78,7 +84,4 @@ def print_versions(*packages: str) -> None:
         except PackageNotFoundError:
             found.append(f"{package} (not installed)")
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    print(
-        f"{machine}; {', '.join(found)}\ncommand: {' '.join([Path(sys.executable).name, *sys.orig_argv[1:]])}",
-        flush=True,
-    )
+    return f"{machine}; {', '.join(found)}"

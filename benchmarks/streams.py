@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import lance
@@ -17,7 +17,8 @@ import pyarrow as pa
 
 import lance_sql
 
-from .measure import medians, parser, print_versions
+from . import picture
+from .measure import medians, parser, print_versions, versions
 from .tables import column_table, columns
 from .tpch import geometric_mean
 
@@ -27,7 +28,8 @@ def main() -> None:
     arguments.add_argument("--kinds", nargs="*", help="names of columns; all without one")
     given = arguments.parse_args()
     print_versions("pylance")
-    against_pylance, against_table = [], []
+    against_pylance: dict[str, float] = {}
+    against_table: dict[str, float] = {}
     for nullable in (False, True):
         for name, column in columns(given.rows, nullable=nullable).items():
             if given.kinds and name not in given.kinds:
@@ -43,9 +45,9 @@ def main() -> None:
             }
             times = medians(sides, given.runs)
             faults = count_faults(partial(drain, ours.scan().to_reader())) / expected * 1e6
-            against_pylance.append(times["stream"] / times["pylance"])
-            against_table.append(times["stream"] / times["table"])
             label = f"{name}{', 10 % NULL' if nullable else ''}"
+            against_pylance[label] = times["stream"] / times["pylance"]
+            against_table[label] = times["stream"] / times["table"]
             table, pylance = (
                 f"{times[side]:7.2f} ms x{times['stream'] / times[side]:5.2f}" for side in ("table", "pylance")
             )
@@ -54,11 +56,15 @@ def main() -> None:
                 f"   faults {faults:6.0f}",
                 flush=True,
             )
-    print(
-        f"{len(against_pylance)} kinds; stream / pylance: geometric mean {geometric_mean(against_pylance):.2f}, highest"
-        f" {max(against_pylance):.2f}; stream / table: geometric mean {geometric_mean(against_table):.2f}, highest"
-        f" {max(against_table):.2f}"
-    )
+    print(f"{len(against_pylance)} kinds; {summary('pylance', against_pylance)}; {summary('table', against_table)}")
+    if given.picture:
+        picture.save(given.picture, "Streams", against_pylance, peer="pylance", note=versions("pylance"))
+
+
+def summary(peer: str, ratios: Mapping[str, float]) -> str:
+    """The mean and the worst of the ratios."""
+    values = list(ratios.values())
+    return f"stream / {peer}: geometric mean {geometric_mean(values):.2f}, highest {max(values):.2f}"
 
 
 def drain(stream: pa.RecordBatchReader) -> int:

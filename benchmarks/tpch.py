@@ -26,8 +26,9 @@ import pyarrow.parquet
 import lance_sql
 from lance_sql.providers.duckdb_tables import table
 
+from . import picture
 from .engines import extension
-from .measure import equal_rows, medians, parser, print_versions, report
+from .measure import equal_rows, medians, parser, print_versions, report, versions
 from .tables import cached
 
 TABLES = ("customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier")
@@ -78,6 +79,9 @@ def main() -> None:
         if ratios:
             worst = max(ratios)
             print(f"ours / {name}: geometric mean {geometric_mean(ratios):.2f}, highest {worst:.2f}", flush=True)
+    if given.picture:
+        shown = {f"query {number}": each["ours"] / each["parquet"] for number, each in times.items()}
+        picture.save(given.picture, "TPC-H in DuckDB", shown, peer="Parquet (zstd)", note=versions("duckdb"))
 
 
 def generated(data: Path, scale: str) -> Path:
