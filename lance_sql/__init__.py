@@ -16,7 +16,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    __version__: str
     from lance_sql.dataset import Dataset, open
+    from lance_sql.differences import Difference, diff
     from lance_sql.errors import (
         ColumnNotFound,
         CommitConflict,
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
         VersionNotFound,
     )
     from lance_sql.lineage_audit.walk import audit
-    from lance_sql.providers import connect, read_spark, register
+    from lance_sql.providers import attach, connect, read_spark, register
     from lance_sql.scan.scan import Scan, ScanTask
     from lance_sql.store.manifest_store import ManifestEntry, ManifestStore, SqliteManifestStore
     from lance_sql.verification import verify
@@ -42,6 +44,7 @@ __all__ = [
     "CommitConflict",
     "CorruptFile",
     "Dataset",
+    "Difference",
     "InvalidArgument",
     "LanceError",
     "ManifestEntry",
@@ -56,9 +59,11 @@ __all__ = [
     "UnsupportedFeature",
     "VersionNotFound",
     "WriteJob",
+    "attach",
     "audit",
     "begin_write",
     "connect",
+    "diff",
     "open",
     "read_spark",
     "register",
@@ -72,6 +77,7 @@ _MODULES = {
     "CommitConflict": _ERRORS,
     "CorruptFile": _ERRORS,
     "Dataset": "lance_sql.dataset",
+    "Difference": "lance_sql.differences",
     "InvalidArgument": _ERRORS,
     "LanceError": _ERRORS,
     "ManifestEntry": "lance_sql.store.manifest_store",
@@ -86,9 +92,11 @@ _MODULES = {
     "UnsupportedFeature": _ERRORS,
     "VersionNotFound": _ERRORS,
     "WriteJob": "lance_sql.writing",
+    "attach": "lance_sql.providers",
     "audit": "lance_sql.lineage_audit.walk",
     "begin_write": "lance_sql.writing",
     "connect": "lance_sql.providers",
+    "diff": "lance_sql.differences",
     "open": "lance_sql.dataset",
     "read_spark": "lance_sql.providers",
     "register": "lance_sql.providers",
@@ -112,6 +120,10 @@ if not os.path.isdir(os.path.join(__path__[0], "providers")):
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("lance-sql")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_MODULES[name]), name)

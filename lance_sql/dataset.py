@@ -19,6 +19,7 @@ import pyarrow as pa
 from lance_sql.ages import parse_age
 from lance_sql.arrow_dataset import ArrowDataset, column_names
 from lance_sql.errors import InvalidArgument
+from lance_sql.file.learned import Learning
 from lance_sql.scan import system_columns
 from lance_sql.scan.compact_types import compact_types
 from lance_sql.scan.filters import to_predicate
@@ -28,6 +29,8 @@ from lance_sql.scan.scan import Scan
 from lance_sql.scan.take import take
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
+from lance_sql.store.place import place
+from lance_sql.table.commit_summary import CommitSummary, from_properties
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE
 from lance_sql.table.index_summaries import IndexSummary, summaries
 from lance_sql.table.refs import Ref
@@ -42,10 +45,12 @@ if TYPE_CHECKING:
     from lance_sql.changes.plan import Mode
     from lance_sql.changes.row_history import RowHistory
     from lance_sql.commit import cleanup as cleaning
+    from lance_sql.physical_layout import Layout
+    from lance_sql.scan.column_statistics import ColumnStatistics
     from lance_sql.statements import compact as compacting
     from lance_sql.statements import merge as merging
     from lance_sql.statements import row_ids as enabling
-    from lance_sql.version_history import HistoryEntry
+    from lance_sql.version_history import History
 
 
 class Dataset(ArrowDataset):
@@ -92,15 +97,46 @@ class Dataset(ArrowDataset):
         """Smaller types for some columns, for `Scan.deliver`: dictionaries of strings, 64-bit decimals."""
         return compact_types(self.snapshot)
 
+    @property
+    def last_change(self) -> CommitSummary | None:
+        """What the change did that returned this handle: `operation`, `rows_inserted`, `rows_updated`, `rows_deleted`,
+        `files_written`, `bytes_written` and `duration_ms`. Zeros where it found nothing to change, and made no version;
+        None of a handle that no change returned, as one from `open`. `history` has it of every version.
+
+        >>> change = orders.delete("status = 'cancelled'").last_change
+        >>> change.operation, change.rows_deleted
+        ('delete', 18)
+        """
+        properties = self.snapshot.commit_properties
+        return None if properties is None else from_properties(properties)
+
+    def latest(self) -> Dataset:
+        """A handle on the newest version of the branch as of now.
+
+        raises: TableNotFound when the table is gone; CorruptFile, UnsupportedFeature
+
+        >>> old = lance_sql.open(orders.uri)
+        >>> _ = orders.delete("status = 'cancelled'")
+        >>> old.version, old.latest().version
+        (1, 2)
+        """
+        found = self.snapshot.latest()
+        return self if found is self.snapshot else Dataset(found)
+
+    def refresh(self) -> Dataset:
+        """As `latest`: a handle is one version for ever, so the newer one is returned."""
+        return self.latest()
+
     def versions(self) -> tuple[VersionInfo, ...]:
         """Every version that can be opened as of now, ascending."""
         return self.snapshot.versions()
 
-    def history(self, limit: int | None = None) -> tuple[HistoryEntry, ...]:
+    def history(self, limit: int | None = None) -> History:
         """What the commit of each version did, ascending: the operation as its user meant it, rows inserted, updated
         and deleted, bytes, who wrote it and how long it took. Reads no page.
 
         limit: only so many of the newest versions
+        returns: a tuple, with `to_html()`
 
         >>> orders.delete("status = 'cancelled'").history()[-1].operation
         'delete'
@@ -109,6 +145,18 @@ class Dataset(ArrowDataset):
 
         _check_positive("limit", limit, least=0)
         return history(self.snapshot, limit)
+
+    def layout(self, *, target_rows: int = MAX_ROWS_PER_FILE, max_deleted_share: float = 0.1) -> Layout:
+        """How the rows lie in fragments: rows, deleted ones, files, bytes and age of each, and why a compaction would
+        rewrite it. Reads no page.
+
+        target_rows, max_deleted_share: as for `compact`
+        returns: a value with `to_html()`
+        """
+        from lance_sql.physical_layout import layout
+
+        _check_positive("target_rows", target_rows, least=1)
+        return layout(self.snapshot, target_rows=target_rows, max_deleted_share=max_deleted_share)
 
     def tags(self) -> dict[str, Ref]:
         """The tags of the table as of now, by name."""
@@ -222,7 +270,7 @@ class Dataset(ArrowDataset):
         """
         from lance_sql.statements import delete as deleting
 
-        return self._on(deleting.delete(self.snapshot, where, properties))
+        return self._after("delete", deleting.delete(self.snapshot, where, properties))
 
     def update(
         self,
@@ -243,7 +291,7 @@ class Dataset(ArrowDataset):
         """
         from lance_sql.statements import update as updating
 
-        return self._on(updating.update(self.snapshot, values, where, properties))
+        return self._after("update", updating.update(self.snapshot, values, where, properties))
 
     def merge(
         self,
@@ -273,7 +321,8 @@ class Dataset(ArrowDataset):
         from lance_sql.statements import merge as merging
 
         keys = [on] if isinstance(on, str) else on
-        return self._on(
+        return self._after(
+            "merge",
             merging.merge(
                 self.snapshot,
                 source,
@@ -282,7 +331,7 @@ class Dataset(ArrowDataset):
                 when_not_matched=when_not_matched,
                 delete_unmatched=delete_unmatched,
                 properties=properties,
-            )
+            ),
         )
 
     def add_columns(
@@ -336,6 +385,45 @@ class Dataset(ArrowDataset):
 
         return Dataset(evolving.alter(self.snapshot, name, type=type, nullable=nullable, properties=properties))
 
+    def analyze(
+        self, columns: Sequence[str] | None = None, *, progress: Callable[[int, int], None] | None = None
+    ) -> dict[str, tuple[int, int]]:
+        """Looks at whole columns, so that filters on them read only what can match, from the first one on.
+
+        Scans learn the same of the columns that they filter; nothing is written to the table. What is learned lasts as
+        long as the process, or longer in the folder of `open(..., statistics_cache=...)`.
+
+        columns: at the top level; without, those whose types have bounds
+        progress: told how many rows have been looked at, and of how many
+        returns: for each column how many zones of 8,192 rows are known, and how many there are; of stores that
+            cannot tell files apart, none is
+        raises: ColumnNotFound; InvalidArgument for types without bounds, and with learn_statistics=False; CorruptFile
+
+        >>> lance_sql.open("examples/orders.lance").analyze(["id"])
+        {'id': (2, 2)}
+        """
+        from lance_sql.scan.analyze import analyze
+
+        return analyze(self.snapshot, columns, progress)
+
+    def statistics(self, columns: Sequence[str] | None = None, *, analyze: bool = False) -> list[ColumnStatistics]:
+        """What is known of columns without reading them: rows, bytes, NULLs, the smallest and the largest value, about
+        how many distinct values; None for what is not known.
+
+        It comes from what scans have learned, from indices, and from the dictionaries of pages.
+
+        columns: at the top level; without, all of them
+        analyze: what is not known is found out first, by reading the columns; see `analyze`
+        raises: ColumnNotFound; CorruptFile
+
+        >>> (id,) = lance_sql.open("examples/orders.lance").statistics(["id"], analyze=True)
+        >>> id.num_rows, id.num_nulls, id.smallest, id.largest, id.is_exact
+        (370, 0, 1, 420, True)
+        """
+        from lance_sql.scan.column_statistics import column_statistics
+
+        return column_statistics(self.snapshot, columns, reads_values=analyze)
+
     def indices(self) -> tuple[IndexSummary, ...]:
         """The secondary indices of this version: what they are on, and how many fragments they cover.
 
@@ -377,7 +465,7 @@ class Dataset(ArrowDataset):
             properties=properties,
             progress=progress,
         )
-        return self._on(made)
+        return self._after("create_index", made)
 
     def drop_index(self, name: str, *, properties: Mapping[str, str] | None = None) -> Dataset:
         """Drops an index.
@@ -386,7 +474,7 @@ class Dataset(ArrowDataset):
         """
         from lance_sql.statements import indices as indexing
 
-        return self._on(indexing.drop(self.snapshot, name, properties))
+        return self._after("drop_index", indexing.drop(self.snapshot, name, properties))
 
     def optimize_indices(
         self,
@@ -407,7 +495,7 @@ class Dataset(ArrowDataset):
 
         chosen = [names] if isinstance(names, str) else names
         made = indexing.optimize(self.snapshot, chosen, rebuild=rebuild, progress=progress, properties=properties)
-        return self._on(made)
+        return self._after("optimize_indices", made)
 
     def compact(
         self,
@@ -438,7 +526,7 @@ class Dataset(ArrowDataset):
             indices=indices,
             properties=properties,
         )
-        return self._on(made)
+        return self._after("compact", made)
 
     def plan_compaction(
         self, *, target_rows: int = MAX_ROWS_PER_FILE, max_deleted_share: float = 0.1
@@ -581,15 +669,62 @@ class Dataset(ArrowDataset):
             cleaning.execute(planned)
         return planned
 
-    def _on(self, snapshot: Snapshot) -> Dataset:
-        """The handle on a version: this one where it is the same."""
-        return self if snapshot is self.snapshot else Dataset(snapshot)
+    def _after(self, operation: str, snapshot: Snapshot) -> Dataset:
+        """The handle on the version that a change has left: one that it made, or that there was where it made none."""
+        if snapshot is self.snapshot or snapshot.commit_properties is None:
+            snapshot = snapshot.with_commit(CommitSummary(operation, 0, 0, 0, 0, 0).to_properties())
+        return Dataset(snapshot)
+
+    def to_pandas(self, columns: Sequence[str] | None = None, filter: Any = None, **options: Any) -> Any:
+        """The rows as a DataFrame of pandas.
+
+        columns, filter: as for `scan`
+        options: of `pyarrow.Table.to_pandas`
+        raises: as `scan`; MissingDependency
+        """
+        return self.scan(columns, filter).to_pandas(**options)
+
+    def to_polars(self, columns: Sequence[str] | None = None, filter: Any = None) -> Any:
+        """The rows as a DataFrame of Polars.
+
+        columns, filter: as for `scan`
+        raises: as `scan`; MissingDependency
+        """
+        return self.scan(columns, filter).to_polars()
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are handles on the same version of the same table, however each was opened."""
+        if not isinstance(other, Dataset):
+            return NotImplemented
+        return self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @cached_property
+    def _identity(self) -> tuple[object, ...]:
+        # a table that was removed and made again has other times
+        return place(self.snapshot.store), self.version, self.snapshot.manifest.timestamp
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.scan().__arrow_c_stream__(requested_schema)
 
     def __reduce__(self) -> tuple[type[Dataset], tuple[Snapshot]]:
         return Dataset, (self.snapshot,)
+
+    def _repr_html_(self) -> str | None:
+        from lance_sql import pages
+
+        manifest = self.snapshot.manifest
+        return pages.part(
+            "dataset_part",
+            name=self.snapshot.label,
+            uri=self.uri,
+            rows=self.count_rows(),
+            fragments=len(manifest.fragments),
+            timestamp=manifest.timestamp,
+            schema=self.schema,
+        )
 
     def __repr__(self) -> str:
         branch = "" if self.branch is None else f", branch={self.branch!r}"
@@ -606,6 +741,8 @@ def open(
     storage_options: Mapping[str, Any] | None = None,
     manifest_store: ManifestStore | None = None,
     use_indices: bool = True,
+    learn_statistics: bool = True,
+    statistics_cache: str | os.PathLike[str] | None = None,
 ) -> Dataset:
     """Opens one version of a table: the latest one of main unless another is named.
 
@@ -615,6 +752,9 @@ def open(
     storage_options: for the store of the URI, by the names of object_store
     manifest_store: the one that the table is written with, where there is one
     use_indices: whether filters may be answered with the help of the table's secondary indices
+    learn_statistics: whether scans remember the bounds of columns that they filter, and use what others have learned
+    statistics_cache: a folder in which other processes find what scans of this one have learned; the one that the
+        environment variable LANCE_SQL_STATISTICS_CACHE names without it
     raises: TableNotFound, VersionNotFound, InvalidArgument; CorruptFile and UnsupportedFeature for a manifest that
         cannot be read
 
@@ -631,6 +771,7 @@ def open(
             as_of=as_of,
             storage_options=options,
             use_indices=use_indices,
+            learning=Learning.of(learn_statistics, statistics_cache),
         )
     )
 

@@ -108,6 +108,10 @@ class Store(Protocol):
     def modified(self, path: str) -> datetime | None:
         """When a file was written last, UTC; None when the store does not know."""
 
+    def identity(self, path: str) -> str | None:
+        """What tells the file from any other that has been or will be in its place; None where there is none, or where
+        the store would have to ask for it."""
+
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         """Writes a whole file at once, durably; readers see all of it or nothing. Folders are made.
 

@@ -104,6 +104,9 @@ class ExternalManifests:
     def modified(self, path: str) -> datetime | None:
         return self._files.modified(path)
 
+    def identity(self, path: str) -> str | None:
+        return self._files.identity(path)
+
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         version = _version(path)
         if version is None:

@@ -115,6 +115,9 @@ class FsspecStore:
             return None
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
 
+    def identity(self, path: str) -> str | None:
+        return None
+
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         full = self._full(path)
         content = bytes(memoryview(data))

@@ -27,7 +27,7 @@ from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check
 GAP: Final = 2**62
 
 # Pages of a mapping that have been touched count as memory of the process until they are given back. They stay in the
-# XX
+# system's cache: touching one again is cheap.
 MAX_TOUCHED_BLOCKS: Final = 128
 BLOCK_BYTES: Final = 1024 * 1024
 
@@ -70,6 +70,11 @@ class LocalStore:
 
     def __reduce__(self) -> tuple[type[LocalStore], tuple[str, str]]:
         return LocalStore, (self._root, self.uri)
+
+    @property
+    def root(self) -> str:
+        """The folder, as an absolute path."""
+        return self._root
 
     @property
     def gap(self) -> int:
@@ -128,6 +133,15 @@ class LocalStore:
     def modified(self, path: str) -> datetime | None:
         check_path(path)
         return datetime.fromtimestamp(os.stat(os.path.join(self._root, path)).st_mtime, UTC)
+
+    def identity(self, path: str) -> str | None:
+        full = os.path.join(self._root, path)
+        try:
+            status = os.stat(full)
+        except OSError:
+            return None
+        # a file that was written over has another time of change, even where its times are set back
+        return f"{full}\0{status.st_dev},{status.st_ino},{status.st_size},{status.st_mtime_ns},{status.st_ctime_ns}"
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         full = self._place(path)

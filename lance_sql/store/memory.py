@@ -71,6 +71,9 @@ class MemoryStore:
         self._content(path)
         return None
 
+    def identity(self, path: str) -> str | None:
+        return None
+
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         check_path(path)
         content = bytes(memoryview(data))

@@ -143,6 +143,9 @@ class ObjectStore:
         found = self._read(path, lambda: self._obstore.head(self._client, path))["last_modified"]
         return found.astimezone(UTC) if isinstance(found, datetime) else None
 
+    def identity(self, path: str) -> str | None:
+        return None
+
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         check_path(path)
         with self._client_errors(path):

@@ -88,7 +88,7 @@ def _dynamodb_table(uri: str) -> str:
 
 
 def local_path(uri: str) -> str | None:
-    """The path on this machine that a URI names, or None."""
+    """The path on this machine that a URI names, or None; "~" is the user's own folder."""
     if uri.startswith("file://"):
         return unquote(uri.removeprefix("file://").removeprefix("localhost"))
-    return None if _SCHEME.match(uri) else uri
+    return None if _SCHEME.match(uri) else os.path.expanduser(uri)

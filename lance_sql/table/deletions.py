@@ -41,7 +41,7 @@ def read(store: Store, path: str, file_type: DeletionFileType, physical_rows: in
         if file_type is DeletionFileType.BITMAP:
             offsets = _bitmap_values(content, physical_rows)
         else:
-            offsets = np.unique(_arrow_values(content, physical_rows))
+            offsets = _ascending(_arrow_values(content, physical_rows))
         if len(offsets) and int(offsets[-1]) >= physical_rows:
             raise CorruptFile(f"row {offsets[-1]} is deleted in a fragment of {physical_rows} rows")
     offsets.flags.writeable = False
@@ -110,6 +110,12 @@ def _arrow_values(content: pa.Buffer, max_values: int) -> npt.NDArray[np.uint32]
             raise CorruptFile("a deleted row has a negative offset")
         parts.append(part.astype(np.uint32, copy=False))
     return np.concatenate(parts) if parts else np.empty(0, np.uint32)
+
+
+def _ascending(offsets: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    """The offsets in order, each once. Some writers do not order them, and hardly one repeats them."""
+    ordered = np.sort(offsets)
+    return ordered if (ordered[1:] > ordered[:-1]).all() else np.unique(ordered)
 
 
 def _bitmap_values(content: pa.Buffer, max_values: int) -> npt.NDArray[np.uint32]:

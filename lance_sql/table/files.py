@@ -21,6 +21,7 @@ from lance_sql.errors import CorruptFile, at
 from lance_sql.file.blob_v2 import DESCRIPTOR, BlobSource
 from lance_sql.file.columns import Column
 from lance_sql.file.dictionaries import read_values
+from lance_sql.file.learned import Learning
 from lance_sql.file.leaves import Leaf
 from lance_sql.file.opening import Listed, open_column
 from lance_sql.file.page_cache import PageCache
@@ -40,6 +41,8 @@ MAX_DICTIONARIES: Final = 256
 """Values of so many dictionary columns of version 0.1 are kept."""
 
 _MAX_BASES: Final = 256
+
+LEARNS: Final = Learning()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +64,23 @@ class FilePlaces:
 class TableFiles:
     """The files of a version, each opened once. Thread-safe and picklable; the least recently used are dropped."""
 
-    def __init__(self, places: FilePlaces, *, has_stable_row_ids: bool) -> None:
+    def __init__(self, places: FilePlaces, *, has_stable_row_ids: bool, learning: Learning = LEARNS) -> None:
         """
         has_stable_row_ids: of the version; without, row ids are addresses and rows have no versions
+        learning: whether statistics are learned while files are read
         """
         self.places = places
         self.has_stable_row_ids = has_stable_row_ids
+        self.learning = learning
+        self.learned = learning.open()
         self._page_cache = PageCache()
         self._lock = Lock()
         self._open: LRUCache[Any, FileReader] = LRUCache(MAX_OPEN_FILES)
         self._dictionaries: LRUCache[Any, pa.Array] = LRUCache(MAX_DICTIONARIES)
         self._bases: LRUCache[Any, Store] = LRUCache(_MAX_BASES)
 
-    def __reduce__(self) -> tuple[Callable[..., TableFiles], tuple[FilePlaces, bool]]:
-        return _restore, (self.places, self.has_stable_row_ids)
+    def __reduce__(self) -> tuple[Callable[..., TableFiles], tuple[FilePlaces, bool, Learning]]:
+        return _restore, (self.places, self.has_stable_row_ids, self.learning)
 
     @property
     def label(self) -> str:
@@ -181,5 +187,5 @@ def _chain(leaf: Leaf) -> Chain | None:
     return None if leaf.field.is_blob_v2 else Chain(leaf.type, leaf.outer)
 
 
-def _restore(places: FilePlaces, has_stable_row_ids: bool) -> TableFiles:
-    return TableFiles(places, has_stable_row_ids=has_stable_row_ids)
+def _restore(places: FilePlaces, has_stable_row_ids: bool, learning: Learning) -> TableFiles:
+    return TableFiles(places, has_stable_row_ids=has_stable_row_ids, learning=learning)

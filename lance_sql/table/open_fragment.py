@@ -13,12 +13,13 @@ import numpy.typing as npt
 import pyarrow as pa
 from cachetools import LRUCache
 
-from lance_sql import row_ranges
+from lance_sql import _kernels, row_ranges
 from lance_sql.errors import CorruptFile, InvalidArgument, at
 from lance_sql.file.columns import Column, Filtered, filter_columns, read_columns
 from lance_sql.file.leaves import is_leaf, join
 from lance_sql.file.reader import FileReader
 from lance_sql.file.small_files import MAX_BYTES, SmallFile
+from lance_sql.file.zone_statistics import KeyKind
 from lance_sql.layouts.matching import Flags, ValueTest
 from lance_sql.row_ranges import RowRanges
 from lance_sql.schema import Field
@@ -43,12 +44,21 @@ _NO_TYPES: Mapping[int, pa.DataType] = {}
 
 
 class OpenFragment:
-    """The rows of one fragment. Rows are physical offsets: deleted ones count. Thread-safe; keeps what it has read."""
+    """The rows of one fragment. Rows are physical offsets: deleted ones count. Thread-safe; keeps what it has read.
+
+    unknown: what is left to be learned of fields, by their ids, as far as scans have asked; see `learning`
+    """
 
     def __init__(self, files: TableFiles, fragment: Fragment) -> None:
         self._files = files
         self._fragment = fragment
         self._columns: dict[tuple[Field, pa.DataType | None], _FieldColumns] = {}
+        self.unknown: dict[int, UnknownColumn | None] = {}
+
+    @property
+    def files(self) -> TableFiles:
+        """The files of the version."""
+        return self._files
 
     @property
     def fragment(self) -> Fragment:
@@ -332,6 +342,18 @@ class OpenFragments:
                 if not has.fields.isdisjoint(fields):
                     calls.append(partial(self.files.open, file))
         together(calls, self.concurrency)
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownColumn:
+    """A column of which something is left to be learned.
+
+    kind: how its values become keys
+    """
+
+    column: Column
+    kind: KeyKind
+    bounds: _kernels.ZoneBounds
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,7 @@ class OpenIndices:
 
     by_path: the segments on each column, or member of a struct, that holds plain values, by the name of their index
     types: of these columns
+    covered: what scans have found of the fragments that a segment covers, by the segment's `id`
     """
 
     def __init__(self, files: TableFiles, segments: Sequence[IndexSegment], schema: Schema) -> None:
@@ -71,6 +72,7 @@ class OpenIndices:
         self.segments = tuple(segments)
         self.types: dict[Path, pa.DataType] = {}
         self.by_path: dict[Path, dict[str, list[IndexSegment]]] = {}
+        self.covered: dict[int, object] = {}
         self._place(schema)
         self._files = files
         self._lock = Lock()

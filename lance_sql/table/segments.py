@@ -150,7 +150,9 @@ class RangeWithBitmap:
 
     def expand(self) -> U64:
         bits = np.unpackbits(np.frombuffer(self.bitmap, np.uint8), bitorder="little")
-        return np.uint64(self.start) + np.flatnonzero(bits).astype(np.uint64)
+        found: U64 = np.flatnonzero(bits).astype(np.int64, copy=False).view(np.uint64)
+        found += np.uint64(self.start)
+        return found
 
     def slice(self, start: int, end: int) -> Values:
         return Values(self.expand()[start:end], is_sorted=True)
@@ -171,7 +173,7 @@ def of_values(values: U64) -> Values:
 def smallest(values: U64) -> Segment:
     """The segment of these values that takes the fewest bytes; the values become read-only.
 
-    The estimates, and what is taken of equal ones, are those of other writers.
+    What is taken of equal ones is what other writers take.
     """
     if len(values) == 0:
         return Range(0, 0)
@@ -185,7 +187,9 @@ def smallest(values: U64) -> Segment:
     num_holes = end - start - len(values)
     if num_holes == 0:
         return Range(start, end)
-    sizes = (4 * num_holes, (end - start + 7) // 8, 2 * len(values))
+    # arrays hold offsets from their least value
+    width = next((np.dtype(each).itemsize for each in _NARROW.values() if end - start - 1 <= np.iinfo(each).max), 8)
+    sizes = (width * num_holes, (end - start + 7) // 8, width * len(values))
     form = sizes.index(min(sizes))
     if form == 0:
         return RangeWithHoles(start, end, np.setdiff1d(Range(start, end).expand(), values, assume_unique=True))

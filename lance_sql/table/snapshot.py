@@ -15,10 +15,11 @@ from threading import Lock
 from typing import Any
 
 from lance_sql.errors import CorruptFile, LanceError, TableNotFound, at
+from lance_sql.file.learned import Learning
 from lance_sql.store import Store
 from lance_sql.table import indices, location, manifest, refs, transactions, versions
 from lance_sql.table.commit_summary import from_properties
-from lance_sql.table.files import FilePlaces, TableFiles
+from lance_sql.table.files import LEARNS, FilePlaces, TableFiles
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.manifest import Manifest
@@ -36,6 +37,9 @@ class Snapshot:
     store: of the branch
     version, branch: which version this is; branch is None on main
     use_indices: whether scans may look into secondary indices
+    learning: whether scans learn statistics, and use what others have learned
+    commit_properties: of the commit that made the version, where this process has just made it; else None, and
+        `transaction` knows
     """
 
     def __init__(
@@ -48,8 +52,12 @@ class Snapshot:
         branch: str | None = None,
         storage_options: Mapping[str, Any] | None = None,
         use_indices: bool = True,
+        learning: Learning = LEARNS,
+        commit_properties: Mapping[str, str] | None = None,
     ) -> None:
         self.uri = uri
+        self.learning = learning
+        self.commit_properties = commit_properties
         self.use_indices = use_indices
         self.store = store
         self.version = file.version
@@ -63,8 +71,8 @@ class Snapshot:
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[Callable[..., Snapshot], tuple[Any, ...]]:
-        place = (self.uri, self._main, self.store, self._file, self.branch, self._storage_options, self.use_indices)
-        return _restore, place
+        place = (self.uri, self._main, self.store, self._file, self.branch, self._storage_options)
+        return _restore, (*place, self.use_indices, self.learning)
 
     def __repr__(self) -> str:
         return f"Snapshot({self.label!r})"
@@ -124,7 +132,8 @@ class Snapshot:
                 places = FilePlaces(
                     self.store, self.manifest_path, self.label, manifest.base_paths, self._storage_options
                 )
-                files = TableFiles(places, has_stable_row_ids=manifest.has_stable_row_ids)
+                stable = manifest.has_stable_row_ids
+                files = TableFiles(places, has_stable_row_ids=stable, learning=self.learning)
                 self._open_fragments = OpenFragments(files)
             return self._open_fragments
 
@@ -157,7 +166,27 @@ class Snapshot:
     def sibling(self, file: VersionFile) -> Snapshot:
         """Another version of this branch, whose manifest is at a known place."""
         place = (self.uri, self._main, self.store, file)
-        return Snapshot(*place, branch=self.branch, storage_options=self._storage_options, use_indices=self.use_indices)
+        return Snapshot(
+            *place,
+            branch=self.branch,
+            storage_options=self._storage_options,
+            use_indices=self.use_indices,
+            learning=self.learning,
+        )
+
+    def with_commit(self, properties: Mapping[str, str] | None) -> Snapshot:
+        """The same version, as a commit with these properties has made it."""
+        place = (self.uri, self._main, self.store, self._file)
+        made = Snapshot(
+            *place,
+            branch=self.branch,
+            storage_options=self._storage_options,
+            use_indices=self.use_indices,
+            learning=self.learning,
+            commit_properties=dict(properties or {}),
+        )
+        made._manifest = self._manifest
+        return made
 
     def siblings(self) -> list[Snapshot]:
         """Every version of this branch as of now, ascending; this one is itself. No manifest is read for it, so damaged
@@ -217,6 +246,7 @@ def open_snapshot(
     as_of: datetime | date | str | None = None,
     storage_options: Mapping[str, Any] | None = None,
     use_indices: bool = True,
+    learning: Learning = LEARNS,
 ) -> Snapshot:
     """One version of the table at a path or URI; the latest one of main unless something else is named.
 
@@ -225,6 +255,7 @@ def open_snapshot(
         zone is read as UTC
     storage_options: for the file system of the URI
     use_indices: whether scans may look into secondary indices
+    learning: whether scans learn statistics, and use what others have learned
     raises: TableNotFound, VersionNotFound, InvalidArgument; CorruptFile and UnsupportedFeature for a manifest
         that cannot be read - an older version is never served in its place
     """
@@ -233,7 +264,14 @@ def open_snapshot(
         text, version=version, tag=tag, branch=branch, as_of=as_of, storage_options=storage_options
     )
     snapshot = Snapshot(
-        text, main, store, file, branch=found_branch, storage_options=storage_options, use_indices=use_indices
+        text,
+        main,
+        store,
+        file,
+        branch=found_branch,
+        storage_options=storage_options,
+        use_indices=use_indices,
+        learning=learning,
     )
     try:
         _ = snapshot.manifest
@@ -294,5 +332,15 @@ def _restore(
     branch: str | None,
     storage_options: Mapping[str, Any],
     use_indices: bool,
+    learning: Learning,
 ) -> Snapshot:
-    return Snapshot(uri, main, store, file, branch=branch, storage_options=storage_options, use_indices=use_indices)
+    return Snapshot(
+        uri,
+        main,
+        store,
+        file,
+        branch=branch,
+        storage_options=storage_options,
+        use_indices=use_indices,
+        learning=learning,
+    )
