@@ -11,7 +11,7 @@ BUILD_FILES := pyproject.toml CMakeLists.txt scripts/setup.sh $(wildcard kernels
 SHARED_TESTS := tests/contracts tests/providers tests/cli tests/test_queries.py tests/test_readme.py tests/test_docs.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pythons slow fuzz check bench protos clean
+.PHONY: help demo test pythons slow fuzz check bench pictures protos clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -52,6 +52,9 @@ check: $(VENV)/dev.stamp ## everything a change must pass: format, lint, types, 
 
 bench: $(VENV)/test.stamp ## measure against pylance and Parquet
 	@$(VENV)/bin/python -m benchmarks
+
+pictures: $(VENV)/dev.stamp ## make the pictures of pages in docs/pictures; needs Debian's chromium
+	@$(VENV)/bin/python scripts/pictures.py
 
 protos: ## generate lance_sql/proto from protos/
 	@scripts/protos.sh

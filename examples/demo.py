@@ -46,9 +46,9 @@ WHERE _row_last_updated_at_version > {since} AND _row_created_at_version <= {sin
 ORDER BY _rowid LIMIT {limit}"""
 
 DELETED = """\
-SELECT {columns}
-FROM lance_scan({table}, version := {since})
-WHERE _rowid NOT IN (SELECT _rowid FROM lance_scan({table}))
+SELECT {columns}, _commit_version
+FROM lance_changes({table}, since := {since}, mode := 'net')
+WHERE _change_type = 'delete'
 ORDER BY _rowid LIMIT {limit}"""
 
 NEXT = """\
@@ -102,12 +102,12 @@ def _write_history(path: str, connection: Any) -> None:
     table = step("100 orders are appended", lance_sql.write(orders(301, 400), path, mode="append"))
     table = step("cancelled orders are deleted", table.delete("status = 'cancelled'"))
     table = step("open orders become cheaper", table.update({"amount": "amount * 0.9"}, "status = 'open'"))
+    table = step("short fragments are rewritten (one more version reserves their ids)", table.compact())
     changes = orders(391, 410).set_column(2, "status", pa.array(["shipped"] * 20))
     table = step("20 orders are merged by id: known ones are updated, others inserted", table.merge(changes, on="id"))
     table.create_tag("audited", table.version)
     print("             ... and is tagged as 'audited'")
     table = step("a column is added", table.add_columns([pa.field("country", pa.string())]))
-    table = step("short fragments are rewritten (one more version reserves their ids)", table.compact())
     table = step("5 orders are deleted by mistake", table.delete("id <= 5"))
     table = step("the version before is restored", table.restore(table.version - 1))
 
