@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import unicodedata
 from typing import Any
 
 import pyarrow as pa
+
+# the time to the second, its fraction, the zone
+_MOMENT = re.compile(r"(.*\d\d:\d\d(?::\d\d)?)(?:\.(\d+))?(Z|[+-]\d{4})?")
 
 # what turns the direction of a text, and could hide a part of it
 _DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -18,18 +22,19 @@ def values(column: pa.Array) -> list[Any]:
     if pa.types.is_duration(column.type):
         return list(column.cast(pa.int64()).to_pylist())
     if pa.types.is_timestamp(column.type) or pa.types.is_time(column.type):
-        return [value and _without_zeros(value) for value in column.cast(pa.string()).to_pylist()]
+        return [value and _moment(value) for value in column.cast(pa.string()).to_pylist()]
     return list(column.to_pylist())
 
 
-def _without_zeros(moment: str) -> str:
-    """A time without the zeros that end its fraction."""
-    whole, point, fraction = moment.partition(".")
-    if not point:
-        return moment
-    zone = "Z" if fraction.endswith("Z") else ""
-    digits = fraction.removesuffix("Z").rstrip("0")
-    return whole + (f".{digits}" if digits else "") + zone
+def _moment(written: str) -> str:
+    """A time as Arrow writes it, without the zeros that end its fraction, and with its zone as in ISO 8601."""
+    found = _MOMENT.fullmatch(written)
+    if found is None:
+        return written
+    whole, fraction, zone = found.groups(default="")
+    digits = fraction.rstrip("0")
+    offset = "Z" if zone in ("Z", "+0000") else f"{zone[:3]}:{zone[3:]}" if zone else ""
+    return whole + (f".{digits}" if digits else "") + offset
 
 
 def text(value: Any) -> str:

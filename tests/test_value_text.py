@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
+from datetime import UTC, datetime
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,6 +36,21 @@ def test_a_text_that_turns_is_shown_as_it_is() -> None:
 def test_times_are_exact() -> None:
     column = pa.array([1_500_000_000, None, 0, 1], pa.timestamp("ns", "UTC"))
     assert values(column) == ["1970-01-01 00:00:01.5Z", None, "1970-01-01 00:00:00Z", "1970-01-01 00:00:00.000000001Z"]
+
+
+@pytest.mark.parametrize(
+    ("zone", "shown"),
+    [
+        ("Etc/UTC", "2026-03-01 08:00:00Z"),
+        ("Europe/Berlin", "2026-03-01 09:00:00+01:00"),
+        ("Asia/Kolkata", "2026-03-01 13:30:00+05:30"),
+        ("America/St_Johns", "2026-03-01 04:30:00-03:30"),
+    ],
+)
+def test_zones_keep_their_offset(zone: str, shown: str) -> None:
+    moment = datetime(2026, 3, 1, 8, tzinfo=UTC)
+    assert values(pa.array([moment], pa.timestamp("us", zone))) == [shown]
+    assert values(pa.array([moment], pa.timestamp("s", zone))) == [shown]
 
 
 def test_what_json_has_no_word_for_is_text() -> None:
