@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.testing.report import short
+from lance_sql.testing.report import short, side_by_side
 from lance_sql.testing.tables import TableLike, dataset, names_of
 
 _KINDS = {"inserted": "insert", "updated": "update_postimage", "deleted": "delete"}
@@ -92,7 +92,8 @@ def _changed_values(feed: Any, column: str, key: Sequence[str]) -> list[str]:
         was, now = earlier.get(row["_rowid"]), row[column]
         if was != now and not (was != was and now != now):
             name = ", ".join(f"{each}={short(row[each])}" for each in shown) or f"_rowid={row['_rowid']}"
-            problems.append(f"{column} changed: {name} had {short(was)}, has {short(now)}")
+            had, has = side_by_side(was, now)
+            problems.append(f"{column} changed: {name} had {had}, has {has}")
     if len(problems) > _MAX_SHOWN:
         problems[_MAX_SHOWN:] = [f"{column} changed in {len(problems) - _MAX_SHOWN} more rows"]
     return problems

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from datetime import date, time, timedelta
+from decimal import Decimal
+from itertools import islice, takewhile
 from typing import Any
 
 import click
@@ -61,10 +63,12 @@ class Report:
             origin = self.actual.origin(mine)
             lines = [f"    {shown}" + (f"   ({origin})" if origin else "")]
             width = max(map(len, names))
-            values = [(name, self._value(self.actual, mine, name)) for name in names]
-            longest = max(len(value) for _, value in values)
-            for name, value in values:
-                wanted = self._value(self.expected, theirs, name)
+            values = [
+                (name, *side_by_side(_cell(self.actual, mine, name), _cell(self.expected, theirs, name)))
+                for name in names
+            ]
+            longest = max(len(value) for _, value, _ in values)
+            for name, value, wanted in values:
                 lines.append(
                     f"      {name:<{width}}  {self._style(f'{value:<{longest}}', 'green')}"
                     f"  expected {self._style(wanted, 'red')}"
@@ -79,7 +83,7 @@ class Report:
             yield [f"    {self._style(f'{sign} {values}', colour)}" + (f"   ({origin})" if origin else "")]
 
     def _value(self, rows: Rows, place: int, name: str) -> str:
-        return short(rows.table[name][place].as_py())
+        return short(_cell(rows, place, name))
 
     def _style(self, text: str, colour: str) -> str:
         return click.style(text, fg=colour) if settings.in_colour else text
@@ -87,5 +91,28 @@ class Report:
 
 def short(value: Any) -> str:
     """A value in a message, cut where it is long."""
-    text = "NULL" if value is None else repr(value)
-    return text if len(text) <= _MAX_LENGTH else f"{text[: _MAX_LENGTH - 3]}..."
+    return _cut(_text(value), 0)
+
+
+def side_by_side(one: Any, other: Any) -> tuple[str, str]:
+    """Two values in a message; of long ones the part where they begin to differ."""
+    texts = _text(one), _text(other)
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False)))
+    start = max(same - _MAX_LENGTH // 2, 0) if max(map(len, texts)) > _MAX_LENGTH else 0
+    return _cut(texts[0], start), _cut(texts[1], start)
+
+
+def _cell(rows: Rows, place: int, name: str) -> Any:
+    return rows.table[name][place].as_py()
+
+
+def _cut(text: str, start: int) -> str:
+    shown = f"...{text[start:]}" if start else text
+    return shown if len(shown) <= _MAX_LENGTH else f"{shown[: _MAX_LENGTH - 3]}..."
+
+
+def _text(value: Any) -> str:
+    """As in SQL: texts in quotes, so that spaces and types are seen."""
+    if value is None:
+        return "NULL"
+    return str(value) if isinstance(value, Decimal | date | time | timedelta) else repr(value)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -50,17 +51,31 @@ def assert_matches_snapshot(
             expected.splitlines(), text.splitlines(), f"{path} (expected)", "actual", n=1, lineterm=""
         )
         shown = list(islice(lines, _MAX_LINES))
+        if next(lines, None) is not None:
+            shown.append("... and more")
+        if text.partition("\n")[0] != expected.partition("\n")[0]:
+            # every row differs then, and hides that the reason is in the first line
+            shown.insert(0, "Its columns differ, by name, order or type.")
         raise AssertionError("\n".join(["The table differs from its snapshot (--lance-update accepts it):", *shown]))
 
 
 def serialize(table: pa.Table, key: Sequence[str]) -> str:
     """The text of a table."""
     header = json.dumps({field.name: str(field.type) for field in table.schema}, ensure_ascii=False)
-    lines = [
-        (json.dumps([row.get(name) for name in key], default=str), json.dumps(row, ensure_ascii=False, default=_text))
+    rows = [
+        ([_place(row.get(name)) for name in key], json.dumps(row, ensure_ascii=False, default=_text))
         for row in table.to_pylist()
     ]
-    return "\n".join([header, *(line for _, line in sorted(lines))]) + "\n"
+    return "\n".join([header, *(line for _, line in sorted(rows))]) + "\n"
+
+
+def _place(value: Any) -> tuple[int, Any]:
+    """What a value of a key is sorted by: NULLs first, then numbers, then all else as text."""
+    if value is None:
+        return 0, 0
+    if isinstance(value, int | float | Decimal) and value == value:
+        return 1, value
+    return 2, str(value)
 
 
 def _text(value: Any) -> str:

@@ -194,3 +194,9 @@ def test_lost_lineage_is_found(orders: lance_sql.Dataset, tmp_path: Path) -> Non
     changed = orders.update({"status": "'x'"})
     for since in (1, "before", "2100-01-01"):
         assert_invariants(changed, lineage_since=since)
+
+
+def test_long_values_show_where_they_differ() -> None:
+    before, after = {"id": [1], "text": ["a" * 200 + "b"]}, {"id": [1], "text": ["a" * 200 + "c"]}
+    with pytest.raises(AssertionError, match=r"\.\.\.a+c'  expected \.\.\.a+b'"):
+        assert_table_equal(after, before, key="id")
