@@ -67,9 +67,9 @@ def _write_csv(reader: pa.RecordBatchReader, stream: TextIO) -> None:
 
     The writers of Python and Arrow either quote every text or cannot tell the two apart.
     """
-    stream.write(",".join(map(_csv_field, reader.schema.names)) + "\r\n")
+    stream.write(",".join(map(_csv_field, reader.schema.names)) + "\n")
     for row in _rows(reader):
-        stream.write(",".join("" if value is None else _csv_field(text(value)) for value in row) + "\r\n")
+        stream.write(",".join("" if value is None else _csv_field(text(value)) for value in row) + "\n")
 
 
 def _csv_field(value: str) -> str:

@@ -55,7 +55,7 @@ def test_sql_needs_no_verb(table: str) -> None:
 )
 def test_output_has_formats(table: str, output: str, expected: str) -> None:
     result = run(f"SELECT id, name FROM '{table}' ORDER BY id", "--output", output)
-    assert result.stdout.replace("\r\n", "\n") == expected
+    assert result.stdout == expected
 
 
 def test_arrow_output_is_a_stream(table: str) -> None:
@@ -66,7 +66,7 @@ def test_arrow_output_is_a_stream(table: str) -> None:
 def test_sql_comes_from_an_option_a_file_or_stdin(table: str, tmp_path: Path) -> None:
     (tmp_path / "count.sql").write_text(f"SELECT count(*) AS n FROM '{table}';\n")
     expected = "n\n2\n"
-    assert run("-f", "count.sql", "-o", "csv").stdout.replace("\r\n", "\n") == expected
+    assert run("-f", "count.sql", "-o", "csv").stdout == expected
     assert run("query", "-c", f"SELECT count(*) AS n FROM '{table}'", "-o", "csv").exit_code == 0
     assert run("-f", "-", "-o", "csv", stdin=f"SELECT count(*) AS n FROM '{table}'").exit_code == 0
 
@@ -173,9 +173,9 @@ def test_csv_tells_nothing_from_an_empty_text() -> None:
         "SELECT * FROM (VALUES (1, 'a', ''), (NULL, NULL, 'x,y'), (3, 'say \"hi\"', E'two\nlines')) AS t(n, \"a,b\", c)"
     )
     shown = run(sql, "-o", "csv").stdout_bytes.decode()
-    assert shown == 'n,"a,b",c\r\n1,a,""\r\n,,"x,y"\r\n3,"say ""hi""","two\nlines"\r\n'
+    assert shown == 'n,"a,b",c\n1,a,""\n,,"x,y"\n3,"say ""hi""","two\nlines"\n'
     assert list(csv.reader(io.StringIO(shown, newline="")))[3] == ["3", 'say "hi"', "two\nlines"]
-    assert run("SELECT NULL AS a, '' AS b, [] AS c", "-o", "csv").stdout.replace("\r\n", "\n") == 'a,b,c\n,"",[]\n'
+    assert run("SELECT NULL AS a, '' AS b, [] AS c", "-o", "csv").stdout == 'a,b,c\n,"",[]\n'
 
 
 @pytest.mark.parametrize("output", ["table", "csv", "json", "arrow"])

@@ -56,7 +56,7 @@ def test_a_mistake_is_a_line_and_not_the_end(connection: Any, capsys: pytest.Cap
 def test_output_and_rows_are_chosen(connection: Any, capsys: pytest.CaptureFixture[str]) -> None:
     typed(connection, ".output csv\rFROM range(3);\r.output table\r.rows 1\rFROM range(3);\r.help\r\x04")
     out, _ = capsys.readouterr()
-    assert "range\r\n0\r\n1\r\n2\r\n" in out
+    assert "range\n0\n1\n2\n" in out
     assert "... 2 more rows" in out
     assert "Statements end with a semicolon" in out
 

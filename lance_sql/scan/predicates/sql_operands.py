@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from sqlglot import exp
+from sqlglot import ErrorLevel, exp
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 
@@ -39,11 +39,16 @@ Operand: TypeAlias = Known | Typed
 
 def refuse(node: exp.Expr) -> UnsupportedFeature:
     """The error for SQL that filters do not have, by the user's own words."""
-    text = node.sql(dialect="duckdb")
+    text = _shown(node)
     if isinstance(node, exp.Func):
         name = node.name if isinstance(node, exp.Anonymous) else node.sql_names()[0]
         return UnsupportedFeature(f"Function {name.lower()!r} is not supported in a filter: {text}")
     return UnsupportedFeature(f"Not supported in a filter: {text}")
+
+
+def _shown(node: exp.Expr) -> str:
+    # what DuckDB does not have is refused here: the generator need not warn of it as well
+    return node.sql(dialect="duckdb", unsupported_level=ErrorLevel.IGNORE)
 
 
 def check_arguments(node: exp.Expr, allowed: frozenset[str]) -> None:
@@ -99,7 +104,7 @@ class Operands:
         result = terms.result_type(function, types)
         if result is None:
             shown = ", ".join(map(str, types))
-            raise UnsupportedFeature(f"Not supported in a filter for {shown}: {node.sql(dialect='duckdb')}")
+            raise UnsupportedFeature(f"Not supported in a filter for {shown}: {_shown(node)}")
         return Typed(Call(function, tuple(arguments), result), result)
 
 
