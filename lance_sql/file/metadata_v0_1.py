@@ -64,6 +64,19 @@ class LegacyMetadata:
         """The fields that the page table has room for."""
         return len(self._ids)
 
+    def own_ids(self, listed: Sequence[int]) -> dict[int, int]:
+        """The ids that fields have in the file, by those that the table lists for it, where they are others.
+
+        Releases up to 0.10 gave an id to two columns, and the next commit of a later release gives new ids to the
+        fields of such files in the table, one for one, and leaves the files as they are.
+
+        listed: in the order of the fields in the file; negative for those that were dropped
+        """
+        own = sorted(self._ids)
+        if len(listed) != len(own) or {number for number in listed if number >= 0} <= set(own):
+            return {}
+        return {number: own[place] for place, number in enumerate(listed) if number >= 0}
+
     def values(self, field: Field, *, is_top_level: bool) -> ColumnMetadata:
         """The pages of a field without children, one for each batch."""
         type = storage_type(field)

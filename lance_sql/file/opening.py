@@ -29,11 +29,13 @@ class Listed:
 
     fields: the ids of the fields that the file has
     columns: their columns, where they have one of their own; empty for version 0.1, whose files go by ids
+    ids: the same as `fields`, in the order of the fields in the file; none where the file has the same
     dictionary: the values of a dictionary field of version 0.1
     """
 
     fields: frozenset[int]
     columns: Mapping[int, int]
+    ids: tuple[int, ...] = ()
     dictionary: Callable[[Field], pa.Array] = _no_dictionary
 
 
@@ -87,14 +89,17 @@ def _by_ids(
     list_fields = [field for field in leaf.parents if field.is_list]
     if not listed.fields.issuperset(field.id for field in list_fields):
         raise CorruptFile("the file has the items of lists, but not the lists")
-    pages = metadata.values(leaf.field, is_top_level=not list_fields)
-    stored = StoredColumn(file, leaf.field.id, pages, False, name)
+    own = metadata.own_ids(listed.ids)
+    values = leaf.field._replace(id=own.get(leaf.field.id, leaf.field.id))
+    pages = metadata.values(values, is_top_level=not list_fields)
+    stored = StoredColumn(file, values.id, pages, False, name)
     lists = []
-    for field in list_fields:
-        pages = metadata.lists(field, pages, is_top_level=field is list_fields[-1])
+    for number, field in enumerate(list_fields, 1):
+        field = field._replace(id=own.get(field.id, field.id))
+        pages = metadata.lists(field, pages, is_top_level=number == len(list_fields))
         lists.append(StoredColumn(file, field.id, pages, False, name))
     if pa.types.is_dictionary(chain.leaf):
-        values = with_values(chain.leaf, lambda: listed.dictionary(leaf.field))
-        chain = replace(chain, stored=chain.leaf.index_type, finish=values)
-    statistics = partial(metadata.statistics, leaf.field)
+        finish = with_values(chain.leaf, lambda: listed.dictionary(leaf.field))
+        chain = replace(chain, stored=chain.leaf.index_type, finish=finish)
+    statistics = partial(metadata.statistics, values)
     return PathColumn(tuple(reversed(lists)), stored, chain, stored_statistics=statistics)

@@ -148,7 +148,7 @@ class TableFiles:
         listed: what the file has
         name: of the table's column, for errors
         """
-        what = Listed(listed.fields, listed.columns, self._dictionary)
+        what = Listed(listed.fields, listed.columns, file.fields, self._dictionary)
         return open_column(self.open(file), what, leaf, self._chain(file, leaf), name)
 
     @cachedmethod(lambda self: self._dictionaries, key=lambda _, field: field.id, lock=lambda self: self._lock)

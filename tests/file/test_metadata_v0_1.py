@@ -147,6 +147,25 @@ def test_a_field_that_is_not_listed_has_no_column() -> None:
     assert open_column(opened(file_of(BATCHES)), Listed(frozenset([4]), {}), other, Chain(pa.int32()), "z") is None
 
 
+def test_fields_with_new_ids_in_the_table_are_those_at_their_places() -> None:
+    renamed = {4: 10, 6: -1, 7: 11, 8: 12}
+    item = ITEM._replace(id=12, parent_id=11)
+    for field in (TEXT._replace(id=10), LIST._replace(id=11, children=(item,))):
+        (leaf,) = leaves(field)
+        listed = Listed(frozenset(renamed.values()), {}, tuple(renamed.values()))
+        file = opened(file_of(BATCHES))
+        column = open_column(file, listed, leaf, Chain(leaf.type, leaf.outer), field.name)
+        assert column is not None
+        assert read_columns([column], row_ranges.single(0, 5))[0].to_pylist() == EXPECTED[field.name]
+
+
+def test_new_ids_of_more_fields_than_the_file_has_are_damage() -> None:
+    leaf = Leaf(TEXT._replace(id=10), pa.string())
+    listed = Listed(frozenset([10, 11, 12, 13, 14]), {}, (10, 11, 12, 13, 14))
+    with pytest.raises(CorruptFile, match="no entries for field 10"):
+        open_column(opened(file_of(BATCHES)), listed, leaf, Chain(pa.string()), "c")
+
+
 @pytest.mark.parametrize("offsets", [[1, 3, 5], [0, 3, 2], [0, 3, 6], [0, 3], [0, -1, 5]])
 def test_batches_that_contradict_the_pages_are_refused(offsets: list[int]) -> None:
     with pytest.raises(CorruptFile, match=r"data/x\.lance"):

@@ -20,7 +20,7 @@ def content(table: Any) -> Counter[str]:
     return Counter(repr(row) for row in table.to_pylist())
 
 
-# its schema is wrong, and pylance puts another one that is wrong in its place, by which its old files have no columns
+# two columns have one id, and pylance gives them other ones with its next commit, so that their values are others
 MENDED = "hist_0105_corrupt_schema"
 
 

@@ -286,13 +286,12 @@ def test_tables_of_every_writer_get_them(case: Case, tmp_path: Path) -> None:
     shutil.copytree(case.table, path)
     before = lance_sql.open(path)
     made = before.enable_stable_row_ids()
-    if case.name == "hist_0105_corrupt_schema":
-        # which no reader reads whole
-        assert made.count_rows() == before.count_rows()
-        return
     assert_same(made.to_table(), before.to_table(), before.schema.names, case.name)
     theirs = lance.dataset(path)
     assert theirs.count_rows() == before.count_rows()
+    if case.name == "hist_0105_corrupt_schema":
+        # pylance puts its schema right with the next commit, so that columns have other values from then on
+        return
     found = theirs.to_table(columns=[], with_row_id=True).column("_rowid").to_pylist()
     assert found == made.scan(["_rowid"]).to_table().column("_rowid").to_pylist()
     if not found:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
+from pathlib import Path
 from typing import Any
 
+import lance
 import numpy as np
 import pyarrow as pa
 import pytest
 
+import lance_sql
 from lance_sql.errors import CorruptFile, LanceError, at
 from lance_sql.schema import Field
 from lance_sql.table.snapshot import Snapshot, open_snapshot
@@ -130,3 +134,29 @@ def test_damaged_tables_end_in_an_error(case: Case) -> None:
 def test_damaged_sequences_name_their_fragment(case: Case) -> None:
     with pytest.raises(CorruptFile, match=r"fragment \d"):
         read_everything(case)
+
+
+@pytest.mark.parametrize("case", corpus_params("cases", "hist_0105_corrupt_schema"))
+@pytest.mark.parametrize("operation", ["append", "delete", "add_columns"])
+def test_columns_with_one_id_have_their_own_values_once_a_later_release_mends_it(
+    case: Case, operation: str, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "t.lance")
+    shutil.copytree(case.table, path)
+    before = open_snapshot(path).version
+    theirs: Any = lance.dataset(path)
+    match operation:
+        case "append":
+            lance.write_dataset(pa.table({"x": [4], "y": [8], "b": [16], "c": [20]}), path, mode="append")
+        case "delete":
+            theirs.delete("x = 1")
+        case _:
+            theirs.add_columns({"d": "x * 6"})
+    rows = lance_sql.open(path).to_table().sort_by("x")
+    numbers = {"append": [0, 1, 2, 3, 4], "delete": [0, 2, 3]}.get(operation, [0, 1, 2, 3])
+    assert rows["x"].to_pylist() == numbers
+    for name, factor in {"y": 2, "b": 4, "c": 5, "d": 6}.items():
+        if name in rows.column_names:
+            assert rows[name].to_pylist() == [factor * x for x in numbers], name
+    assert lance_sql.verify(path, deep=True).is_healthy
+    assert lance_sql.open(path, version=before).count_rows() == 4
