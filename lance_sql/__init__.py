@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         VersionNotFound,
     )
     from lance_sql.lineage_audit.walk import audit
+    from lance_sql.one_sql import sql
     from lance_sql.providers import attach, connect, read_spark, register
     from lance_sql.scan.scan import Scan, ScanTask
     from lance_sql.store.manifest_store import ManifestEntry, ManifestStore, SqliteManifestStore
@@ -67,6 +68,7 @@ __all__ = [
     "open",
     "read_spark",
     "register",
+    "sql",
     "verify",
     "write",
 ]
@@ -100,6 +102,7 @@ _MODULES = {
     "open": "lance_sql.dataset",
     "read_spark": "lance_sql.providers",
     "register": "lance_sql.providers",
+    "sql": "lance_sql.one_sql",
     "verify": "lance_sql.verification",
     "write": "lance_sql.writing",
 }

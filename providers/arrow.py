@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 # Engines recognise Arrow datasets only after this module has been imported.
 import pyarrow.dataset
@@ -15,8 +16,6 @@ from lance_sql.errors import UnsupportedFeature
 from lance_sql.scan import system_columns
 
 if TYPE_CHECKING:
-    import pyarrow.compute as pc
-
     from lance_sql.changes.feed import ChangeFeed
     from lance_sql.dataset import Dataset
     from lance_sql.scan.predicates import Predicate
@@ -65,6 +64,9 @@ class EngineDataset(ArrowDataset):
         batch_size: int | None = None,
     ) -> AnyScan:
         """As the relation's own, where system columns belong to all columns."""
+        if isinstance(filter, pa.BooleanScalar):
+            # so DataFusion hands over a condition that is a constant
+            filter = None if filter.as_py() else pc.scalar(False)
         scan = self.dataset.scan(self._names(columns), filter, limit=limit, batch_size=batch_size)
         return scan.deliver(self._compact)
 

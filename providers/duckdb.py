@@ -117,7 +117,7 @@ def register(connection: DuckDBPyConnection) -> DuckDBPyConnection:
 
     raises: InvalidArgument for a connection that does not look at Python variables
     """
-    _check_replacements(connection)
+    check_replacements(connection)
     known = "SELECT count(*) FROM duckdb_functions() WHERE function_name = ?"
     for name, function, types in _FUNCTIONS:
         if connection.execute(known, [name]).fetchall() == [(0,)]:
@@ -162,7 +162,10 @@ def _identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _check_replacements(connection: DuckDBPyConnection) -> None:
+def check_replacements(connection: DuckDBPyConnection) -> None:
+    """
+    raises: InvalidArgument for a connection that does not look at Python variables
+    """
     for setting in ("python_enable_replacements", "enable_external_access"):
         rows = connection.execute("SELECT value FROM duckdb_settings() WHERE name = ?", [setting]).fetchall()
         if any(value.lower() == "false" for (value,) in rows):

@@ -28,6 +28,7 @@ FLOORS = (
     ("dataset", "verification", "lineage_audit"),
     ("writing", "metadata_tables", "distributed", "differences"),
     ("providers",),
+    ("one_sql",),
     ("spark", "cli", "testing"),
 )
 FLOOR_OF = {unit: floor for floor, units in enumerate(FLOORS) for unit in units}
@@ -48,6 +49,7 @@ PUBLIC = (
     "lineage_audit.report",
     "lineage_audit.walk",
     "metadata_tables",
+    "one_sql",
     "physical_layout",
     "providers",
     "scan.predicates",

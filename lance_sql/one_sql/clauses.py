@@ -1,0 +1,185 @@
+"""Clauses that no dialect parses, rewritten to table functions, which every dialect does.
+
+    orders.lance@41                                          'orders.lance@41', as an identifier in quotes
+    <table> CHANGES FROM VERSION 3 TO VERSION 5              lance_changes('<table>', start_version => 3, ...)
+    <table> CHANGES FROM VERSION 3 EXCLUSIVE                 lance_changes('<table>', since => 3)
+    <table> CHANGES FROM TIMESTAMP '...' ... WITH (deduplicationMode = 'netChanges')
+
+Source: SQL of Spark 4.2, CHANGES.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from sqlglot import Token, TokenType, exp
+from sqlglot.dialects.dialect import Dialect
+
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.one_sql.dialects import tokenize
+
+_NAMES: Final = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
+_MODES: Final = {
+    "none": "mode => 'all'",
+    "dropcarryovers": "mode => 'all', drop_unchanged => true",
+    "netchanges": "mode => 'net'",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """Text to put in the place of the tokens from `first` up to `end`, which is not included."""
+
+    first: int
+    end: int
+    text: str
+
+
+def rewrite(text: str, dialect: Dialect) -> str:
+    """The text with the clauses rewritten; the same text where there is none.
+
+    raises: InvalidArgument for a clause that is not whole; UnsupportedFeature for bounds that are no constants
+    """
+    if "@" not in text and "changes" not in text.lower():
+        return text
+    tokens = tokenize(text, dialect)
+    parts = []
+    done = 0
+    for edit in _edits(tokens, dialect):
+        parts += [text[done : tokens[edit.first].start], edit.text]
+        done = tokens[edit.end - 1].end + 1
+    return "".join([*parts, text[done:]])
+
+
+def _edits(tokens: list[Token], dialect: Dialect) -> Iterator[_Edit]:
+    position = 0
+    while position < len(tokens):
+        name = _name(tokens, position)
+        if name is None:
+            position += 1
+            continue
+        path, end, has_version = name
+        if _words(tokens, end)[:2] == ["CHANGES", "FROM"]:
+            found = _changes(tokens, position, end, path)
+            yield found
+            end = found.end
+        elif has_version:
+            yield _Edit(position, end, exp.to_identifier(path, quoted=True).sql(dialect))
+        position = end
+
+
+def _name(tokens: list[Token], start: int) -> tuple[str, int, bool] | None:
+    """A name with dots that begins here, where it ends, and whether a version follows it after an @."""
+    if tokens[start].token_type not in _NAMES:
+        return None
+    end = start + 1
+    while (
+        end + 1 < len(tokens)
+        and tokens[end].token_type == TokenType.DOT
+        and (tokens[end + 1].token_type in _NAMES or tokens[end + 1].text.isidentifier())
+    ):
+        end += 2
+    parts = [token.text for token in tokens[start:end] if token.token_type != TokenType.DOT]
+    if len(parts) == 2 and parts[0].lower() == "lance" and tokens[start + 2].token_type != TokenType.VAR:
+        parts = parts[1:]
+    path = ".".join(parts)
+    is_table = parts[-1].lower() == "lance" and len(parts) > 1
+    if (
+        is_table
+        and end + 1 < len(tokens)
+        and tokens[end].text == "@"
+        and tokens[end].start == tokens[end - 1].end + 1
+        and tokens[end + 1].start == tokens[end].end + 1
+    ):
+        return f"{path}@{tokens[end + 1].text}", end + 2, True
+    # some tokenizers take the @ and the name after it for one parameter
+    if is_table and end < len(tokens) and tokens[end].start == tokens[end - 1].end + 1 and tokens[end].text[:1] == "@":
+        return f"{path}{tokens[end].text}", end + 1, True
+    return path, end, False
+
+
+def _words(tokens: list[Token], start: int, count: int = 4) -> list[str]:
+    """The next words in upper case; some dialects have several in one token."""
+    words: list[str] = []
+    for token in tokens[start : start + count]:
+        words += ["''"] if token.token_type == TokenType.STRING else token.text.upper().split()
+    return words
+
+
+def _changes(tokens: list[Token], first: int, end: int, path: str) -> _Edit:
+    """The call of `lance_changes` that a clause means."""
+    position = end + len(_split(tokens, end, "CHANGES", "FROM"))
+    start, is_exclusive, position = _bound(tokens, position)
+    arguments = [f"{'since' if is_exclusive else 'start_version'} => {start}"]
+    if _words(tokens, position)[:1] == ["TO"]:
+        stop, is_exclusive, position = _bound(tokens, position + 1)
+        if is_exclusive:
+            if not stop.isdecimal():
+                raise UnsupportedFeature(
+                    f"CHANGES .. TO {stop} EXCLUSIVE: only the number of a version can be left out"
+                )
+            stop = str(int(stop) - 1)
+        arguments.append(f"end_version => {stop}")
+    if _words(tokens, position)[:2] == ["WITH", "("]:
+        options, position = _options(tokens, position + 2)
+        arguments += options
+    return _Edit(first, position, f"lance_changes({_text(path)}, {', '.join(arguments)})")
+
+
+def _split(tokens: list[Token], start: int, *words: str) -> list[Token]:
+    """The tokens that are these words."""
+    found: list[Token] = []
+    seen: list[str] = []
+    while len(seen) < len(words) and start + len(found) < len(tokens):
+        token = tokens[start + len(found)]
+        found.append(token)
+        seen += token.text.upper().split()
+    if tuple(seen) != words:
+        raise InvalidArgument(f"Not SQL: {' '.join(words)} is expected, not {' '.join(seen) or 'the end'}")
+    return found
+
+
+def _bound(tokens: list[Token], position: int) -> tuple[str, bool, int]:
+    """A bound of a range as SQL, whether it is left out, and where it ends."""
+    words = _words(tokens, position)
+    if words[:1] not in (["VERSION"], ["TIMESTAMP"]):
+        raise InvalidArgument(f"Not SQL: CHANGES has VERSION or TIMESTAMP before a bound, not {' '.join(words[:1])!r}")
+    is_time = words[0] == "TIMESTAMP"
+    position += 1
+    if position >= len(tokens):
+        raise InvalidArgument("Not SQL: CHANGES ends before its bound")
+    token = tokens[position]
+    if token.token_type == TokenType.STRING:
+        value = _text(token.text)
+    elif token.token_type == TokenType.NUMBER and token.text.isdecimal() and not is_time:
+        value = token.text
+    else:
+        raise UnsupportedFeature(f"A bound of CHANGES is a number, a tag or a time in quotes, not {token.text!r}")
+    position += 1
+    said = _words(tokens, position)[:1]
+    return value, said == ["EXCLUSIVE"], position + (said in (["EXCLUSIVE"], ["INCLUSIVE"]))
+
+
+def _options(tokens: list[Token], position: int) -> tuple[list[str], int]:
+    """The options of WITH as arguments, and where they end."""
+    arguments = []
+    while position + 2 < len(tokens) and tokens[position].token_type != TokenType.R_PAREN:
+        key, equals, value = tokens[position : position + 3]
+        known = _MODES.get(value.text.lower()) if key.text.lower() == "deduplicationmode" else None
+        if equals.text != "=" or known is None:
+            raise UnsupportedFeature(
+                f"CHANGES .. WITH ({key.text} = {value.text}): only deduplicationMode is known here"
+            )
+        arguments.append(known)
+        position += 3
+        if position < len(tokens) and tokens[position].token_type == TokenType.COMMA:
+            position += 1
+    if position >= len(tokens):
+        raise InvalidArgument("Not SQL: WITH ( .. is not closed")
+    return arguments, position + 1
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

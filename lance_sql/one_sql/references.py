@@ -1,0 +1,176 @@
+"""The Lance tables of a statement: which of its tables they are, and what their arguments mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlglot import exp
+
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.providers.sources import FUNCTIONS
+from lance_sql.version_names import split_name
+
+SUFFIX: Final = ".lance"
+_TIMES: Final = frozenset({*exp.DataType.TEMPORAL_TYPES, exp.DataType.Type.TIME})
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One table of a statement.
+
+    name: what a query may call its columns by without an alias
+    function: of `FUNCTIONS`
+    arguments: by name, as far as they are given; values of Python, lists as tuples
+    """
+
+    name: str
+    function: str
+    path: str | tuple[str, ...]
+    arguments: tuple[tuple[str, Any], ...] = ()
+
+
+def references(tree: exp.Expr) -> Iterator[tuple[exp.Table, Reference]]:
+    """The nodes of a statement that are Lance tables, and what they mean; those of the engine are left out.
+
+    raises: InvalidArgument for arguments that make no sense; UnsupportedFeature for those that are no constants
+    """
+    for node in list(tree.find_all(exp.Table)):
+        found = reference(node)
+        if found is not None:
+            yield node, found
+
+
+def reference(node: exp.Table) -> Reference | None:
+    """What a table of a statement means; None for a table of the engine.
+
+    raises: as `references`
+    """
+    if isinstance(node.this, exp.Func):
+        return _of_function(node.this)
+    path = path_of(node)
+    if path is None:
+        return None
+    arguments = tuple(_time_travel(node))
+    plain, *_ = split_name(path)
+    if arguments and plain != path:
+        raise InvalidArgument(f"{path!r} names a version, and {arguments[0][0]} another: give one of them")
+    name = re.split(r"[\\/]", plain.rstrip("/"))[-1]
+    name = name[: -len(SUFFIX)] if name.lower().endswith(SUFFIX) else name
+    return Reference(name, "lance_table", path, arguments)
+
+
+def path_of(node: exp.Expr | None) -> str | None:
+    """The path of a table that is named by one: 'a/b.lance', b.lance, 'b.lance@41', and lance.`b` as Spark has it.
+
+    returns: None for tables of the engine
+    """
+    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+        return None
+    parts = [part for part in node.parts if isinstance(part, exp.Identifier)]
+    if len(parts) == 2 and parts[0].name.lower() == "lance" and parts[1].quoted:
+        return parts[1].name
+    if len(parts) > 1 and any(part.quoted for part in parts):
+        return None
+    path = ".".join(part.name for part in parts)
+    plain, _, _ = split_name(path)
+    return path if plain.rstrip("/").lower().endswith(SUFFIX) and len(plain.rstrip("/")) > len(SUFFIX) else None
+
+
+def _time_travel(node: exp.Table) -> Iterator[tuple[str, Any]]:
+    """VERSION AS OF and TIMESTAMP AS OF, as Spark has them, and AT (VERSION => 3), as catalogs of DuckDB do."""
+    version = node.args.get("version")
+    if version is not None:
+        if str(version.args.get("kind", "")).upper() != "AS OF":
+            raise UnsupportedFeature(f"{version.name} {version.args.get('kind')} of a table is not known, AS OF is")
+        yield _version(version.name.upper(), version.expression)
+    when = node.args.get("when")
+    if when is not None:
+        if str(when.this).upper() != "AT":
+            raise UnsupportedFeature(f"{when.this} of a table is not known, AT (VERSION => ..) is")
+        yield _version(str(when.args.get("kind")).upper(), when.expression)
+
+
+def _version(kind: str, value: exp.Expr) -> tuple[str, Any]:
+    chosen = constant(value, f"{kind} AS OF")
+    if kind == "TIMESTAMP":
+        return "as_of", chosen
+    if kind != "VERSION" or isinstance(chosen, bool) or not isinstance(chosen, int | str):
+        raise InvalidArgument(f"A version is a number or a tag, not {kind} {chosen!r}")
+    if isinstance(chosen, str) and chosen.isdecimal():
+        chosen = int(chosen)
+    return ("version" if isinstance(chosen, int) else "tag"), chosen
+
+
+def _of_function(node: exp.Func) -> Reference | None:
+    function = node.name.lower() if isinstance(node, exp.Anonymous) else ""
+    if not function.startswith("lance_"):
+        return None
+    if function not in FUNCTIONS:
+        raise InvalidArgument(f"There is no table function {function!r}; there are {', '.join(sorted(FUNCTIONS))}")
+    names = FUNCTIONS[function]
+    path: Any = None
+    given: dict[str, Any] = {}
+    for place, argument in enumerate(node.expressions):
+        named = isinstance(argument, exp.PropertyEQ | exp.Kwarg)
+        value = constant(argument.expression if named else argument, function)
+        if place == 0 and not named:
+            path = value
+            continue
+        name = argument.this.name.lower() if named else _name_at(function, place, value)
+        if name not in names:
+            raise InvalidArgument(f"{function} has no argument {name!r}; after the path there are {', '.join(names)}")
+        if name in given:
+            raise InvalidArgument(f"{function} has the argument {name!r} twice")
+        given[name] = value
+    if not isinstance(path, str) and not (isinstance(path, tuple) and path and all(isinstance(e, str) for e in path)):
+        raise InvalidArgument(f"{function} takes a path first, in quotes, or a list of them, not {path!r}")
+    return Reference(function, function, path, tuple((key, value) for key, value in given.items() if value is not None))
+
+
+def _name_at(function: str, place: int, value: Any) -> str:
+    """The name of an argument without one. A version or a tag may follow the path, as it does in DataFusion."""
+    names = FUNCTIONS[function]
+    if names[0] == "version":
+        if place == 1:
+            return "tag" if isinstance(value, str) else "version"
+        raise InvalidArgument(f"{function} takes a path and a version or a tag; name what follows, as in as_of => '..'")
+    if place > len(names):
+        raise InvalidArgument(f"{function} takes a path and at most {len(names)} arguments")
+    name: str = names[place - 1]
+    return name
+
+
+def constant(node: exp.Expr, what: str) -> Any:
+    """The value of an expression that is a constant: numbers, text, booleans, NULL, times as text, lists of them.
+
+    raises: UnsupportedFeature for anything else
+    """
+    match node:
+        case exp.Paren():
+            return constant(node.this, what)
+        case exp.Literal() if node.is_string:
+            return node.this
+        case exp.Literal() if node.this.isdecimal():
+            return int(node.this)
+        case exp.Neg():
+            value = constant(node.this, what)
+            if isinstance(value, int) and not isinstance(value, bool):
+                return -value
+        case exp.Boolean():
+            return bool(node.this)
+        case exp.Null():
+            return None
+        case exp.Array() | exp.Tuple():
+            return tuple(constant(each, what) for each in node.expressions)
+        case exp.Cast() if node.to.this in _TIMES:
+            value = constant(node.this, what)
+            if isinstance(value, str):
+                return value
+        case exp.Func() if node.is_type("date", "timestamp") or type(node).__name__ in ("Date", "Timestamp"):
+            value = constant(node.this, what) if isinstance(node.this, exp.Expr) else None
+            if isinstance(value, str):
+                return value
+    raise UnsupportedFeature(f"{what} takes constants, not {node.sql()}: tables are opened before the statement runs")

@@ -1,0 +1,52 @@
+"""What a query gives: rows, which are computed when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from lance_sql.frames import Frames
+
+
+class Rows(Frames):
+    """The result of a query. Has Arrow's stream interface; each use runs the query once, on the versions that were the
+    newest when `sql` was called.
+
+    engine: that runs it
+    statement: what it runs, in its own dialect; names stand in it for the tables
+    """
+
+    def __init__(self, engine: str, statement: str, read: Callable[[], pa.RecordBatchReader]) -> None:
+        self.engine = engine
+        self.statement = statement
+        self._read = read
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """The rows as a stream of batches.
+
+        raises: what the engine does
+        """
+        return self._read()
+
+    def to_table(self) -> pa.Table:
+        """The rows as a table."""
+        return self._read().read_all()
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """The rows as dicts."""
+        rows: list[dict[str, Any]] = self.to_table().to_pylist()
+        return rows
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """The rows as tuples."""
+        table = self.to_table()
+        columns = [column.to_pylist() for column in table.columns]
+        return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._read().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return f"Rows(engine={self.engine!r}, statement={self.statement!r})"

@@ -1,0 +1,142 @@
+"""Statements in the words of an engine: plain names stand where Lance tables were."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sqlglot import exp
+
+from lance_sql.errors import UnsupportedFeature
+from lance_sql.one_sql.dialects import TITLES, generate
+from lance_sql.one_sql.references import Reference, references
+from lance_sql.providers.sources import Source
+
+_PREFIX: Final = "__lance_sql_"
+_numbers = itertools.count()
+
+# What sqlglot prints for an engine although the engine has nothing like it.
+_MISSING: Final[Mapping[str, tuple[tuple[type[exp.Expr], str], ...]]] = {
+    "duckdb": ((exp.Cluster, "CLUSTER BY"), (exp.Distribute, "DISTRIBUTE BY"), (exp.Sort, "SORT BY")),
+    "datafusion": (
+        (exp.Cluster, "CLUSTER BY"),
+        (exp.Distribute, "DISTRIBUTE BY"),
+        (exp.Sort, "SORT BY"),
+        (exp.Pivot, "PIVOT"),
+        (exp.Summarize, "SUMMARIZE"),
+        (exp.TableSample, "TABLESAMPLE"),
+        (exp.Columns, "COLUMNS(..)"),
+        (exp.Comprehension, "a list comprehension"),
+        (exp.Lambda, "a lambda"),
+    ),
+    "spark": ((exp.Summarize, "SUMMARIZE"), (exp.Columns, "COLUMNS(..)"), (exp.Comprehension, "a list comprehension")),
+}
+_JOINS: Final = {"ASOF": "ASOF JOIN", "POSITIONAL": "POSITIONAL JOIN"}
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """A query for an engine.
+
+    sql: in its dialect
+    sources: what the names in it stand for
+    """
+
+    sql: str
+    sources: Mapping[str, Source]
+
+
+def translate(query: exp.Expr, engine: str, opened: Callable[[Reference], Source]) -> Translated:
+    """A query in the dialect of an engine.
+
+    opened: opens a table; asked once for each that is different, so that the query sees one version of it
+    raises: UnsupportedFeature, naming the engine, for what it does not have; what `opened` raises
+    """
+    check(query, engine)
+    query = query.copy()
+    names: dict[Reference, str] = {}
+    sources: dict[str, Source] = {}
+    wanted = _names_in(query)
+    for node, found in references(query):
+        key = replace(found, name="")
+        if key not in names:
+            names[key] = f"{_PREFIX}{next(_numbers)}"
+            source = opened(found)
+            sources[names[key]] = source if wanted is None else _pruned(source, wanted)
+        _put_name(node, names[key], found.name)
+    if engine == "datafusion":
+        _spell_columns(query, sources)
+    return Translated(generate(query, engine), sources)
+
+
+def check(query: exp.Expr, engine: str) -> None:
+    """
+    raises: UnsupportedFeature for a construct that the engine does not have
+    """
+    found = [name for kind, name in _MISSING[engine] if query.find(kind) is not None]
+    if isinstance(query, exp.Pivot) and engine != "duckdb":
+        found.append("PIVOT as a statement")
+    if engine != "duckdb":
+        joins = (str(join.args.get("method") or "").upper() for join in query.find_all(exp.Join))
+        found += [_JOINS[method] for method in joins if method in _JOINS]
+    if found:
+        raise UnsupportedFeature(f"{TITLES[engine]} has no {found[0]}")
+
+
+def _put_name(node: exp.Table, name: str, alias: str) -> None:
+    for key in ("db", "catalog", "version", "when"):
+        node.set(key, None)
+    node.set("this", exp.to_identifier(name, quoted=True))
+    if not node.alias and alias.lower() not in _aliases_beside(node):
+        node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+
+
+def _aliases_beside(node: exp.Table) -> set[str]:
+    """What the other tables of the same FROM are called."""
+    scope = node.find_ancestor(exp.Select)
+    if scope is None:
+        return set()
+    tables = (table for table in scope.find_all(exp.Table) if table.find_ancestor(exp.Select) is scope)
+    return {(table.alias or table.name).lower() for table in tables if table is not node}
+
+
+def _names_in(query: exp.Expr) -> frozenset[str] | None:
+    """Every name in a query, in lower case; None where it may want columns that it does not name."""
+    for star in query.find_all(exp.Star):
+        if not isinstance(star.parent, exp.Count):
+            return None
+    if query.find(exp.Columns, exp.Pivot) is not None:
+        return None
+    if any(str(join.args.get("method") or "").upper() == "NATURAL" for join in query.find_all(exp.Join)):
+        return None
+    if any(not select.expressions for select in query.find_all(exp.Select)):
+        return None
+    names = frozenset(found.name.lower() for found in query.find_all(exp.Identifier))
+    aliases = {table.alias.lower() for table in query.find_all(exp.Table) if table.alias}
+    aliases |= {found.name.lower() for _, found in references(query)}
+    # the name of a table in the place of a column is a row of it
+    if any(column.name.lower() in aliases for column in query.find_all(exp.Column)):
+        return None
+    return names
+
+
+def _pruned(source: Source, wanted: frozenset[str]) -> Source:
+    relation = source.relation
+    names = [*relation.schema.names, *getattr(relation, "system_columns", ())]
+    return replace(source, columns=tuple(name for name in names if name.lower() in wanted))
+
+
+def _spell_columns(query: exp.Expr, sources: Mapping[str, Source]) -> None:
+    """Columns with the letters that they have: DataFusion takes names without quotes for lower case."""
+    spelled: dict[str, set[str]] = {}
+    for source in sources.values():
+        for name in source.relation.schema.names:
+            spelled.setdefault(name.lower(), set()).add(name)
+    for column in query.find_all(exp.Column):
+        known = spelled.get(column.name.lower(), set())
+        if isinstance(column.this, exp.Identifier) and not column.this.quoted and len(known) == 1:
+            name = next(iter(known))
+            if name != name.lower():
+                column.set("this", exp.to_identifier(name, quoted=True))

@@ -1,0 +1,74 @@
+"""A query in Spark over tables that were opened before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame, SparkSession
+
+import lance_sql.dataset
+
+from . import spark, spark_types
+from .sources import Source
+from .spark_errors import short_errors
+
+Errors = (AnalysisException, ParseException)
+"""What Spark raises for statements that it does not run."""
+
+
+def target(given: Any) -> SparkSession:
+    """The session that was given, the active one, or a new one.
+
+    raises: MissingDependency where Spark's workers run a Python without this package
+    """
+    session: Any = SparkSession.builder
+    return spark.register(session.getOrCreate() if given is None else given)
+
+
+def prepare(session: SparkSession, sql: str, sources: Mapping[str, Source]) -> Callable[[], pa.RecordBatchReader]:
+    """What runs the query, each time that it is called.
+
+    raises: Errors for a query that Spark cannot analyse
+    """
+    for name, source in sources.items():
+        _frame(session, source).createOrReplaceTempView(name)
+    try:
+        frame = session.sql(sql)
+        # an error of the analysis comes here rather than with the rows
+        _ = frame.schema
+    finally:
+        for name in sources:
+            session.catalog.dropTempView(name)
+
+    def read() -> pa.RecordBatchReader:
+        with short_errors():
+            return frame.toArrow().to_reader()
+
+    return read
+
+
+def _frame(session: SparkSession, source: Source) -> DataFrame:
+    relation = source.relation
+    if isinstance(relation, lance_sql.dataset.Dataset):
+        names = (*relation.schema.names, *(relation.system_columns if source.with_system_columns else ()))
+        # a frame without any column has no rows in Spark
+        columns = [name for name in names if source.columns is None or name in source.columns] or ["_rowid"]
+        return spark.read(session, relation, columns, source.where)
+    if source.changes is not None:
+        asked = source.changes
+        where = None if asked.kind is None else f"_change_type = '{asked.kind}'"
+        return spark.read_changes(session, asked.dataset, source.columns or None, where, asked.arguments)
+    # the format "lance" does not have the rest: its rows are made here
+    return _local(session, relation if isinstance(relation, pa.Table) else relation.scan().to_table())
+
+
+def _local(session: SparkSession, table: pa.Table) -> DataFrame:
+    """Rows of this process as a frame."""
+    versions = [field.name for field in table.schema if field.type == pa.uint64()]
+    schema = spark_types.spark_schema(table.schema, bigints=versions)
+    target = spark_types.arrow_schema(schema)
+    batches = [spark_types.cast(batch, target) for batch in table.combine_chunks().to_batches()]
+    return session.createDataFrame(pa.Table.from_batches(batches, target), schema=schema)

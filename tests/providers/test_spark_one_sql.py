@@ -1,0 +1,57 @@
+"""`lance_sql.sql` in Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import lance_sql
+from lance_sql.errors import UnsupportedFeature
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ORDERS = Path(__file__).parents[2] / "examples" / "orders.lance"
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (f"'{ORDERS}'", 370),
+        (f"lance.`{ORDERS}` VERSION AS OF 4", 400),
+        (f"lance_scan('{ORDERS}', as_of => '2026-11-21 04:35:31Z')", 300),
+        (f"'{ORDERS}' CHANGES FROM VERSION 5 TO VERSION 6", 86),
+        (f"lance_deletions('{ORDERS}', 5, 6)", 50),
+        (f"lance_row_history('{ORDERS}')", 864),
+        (f"lance_versions('{ORDERS}')", 9),
+    ],
+)
+def test_tables_are_found(spark: SparkSession, table: str, expected: int) -> None:
+    assert lance_sql.sql(f"SELECT count(*) FROM {table}", session=spark).fetchall() == [(expected,)]
+
+
+def test_only_columns_that_a_query_names_are_read(spark: SparkSession) -> None:
+    text = f"SELECT max(o.id), count(*) FROM '{ORDERS}' o WHERE o.status = 'open'"
+    rows = lance_sql.sql(text, session=spark)
+    assert rows.fetchall() == [(420, 104)]
+    star = lance_sql.sql(f"SELECT * FROM '{ORDERS}' LIMIT 1", session=spark).to_table()
+    assert star.column_names == lance_sql.open(ORDERS).schema.names
+
+
+def test_duckdbs_dialect_is_translated(spark: SparkSession) -> None:
+    text = f"SELECT 7 // 2 AS a, * EXCLUDE (id) FROM '{ORDERS}' QUALIFY row_number() OVER (ORDER BY id) = 1"
+    assert lance_sql.sql(text, session=spark, dialect="duckdb").to_pylist()[0]["a"] == 3
+
+
+def test_what_spark_does_not_have_is_refused_by_name(spark: SparkSession) -> None:
+    with pytest.raises(UnsupportedFeature, match="Spark has no ASOF JOIN"):
+        lance_sql.sql("SELECT * FROM a ASOF JOIN b ON a.id >= b.id", session=spark, dialect="duckdb")
+    with pytest.raises(UnsupportedFeature, match="Spark has no PIVOT"):
+        lance_sql.sql(f"PIVOT '{ORDERS}' ON status USING count(*)", session=spark, dialect="duckdb")
+
+
+def test_no_view_stays_behind(spark: SparkSession) -> None:
+    _ = lance_sql.sql(f"SELECT 1 FROM '{ORDERS}' LIMIT 1", session=spark).fetchall()
+    assert [view.name for view in spark.catalog.listTables() if view.name.startswith("__lance")] == []
