@@ -1,5 +1,6 @@
 #include "batch_reader.h"
 
+#include <algorithm>
 #include <deque>
 #include <utility>
 
@@ -7,58 +8,58 @@ namespace lance {
 
 namespace {
 
-// What has been made is let go of when a later column fails.
+// One for each column, made in any order. What has been made is let go of when a later column fails.
 class Arrays {
   public:
-    Arrays() = default;
+    explicit Arrays(size_t count) : arrays_(count) {}
     Arrays(const Arrays&) = delete;
     Arrays& operator=(const Arrays&) = delete;
     ~Arrays() {
-        for (ArrowArray& array : arrays_) array.release(&array);
+        for (ArrowArray& array : arrays_) {
+            if (array.release != nullptr) array.release(&array);
+        }
     }
 
-    void add(ColumnBuilder& builder) {
-        arrays_.reserve(arrays_.size() + 1);
-        ArrowArray array;
-        builder.finish(array);
-        arrays_.push_back(array);
-    }
+    bool has(size_t column) const { return arrays_[column].release != nullptr; }
+    void set(size_t column, ColumnBuilder& builder) { builder.finish(arrays_[column]); }
     std::vector<ArrowArray> take() { return std::exchange(arrays_, {}); }
 
   private:
     std::vector<ArrowArray> arrays_;
 };
 
-// Calls append(part, builder, count) for each part of a column, which becomes one array.
-template <class NumRows, class Append>
-std::vector<ArrowArray> make_arrays(const std::vector<ColumnParts>& columns, NumRows num_rows, Append append) {
-    Arrays arrays;
-    for (size_t column = 0; column < columns.size(); ++column) {
-        const std::vector<PagePart>& parts = columns[column].parts;
-        size_t i = 0;
-        try {
-            if (parts.empty()) fail("an array of no pages");
-            const ColumnFormat format = parts[0].page->format();
-            for (; i < parts.size(); ++i) {
-                if (parts[i].page->format() != format) fail("pages of several formats in one array");
-                parts[i].page->require_bytes(parts[i].bytes, parts[i].rows.num_items());
-            }
-            i = 0;
-            const int64_t expected = num_rows(columns[column]);
-            ColumnBuilder builder(format, expected);
-            int64_t position = columns[column].position;
-            for (; i < parts.size(); ++i) {
-                append(parts[i], position, builder);
-                position += parts[i].rows.num_items();
-            }
-            i = 0;
-            if (builder.num_rows() != expected) fail(expected, " rows became ", builder.num_rows());
-            arrays.add(builder);
-        } catch (const std::invalid_argument& error) {
-            throw PageFailure(false, column, i < parts.size() ? parts[i].number : 0, error.what());
+// How many rows an array is going to have, and how many more it needs room for.
+struct ArraySize {
+    int64_t most_rows;
+    int64_t spare_rows;
+    bool is_exact;
+};
+
+// The array of a column, to which append(i, position, builder) appends each part.
+template <class Append>
+void make_array(const std::vector<ColumnParts>& columns, size_t column, ArraySize size, Append append, Arrays& arrays) {
+    const std::vector<PagePart>& parts = columns[column].parts;
+    size_t i = 0;
+    try {
+        if (parts.empty()) fail("an array of no pages");
+        const ColumnFormat format = parts[0].page->format();
+        for (; i < parts.size(); ++i) {
+            if (parts[i].page->format() != format) fail("pages of several formats in one array");
+            parts[i].page->require_bytes(parts[i].bytes, parts[i].rows.num_items());
         }
+        i = 0;
+        ColumnBuilder builder(format, size.most_rows, format.variable ? size.spare_rows : 0);
+        int64_t position = columns[column].position;
+        for (; i < parts.size(); ++i) {
+            append(i, position, builder);
+            position += parts[i].rows.num_items();
+        }
+        i = 0;
+        if (size.is_exact && builder.num_rows() != size.most_rows) fail(size.most_rows, " rows became ", builder.num_rows());
+        arrays.set(column, builder);
+    } catch (const std::invalid_argument& error) {
+        throw PageFailure(false, column, i < parts.size() ? parts[i].number : 0, error.what());
     }
-    return arrays.take();
 }
 
 int64_t num_rows_of(const ColumnParts& column) {
@@ -73,16 +74,12 @@ Flags part_of(Flags flags, int64_t position, int64_t count) {
     return flags.subspan(static_cast<size_t>(position), static_cast<size_t>(count));
 }
 
-// Clears the flags of rows that do not pass all tests; returns how many are left.
-int64_t test_rows(const std::vector<TestedColumn>& tests, MutableBytes flags) {
-    for (size_t column = 0; column < tests.size(); ++column) {
-        for (size_t i = 0; i < tests[column].size(); ++i) {
-            const auto& [part, test, position] = tests[column][i];
-            const int64_t count = part.rows.num_items();
+// Clears the flags of rows that do not pass the first num_tests tests; returns how many are left.
+int64_t test_rows(const std::vector<TestedColumn>& tests, size_t num_tests, MutableBytes flags) {
+    for (size_t column = 0; column < num_tests; ++column) {
+        for (const auto& [part, test, position] : tests[column]) {
             try {
-                if (position > size_of(flags) || count > size_of(flags) - position) fail("rows outside of the batch");
-                part.page->mask(part.bytes, part.rows, *test,
-                                flags.subspan(static_cast<size_t>(position), static_cast<size_t>(count)));
+                part.page->mask(part.bytes, part.rows, *test, part_of(flags, position, part.rows.num_items()));
             } catch (const std::invalid_argument& error) {
                 throw PageFailure(true, column, part.number, error.what());
             }
@@ -91,22 +88,62 @@ int64_t test_rows(const std::vector<TestedColumn>& tests, MutableBytes flags) {
     return count_flags(flags);
 }
 
-// One array for each column; with flags, of those rows that have one.
-std::vector<ArrowArray> read_rows(const std::vector<ColumnParts>& columns) {
-    return make_arrays(columns, num_rows_of, [](const PagePart& part, int64_t, ColumnBuilder& out) {
-        part.page->read(part.bytes, part.rows, out);
-    });
+void read_rows(const std::vector<ColumnParts>& columns, Arrays& arrays) {
+    for (size_t column = 0; column < columns.size(); ++column) {
+        if (arrays.has(column)) continue;
+        const auto append = [&](size_t i, int64_t, ColumnBuilder& out) {
+            const PagePart& part = columns[column].parts[i];
+            part.page->read(part.bytes, part.rows, out);
+        };
+        make_array(columns, column, {num_rows_of(columns[column]), 0, true}, append, arrays);
+    }
 }
 
-std::vector<ArrowArray> take_rows(const std::vector<ColumnParts>& columns, Bytes flags, int64_t num_left) {
-    const auto count = [&](Bytes some) { return some.size() == flags.size() ? num_left : count_flags(some); };
-    const auto num_flags = [&](const ColumnParts& column) {
-        return count(part_of(flags, column.position, num_rows_of(column)));
+// The rows that have a flag, of which there are num_left.
+void take_rows(const std::vector<ColumnParts>& columns, Bytes flags, int64_t num_left, Arrays& arrays) {
+    const bool are_few = num_left * kRowsPerPlace < size_of(flags);
+    const std::vector<int64_t> places = are_few ? places_of(flags, num_left) : std::vector<int64_t>();
+    const auto passed = [&](int64_t position, int64_t count) {
+        const Bytes here = part_of(flags, position, count);
+        if (!are_few) return PassedRows(here, here.size() == flags.size() ? num_left : count_flags(here));
+        const auto first = std::lower_bound(places.begin(), places.end(), position);
+        const auto last = std::lower_bound(first, places.end(), position + count);
+        return PassedRows(here, last - first, {first, last}, position);
     };
-    return make_arrays(columns, num_flags, [&](const PagePart& part, int64_t position, ColumnBuilder& out) {
-        const Bytes here = part_of(flags, position, part.rows.num_items());
-        part.page->take(part.bytes, part.rows, here, count(here), out);
-    });
+    for (size_t column = 0; column < columns.size(); ++column) {
+        if (arrays.has(column)) continue;
+        const auto append = [&](size_t i, int64_t position, ColumnBuilder& out) {
+            const PagePart& part = columns[column].parts[i];
+            part.page->take(part.bytes, part.rows, passed(position, part.rows.num_items()), out);
+        };
+        const int64_t count = passed(columns[column].position, num_rows_of(columns[column])).count();
+        make_array(columns, column, {count, kSpareRows, true}, append, arrays);
+    }
+}
+
+// Of fewer rows a test looks at single ones, and what it decodes is of no use to whoever reads them.
+constexpr int64_t kMostDropped = 8;
+
+// Makes the array of a column while its rows are tested.
+void filter_rows(const TestedColumn& tests, const std::vector<ColumnParts>& columns, size_t column, MutableBytes flags,
+                 Arrays& arrays) {
+    const std::vector<PagePart>& parts = columns[column].parts;
+    auto next = tests.begin();
+    const auto append = [&](size_t i, int64_t position, ColumnBuilder& out) {
+        const PagePart& part = parts[i];
+        const MutableBytes here = part_of(flags, position, part.rows.num_items());
+        if (next != tests.end() && next->part.number == part.number) {
+            part.page->filter(part.bytes, part.rows, *next++->test, here, out);
+        } else {
+            part.page->take(part.bytes, part.rows, PassedRows(here, count_flags(here)), out);
+        }
+    };
+    make_array(columns, column, {num_rows_of(columns[column]), kSpareRows, false}, append, arrays);
+}
+
+bool filters_at_once(const TestedColumn& tests) {
+    return std::any_of(tests.begin(), tests.end(),
+                       [](const TestedPart& each) { return each.part.page->filters_at_once(*each.test); });
 }
 
 // Columns taken apart into rows of pages.
@@ -157,13 +194,31 @@ class SplitColumns {
 }  // namespace
 
 int64_t read_parts(const std::vector<TestedColumn>& tests, const std::vector<ColumnParts>& columns,
-                   std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays) {
+                   std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays,
+                   std::optional<size_t> tested_last) {
+    Arrays made(columns.size());
     if (!flags) {
-        arrays = read_rows(columns);
+        read_rows(columns, made);
+        arrays = made.take();
         return 0;
     }
-    const int64_t num_left = test_rows(tests, *flags);
-    if (num_left > 0) arrays = num_left == size_of(*flags) ? read_rows(columns) : take_rows(columns, *flags, num_left);
+    const bool at_once = tested_last && filters_at_once(tests.back());
+    int64_t num_left = test_rows(tests, tests.size() - at_once, *flags);
+    if (at_once) {
+        if (num_left * kMostDropped < size_of(*flags)) {
+            num_left = test_rows(tests, tests.size(), *flags);
+        } else {
+            filter_rows(tests.back(), columns, *tested_last, *flags, made);
+            num_left = count_flags(*flags);
+        }
+    }
+    if (num_left == 0) return 0;
+    if (num_left == size_of(*flags)) {
+        read_rows(columns, made);
+    } else {
+        take_rows(columns, *flags, num_left, made);
+    }
+    arrays = made.take();
     return num_left;
 }
 
@@ -173,7 +228,12 @@ int64_t read_columns(const std::vector<TestedRows>& tests, const std::vector<Col
     if (!flags && !tests.empty()) fail("tests without flags");
     for (size_t i = 0; i < tests.size(); ++i) split.add(tests[i], i, *flags);
     for (size_t i = 0; i < columns.size(); ++i) split.add(columns[i], i);
-    return read_parts(split.tested, split.columns, flags, arrays);
+    std::optional<size_t> tested_last;
+    for (size_t i = 0; i < columns.size() && !tests.empty(); ++i) {
+        const ColumnRows& tested = tests.back().rows;
+        if (columns[i].column == tested.column && columns[i].rows == tested.rows) tested_last = i;
+    }
+    return read_parts(split.tested, split.columns, flags, arrays, tested_last);
 }
 
 }  // namespace lance

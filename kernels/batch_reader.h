@@ -61,8 +61,10 @@ struct TestedRows {
 
 // Appends one array for each column. With flags, those of rows that do not pass all tests are cleared first, and the
 // arrays have the rows that are left; no arrays where none is left. Returns how many rows are left.
+// tested_last: the column that the last test looks at, of the same rows, if it is read as well
 int64_t read_parts(const std::vector<TestedColumn>& tests, const std::vector<ColumnParts>& columns,
-                   std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays);
+                   std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays,
+                   std::optional<size_t> tested_last = std::nullopt);
 
 // The same for rows of columns that know their pages.
 int64_t read_columns(const std::vector<TestedRows>& tests, const std::vector<ColumnRows>& columns,

@@ -167,6 +167,13 @@ void PooledBuffer::grow(int64_t num_bytes, int64_t num_used) {
     *this = std::move(larger);
 }
 
+void PooledBuffer::shrink(int64_t num_used) {
+    if (data_ == nullptr || capacity_for(std::max<int64_t>(num_used, 1)) > capacity_ / 2) return;
+    PooledBuffer smaller(num_used);
+    copy(smaller.data(), data_, num_used);
+    *this = std::move(smaller);
+}
+
 void keep_buffers(int64_t most_bytes) { pool->limit(most_bytes); }
 
 KeptBuffers kept_buffers() { return pool->counts(); }

@@ -21,6 +21,8 @@ class PooledBuffer {
 
     // Room for num_bytes; the first num_used bytes stay as they are.
     void grow(int64_t num_bytes, int64_t num_used);
+    // Gives back what lies behind the first num_used bytes, if that is most of it.
+    void shrink(int64_t num_used);
 
   private:
     uint8_t* data_ = nullptr;

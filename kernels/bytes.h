@@ -49,6 +49,13 @@ inline void copy(uint8_t* to, const uint8_t* from, int64_t num_bytes) {
     if (num_bytes > 0) std::memcpy(to, from, static_cast<size_t>(num_bytes));
 }
 
+// Memory that is read soon, on a processor that can be told.
+inline void prefetch([[maybe_unused]] const uint8_t* at) {
+#if defined(__GNUC__)
+    __builtin_prefetch(at);
+#endif
+}
+
 inline int64_t size_of(Bytes bytes) { return static_cast<int64_t>(bytes.size()); }
 inline int64_t size_of(MutableBytes bytes) { return static_cast<int64_t>(bytes.size()); }
 

@@ -61,6 +61,12 @@ class Chunks {
     // data[offsets[i] : offsets[i + 1]].
     Chunks with_first_buffer(int64_t first_chunk, Bytes data, Bytes offsets) const;
 
+    // The beginning of a chunk, if there is one, is read soon.
+    void prefetch(int64_t chunk) const {
+        const int64_t start = chunk < table_->num_chunks() ? table_->byte_offsets()[chunk] - data_start_ : -1;
+        if (start >= 0 && start < size_of(data_)) lance::prefetch(data_.data() + start);
+    }
+
     void require_chunks(int64_t first_chunk, int64_t end_chunk) const;
     void require_buffer_index(int64_t buffer_index) const;
 
@@ -85,6 +91,7 @@ class Ranges {
     int64_t start(int64_t i) const { return load<int64_t>(pairs_.data() + 16 * i); }
     int64_t end(int64_t i) const { return load<int64_t>(pairs_.data() + 16 * i + 8); }
     int64_t num_items() const { return num_items_; }
+    bool operator==(const Ranges& other) const { return std::ranges::equal(pairs_, other.pairs_); }
 
   private:
     Bytes pairs_;

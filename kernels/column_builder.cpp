@@ -25,8 +25,10 @@ void release(ArrowArray* array) {
 
 }  // namespace
 
-ColumnBuilder::ColumnBuilder(ColumnFormat format, int64_t most_rows) : format_(format), most_rows_(most_rows) {
+ColumnBuilder::ColumnBuilder(ColumnFormat format, int64_t most_rows, int64_t spare_rows)
+    : format_(format), most_rows_(most_rows + spare_rows), drops_rows_(spare_rows > 0) {
     if (most_rows > kMaxCount) fail("an array of ", most_rows, " rows");
+    most_rows = most_rows_;
     if (format.variable) {
         if (format.bits != 32 && format.bits != 64) fail("offsets of ", format.bits, " bits, not 32 or 64");
         offsets_ = PooledBuffer(multiply(most_rows + 1, format.bits / 8));
@@ -99,9 +101,22 @@ void ColumnBuilder::add_null(int64_t num_rows) {
     num_null_ += num_rows;
 }
 
+// Room for rows that have not come is not kept for as long as somebody keeps the array.
+void ColumnBuilder::shrink() {
+    if (!drops_rows_ && num_rows_ > most_rows_ / 2) return;
+    validity_.shrink(bytes_for_bits(num_rows_));
+    if (format_.variable) {
+        offsets_.shrink((num_rows_ + 1) * (format_.bits / 8));
+        values_.shrink(num_bytes_);
+    } else {
+        values_.shrink(bytes_for_bits(num_rows_ * format_.bits));
+    }
+}
+
 void ColumnBuilder::finish(ArrowArray& out) {
     if (bits_) bits_->finish();
     if (validity_bits_) validity_bits_->finish();
+    shrink();
     auto owned = std::make_unique<OwnedArray>();
     if (num_null_ > 0) {
         owned->validity = std::move(validity_);

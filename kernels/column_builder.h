@@ -20,8 +20,8 @@ struct ColumnFormat {
 
 class ColumnBuilder {
   public:
-    // most_rows: of the whole array
-    ColumnBuilder(ColumnFormat format, int64_t most_rows);
+    // most_rows: of the whole array; spare_rows: so many more have room while some of them are still to be dropped
+    ColumnBuilder(ColumnFormat format, int64_t most_rows, int64_t spare_rows = 0);
 
     const ColumnFormat& format() const { return format_; }
     int64_t num_rows() const { return num_rows_; }
@@ -51,9 +51,11 @@ class ColumnBuilder {
     void require_room(int64_t num_rows) const;
     void begin_validity();
     void append_ones(int64_t count);
+    void shrink();
 
     ColumnFormat format_;
-    int64_t most_rows_;
+    int64_t most_rows_;  // and spare ones
+    bool drops_rows_;
     int64_t num_rows_ = 0;
     int64_t num_null_ = 0;
     int64_t num_bytes_ = 0;

@@ -18,8 +18,8 @@ void ConstantReader::read(const PageBytes&, const Ranges& rows, ColumnBuilder& o
     repeat(rows.num_items(), out);
 }
 
-void ConstantReader::take(const PageBytes&, const Ranges&, Bytes, int64_t num_flags, ColumnBuilder& out) const {
-    repeat(num_flags, out);
+void ConstantReader::take(const PageBytes&, const Ranges&, const PassedRows& passed, ColumnBuilder& out) const {
+    repeat(passed.count(), out);
 }
 
 void ConstantReader::mask(const PageBytes&, const Ranges&, const PageTest&, MutableBytes) const {

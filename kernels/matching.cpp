@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <span>
+#include <type_traits>
 
 #include "bits.h"
 #include "kernels.h"
@@ -44,6 +46,18 @@ void for_each_match(const Chunks& chunks, const Ranges& ranges, const FixedWidth
         }
         keep(values.of(piece), piece, at);
     });
+}
+
+// A bit for each item that has a flag: whether it is not NULL; returns how many are.
+int64_t append_bits(const uint8_t* levels, const uint8_t* flags, int64_t count, BitWriter& out) {
+    int64_t num_null = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        if (!flags[i]) continue;
+        const bool is_valid = load<uint16_t>(levels + 2 * i) == 0;
+        out.append(is_valid, 1);
+        num_null += !is_valid;
+    }
+    return num_null;
 }
 
 constexpr uint64_t kAllFlags = 0x0101010101010101;
@@ -98,24 +112,14 @@ class Collector {
         return (at_ - before) / width;
     }
 
-    // The same for few items, which value_at(i) finds one by one.
+    // The same for few items, which value_at(place) finds one by one.
     template <class ValueAt>
-    int64_t find(const uint8_t* flags, int64_t num_values, ValueAt value_at) {
-        // Where they are comes first, so that the processor waits for many of them at a time.
-        std::array<int16_t, kGroup> places;
-        size_t count = 0;
-        int64_t i = 0;
-        for (; i + kFlagsTogether <= num_values; i += kFlagsTogether) {
-            for (auto rest = load<uint64_t>(flags + i); rest != 0; rest &= rest - 1) {
-                places[count++] = static_cast<int16_t>(i + std::countr_zero(rest) / 8);
-            }
+    void find(std::span<const int32_t> places, ValueAt value_at) {
+        if (end_ - at_ < static_cast<int64_t>(places.size()) * width) fail("more items have a flag than fit into out");
+        for (const int32_t place : places) {
+            store(at_, static_cast<Item>(value_at(place)));
+            at_ += width;
         }
-        for (; i < num_values; ++i) {
-            if (flags[i]) places[count++] = static_cast<int16_t>(i);
-        }
-        if (end_ - at_ < static_cast<int64_t>(count) * width) fail("more items have a flag than fit into out");
-        for (size_t k = 0; k < count; ++k, at_ += width) store(at_, static_cast<Item>(value_at(places[k])));
-        return static_cast<int64_t>(count);
     }
 
   private:
@@ -125,22 +129,73 @@ class Collector {
     uint8_t* end_;
 };
 
-// So few of the values of a chunk are found in their places faster than all of them are unpacked.
-constexpr int64_t kValuesPerFound = 24;
-constexpr int64_t kFewestBits = 12;
+// Places among the items of a chunk, of which so many are looked for at a time.
+class Places {
+  public:
+    void clear() { count_ = 0; }
+    bool full() const { return count_ == all_.size(); }
+    void add(int64_t place) { all_[count_++] = static_cast<int32_t>(place); }
+    std::span<const int32_t> all() const { return {all_.data(), count_}; }
 
+  private:
+    std::array<int32_t, 256> all_;
+    size_t count_ = 0;
+};
+
+// Single values of a chunk that is bit-packed. All of them are on their way to the processor before the first is used.
 template <class Item>
-int64_t collect(Collector<Item>& collector, PieceValues& values, const Piece& piece, const uint8_t* flags) {
-    if constexpr (sizeof(Item) <= 8) {
-        if (values.has_places(piece)) {
-            const int64_t count = count_flags({flags, static_cast<size_t>(piece.size())});
-            if (count * kValuesPerFound < piece.num_items) {
-                const PackedGroup<Item> group = values.template group<Item>(piece);
-                if (group.num_bits() >= kFewestBits) return collector.find(flags, piece.size(), [&](int64_t i) { return group.at(piece.first + i); });
+void find_packed(Collector<Item>& collector, const PackedGroup<Item>& group, int64_t first, std::span<const int32_t> places) {
+    for (const int32_t place : places) prefetch(group.address(first + place));
+    collector.find(places, [&](int64_t place) { return group.at(first + place); });
+}
+
+// Calls visit(piece, first, last) for pieces with items that have passed: which of the places lie in it.
+template <class Visit>
+void for_each_passed(const Chunks& chunks, const Ranges& ranges, const PassedRows& passed, Visit visit) {
+    size_t i = 0;
+    for_each_piece(chunks.table(), ranges, [&](const Piece& piece) {
+        const int64_t end = piece.position + piece.size();
+        const size_t first = i;
+        while (i < passed.num_places() && passed.place(i) < end) ++i;
+        if (first == i) return;
+        // the next chunk comes while this one is decoded
+        chunks.prefetch(piece.chunk + 1);
+        visit(piece, first, i);
+    });
+}
+
+// Of so few rows that most chunks have a handful.
+template <class Item>
+void append_places(Collector<Item>& collector, const Chunks& chunks, const Ranges& ranges, PieceValues& values,
+                   PieceLevels* levels, const PassedRows& passed, BitWriter* validity, int64_t& num_null) {
+    Places places;
+    for_each_passed(chunks, ranges, passed, [&](const Piece& piece, size_t first, size_t last) {
+        const bool are_few = static_cast<int64_t>(last - first) * kRowsPerPlace < piece.num_items;
+        const uint8_t* decoded = nullptr;
+        std::optional<PackedGroup<std::conditional_t<sizeof(Item) <= 8, Item, uint64_t>>> group;
+        if constexpr (sizeof(Item) <= 8) {
+            if (are_few && values.has_places(piece)) group.emplace(values.template group<Item>(piece));
+        }
+        if (!group) decoded = values.of(piece);
+        for (size_t i = first; i < last;) {
+            places.clear();
+            for (; i < last && !places.full(); ++i) places.add(passed.place(i) - piece.position);
+            if constexpr (sizeof(Item) <= 8) {
+                if (group) find_packed(collector, *group, piece.first, places.all());
+            }
+            if (decoded != nullptr) {
+                for (const int32_t place : places.all()) prefetch(decoded + place * static_cast<int64_t>(sizeof(Item)));
+                collector.find(places.all(), [&](int64_t place) { return load<Item>(decoded + place * static_cast<int64_t>(sizeof(Item))); });
             }
         }
-    }
-    return collector.add(values.of(piece), flags, piece.size());
+        if (levels == nullptr) return;
+        const uint8_t* here = levels->of(piece);
+        for (size_t i = first; i < last; ++i) {
+            const bool is_valid = load<uint16_t>(here + 2 * (passed.place(i) - piece.position)) == 0;
+            validity->append(is_valid, 1);
+            num_null += !is_valid;
+        }
+    });
 }
 
 // Calls visit(Item{}) with a type of that many bits.
@@ -172,18 +227,31 @@ std::optional<std::array<uint32_t, 8>> bits_of_few(Bytes answers) {
 
 bool at_most(Wide a, Wide b) { return a.high < b.high || (a.high == b.high && a.low <= b.low); }
 
+// How far a key is above the lowest one tells whether it is in the range, without a branch.
 void keep_wide_range(const uint8_t* values, int64_t num_values, Wide low, Wide high, bool inside, uint8_t* flags) {
+    const auto above = [&](Wide key) {
+        return Wide{key.low - low.low, key.high - low.high - static_cast<uint64_t>(key.low < low.low)};
+    };
+    const Wide span = above(high);
+    const auto outside = static_cast<uint8_t>(!inside);
     for (int64_t i = 0; i < num_values; ++i) {
         auto key = load<Wide>(values + 16 * i);
         key.high ^= uint64_t{1} << 63;
-        flags[i] &= static_cast<uint8_t>((at_most(low, key) && at_most(key, high)) == inside);
+        const Wide distance = above(key);
+        const auto is_less = static_cast<uint8_t>(distance.high < span.high);
+        const auto is_equal = static_cast<uint8_t>(distance.high == span.high);
+        const auto is_low = static_cast<uint8_t>(distance.low <= span.low);
+        flags[i] &= static_cast<uint8_t>(((is_less | (is_equal & is_low)) & 1) ^ outside);
     }
 }
 
 }  // namespace
 
-void match_range(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding, const KeyRange& range,
-                 const std::optional<LevelEncoding>& definition, MutableBytes flags) {
+namespace {
+
+// Calls then(Item{}, keep), where keep(values, num_values, flags) clears the flags of values outside of the range.
+template <class Then>
+void with_range(const FixedWidthEncoding& encoding, const KeyRange& range, Then then) {
     if (encoding.num_bits == 128) {
         if (range.order != ValueOrder::kSigned) fail("values of 128 bits are signed");
         require_input(range.low, 16, "a key");
@@ -191,10 +259,9 @@ void match_range(const Chunks& chunks, const Ranges& ranges, const FixedWidthEnc
         const auto low = load<Wide>(range.low.data());
         const auto high = load<Wide>(range.high.data());
         if (!at_most(low, high)) fail("a range of keys that ends before it begins");
-        for_each_match(chunks, ranges, encoding, definition, flags,
-                       [&](const uint8_t* values, const Piece& piece, uint8_t* at) {
-                           keep_wide_range(values, piece.size(), low, high, range.inside, at);
-                       });
+        then(Wide{}, [&](const uint8_t* values, int64_t num_values, uint8_t* flags) {
+            keep_wide_range(values, num_values, low, high, range.inside, flags);
+        });
         return;
     }
     with_word(encoding.num_bits, [&](auto word) {
@@ -204,11 +271,35 @@ void match_range(const Chunks& chunks, const Ranges& ranges, const FixedWidthEnc
         if (low > high) fail("a range of keys that ends before it begins");
         const KeepRange keep = filter_loops.keep_range[static_cast<size_t>(range.order)][std::bit_width(sizeof(Word)) - 1];
         if (keep == nullptr) fail("floats of ", encoding.num_bits, " bits, not 32 or 64");
+        then(word, [&](const uint8_t* values, int64_t num_values, uint8_t* flags) {
+            keep(values, num_values, low, high, range.inside, flags);
+        });
+    });
+}
+
+}  // namespace
+
+void match_range(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding, const KeyRange& range,
+                 const std::optional<LevelEncoding>& definition, MutableBytes flags) {
+    with_range(encoding, range, [&](auto, auto keep) {
+        for_each_match(chunks, ranges, encoding, definition, flags,
+                       [&](const uint8_t* values, const Piece& piece, uint8_t* at) { keep(values, piece.size(), at); });
+    });
+}
+
+int64_t append_matches(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding,
+                       const KeyRange& range, const std::optional<LevelEncoding>& definition, MutableBytes flags,
+                       MutableBytes out) {
+    int64_t num_matches = 0;
+    with_range(encoding, range, [&](auto item, auto keep) {
+        Collector<decltype(item)> collector(out);
         for_each_match(chunks, ranges, encoding, definition, flags,
                        [&](const uint8_t* values, const Piece& piece, uint8_t* at) {
-                           keep(values, piece.size(), low, high, range.inside, at);
+                           keep(values, piece.size(), at);
+                           num_matches += collector.add(values, at, piece.size());
                        });
     });
+    return num_matches;
 }
 
 void match_items(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding, Bytes answers,
@@ -234,32 +325,40 @@ void match_items(const Chunks& chunks, const Ranges& ranges, const FixedWidthEnc
 }
 
 int64_t append_selected(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding,
-                        const std::optional<LevelEncoding>& definition, Bytes flags, MutableBytes out,
+                        const std::optional<LevelEncoding>& definition, const PassedRows& passed, MutableBytes out,
                         BitWriter* validity) {
-    require_input(flags, ranges.num_items(), "flags");
+    require_input(passed.flags(), ranges.num_items(), "flags");
     if (definition && !validity) fail("values that may be NULL need a bitmap");
     PieceValues values(chunks, encoding);
     std::optional<PieceLevels> levels;
     if (definition) levels.emplace(chunks, *definition);
-    int64_t num_selected = 0;
     int64_t num_null = 0;
     with_item(encoding.num_bits, [&](auto item) {
         Collector<decltype(item)> collector(out);
+        if (passed.has_places()) {
+            append_places(collector, chunks, ranges, values, levels ? &*levels : nullptr, passed, validity, num_null);
+            return;
+        }
         for_each_piece(chunks.table(), ranges, [&](const Piece& piece) {
-            const uint8_t* at = flags.data() + piece.position;
+            const uint8_t* at = passed.flags().data() + piece.position;
             if (!any({at, static_cast<size_t>(piece.size())})) return;
-            num_selected += collect(collector, values, piece, at);
-            if (!levels) return;
-            const uint8_t* here = levels->of(piece);
-            for (int64_t i = 0; i < piece.size(); ++i) {
-                if (!at[i]) continue;
-                const bool is_valid = load<uint16_t>(here + 2 * i) == 0;
-                validity->append(is_valid, 1);
-                num_null += !is_valid;
-            }
+            collector.add(values.of(piece), at, piece.size());
+            if (levels) num_null += append_bits(levels->of(piece), at, piece.size(), *validity);
         });
     });
-    return num_selected - num_null;
+    return passed.count() - num_null;
+}
+
+int64_t append_selected_validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& definition,
+                                 Bytes flags, BitWriter& out) {
+    require_input(flags, ranges.num_items(), "flags");
+    PieceLevels levels(chunks, definition);
+    int64_t num_null = 0;
+    for_each_piece(chunks.table(), ranges, [&](const Piece& piece) {
+        const uint8_t* at = flags.data() + piece.position;
+        if (any({at, static_cast<size_t>(piece.size())})) num_null += append_bits(levels.of(piece), at, piece.size(), out);
+    });
+    return count_flags(flags.first(static_cast<size_t>(ranges.num_items()))) - num_null;
 }
 
 void match_validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& definition, bool is_valid,

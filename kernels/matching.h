@@ -10,6 +10,7 @@
 #include "chunks.h"
 #include "filter_loops.h"
 #include "levels.h"
+#include "passed_rows.h"
 #include "pieces.h"
 
 namespace lance {
@@ -30,12 +31,21 @@ void match_range(const Chunks& chunks, const Ranges& ranges, const FixedWidthEnc
 void match_items(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding, Bytes answers,
                  const std::optional<LevelEncoding>& definition, MutableBytes flags);
 
-// The values of the items that have a flag, one after the other; returns how many of them are valid.
+// The same as match_range; writes the values of the items whose flags stay, and returns how many they are.
+int64_t append_matches(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding,
+                       const KeyRange& range, const std::optional<LevelEncoding>& definition, MutableBytes flags,
+                       MutableBytes out);
+
+// The values of the items that have passed, one after the other; returns how many of them are valid.
 //
 // validity: gets a bit for each of them, behind those that it has, where there is a definition
 int64_t append_selected(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding,
-                        const std::optional<LevelEncoding>& definition, Bytes flags, MutableBytes out,
+                        const std::optional<LevelEncoding>& definition, const PassedRows& passed, MutableBytes out,
                         BitWriter* validity);
+
+// A bit for each of the items that have a flag: whether it is not NULL; returns how many are not.
+int64_t append_selected_validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& definition,
+                                 Bytes flags, BitWriter& out);
 
 void match_validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& definition, bool is_valid,
                     MutableBytes flags);

@@ -6,7 +6,6 @@
 
 #include "fsst.h"
 #include "kernels.h"
-#include "string_matching.h"
 
 namespace lance {
 
@@ -19,6 +18,9 @@ constexpr int64_t kMostExpansion = 8;
 
 // Of rows that pass in runs of fewer than this on average, and that are more than one in so many, all are decoded.
 constexpr int64_t kRowsPerRun = 8;
+
+// So many strings are decoded, tested and moved together before the next ones.
+constexpr int64_t kStringsTogether = kSpareRows;
 
 // The rows of `rows` that have a flag, as ranges.
 std::vector<int64_t> flagged_ranges(const Ranges& rows, Bytes flags) {
@@ -69,30 +71,29 @@ class OwnedArray {
     ArrowArray& array_;
 };
 
-// Moves the strings that have a flag to the front.
-template <class Offset>
-int64_t compact_strings(const uint8_t* from_offsets, const uint8_t* from, Bytes flags, uint8_t* to_offsets, uint8_t* to,
-                        int64_t position) {
-    constexpr int64_t width = sizeof(Offset);
-    const auto offset = [&](size_t i) { return load<Offset>(from_offsets + static_cast<int64_t>(i) * width); };
-    int64_t size = 0;
-    int64_t row = 1;
-    size_t i = 0;
-    while (i < flags.size()) {
-        if (flags[i] == 0) {
-            ++i;
-            continue;
+// Calls visit(rows, position) for at most so many of the rows at a time; position: of the first of them.
+template <class Visit>
+void for_each_run(const Ranges& rows, int64_t most_rows, Visit visit) {
+    std::vector<int64_t> pairs;
+    int64_t position = 0;
+    int64_t count = 0;
+    const auto flush = [&] {
+        if (count == 0) return;
+        visit(Ranges({reinterpret_cast<const uint8_t*>(pairs.data()), pairs.size() * sizeof(int64_t)}, kMaxCount), position);
+        position += count;
+        count = 0;
+        pairs.clear();
+    };
+    for (int64_t i = 0; i < rows.size(); ++i) {
+        for (int64_t row = rows.start(i); row < rows.end(i);) {
+            const int64_t now = std::min(rows.end(i) - row, most_rows - count);
+            pairs.insert(pairs.end(), {row, row + now});
+            row += now;
+            count += now;
+            if (count == most_rows) flush();
         }
-        const size_t first = i;
-        const Offset start = offset(first);
-        for (; i < flags.size() && flags[i] != 0; ++i, ++row) {
-            store(to_offsets + row * width, static_cast<Offset>(position + size + static_cast<int64_t>(offset(i + 1) - start)));
-        }
-        const auto length = static_cast<int64_t>(offset(i) - start);
-        copy(to + size, from + start, length);
-        size += length;
     }
-    return size;
+    flush();
 }
 
 }  // namespace
@@ -296,52 +297,138 @@ void MiniBlockReader::mask_strings(const PageBytes& bytes, const Ranges& rows, c
     const Ranges wanted = is_sparse ? Ranges(view, num_rows()) : rows;
     ColumnBuilder decoded(values_.format, wanted.num_items());
     read(bytes, wanted, decoded);
-    ArrowArray strings;
-    decoded.finish(strings);
-    const OwnedArray owned(strings);
-    keep_strings(strings, values_.format.bits, test, is_sparse, flags);
+    const auto strings_in = [&](ArrowArray& array) {
+        const auto buffer = [&](size_t i) { return static_cast<uint8_t*>(const_cast<void*>(array.buffers[i])); };
+        return DecodedStrings{buffer(1), values_.format.bits, buffer(2), decoded.num_bytes(), buffer(0), array.length, is_sparse};
+    };
+    ArrowArray array;
+    decoded.finish(array);
+    const OwnedArray owned(array);
+    keep_strings(strings_in(array), test, flags);
 }
 
-void MiniBlockReader::take(const PageBytes& bytes, const Ranges& rows, Bytes flags, int64_t num_flags,
+void MiniBlockReader::take(const PageBytes& bytes, const Ranges& rows, const PassedRows& passed,
                            ColumnBuilder& out) const {
-    require_input(flags, rows.num_items(), "flags");
-    flags = flags.first(static_cast<size_t>(rows.num_items()));
-    if (num_flags == 0) return;
-    if (num_flags == rows.num_items()) {
+    require_input(passed.flags(), rows.num_items(), "flags");
+    const Bytes flags = passed.flags().first(static_cast<size_t>(rows.num_items()));
+    if (passed.count() == 0) return;
+    if (passed.count() == rows.num_items()) {
         read(bytes, rows, out);
     } else if (is_fixed()) {
-        take_fixed(chunks(bytes), rows, flags, num_flags, out);
+        take_fixed(chunks(bytes), rows, passed, out);
     } else if (count_runs(flags) * kRowsPerRun > rows.num_items()) {
-        take_all(bytes, rows, flags, num_flags, out);
+        take_all(bytes, rows, flags, passed.count(), out);
     } else {
         take_ranges(bytes, rows, flags, out);
     }
 }
 
-void MiniBlockReader::take_fixed(const Chunks& chunks, const Ranges& rows, Bytes flags, int64_t num_flags,
+void MiniBlockReader::take_fixed(const Chunks& chunks, const Ranges& rows, const PassedRows& passed,
                                  ColumnBuilder& out) const {
     const FixedWidthEncoding encoding = fixed_encoding();
     const int64_t width = values_.bits / 8;
+    const int64_t count = passed.count();
     PooledBuffer scratch;
     MutableBytes to;
     if (!is_looked_up()) {
-        to = out.values(num_flags);
+        to = out.values(count);
     } else {
-        scratch = PooledBuffer(multiply(num_flags, width));
-        to = {scratch.data(), static_cast<size_t>(num_flags * width)};
+        scratch = PooledBuffer(multiply(count, width));
+        to = {scratch.data(), static_cast<size_t>(count * width)};
     }
-    const int64_t num_valid = append_selected(chunks, rows, encoding, values_.definition, flags, to,
+    const int64_t num_valid = append_selected(chunks, rows, encoding, values_.definition, passed, to,
                                               values_.definition ? &out.validity() : nullptr);
     if (is_looked_up()) {
-        Lookup lookup(*this, num_flags, out);
-        lookup.add(to, num_flags);
+        Lookup lookup(*this, count, out);
+        lookup.add(to, count);
         lookup.finish();
     }
     if (values_.definition) {
-        out.add_rows(num_flags, num_valid);
+        out.add_rows(count, num_valid);
     } else {
-        out.add_valid(num_flags);
+        out.add_valid(count);
     }
+}
+
+bool MiniBlockReader::filters_at_once(const PageTest& test) const {
+    if (std::holds_alternative<StringTest>(test)) return is_variable();
+    return std::holds_alternative<RangeTest>(test) && is_fixed() && !is_looked_up();
+}
+
+void MiniBlockReader::filter(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags,
+                             ColumnBuilder& out) const {
+    if (!filters_at_once(test)) {
+        PageReader::filter(bytes, rows, test, flags, out);
+        return;
+    }
+    require_output(flags, rows.num_items(), "flags");
+    flags = flags.first(static_cast<size_t>(rows.num_items()));
+    const Chunks chunks = this->chunks(bytes);
+    if (const auto* strings = std::get_if<StringTest>(&test)) {
+        filter_strings(chunks, rows, *strings, flags, out);
+    } else {
+        const KeyRange& keys = std::get<RangeTest>(test).keys;
+        const MutableBytes to = out.values(rows.num_items());
+        // No NULL matches.
+        out.add_valid(append_matches(chunks, rows, fixed_encoding(), keys, values_.definition, flags, to));
+    }
+}
+
+// Some thousands of strings at a time: those that match move together while they are in a cache.
+void MiniBlockReader::filter_strings(const Chunks& chunks, const Ranges& rows, const StringTest& test,
+                                     MutableBytes flags, ColumnBuilder& out) const {
+    if (values_.definition) match_validity(chunks, rows, *values_.definition, true, flags);
+    reserve_strings(chunks, rows, out);
+    for_each_run(rows, kStringsTogether, [&](const Ranges& run, int64_t position) {
+        const MutableBytes of_run = flags.subspan(static_cast<size_t>(position), static_cast<size_t>(run.num_items()));
+        const int64_t num_left = count_flags(of_run);
+        if (num_left == 0) return;
+        const bool is_sparse = num_left < run.num_items() && count_runs(of_run) * kRowsPerRun <= run.num_items();
+        const std::vector<int64_t> pairs = is_sparse ? flagged_ranges(run, of_run) : std::vector<int64_t>();
+        const Bytes view(reinterpret_cast<const uint8_t*>(pairs.data()), pairs.size() * sizeof(int64_t));
+        DecodedStrings decoded = decode_strings(chunks, is_sparse ? Ranges(view, num_rows()) : run, out);
+        decoded.are_flagged = is_sparse;
+        out.add_bytes(lance::filter_strings(decoded, test, of_run));
+        out.add_valid(count_flags(of_run));
+    });
+}
+
+// Likewise, by the flags that there are.
+void MiniBlockReader::take_strings(const Chunks& chunks, const Ranges& rows, MutableBytes flags, ColumnBuilder& out) const {
+    reserve_strings(chunks, rows, out);
+    for_each_run(rows, kStringsTogether, [&](const Ranges& run, int64_t position) {
+        const MutableBytes of_run = flags.subspan(static_cast<size_t>(position), static_cast<size_t>(run.num_items()));
+        const int64_t num_left = count_flags(of_run);
+        if (num_left == 0) return;
+        out.add_bytes(compact_strings(decode_strings(chunks, run, out), of_run));
+        if (!values_.definition) {
+            out.add_valid(num_left);
+        } else {
+            out.add_rows(num_left, append_selected_validity(chunks, run, *values_.definition, of_run, out.validity()));
+        }
+    });
+}
+
+// Room for all strings at once is moved less often than room that grows; what is not used is given back in the end.
+void MiniBlockReader::reserve_strings(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
+    const int64_t num_bytes = num_variable_bytes(chunks, rows, values_.bits);
+    const double expansion = values_.codec == PageCodec::kFsst ? expansion_.load(std::memory_order_relaxed) : 1.0;
+    out.bytes(static_cast<int64_t>(static_cast<double>(num_bytes) * expansion * kHeadroom) + 2 * kSlack);
+}
+
+// Strings behind those of `out`, in whose memory they lie without being counted in.
+DecodedStrings MiniBlockReader::decode_strings(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
+    const int64_t before = out.num_bytes();
+    if (values_.codec == PageCodec::kFsst) {
+        read_symbols(chunks, rows, out);
+    } else {
+        read_strings(chunks, rows, out);
+    }
+    const int64_t after = out.num_bytes();
+    out.add_bytes(before - after);
+    const MutableBytes bytes = out.bytes(after - before);
+    return {out.offsets(rows.num_items()).data(), values_.format.bits, bytes.data() - before,
+            before + size_of(bytes), nullptr, rows.num_items(), false};
 }
 
 void MiniBlockReader::take_ranges(const PageBytes& bytes, const Ranges& rows, Bytes flags, ColumnBuilder& out) const {
@@ -353,6 +440,11 @@ void MiniBlockReader::take_ranges(const PageBytes& bytes, const Ranges& rows, By
 // Everything is decoded, and what has a flag moves on.
 void MiniBlockReader::take_all(const PageBytes& bytes, const Ranges& rows, Bytes flags, int64_t num_flags,
                                ColumnBuilder& out) const {
+    if (is_variable()) {
+        std::vector<uint8_t> own(flags.begin(), flags.end());
+        take_strings(chunks(bytes), rows, own, out);
+        return;
+    }
     const int64_t count = rows.num_items();
     ColumnBuilder all(values_.format, count);
     read(bytes, rows, all);
@@ -360,16 +452,7 @@ void MiniBlockReader::take_all(const PageBytes& bytes, const Ranges& rows, Bytes
     all.finish(array);
     const OwnedArray owned(array);
     const auto* first = static_cast<const uint8_t*>(array.buffers[1]);
-    if (values_.format.variable) {
-        with_offset(values_.format.bits, [&](auto offset) {
-            using Offset = decltype(offset);
-            const auto total = static_cast<int64_t>(load<Offset>(first + count * static_cast<int64_t>(sizeof(Offset))));
-            const MutableBytes to = out.bytes(total);
-            require_offset<Offset>(out.num_bytes() + total);
-            out.add_bytes(compact_strings<Offset>(first, static_cast<const uint8_t*>(array.buffers[2]), flags,
-                                                  out.offsets(num_flags).data(), to.data(), out.num_bytes()));
-        });
-    } else if (values_.format.bits >= 8) {
+    if (values_.format.bits >= 8) {
         const int64_t width = values_.format.bits / 8;
         uint8_t* to = out.values(num_flags).data();
         for (int64_t i = 0; i < count; ++i) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "page_reader.h"
+#include "string_matching.h"
 
 namespace lance {
 
@@ -62,8 +63,10 @@ class MiniBlockReader : public PageReader {
     void require_bytes(const PageBytes& bytes, int64_t num_rows) const override;
     void read(const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const override;
     void mask(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags) const override;
-    void take(const PageBytes& bytes, const Ranges& rows, Bytes flags, int64_t num_flags,
-              ColumnBuilder& out) const override;
+    void take(const PageBytes& bytes, const Ranges& rows, const PassedRows& passed, ColumnBuilder& out) const override;
+    bool filters_at_once(const PageTest& test) const override;
+    void filter(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags,
+                ColumnBuilder& out) const override;
     void observe(const PageBytes& bytes, const Ranges& rows, int64_t first_row, ZoneObserver& out) const override;
 
   private:
@@ -84,7 +87,12 @@ class MiniBlockReader : public PageReader {
     void read_strings(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const;
     void read_symbols(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const;
     void look_up(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const;
-    void take_fixed(const Chunks& chunks, const Ranges& rows, Bytes flags, int64_t num_flags, ColumnBuilder& out) const;
+    void take_fixed(const Chunks& chunks, const Ranges& rows, const PassedRows& passed, ColumnBuilder& out) const;
+    void filter_strings(const Chunks& chunks, const Ranges& rows, const StringTest& test, MutableBytes flags,
+                        ColumnBuilder& out) const;
+    void take_strings(const Chunks& chunks, const Ranges& rows, MutableBytes flags, ColumnBuilder& out) const;
+    void reserve_strings(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const;
+    DecodedStrings decode_strings(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const;
     void take_all(const PageBytes& bytes, const Ranges& rows, Bytes flags, int64_t num_flags, ColumnBuilder& out) const;
     void take_ranges(const PageBytes& bytes, const Ranges& rows, Bytes flags, ColumnBuilder& out) const;
 

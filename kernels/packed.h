@@ -32,20 +32,38 @@ class PackedGroup {
     // Of value `index`, which is below 1024.
     T at(int64_t index) const {
         if (num_bits_ == 0) return 0;
-        const int64_t lane = index % kLanes;
-        const int64_t order = (index % 128 - lane) / 16;
-        // The order of eight is its own inverse: the bits of a number turned around.
-        const int64_t row = 8 * ((order & 1) << 2 | (order & 2) | order >> 2) + index / 128;
-        const int64_t word = row * num_bits_ / kBits;
-        const int64_t shift = row * num_bits_ % kBits;
+        const auto [lane, bit] = place(index);
+        const int64_t word = bit / kBits;
+        const int64_t shift = bit % kBits;
         uint64_t value = uint64_t{get(word, lane)} >> shift;
         if (shift + num_bits_ > kBits) value |= uint64_t{get(word + 1, lane)} << (kBits - shift);
         return static_cast<T>(value & low_bits(num_bits_));
     }
 
+    // Where its first bits are.
+    const uint8_t* address(int64_t index) const {
+        const auto [lane, bit] = place(index);
+        return words_ + (bit / kBits * kLanes + lane) * static_cast<int64_t>(sizeof(T));
+    }
+
   private:
     static constexpr int64_t kBits = 8 * sizeof(T);
     static constexpr int64_t kLanes = kGroup / kBits;
+
+    struct Place {
+        int64_t lane;
+        int64_t bit;
+    };
+
+    Place place(int64_t index) const {
+        // Numbers of fixed size: divisions by powers of two are shifts of what has no sign.
+        const auto at = static_cast<uint64_t>(index);
+        const uint64_t lane = at % kLanes;
+        const uint64_t order = (at % 128 - lane) / 16;
+        // The order of eight is its own inverse: the bits of a number turned around.
+        const uint64_t row = 8 * ((order & 1) << 2 | (order & 2) | order >> 2) + at / 128;
+        return {static_cast<int64_t>(lane), static_cast<int64_t>(row) * num_bits_};
+    }
 
     T get(int64_t word, int64_t lane) const {
         return load<T>(words_ + (word * kLanes + lane) * static_cast<int64_t>(sizeof(T)));

@@ -7,6 +7,7 @@
 
 #include "column_builder.h"
 #include "matching.h"
+#include "passed_rows.h"
 
 namespace lance {
 
@@ -45,6 +46,9 @@ struct StringTest {
 };
 using PageTest = std::variant<RangeTest, ItemsTest, ValidityTest, StringTest>;
 
+// An array to which `filter` or `take` append has room for so many rows more than are left.
+constexpr int64_t kSpareRows = 4096;
+
 // Immutable, but for what it has learnt of sizes; any number of threads may use one.
 class PageReader {
   public:
@@ -61,9 +65,18 @@ class PageReader {
     virtual void read(const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const = 0;
     // Clears the flags of rows that do not match; flags: a byte for each of the rows.
     virtual void mask(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags) const = 0;
-    // Appends those of the rows that have a flag; num_flags: how many they are.
-    virtual void take(const PageBytes& bytes, const Ranges& rows, Bytes flags, int64_t num_flags,
+    // Appends those of the rows that have passed, to an array with spare rows.
+    virtual void take(const PageBytes& bytes, const Ranges& rows, const PassedRows& passed,
                       ColumnBuilder& out) const = 0;
+    // Whether values are decoded once where `filter` takes the place of `mask` and `take`.
+    virtual bool filters_at_once(const PageTest&) const { return false; }
+    // Clears the flags of rows that do not match, and appends those that are left.
+    virtual void filter(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags,
+                        ColumnBuilder& out) const {
+        mask(bytes, rows, test, flags);
+        const Bytes left = flags.first(static_cast<size_t>(rows.num_items()));
+        take(bytes, rows, PassedRows(left, count_flags(left)), out);
+    }
     // Shows the values of the rows, where they are of a kind that has bounds; first_row: of the page in the file.
     virtual void observe(const PageBytes&, const Ranges&, int64_t, ZoneObserver&) const {}
 };

@@ -1,13 +1,28 @@
-// Which byte strings match.
+// Which byte strings match, and moving those that do.
 #pragma once
 
 #include "page_reader.h"
 
 namespace lance {
 
-// Clears the flags of strings that do not match; NULL never does. strings: an array with offsets of offset_bits, one
-// string for each of the flags, or, with is_sparse, for each of those that are set
-void keep_strings(const ArrowArray& strings, int64_t offset_bits, const StringTest& test, bool is_sparse,
-                  MutableBytes flags);
+// Strings whose offsets count from `data` on.
+struct DecodedStrings {
+    uint8_t* offsets;  // one more than there are strings
+    int64_t offset_bits;
+    uint8_t* data;
+    int64_t num_bytes;        // that may be read from `data` on
+    const uint8_t* validity;  // a bit for each string; null without NULLs
+    int64_t count;
+    bool are_flagged;  // these are the strings that have a flag; false: one for each of the flags
+};
+
+// Clears the flags of strings that do not match; NULL never does.
+void keep_strings(const DecodedStrings& strings, const StringTest& test, MutableBytes flags);
+
+// The same; those that match move to the front, with their offsets. Returns how many bytes they have.
+int64_t filter_strings(const DecodedStrings& strings, const StringTest& test, MutableBytes flags);
+
+// Moves the strings that have a flag to the front, of as many as there are flags. Returns how many bytes they have.
+int64_t compact_strings(const DecodedStrings& strings, MutableBytes flags);
 
 }  // namespace lance
