@@ -25,6 +25,7 @@ def branch(table: str, name: str | None, remove: bool, yes: bool) -> None:
     """
     from lance_sql.cli import tables
     from lance_sql.errors import VersionNotFound
+    from lance_sql.table import refs
 
     dataset = tables.open_table(table)
     known = dataset.branches()
@@ -35,7 +36,7 @@ def branch(table: str, name: str | None, remove: bool, yes: bool) -> None:
             click.echo(f"{each}\t{ref.branch or 'main'}@{ref.version}")
     elif remove:
         if name not in known:
-            raise VersionNotFound(f"There is no branch {name[:100]!r}")
+            raise VersionNotFound(refs.unknown("branch", name, dataset.snapshot.name, known))
         begun = f"{known[name].branch or 'main'}@{known[name].version}"
         if agreed(f"remove the branch {name!r}, which begins with {begun}, and what was written to it", False, yes):
             dataset.delete_branch(name)

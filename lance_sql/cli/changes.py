@@ -306,10 +306,12 @@ def _named(dataset: Dataset, tag: str) -> str:
     raises: VersionNotFound when there is no such tag
     """
     from lance_sql.errors import VersionNotFound
+    from lance_sql.table import refs
 
-    ref = dataset.tags().get(tag)
+    known = dataset.tags()
+    ref = known.get(tag)
     if ref is None:
-        raise VersionNotFound(f"There is no tag {tag[:100]!r}")
+        raise VersionNotFound(refs.unknown("tag", tag, dataset.snapshot.name, known))
     return f" of version {ref.version}" + (f" of {ref.branch}" if ref.branch else "")
 
 

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
 import click
+
+
+@contextmanager
+def in_one_line() -> Iterator[None]:
+    """Says in the line of the error which help there is, instead of three lines before it."""
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        if error.ctx is None:
+            raise
+        message = error.format_message()
+        end = "" if message.endswith((".", "?", "!")) else "."
+        raise click.UsageError(f"{message}{end} See '{error.ctx.command_path} --help'.") from None
 
 
 def reports_errors(command: Callable[..., None]) -> Callable[..., None]:

@@ -18,6 +18,7 @@ INTERRUPTED: Final = 130
 _USAGE_ERRORS: Final = ("BinderException", "CatalogException", "ParserException", "SyntaxException")
 # What an engine or Arrow says of an error of this library: the type and the message end its traceback.
 _WRAPPED: Final = re.compile(r"^(?:.*\s)?lance_sql\.errors\.(\w+): (.+)$", re.MULTILINE)
+_LINE: Final = re.compile(r"^LINE (\d+):", re.MULTILINE)
 _AFTER_DAMAGE: Final = "'lance-sql verify' with the table says which versions and columns can still be read"
 
 
@@ -43,9 +44,17 @@ def explain(error: Exception) -> Failure | None:
     if isinstance(error, engine.InterruptException):
         return Failure("interrupted", INTERRUPTED)
     if type(error).__name__ in _USAGE_ERRORS:
-        return Failure(str(error), WRONG_USAGE)
+        return Failure(_in_one_line(str(error)), WRONG_USAGE)
     # DuckDB wraps what a table reports: "Invalid Input Error: No Lance table at ..."
     return Failure(str(error).removeprefix("Invalid Input Error: "), CANNOT_READ)
+
+
+def _in_one_line(message: str) -> str:
+    """What DuckDB says of a query, without the part of the query that it shows below."""
+    said = message.partition("\nLINE ")[0]
+    where = _LINE.search(message)
+    line = f" (line {where[1]})" if where is not None and where[1] != "1" else ""
+    return " ".join(said.split()) + line
 
 
 def _of(kind: type[Exception], message: str) -> Failure:

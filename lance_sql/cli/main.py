@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 import os
 import sys
-from typing import IO, Literal
+from typing import IO, Any, Literal
 
 import click
 
 from lance_sql.cli import branches, changes, differences, indices, looking, merge, repair, screen
-from lance_sql.cli.errors import reports_errors
+from lance_sql.cli.errors import in_one_line, reports_errors
 from lance_sql.version_names import split_name
 
 FORMATS = ("table", "json", "csv", "markdown", "arrow")
@@ -20,6 +20,14 @@ _EPILOG = "A TABLE is a path or URI; TABLE@41 is its version 41, and TABLE@name 
 
 class DefaultQuery(click.Group):
     """A group whose verb may be left out when the argument is SQL."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        with in_one_line():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, context: click.Context) -> Any:
+        with in_one_line():
+            return super().invoke(context)
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
         if arguments and arguments[0] not in {*self.commands, *_GROUP_OPTIONS}:

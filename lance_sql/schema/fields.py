@@ -139,12 +139,13 @@ class Schema:
         """The top-level fields; where two have one name, the first."""
         return {field.name: field for field in reversed(self.fields)}
 
-    def field(self, name: str) -> Field:
+    def field(self, name: str, *, table: str | None = None) -> Field:
         """The top-level field of this name.
 
+        table: how messages call the table
         raises: ColumnNotFound
         """
-        return projection.child(self.fields, name, name)
+        return projection.child(self.fields, name, name, table)
 
     def resolve(self, path: str, *, table: str | None = None, also: Sequence[str] = ()) -> tuple[Field, ...]:
         """The fields from the top level down to the one that a dotted path names.

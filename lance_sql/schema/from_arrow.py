@@ -98,7 +98,10 @@ def check_top_names(fields: Iterable[Field]) -> None:
     """
     for field in fields:
         if field.name in _RESERVED:
-            raise InvalidArgument(f"The column name {field.name!r} is reserved")
+            raise InvalidArgument(
+                f"The column name {field.name!r} is reserved: leave the column out, as lance_table(...) and "
+                "Dataset.scan() without names do, or rename it"
+            )
         if "." in field.name:
             raise InvalidArgument(f"The column name {field.name!r} has a dot in it, which separates members of structs")
 

@@ -42,7 +42,7 @@ def move_tag(snapshot: Snapshot, name: str, version: int) -> None:
     raises: VersionNotFound
     """
     size, _ = snapshot.store.tail(_file(snapshot, version).path, 0)
-    refs.move_tag(snapshot.main, name, version, branch=snapshot.branch, manifest_size=size)
+    refs.move_tag(snapshot.main, name, version, branch=snapshot.branch, manifest_size=size, table=snapshot.name)
 
 
 def delete_tag(snapshot: Snapshot, name: str) -> None:
@@ -50,7 +50,7 @@ def delete_tag(snapshot: Snapshot, name: str) -> None:
 
     raises: VersionNotFound
     """
-    refs.delete_tag(snapshot.main, name)
+    refs.delete_tag(snapshot.main, name, table=snapshot.name)
 
 
 def update_config(

@@ -117,7 +117,8 @@ def _as_rows_of(source: pa.Table, snapshot: Snapshot, keys: Sequence[str], *, in
     table = snapshot.manifest.schema
     for key in keys:
         if key not in source.schema.names:
-            raise ColumnNotFound(f"The source has no column {key!r}, on which rows are matched")
+            given = ", ".join(source.schema.names[:12])
+            raise ColumnNotFound(f"The source has no column {key!r}, on which rows are matched; its columns: {given}")
     if not inserts:
         # rows that are there keep what the source does not have
         table = Schema(tuple(field._replace(nullable=True) for field in table.fields), table.metadata)

@@ -40,7 +40,7 @@ def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes)):
         return _of_batches(iter(data), schema)
     raise InvalidArgument(
-        f"Rows of a {type(data).__name__} are not understood: give an Arrow table or stream, a DuckDB relation, a "
+        f"No rows can be taken from {type(data).__name__!r}: give an Arrow table or stream, a DuckDB relation, a "
         "Polars or pandas frame, a dict of columns, a list of dicts, or record batches"
     )
 
@@ -95,7 +95,17 @@ def _of_columns(columns: Mapping[Any, Any], schema: pa.Schema | None) -> pa.Tabl
     try:
         return pa.table(dict(columns), schema=schema)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise InvalidArgument(f"The columns make no table: {error}") from error
+        raise InvalidArgument(f"The columns make no table: {_wrong_column(columns, schema)}{error}") from error
+
+
+def _wrong_column(columns: Mapping[Any, Any], schema: pa.Schema | None) -> str:
+    """Which column it is that makes no array, for a message."""
+    for name, values in columns.items():
+        try:
+            pa.array(values, None if schema is None else schema.field(name).type)
+        except (pa.ArrowException, TypeError, ValueError):
+            return f"{name}: "
+    return ""
 
 
 def _of_records(records: Sequence[Any], schema: pa.Schema | None, table: pa.Schema | None) -> pa.Table:

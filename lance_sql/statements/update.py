@@ -48,7 +48,7 @@ def update(
     def change(session: WriteSession) -> Snapshot:
         latest = session.snapshot
         schema = latest.manifest.schema
-        fields = [schema.field(name) for name in values]
+        fields = [schema.field(name, table=latest.label) for name in values]
         compute = expressions.compile(values, schema.arrow)
         for name in values:
             assign(name, pa.array([], compute.types[name]), schema.arrow.field(name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
@@ -53,7 +53,7 @@ def locate(
         ref = refs.tags(main).get(tag)
         if ref is None:
             _check_table(main, uri)
-            raise VersionNotFound(_unknown("tag", tag, table, refs.tags(main)))
+            raise VersionNotFound(refs.unknown("tag", tag, table, refs.tags(main)))
         branch, version = ref.branch, ref.version
     branch = None if branch == MAIN else branch
     store = main if branch is None else branch_store(uri, branch, storage_options)
@@ -70,7 +70,7 @@ def locate(
     files = versions.list_versions(store)
     if not files:
         _check_table(main, uri)
-        raise VersionNotFound(_unknown("branch", str(branch), table, refs.branches(main)))
+        raise VersionNotFound(refs.unknown("branch", str(branch), table, refs.branches(main)))
     if version is not None:
         available = versions.describe(files, whole_history=branch is None)
         named = f" (tag {tag!r})" if tag is not None else ""
@@ -117,17 +117,6 @@ def _as_of(store: Store, when: datetime | date | str, where: str) -> VersionFile
     first = versions.list_versions(store)[0].version
     time = f", at {found.isoformat()}" if found is not None else ""
     raise VersionNotFound(f"{where} did not exist at {instant.isoformat()}: version {first} was committed later{time}.")
-
-
-def _unknown(kind: str, name: str, table: str, known: Iterable[str]) -> str:
-    names = list(known)
-    message = f"No {kind} {name!r} in {table}."
-    if closest := difflib.get_close_matches(name, names, n=1):
-        return f"{message} Did you mean {closest[0]!r}?"
-    plural = {"tag": "Tags", "branch": "Branches"}[kind]
-    if names:
-        return f"{message} {plural}: {', '.join(names[:10])}{', ...' if len(names) > 10 else ''}."
-    return f"{message} It has no {plural.lower()}."
 
 
 def _check_table(main: Store, uri: str) -> None:

@@ -11,9 +11,10 @@ Source: table format, tags and branches.
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -102,16 +103,19 @@ def create_tag(store: Store, name: str, version: int, *, branch: str | None, man
     try:
         store.put(f"{TAGS}/{name}.json", _json(content), mode="create")
     except FileExistsError as error:
-        raise InvalidArgument(f"there is a tag {name!r} already") from error
+        raise InvalidArgument(f"There is a tag {name!r} already: move_tag lets it name another version") from error
 
 
-def move_tag(store: Store, name: str, version: int, *, branch: str | None, manifest_size: int) -> None:
+def move_tag(
+    store: Store, name: str, version: int, *, branch: str | None, manifest_size: int, table: str = "the table"
+) -> None:
     """Makes a tag name another version.
 
+    table: for messages
     raises: VersionNotFound when there is no such tag
     """
     path = _tag_path(name)
-    before = _existing(store, path, f"tag {name!r}")
+    before = _existing_tag(store, name, table)
     content: dict[str, Any] = {
         "metadata": {},
         **before,
@@ -123,14 +127,14 @@ def move_tag(store: Store, name: str, version: int, *, branch: str | None, manif
     store.put(path, _json(content), mode="overwrite")
 
 
-def delete_tag(store: Store, name: str) -> None:
+def delete_tag(store: Store, name: str, *, table: str = "the table") -> None:
     """Removes a tag; its version stays.
 
+    table: for messages
     raises: VersionNotFound when there is no such tag
     """
-    path = _tag_path(name)
-    _existing(store, path, f"tag {name!r}")
-    store.delete(path)
+    _existing_tag(store, name, table)
+    store.delete(_tag_path(name))
 
 
 def add_branch(store: Store, name: str, version: int, *, parent: str | None, manifest_size: int) -> None:
@@ -155,7 +159,7 @@ def add_branch(store: Store, name: str, version: int, *, parent: str | None, man
     try:
         store.put(_branch_path(name), _json(content), mode="create")
     except FileExistsError as error:
-        raise InvalidArgument(f"there is a branch {name!r} already") from error
+        raise InvalidArgument(f"There is a branch {name!r} already: choose another name, or remove it first") from error
 
 
 def remove_branch(store: Store, name: str) -> None:
@@ -220,6 +224,28 @@ def _tag_path(name: str) -> str:
 
 def _branch_path(name: str) -> str:
     return f"{BRANCHES}/{quote(name, safe='')}.json"
+
+
+def unknown(kind: str, name: str, table: str, known: Iterable[str]) -> str:
+    """What is said of a tag or branch that there is not.
+
+    kind: "tag" or "branch"; table: for the message; known: the names that there are
+    """
+    names = list(known)
+    message = f"No {kind} {name[:100]!r} in {table}."
+    if closest := difflib.get_close_matches(name, names, n=1):
+        return f"{message} Did you mean {closest[0]!r}?"
+    plural = {"tag": "Tags", "branch": "Branches"}[kind]
+    if names:
+        return f"{message} {plural}: {', '.join(names[:10])}{', ...' if len(names) > 10 else ''}."
+    return f"{message} It has no {plural.lower()}."
+
+
+def _existing_tag(store: Store, name: str, table: str) -> Mapping[str, Any]:
+    try:
+        return _existing(store, _tag_path(name), f"tag {name!r}")
+    except VersionNotFound as error:
+        raise VersionNotFound(unknown("tag", name, table, (found for found, _ in _names(store, TAGS)))) from error
 
 
 def _existing(store: Store, path: str, what: str) -> Mapping[str, Any]:

@@ -26,6 +26,8 @@ def from_sql(text: str, schema: pa.Schema, *, table: str = "the table") -> Predi
     >>> str(from_sql("qty > 1.5 AND day < '2024-01-31'", schema))
     "qty > 1 AND day < '2024-01-31'"
     """
+    if not text.strip():
+        raise InvalidArgument("The filter is empty: leave it out to take all rows, or give a condition in SQL")
     # The parser costs a tenth of a second to import: only a SQL filter pays it.
     import sqlglot
 
