@@ -11,7 +11,7 @@ BUILD_FILES := pyproject.toml CMakeLists.txt scripts/setup.sh $(wildcard kernels
 SHARED_TESTS := tests/contracts tests/providers tests/cli tests/test_queries.py tests/test_readme.py tests/test_docs.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pythons slow fuzz check bench pictures site protos clean
+.PHONY: help demo test pythons slow fuzz check bench pictures site wheel protos clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -59,6 +59,9 @@ pictures: $(VENV)/dev.stamp ## make the pictures of pages in docs/pictures; need
 site: $(VENV)/test.stamp ## build the documents as a site, build/site/index.html, and check their links
 	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet
 	@echo "lance-sql: the site is build/site/index.html"
+
+wheel: ## build the wheels into dist/, and try them with each Python that is installed
+	@scripts/wheels.sh $(VENV)/wheels dist
 
 protos: ## generate lance_sql/proto from protos/
 	@scripts/protos.sh

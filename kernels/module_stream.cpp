@@ -155,7 +155,7 @@ std::string to_utf8(nb::handle object) {
     // Paths may hold bytes that are no UTF-8.
     const nb::object encoded = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
     if (!encoded.is_valid()) nb::raise_python_error();
-    return {PyBytes_AS_STRING(encoded.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(encoded.ptr()))};
+    return {PyBytes_AsString(encoded.ptr()), static_cast<size_t>(PyBytes_Size(encoded.ptr()))};
 }
 
 // What went wrong, as the last line of a traceback says it.

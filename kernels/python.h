@@ -9,6 +9,11 @@
 
 #include "bytes.h"
 
+#ifdef Py_LIMITED_API
+// The headers of the stable ABI leave it out, but every Python 3 exports it.
+extern "C" int PyGILState_Check(void);
+#endif
+
 namespace lance {
 
 namespace nb = nanobind;
