@@ -31,10 +31,14 @@ def from_sorted(positions: npt.NDArray[np.int64]) -> RowRanges:
     """The set that holds `positions` (ascending, distinct); neighbours become one range."""
     if len(positions) == 0:
         return EMPTY
-    breaks = np.flatnonzero(np.diff(positions) != 1)
-    starts = positions[np.concatenate(([0], breaks + 1))]
-    ends = positions[np.concatenate((breaks, [len(positions) - 1]))] + 1
-    return np.stack((starts, ends), axis=1).astype(np.int64, copy=False)
+    breaks = np.flatnonzero(positions[1:] - positions[:-1] != 1)
+    rows = np.empty((len(breaks) + 1, 2), np.int64)
+    rows[0, 0] = positions[0]
+    rows[1:, 0] = positions[breaks + 1]
+    rows[:-1, 1] = positions[breaks]
+    rows[-1, 1] = positions[-1]
+    rows[:, 1] += 1
+    return rows
 
 
 def expand(rows: RowRanges) -> npt.NDArray[np.int64]:

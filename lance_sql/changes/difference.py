@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
@@ -30,7 +30,7 @@ from lance_sql.row_ranges import RowRanges
 from lance_sql.store import together
 from lance_sql.table.fragment import DeletionFile, Fragment
 from lance_sql.table.fragments import Fragments
-from lance_sql.table.open_fragment import OpenFragments
+from lance_sql.table.open_fragment import OpenFragment, OpenFragments
 from lance_sql.table.snapshot import Snapshot
 
 _NONE: Final = np.empty(0, np.int64)
@@ -59,9 +59,13 @@ class Side:
             return _NONE
         found = self.known.get((fragment.id, file))
         if found is None:
-            found = self.files.get(fragment).deletions.astype(np.int64)
+            found = self.open(fragment).read_deletions(file).astype(np.int64)
             self.known[fragment.id, file] = found
         return found
+
+    def open(self, fragment: Fragment) -> OpenFragment:
+        """The fragment as it is opened for its rows: without deletions, so that versions share it that delete."""
+        return self.files.get(replace(fragment, deletion_file=None))
 
     def load_deleted(self, fragments: Sequence[Fragment]) -> None:
         """Reads the deletion files of fragments, at the same time where that saves waiting.
@@ -73,7 +77,7 @@ class Side:
 
     def live(self, fragment: Fragment) -> RowRanges:
         """The rows of a fragment of the version that are not deleted."""
-        return row_ranges.without(row_ranges.single(0, self.files.get(fragment).num_rows), self.deleted(fragment))
+        return row_ranges.without(row_ranges.single(0, self.open(fragment).num_rows), self.deleted(fragment))
 
     @property
     def fragments(self) -> Fragments:

@@ -30,15 +30,25 @@ def split_by_page(starts: npt.NDArray[np.int64], rows: RowRanges) -> list[tuple[
     end = int(starts.searchsorted(rows[-1, 1], side="left"))
     if end - first == 1:
         return [(first, rows - starts[first] if first else rows)]
-    firsts = starts.searchsorted(rows[:, 0], side="right") - 1
-    ends = starts.searchsorted(rows[:, 1], side="left")
-    pages = []
-    for number in np.unique(row_ranges.expand(np.stack((firsts, ends), axis=1))).tolist():
-        start = int(starts[number])
-        inside = row_ranges.clip(rows, start, int(starts[number + 1]))
-        if len(inside):
-            pages.append((number, inside - start))
-    return pages
+    return [
+        (number, row_ranges.clip(rows, int(starts[number]), int(starts[number + 1])) - starts[number])
+        for number in pages_with(starts, rows)
+    ]
+
+
+def pages_with(starts: npt.NDArray[np.int64], rows: RowRanges) -> list[int]:
+    """The numbers of the pages that hold some of the rows.
+
+    starts: as for `split_by_page`
+    """
+    if len(starts) == 2:
+        return [0]
+    # the first range that ends behind the beginning of each page, and where it begins
+    places = rows[:, 1].searchsorted(starts[:-1], side="right")
+    begins = rows[:, 0].take(places, mode="clip")
+    has_rows = (places < len(rows)) & (begins < starts[1:]) & (starts[:-1] < starts[1:])
+    numbers: list[int] = has_rows.nonzero()[0].tolist()
+    return numbers
 
 
 def open_pages(

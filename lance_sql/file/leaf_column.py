@@ -13,7 +13,7 @@ from lance_sql import _kernels, row_ranges
 from lance_sql.errors import CorruptFile, at
 from lance_sql.file import batch, blob_v2, native_columns
 from lance_sql.file.batch import UnreadColumn, UntestedColumn
-from lance_sql.file.column_pages import open_pages, split_by_page, value_bytes
+from lance_sql.file.column_pages import open_pages, pages_with, split_by_page, value_bytes
 from lance_sql.file.metadata_v2 import ColumnMetadata
 from lance_sql.file.native_columns import NativeColumn, NativeRows
 from lance_sql.file.reader import FileReader
@@ -173,7 +173,7 @@ class LeafColumn:
         assert isinstance(column, NativeColumn)
         numbers: Sequence[int] = range(*column.reader.pages_of(int(rows[0, 0]), int(rows[-1, 1])))
         if not all(map(column.is_open, numbers)):
-            numbers = [number for number, _ in split_by_page(self.row_starts, rows)]
+            numbers = pages_with(self.row_starts, rows)
             missing = [number for number in numbers if not column.is_open(number)]
             pages = run(open_pages(file, self.index, missing, self.at, self._head_ranges, self._open), file.fetch)
             for number, page in zip(missing, pages, strict=True):

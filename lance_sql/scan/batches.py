@@ -35,6 +35,9 @@ MAX_BYTES_OF_A_TABLE = 128 * 1024 * 1024
 FIRST_BATCH_ROWS = 16 * 1024
 """A query that wants a few rows gets them from a small batch."""
 
+FEW_ROWS, FEW_COLUMNS, FEW_BYTES = 32, 64, 64 * 1024
+"""So little of a batch is read by who asks for it, and by no other thread."""
+
 MAX_BATCH_BYTES = 32 * 1024 * 1024
 """Batches of wide rows are shortened to about this much Arrow data."""
 
@@ -160,6 +163,15 @@ def _fits(plan: ReadPlan, fragment: Fragment) -> bool:
         return False
     stored = sum(file.size_bytes for file in fragment.files)
     return fragment.physical_rows * plan.row_bytes + stored <= MAX_BATCH_BYTES
+
+
+def are_few(plan: ReadPlan, batch: Batch) -> bool:
+    """Whether reading a batch takes less than to hand it to another thread and to wait for it: a few rows of one
+    fragment, without long values."""
+    piece = batch[0]
+    if len(batch) > 1 or piece.is_short or piece.num_rows > FEW_ROWS or len(plan.fields) > FEW_COLUMNS:
+        return False
+    return piece.num_rows * sum(column.row_bytes for column in plan.columns_of(piece.fragment)) <= FEW_BYTES
 
 
 def together(pieces: Iterable[Piece], most_rows: int = FIRST_BATCH_ROWS) -> Iterator[Batch]:

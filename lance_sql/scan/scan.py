@@ -329,7 +329,7 @@ class _Reading:
             partial(_read_batch, plan),
             keeps_all=self.keeps_all and self.limit is None,
             waits=waits,
-            is_light=lambda _: plan.reads_nothing,
+            is_light=lambda batch: plan.reads_nothing or (not waits and batches.are_few(plan, batch)),
         )
         return (batch for batch in found if batch is not None)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.proto import table_pb2
 from lance_sql.table.fragment import (
     CREATED_AT_FIELD,
@@ -162,7 +162,7 @@ def _serialize_source(message: table_pb2.DataFragment, kind: str, source: Sequen
         getattr(message, f"column_{kind}").SetInParent()
 
 
-def check_known(message: table_pb2.DataFragment, file: str, problem: str) -> None:
+def check_known(message: table_pb2.DataFragment, problem: str) -> None:
     """Makes sure that the value of a message has all of it.
 
     problem: what is wrong with a part that it does not have
@@ -175,7 +175,6 @@ def check_known(message: table_pb2.DataFragment, file: str, problem: str) -> Non
     for part in parts:
         unknown = UnknownFieldSet(part)
         if len(unknown):
-            with at(file=file):
-                raise UnsupportedFeature(
-                    f"fragment {message.id} has {part.DESCRIPTOR.name} field {unknown[0].field_number}, {problem}"
-                )
+            raise UnsupportedFeature(
+                f"fragment {message.id} has {part.DESCRIPTOR.name} field {unknown[0].field_number}, {problem}"
+            )

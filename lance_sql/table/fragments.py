@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import overload
+from functools import lru_cache
+from typing import Final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,9 @@ from lance_sql.proto import table_pb2
 from lance_sql.table import fragment_wire
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.fragment_table import FragmentTable
+
+_MOST_KEPT_BYTES: Final = 4096
+"""Of a message whose fragment is kept for other versions: longer ones hold row ids of their own."""
 
 
 class Fragments(Sequence[Fragment]):
@@ -108,9 +112,9 @@ class Fragments(Sequence[Fragment]):
         kept = []
         for place, number in enumerate(self.ids):
             if number in changed:
-                fragment_wire.check_known(
-                    self._message(place), self.file, "which this release does not know and would lose"
-                )
+                message = self._message(place)
+                with at(file=self.file):
+                    fragment_wire.check_known(message, "which this release does not know and would lose")
             elif number not in removed:
                 kept.append(place)
         assert changed.keys() <= set(self.ids)
@@ -131,9 +135,12 @@ class Fragments(Sequence[Fragment]):
         raises: UnsupportedFeature when something of it is not; CorruptFile
         """
         if place not in self._known:
-            message = self._message(place)
-            fragment_wire.check_known(message, self.file, "which this release does not know")
-            self._made[place] = self._made[place] or self._make(place, message)
+            content = self.message_bytes(place)
+            with at(file=self.file):
+                # those of neighbouring versions are mostly the same
+                parse = _known if len(content) <= _MOST_KEPT_BYTES else _known.__wrapped__
+                known = parse(content, self.trust_rows)
+            self._made[place] = self._made[place] or known
             self._known.add(place)
         return self[place]
 
@@ -153,6 +160,18 @@ class Fragments(Sequence[Fragment]):
         with at(file=self.file):
             message.ParseFromString(self.message_bytes(place))
         return message
+
+
+@lru_cache(maxsize=4096)
+def _known(content: bytes, trust_rows: bool) -> Fragment:
+    """The fragment in a message that has no unknown parts.
+
+    raises: CorruptFile, UnsupportedFeature
+    """
+    with at():
+        message = table_pb2.DataFragment.FromString(content)
+        fragment_wire.check_known(message, "which this release does not know")
+        return fragment_wire.parse(message, trust_rows=trust_rows)
 
 
 def _restore(content: bytes, trust_rows: bool, file: str) -> Fragments:

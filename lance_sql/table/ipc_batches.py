@@ -29,6 +29,12 @@ _HEADER_SLOT: Final = 2
 _BUFFERS_SLOT: Final = 2
 _COMPRESSION_SLOT: Final = 3
 _TAIL: Final = struct.Struct("<i6s")
+_U16: Final = struct.Struct("<H")
+_U32: Final = struct.Struct("<I")
+_I32: Final = struct.Struct("<i")
+_I64: Final = struct.Struct("<q")
+_BUFFER: Final = struct.Struct("<qq")
+_BLOCK: Final = struct.Struct("<qi")
 _CONTINUATION: Final = 0xFFFFFFFF
 # Validity and values.
 _NUM_BUFFERS: Final = 2
@@ -54,15 +60,15 @@ def read(reader: pa.ipc.RecordBatchFileReader, content: pa.Buffer, max_bytes: in
 def _largest_claims(data: memoryview) -> Iterator[int]:
     """What the largest compressed buffer of each record batch says that it becomes; 0 without compression."""
     end = len(data) - _TAIL.size
-    (num_bytes,) = _unpack("<i", data, end)
+    (num_bytes,) = _unpack(_I32, data, end)
     blocks = _field(data, _target(data, end - num_bytes), _BLOCKS_SLOT)
     if blocks is None:
         return
     vector = _target(data, blocks)
-    (count,) = _unpack("<I", data, vector)
+    (count,) = _unpack(_U32, data, vector)
     for i in range(count):
-        offset, metadata_bytes = _unpack("<qi", data, vector + 4 + 24 * i)
-        (first,) = _unpack("<I", data, offset)
+        offset, metadata_bytes = _unpack(_BLOCK, data, vector + 4 + 24 * i)
+        (first,) = _unpack(_U32, data, offset)
         message = _target(data, offset + (8 if first == _CONTINUATION else 4))
         yield _largest_claim(data, message, offset + metadata_bytes)
 
@@ -76,36 +82,36 @@ def _largest_claim(data: memoryview, message: int, body: int) -> int:
     if buffers is None or _field(data, batch, _COMPRESSION_SLOT) is None:
         return 0
     vector = _target(data, buffers)
-    (count,) = _unpack("<I", data, vector)
+    (count,) = _unpack(_U32, data, vector)
     if count != _NUM_BUFFERS:
         raise CorruptFile(f"a record batch of {count} buffers is not one column of numbers")
     claims = [0]
     for i in range(count):
-        offset, length = _unpack("<qq", data, vector + 4 + 16 * i)
+        offset, length = _unpack(_BUFFER, data, vector + 4 + 16 * i)
         if length:
-            claims += _unpack("<q", data, body + offset)
+            claims += _unpack(_I64, data, body + offset)
     return max(claims)
 
 
 def _target(data: memoryview, at: int) -> int:
     """Where the offset at `at` points to."""
-    (offset,) = _unpack("<I", data, at)
+    (offset,) = _unpack(_U32, data, at)
     return at + offset
 
 
 def _field(data: memoryview, table: int, slot: int) -> int | None:
     """Position of a field of the table at `table`; None when it is not set."""
-    (back,) = _unpack("<i", data, table)
+    (back,) = _unpack(_I32, data, table)
     vtable = table - back
-    (num_bytes,) = _unpack("<H", data, vtable)
+    (num_bytes,) = _unpack(_U16, data, vtable)
     place = 4 + 2 * slot
     if place + 2 > num_bytes:
         return None
-    (offset,) = _unpack("<H", data, vtable + place)
+    (offset,) = _unpack(_U16, data, vtable + place)
     return table + offset if offset else None
 
 
-def _unpack(form: str, data: memoryview, at: int) -> tuple[int, ...]:
-    if not 0 <= at <= len(data) - struct.calcsize(form):
+def _unpack(form: struct.Struct, data: memoryview, at: int) -> tuple[int, ...]:
+    if not 0 <= at <= len(data) - form.size:
         raise CorruptFile(f"an Arrow file of {len(data)} bytes refers to byte {at}")
-    return struct.unpack_from(form, data, at)
+    return form.unpack_from(data, at)

@@ -15,7 +15,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
 from typing import Final, NamedTuple
@@ -40,6 +40,8 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 # Most manifests, with their sections, are smaller: one request fetches all of it.
 _TAIL_BYTES: Final = 64 * 1024
 
+# To look for the schema of a wider table among those that are known takes a part of the time that building it takes.
+_MOST_SHARED_FIELDS: Final = 256
 # Major and minor number of the file; no reader asks for them.
 _FILE_VERSION: Final = (0, 2)
 LIBRARY: Final = "lance-sql"
@@ -129,7 +131,7 @@ def parse(message: table_pb2.Manifest, stored_fragments: bytes, path: str) -> Ma
     max_fragment_id = max(fragments.ids, default=None)
     if message.HasField("max_fragment_id"):
         max_fragment_id = message.max_fragment_id
-    schema = build(message.fields, message.schema_metadata)
+    schema = _schema(message)
     return Manifest(
         version=message.version,
         timestamp=_EPOCH + timedelta(seconds=message.timestamp.seconds, microseconds=message.timestamp.nanos // 1000),
@@ -241,6 +243,19 @@ def _message_bytes(store: Store, path: str, size: int | None) -> bytes:
     if position + _LENGTH.size + length + _FOOTER.size != size:
         raise CorruptFile(f"a manifest message of {length} bytes does not end at the footer")
     return bytes(memoryview(tail)[start + _LENGTH.size :][:length])
+
+
+def _schema(message: table_pb2.Manifest) -> Schema:
+    """The schema of a manifest, which the versions of a table share as long as it stays the same."""
+    if len(message.fields) > _MOST_SHARED_FIELDS:
+        return build(message.fields, message.schema_metadata)
+    stored = tuple([field.SerializeToString(deterministic=True) for field in message.fields])
+    return _shared_schema(stored, tuple(sorted(message.schema_metadata.items())))
+
+
+@lru_cache(maxsize=256)
+def _shared_schema(fields: tuple[bytes, ...], metadata: tuple[tuple[str, bytes], ...]) -> Schema:
+    return build([file_pb2.Field.FromString(field) for field in fields], dict(metadata))
 
 
 def _inferred_format(message: table_pb2.Manifest, fragments: Fragments) -> str:

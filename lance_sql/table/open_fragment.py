@@ -26,7 +26,7 @@ from lance_sql.schema import Field
 from lance_sql.store import ByteRange, together
 from lance_sql.table import deletions, hidden_columns, row_ids, row_versions
 from lance_sql.table.files import TableFiles
-from lance_sql.table.fragment import DataFile, ExternalSequence, Fragment, HiddenColumn, SequenceSource
+from lance_sql.table.fragment import DataFile, DeletionFile, ExternalSequence, Fragment, HiddenColumn, SequenceSource
 from lance_sql.table.listed_columns import ListedFiles, listed, places
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.row_versions import RowVersions
@@ -109,8 +109,13 @@ class OpenFragment:
 
     def _read_deletions(self) -> npt.NDArray[np.uint32]:
         file = self._fragment.deletion_file
-        if file is None:
-            return _NO_ROWS
+        return _NO_ROWS if file is None else self.read_deletions(file)
+
+    def read_deletions(self, file: DeletionFile) -> npt.NDArray[np.uint32]:
+        """What `deletions` would be with another deletion file. Nothing of it is kept.
+
+        raises: CorruptFile
+        """
         store, path = self._files.resolve_deletions(file, self.id)
         return deletions.read(store, path, file.file_type, self.num_rows)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import lance_sql
 from lance_sql.errors import CorruptFile
 from lance_sql.store import LocalStore
 from lance_sql.store.contract import ObjectInfo
@@ -50,3 +51,13 @@ def test_both_naming_schemes_in_one_folder_are_refused(tmp_path: Path) -> None:
         versions.newest(LocalStore(tmp_path))
     (tmp_path / manifest_path(8, NamingScheme.V2)).unlink()
     assert versions.newest(LocalStore(tmp_path)) == versions.VersionFile(9, manifest_path(9, NamingScheme.V1))
+
+
+def test_versions_share_a_schema_that_stays_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    first = lance_sql.write({"a": [1]}, path)
+    second = first.delete("a = 1")
+    third = second.rename_columns({"a": "b"})
+    schemas = [lance_sql.open(path, version=each.version).snapshot.manifest.schema for each in (first, second, third)]
+    assert schemas[0] is schemas[1]
+    assert [schema.names for schema in schemas] == [("a",), ("a",), ("b",)]
