@@ -231,6 +231,7 @@ def begin_write(
     branch: str | None = None,
     file_version: str | None = None,
     stable_row_ids: bool | None = None,
+    merge_schema: bool = False,
     max_rows_per_file: int = MAX_ROWS_PER_FILE,
     max_bytes_per_file: int = MAX_BYTES_PER_FILE,
     properties: Mapping[str, str] | None = None,
@@ -254,6 +255,7 @@ def begin_write(
         wanted_version=file_version,
         stable_row_ids=stable_row_ids,
         storage_options=storage_options,
+        merge_schema=merge_schema,
     )
     limits, checked = FileLimits(max_rows_per_file, max_bytes_per_file), check_properties(properties)
     return WriteJob(target, limits, checked, turn=once.turn(txn_app_id, txn_version))
@@ -268,6 +270,7 @@ def write(
     branch: str | None = None,
     file_version: str | None = None,
     stable_row_ids: bool | None = None,
+    merge_schema: bool = False,
     max_rows_per_file: int = MAX_ROWS_PER_FILE,
     max_bytes_per_file: int = MAX_BYTES_PER_FILE,
     properties: Mapping[str, str] | None = None,
@@ -289,6 +292,8 @@ def write(
         appended
     stable_row_ids: rows keep their ids when they move, and have versions, which change queries need. On unless False;
         fixed when a table is created; see `Dataset.enable_stable_row_ids`
+    merge_schema: an append adds the columns that the table does not have, which are NULL in its rows, in the same
+        version. Where another writer changes columns meanwhile, it is a retryable conflict
     max_rows_per_file, max_bytes_per_file: where a data file ends and the next one begins
     properties: kept with the transaction, beside what `commit_summary` says of the write
     txn_app_id, txn_version: make the write once, however often it is tried: an application gives ascending numbers to
@@ -318,5 +323,6 @@ def write(
         wanted_version=file_version,
         stable_row_ids=stable_row_ids,
         storage_options=storage_options,
+        merge_schema=merge_schema,
     )
     return WriteJob(target, limits, checked, turn=turn).write(reader)

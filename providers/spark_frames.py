@@ -16,7 +16,6 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound
 
 from . import spark as source
-from . import spark_types
 from .spark import register
 from .spark_columns import as_spelled
 from .spark_errors import short_errors
@@ -79,7 +78,8 @@ def write(
         does not exist, or "overwrite"
     target_rows_per_file: about so many rows in a file, whatever the number of tasks. The frame is counted first:
         cache it where that is expensive
-    merge_schema: columns that the table does not have are added to it, NULL in its rows, by a commit of their own
+    merge_schema: columns that the table does not have are added to it, NULL in its rows, in the version that has the
+        new rows. Where another writer changes columns meanwhile, nothing is written
     options: as for `frame.write`
     returns: the version that was made; with "ignore", the newest one
     raises: TableExists; InvalidArgument for rows that do not fit; what goes wrong in a task, as one line
@@ -99,7 +99,7 @@ def write(
     if table is not None and mode == "append":
         frame = as_spelled(frame, table.schema.names)
         if merge_schema:
-            _add_columns(table, frame)
+            options = {**options, "mergeSchema": "true"}
     if target_rows_per_file is not None:
         if target_rows_per_file < 1:
             raise InvalidArgument(f"target_rows_per_file={target_rows_per_file} must be at least 1")
@@ -111,10 +111,3 @@ def write(
         spark_mode = "overwrite" if mode == "overwrite" else "append"
         frame.write.format("lance").options(**given).mode(spark_mode).save(place)
     return lance_sql.dataset.open(place, branch=branch, storage_options=storage_options)
-
-
-def _add_columns(table: Dataset, frame: DataFrame) -> None:
-    rows = spark_types.arrow_schema(frame.schema)
-    new = [field.with_nullable(True) for field in rows if field.name not in table.schema.names]
-    if new:
-        table.add_columns(new)

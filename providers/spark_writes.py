@@ -18,7 +18,7 @@ from . import spark_options, spark_types
 from .spark_options import checked, flag, number, storage_options
 
 _OPTIONS: Final = ("path", "branch", "fileversion", "stablerowids", "maxrowsperfile", "txnappid")
-_BATCH: Final = ("txnversion",)
+_BATCH: Final = ("txnversion", "mergeschema")
 _STREAM: Final = ("checkpointlocation",)
 
 
@@ -64,6 +64,7 @@ def begin(options: Mapping[str, str], schema: StructType, *, overwrite: bool, is
     arguments: dict[str, Any] = {"file_version": found.get("fileversion")}
     if "stablerowids" in found:
         arguments["stable_row_ids"] = flag("stableRowIds", found["stablerowids"])
+    arguments["merge_schema"] = flag("mergeSchema", found.get("mergeschema", "false"))
     if "maxrowsperfile" in found:
         arguments["max_rows_per_file"] = number("maxRowsPerFile", found["maxrowsperfile"])
     if not is_stream and ("txnappid" in found or "txnversion" in found):

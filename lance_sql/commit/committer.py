@@ -25,7 +25,7 @@ from lance_sql import file_versions
 from lance_sql.commit import conflicts, manifest_builder, rebase, repeated_ids, transactions
 from lance_sql.commit.conflicts import Outcome
 from lance_sql.commit.draft import NextVersion
-from lance_sql.commit.operations import U32, Delete, Operation, Overwrite, Update
+from lance_sql.commit.operations import U32, Delete, Merge, Operation, Overwrite, Update
 from lance_sql.commit.rebase import Committed
 from lance_sql.commit.transactions import Transaction
 from lance_sql.errors import (
@@ -245,13 +245,15 @@ def _ours(version: Snapshot, committed: Operation | None, operation: Operation, 
     """
     if not was_sent:
         raise InvalidArgument(f"This job was committed to {version.name} already, as version {version.version}")
-    if _data_files(committed) != _data_files(operation):
+    theirs, mine = _data_files(committed), _data_files(operation)
+    # a merge tells of the fragments that it found as well
+    if not (mine <= theirs if isinstance(operation, Merge) else mine == theirs):
         raise InvalidArgument(f"{version.label} was made by the same write, with other files")
     return version
 
 
 def _data_files(operation: Operation | None) -> set[str]:
-    fragments: Sequence[Fragment] = getattr(operation, "fragments", ()) or getattr(operation, "new_fragments", ())
+    fragments: Sequence[Fragment] = getattr(operation, "new_fragments", ()) or getattr(operation, "fragments", ())
     return {file.path for fragment in fragments for file in fragment.files}
 
 

@@ -8,7 +8,7 @@ The answer is a table: a row for what is to be committed, a column for what was 
     ...  a rule below, by its name
 
 Both kinds of update have a row and a column of their own: `update` moves rows to new fragments, `columns` changes them
-in place.
+in place. A merge that adds rows has a row of its own: it changes nothing that is there. Committed, it is a `merge`.
 
 Source: table format, transactions, conflict matrix.
 """
@@ -65,6 +65,7 @@ _MATRIX: Final[Mapping[str, str]] = {
     "overwrite": ".   .    .     .     keys .      .     .     .       .    .    keys .      .     X   .",
     "rewrite":   ".   same same  same  X    index  same  R     .       X    .    .    same   .     .   same",
     "merge":     "R   R    R     R     X    .      R     R     X       X    .    meta R      .     X   R",
+    "append_columns": ". .  .    .     X    .      .     R     R       X    .    meta .      .     X   R",
     "project":   "null .   null  null  X    .      .     R     R       X    .    .    null   .     X   null",
     "restore":   ".   .    .     .     .    .      .     .     .       .    .    .    .      .     X   .",
     "reserve":   ".   .    .     .     X    .      .     .     .       X    .    .    .      .     .   .",
@@ -96,6 +97,8 @@ def adds_rows(operation: Operation) -> bool:
     match operation:
         case Append():
             return True
+        case Merge():
+            return bool(operation.new_fragments)
         case Update():
             return bool(operation.new_fragments or operation.fields_modified)
         case _:
@@ -141,6 +144,8 @@ def _kind(operation: Operation) -> str | None:
         case Clone():
             # First of its history: nothing can have been read before it.
             return None
+        case Merge(new_fragments=new) if new:
+            return "append_columns"
         case _:
             return _KINDS[type(operation)]
 

@@ -236,6 +236,7 @@ def _merge(draft: Draft, operation: Merge) -> None:
     draft.edit(removed=set(draft.manifest.fragments.ids) - ids, replaced=replaced)
     draft.index_section = indices.without_values(draft.index_section, changed)
     _set_schema(draft, operation.schema)
+    draft.edit(added=[draft.inserted(fragment) for fragment in operation.new_fragments])
 
 
 def _set_own_ids(draft: Draft, fragments: Sequence[Fragment], repeated: Collection[int]) -> None:

@@ -108,7 +108,8 @@ class Rewrite:
 class Merge:
     """Columns are added, or replaced by others.
 
-    fragments: all fragments of the next version
+    fragments: all fragments of the next version, without the new ones
+    new_fragments: with new rows, which have values in new columns. A merge that has some changes no other fragment
     preserves_nullability: no column became one that rows of others cannot leave out
     next_row_id: of a table that gets stable row ids, which `fragments` have; None of other merges. Not part of messages
     drops_indices: no index stays. Not part of messages
@@ -119,6 +120,7 @@ class Merge:
     preserves_nullability: bool = False
     next_row_id: int | None = None
     drops_indices: bool = False
+    new_fragments: tuple[Fragment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,8 @@ def rebase(
                 updated_fragments=tuple(kept),
                 removed_fragment_ids=(*operation.removed_fragment_ids, *emptied),
             )
+        case Merge(new_fragments=new) if new:
+            return dataclasses.replace(operation, fragments=tuple(latest.manifest.fragments))
         case CreateIndex(new, _):
             if read.manifest.has_stable_row_ids != latest.manifest.has_stable_row_ids:
                 raise RetryableConflict("another commit changed what row ids are")
@@ -110,7 +112,7 @@ def _check_unchanged(operation: Operation, read: Snapshot, latest: Snapshot) -> 
     if isinstance(operation, Merge | Project) and before.schema != now.schema:
         raise RetryableConflict("columns were changed by another commit")
     match operation:
-        case Merge():
+        case Merge(new_fragments=new) if not new:
             if before.fragments.ids != now.fragments.ids:
                 raise RetryableConflict("rows were added or moved by another commit")
             _check_fragments(before.fragments, read, latest, deletions_too=True)

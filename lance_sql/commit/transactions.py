@@ -152,9 +152,9 @@ def _operation(operation: Operation) -> tuple[str, Any]:
                     for group in groups
                 ]
             )
-        case Merge(new, schema, preserves, _, _):
+        case Merge(fragments, schema, preserves, _, _, new):
             return "merge", _Message.Merge(
-                fragments=_messages(new),
+                fragments=_messages((*fragments, *new)),
                 schema=to_messages(schema),
                 schema_metadata=schema.metadata,
                 preserves_nullability=preserves,

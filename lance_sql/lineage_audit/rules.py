@@ -4,7 +4,8 @@
     append                      yes        -         what they had
     delete                      -          yes       what they had
     update                      yes        yes       this version as last updated where the commit wrote them
-    merge, data replacement     -          -         this version as last updated in fragments with new data files
+    merge                       yes        -         the same as below; new rows are in fragments of their own
+    data replacement            -          -         this version as last updated in fragments with new data files
     overwrite                   yes        all       -
     restore                     what the restored version had
     every other                 -          -         what they had
@@ -162,8 +163,9 @@ def _check_comings_and_goings(step: Step, kept: Flags, findings: Findings) -> No
     """Rows come and go only where the operation says so, and no id is given twice."""
     new, old = step.new, step.old
     fresh = ~kept
-    if isinstance(step.operation, _INSERTING):
-        reused = fresh & (new.ids < np.uint64(step.handed_out))
+    inserted = fresh & _may_insert(step)
+    if inserted.any():
+        reused = inserted & (new.ids < np.uint64(step.handed_out))
         for fragment in np.unique(new.fragments[reused]).tolist():
             ids = np.sort(new.ids[reused & (new.fragments == fragment)])
             findings.add(
@@ -172,9 +174,10 @@ def _check_comings_and_goings(step: Step, kept: Flags, findings: Findings) -> No
                 fragment,
                 ids,
             )
-    elif fresh.any():
-        for fragment in np.unique(new.fragments[fresh]).tolist():
-            ids = np.sort(new.ids[fresh & (new.fragments == fragment)])
+    appeared = fresh & ~inserted
+    if appeared.any():
+        for fragment in np.unique(new.fragments[appeared]).tolist():
+            ids = np.sort(new.ids[appeared & (new.fragments == fragment)])
             findings.add(
                 Kind.UNEXPECTED_ID,
                 f"{rows_text(len(ids), 'was', 'were')} not there before, such as {ids[0]}",
@@ -185,6 +188,16 @@ def _check_comings_and_goings(step: Step, kept: Flags, findings: Findings) -> No
         gone = np.sort(old.ids[new.places_of(old.ids) < 0])
         if len(gone):
             findings.add(Kind.LOST_ID, f"{rows_text(len(gone), 'is', 'are')} gone, such as {gone[0]}", ids=gone)
+
+
+def _may_insert(step: Step) -> Flags:
+    """Which rows of the later version may be new ones."""
+    new = step.new
+    if isinstance(step.operation, Merge):
+        listed = {_files(fragment) for fragment in step.operation.fragments}
+        made = [each.id for each in step.after if each.id not in step.old_fragments and _files(each) in listed]
+        return new.in_fragments(made)
+    return np.full(new.num_rows, isinstance(step.operation, _INSERTING))
 
 
 def _check_ids_of_transaction(step: Step, findings: Findings) -> None:

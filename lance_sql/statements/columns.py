@@ -153,7 +153,7 @@ def _add_nulls(session: WriteSession, fields: Sequence[pa.Field]) -> Snapshot:
     snapshot = session.snapshot
     version = snapshot.manifest.data_format
     _check_new(snapshot, [field.name for field in fields])
-    schema = extend(snapshot.manifest.schema, fields, _next_field_id(snapshot), file_version=version)
+    schema = extend(snapshot.manifest.schema, fields, next_field_id(snapshot), file_version=version)
     primary_key.check(schema)
     operation = Merge(tuple(snapshot.manifest.fragments), schema, preserves_nullability=True)
     return session.commit(operation, RowCounts())
@@ -165,7 +165,7 @@ def _add_values(session: WriteSession, values: Mapping[str, Any]) -> Snapshot:
     _check_new(snapshot, values)
     compute = expressions.compile(values, schema.arrow)
     fields = [pa.field(name, compute.types[name]) for name in values]
-    target = extend(schema, fields, _next_field_id(snapshot), file_version=version)
+    target = extend(schema, fields, next_field_id(snapshot), file_version=version)
     new = Schema(target.fields[len(schema.fields) :])
 
     def made(batch: pa.RecordBatch) -> list[pa.Array]:
@@ -180,7 +180,7 @@ def _cast(session: WriteSession, field: Field, type: pa.DataType, nullable: bool
     schema, version = snapshot.manifest.schema, file_version(snapshot)
     old = arrow_field(field)
     wanted = pa.field(field.name, type, field.nullable if nullable is None else nullable, old.metadata)
-    new = extend(Schema(()), [wanted], _next_field_id(snapshot), file_version=version)
+    new = extend(Schema(()), [wanted], next_field_id(snapshot), file_version=version)
     target = Schema(tuple(new.fields[0] if each.id == field.id else each for each in schema.fields), schema.metadata)
     primary_key.check(target)
 
@@ -266,7 +266,7 @@ def _quoted(path: str) -> str:
     return ".".join('"' + part.replace('"', '""') + '"' for part in split_path(path))
 
 
-def _next_field_id(snapshot: Snapshot) -> int:
+def next_field_id(snapshot: Snapshot) -> int:
     """An id above those that the schema and the data files have.
 
     raises: UnsupportedFeature when there are next to none

@@ -14,10 +14,11 @@ import pyarrow as pa
 from lance_sql import file_versions
 from lance_sql.casts.table import TableCast
 from lance_sql.commit import committer
-from lance_sql.commit.operations import Append, Overwrite
+from lance_sql.commit.operations import Append, Merge, Operation, Overwrite
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.schema import Schema, primary_key
-from lance_sql.schema.from_arrow import from_arrow
+from lance_sql.schema.from_arrow import extend, from_arrow
+from lance_sql.statements import columns
 from lance_sql.statements.fragments import FileLimits, FragmentWriter
 from lance_sql.statements.session import check_writable, file_version
 from lance_sql.store import Store, open_store
@@ -76,7 +77,13 @@ class Target:
         """
         if self.mode == "append":
             assert self.snapshot is not None
-            return committer.commit(self.snapshot, Append(fragments), properties=properties, uuid=uuid)
+            appended: Operation = Append(fragments)
+            manifest = self.snapshot.manifest
+            if self.schema is not manifest.schema:
+                appended = Merge(
+                    tuple(manifest.fragments), self.schema, preserves_nullability=True, new_fragments=fragments
+                )
+            return committer.commit(self.snapshot, appended, properties=properties, uuid=uuid)
         operation = Overwrite(fragments, self.schema, file_version=self.file_version)
         if self.snapshot is not None:
             return committer.commit(self.snapshot, operation, properties=properties, uuid=uuid)
@@ -130,12 +137,14 @@ def target(
     wanted_version: str | None,
     stable_row_ids: bool | None,
     storage_options: Mapping[str, Any] | None,
+    merge_schema: bool = False,
 ) -> Target:
     """What rows of a schema are written to.
 
     snapshot: see `existing`
     wanted_version: of the data files; a table that exists keeps its own unless it is overwritten
     stable_row_ids: fixed at creation, on unless False
+    merge_schema: an append adds the columns that the table does not have
     raises: InvalidArgument for rows that do not fit; UnsupportedFeature
     """
     if wanted_version is not None and wanted_version not in file_versions.WRITTEN:
@@ -148,6 +157,8 @@ def target(
         assert snapshot is not None
         chosen = _appended_version(snapshot, wanted_version)
         fields = snapshot.manifest.schema
+        if merge_schema:
+            fields = _with_new_columns(snapshot, schema, chosen)
         TableCast(schema, fields, snapshot.name)
     else:
         chosen = wanted_version or (file_versions.DEFAULT.name if snapshot is None else _kept_version(snapshot))
@@ -183,6 +194,17 @@ def write_fragments(
         if writer is not None:
             writer.abort()
         raise
+
+
+def _with_new_columns(snapshot: Snapshot, rows: pa.Schema, file_version: str) -> Schema:
+    """The table's schema, and behind its columns those that only the rows have, which may be NULL."""
+    known = snapshot.manifest.schema
+    new = [field.with_nullable(True) for field in rows if field.name not in known.names]
+    if not new:
+        return known
+    widened = extend(known, new, columns.next_field_id(snapshot), file_version=file_version)
+    primary_key.check(widened)
+    return widened
 
 
 def _check_row_ids(snapshot: Snapshot, wanted: bool) -> None:

@@ -193,7 +193,19 @@ def test_modes_files_and_columns_of_writes(spark: SparkSession, tmp_path: Path) 
     wide = spark.range(100, 102, 1, 1).selectExpr("id AS ID", "'y' AS S", "1.5D AS score")
     with pytest.raises(InvalidArgument, match="score: no such column"):
         write(wide, path, mode="append")
+    before = lance_sql.open(path).version
     grown = write(wide, path, mode="append", merge_schema=True)
+    assert grown.version == before + 1
+    failing = wide.selectExpr("id", "if(id > 100, raise_error('no'), 1) AS other")
+    with pytest.raises(Exception, match="no"):
+        write(failing, path, mode="append", merge_schema=True)
+    assert lance_sql.open(path).schema.names == ["id", "s", "score"]
+    again = (
+        wide.selectExpr("id + 10 AS id", "'z' AS s", "2 AS extra").write.format("lance").option("mergeSchema", "true")
+    )
+    again.mode("append").save(str(path))
+    assert lance_sql.open(path).to_table(filter="extra IS NOT NULL")["id"].to_pylist() == [110, 111]
+    lance_sql.open(path).restore(grown.version)
     assert grown.schema.names == ["id", "s", "score"]
     assert grown.count_rows("score IS NULL") == 100
     assert grown.count_rows() == 102
