@@ -33,6 +33,8 @@ def versions(dataset: Dataset, limit: int | None = None) -> pa.Table:
             "bytes_written": _numbers([entry.bytes_written for entry in entries]),
             "duration_ms": _numbers([entry.duration_ms for entry in entries]),
             "writer": pa.array([entry.writer for entry in entries], pa.string()),
+            "job": pa.array([entry.job for entry in entries], pa.string()),
+            "statement": pa.array([entry.statement for entry in entries], pa.string()),
             "tags": pa.array([", ".join(entry.tags) or None for entry in entries], pa.string()),
             "damage": pa.array([entry.damage for entry in entries], pa.string()),
         }

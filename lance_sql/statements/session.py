@@ -27,7 +27,7 @@ from lance_sql.errors import LanceError, RetryableConflict, UnsupportedFeature
 from lance_sql.file.writer import FileWriter
 from lance_sql.schema import Schema
 from lance_sql.statements.fragments import FileLimits, FragmentWriter, data_file, new_file_name
-from lance_sql.table import features
+from lance_sql.table import commit_origin, features
 from lance_sql.table.commit_summary import CommitSummary, check_properties
 from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.snapshot import Snapshot
@@ -174,6 +174,7 @@ def summarize(
     started: as `time.time` had it
     job: id of a write in two steps
     """
+    origin = commit_origin.current()
     return CommitSummary(
         operation,
         rows_inserted=rows.inserted,
@@ -183,6 +184,8 @@ def summarize(
         bytes_written=sum(file.size_bytes for file in files),
         duration_ms=max(round(1000 * (time.time() - started)), 0),
         job=job,
+        job_name=origin.job,
+        statement=origin.statement,
         properties=properties,
     )
 

@@ -41,7 +41,9 @@ class HistoryEntry:
     files_written, bytes_written: of data files, by the commit
     duration_ms: of the change, from its beginning
     writer: library and release
-    job: id of a write in two steps, which the names of its data files begin with
+    job: what the user calls the job that the commit is a part of; else the id of a write in two steps, which the names
+        of its data files begin with
+    statement: of SQL that asked for the commit
     tags: that name the version
     properties: of the commit, by its caller
     damage: why the version cannot be read; all but its number and tags is None then
@@ -63,6 +65,7 @@ class HistoryEntry:
     properties: tuple[tuple[str, str], ...] = ()
     damage: str | None = None
     job: str | None = None
+    statement: str | None = None
 
     def __repr__(self) -> str:
         """What is known."""
@@ -169,7 +172,8 @@ def _entry(snapshot: Snapshot, before: Snapshot | None, tags: tuple[str, ...], *
         writer=said.writer or (f"lance {recorded}" if recorded else None),
         tags=tags,
         properties=tuple(said.properties.items()),
-        job=said.job,
+        job=said.job_name or said.job,
+        statement=said.statement,
     )
 
 

@@ -152,5 +152,6 @@ def _facts(entry: HistoryEntry) -> list[tuple[str, str]]:
         ("duration", duration(entry.duration_ms)),
         ("writer", entry.writer or UNKNOWN),
         *([("job", entry.job)] if entry.job is not None else []),
+        *([("statement", entry.statement)] if entry.statement is not None else []),
         *entry.properties,
     ]
