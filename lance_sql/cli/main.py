@@ -10,6 +10,7 @@ from typing import IO, Any, Literal
 import click
 
 from lance_sql.cli import branches, changes, differences, indices, looking, merge, repair, screen
+from lance_sql.cli.agreement import dry_run_option, yes_option
 from lance_sql.cli.errors import in_one_line, reports_errors
 from lance_sql.version_names import split_name
 
@@ -106,6 +107,9 @@ def _without_arguments(context: click.Context) -> None:
     help="At most so many rows of a table, 0 for all; 40 on a terminal, all elsewhere.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@click.option("--all", "every", is_flag=True, help="A statement that removes every row of a table is meant.")
+@dry_run_option
+@yes_option
 @reports_errors
 def query(
     sql: str | None,
@@ -114,14 +118,20 @@ def query(
     output: str = "table",
     max_rows: int | None = None,
     quiet: bool = False,
+    every: bool = False,
+    dry_run: bool = False,
+    yes: bool = False,
 ) -> None:
-    """Runs SQL in DuckDB: FROM 'x.lance', lance_scan('x.lance', version := 3).
+    """Runs SQL in DuckDB: FROM 'x.lance', lance_scan('x.lance', version := 3), FROM 'x.lance' VERSION AS OF 3.
+
+    INSERT, UPDATE, DELETE and MERGE INTO change Lance tables; what replaces or removes rows asks first.
 
     Several statements have semicolons between them; the rows of each are shown. Without SQL it is read from stdin.
 
     \b
     lance-sql "SELECT status, count(*) FROM 'events.lance' GROUP BY ALL"
     lance-sql query -f report.sql --output csv
+    lance-sql "DELETE FROM 'events.lance' WHERE ts < '2026-01-01'" --dry-run
     echo "FROM 'events.lance' LIMIT 3" | lance-sql
     """
     given = [text for text in (sql, command, file.read() if file is not None else None) if text is not None]
@@ -135,7 +145,8 @@ def query(
     import lance_sql
     from lance_sql.cli import statements
 
-    statements.run(lance_sql.connect(), given[0], output, max_rows=max_rows, quiet=quiet)
+    consent = statements.Consent(yes, every, dry_run)
+    statements.run(lance_sql.connect(), given[0], output, max_rows=max_rows, quiet=quiet, consent=consent)
 
 
 @main.command(epilog=_EPILOG)

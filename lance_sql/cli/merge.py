@@ -78,13 +78,12 @@ def merge(
 def told(made: Dataset) -> str | None:
     """What a change did to rows, in words; None for nothing."""
     change = made.last_change
-    if change is None:
-        return None
-    counts = (
-        ("insert", change.rows_inserted),
-        ("update", change.rows_updated),
-        ("delete", change.rows_deleted),
-    )
+    return None if change is None else told_of(change.rows_inserted, change.rows_updated, change.rows_deleted)
+
+
+def told_of(inserted: int | None, updated: int | None, deleted: int | None) -> str | None:
+    """Numbers of rows in words; None for none."""
+    counts = (("insert", inserted), ("update", updated), ("delete", deleted))
     said = [f"{what} {count:,} {'row' if count == 1 else 'rows'}" for what, count in counts if count]
     return ", ".join(said) or None
 

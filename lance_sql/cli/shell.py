@@ -81,6 +81,10 @@ class Shell:
             statements.run(self._connection, text, self._output, max_rows=self._max_rows)
         except KeyboardInterrupt:
             click.echo("Interrupted", err=True)
+        except click.Abort:
+            click.echo("Nothing was changed.", err=True)
+        except click.ClickException as error:
+            click.echo(f"Error: {error.format_message()}", err=True)
         except Exception as error:
             failure = failures.explain(error)
             if failure is None:

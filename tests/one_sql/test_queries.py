@@ -14,6 +14,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import InvalidArgument, TableNotFound, UnsupportedFeature, VersionNotFound
+from lance_sql.one_sql.rows import Rows
 
 ORDERS = str(Path(__file__).parents[2] / "examples" / "orders.lance")
 ENGINES = ("duckdb", "datafusion")
@@ -131,6 +132,7 @@ def test_results_have_arrows_stream_interface(engine: str) -> None:
     assert rows.to_reader().read_all().num_rows == 3
     assert rows.to_pylist()[0]["id"] == 1
     assert rows.to_polars().height == 3
+    assert isinstance(rows, Rows)
     assert rows.engine == engine
     assert "orders.lance" not in rows.statement
 

@@ -1,0 +1,121 @@
+"""Statements that write: what they have in common."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+import lance_sql.dataset
+from lance_sql.dataset import Dataset
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.one_sql.dialects import generate
+from lance_sql.one_sql.engines import Engine
+from lance_sql.one_sql.references import path_of
+from lance_sql.version_names import split_name
+
+
+@dataclass(frozen=True)
+class Change(ABC):
+    """A statement that writes to a Lance table.
+
+    path: of the table
+    """
+
+    path: str
+
+    @property
+    def replaces(self) -> bool:
+        """Whether it changes or removes rows that are there, which users are asked about."""
+        return True
+
+    @property
+    def is_for_all_rows(self) -> bool:
+        """Whether it removes every row, which has to be said on purpose."""
+        return False
+
+    @property
+    def makes_table(self) -> bool:
+        """Whether the table need not be there."""
+        return False
+
+    @abstractmethod
+    def carry_out(self, path: str, engine: Engine) -> Dataset:
+        """Does it.
+
+        path: of the table, or of a copy of it
+        returns: the version that was made; `last_change` says what was done
+        """
+
+    def rehearse(self, engine: Engine) -> Dataset:
+        """Does it in a clone of the table, which is then removed: whatever is wrong with it comes out.
+
+        returns: the handle that `carry_out` gave; its `last_change` can be asked for, its rows cannot
+        """
+        with tempfile.TemporaryDirectory(prefix="lance-sql-") as folder:
+            copy = os.path.join(folder, "clone.lance")
+            if not self.makes_table:
+                _ = self.table().shallow_clone(copy)
+            return self.carry_out(copy, engine)
+
+    def table(self) -> Dataset:
+        """The newest version of the table.
+
+        raises: TableNotFound
+        """
+        return lance_sql.dataset.open(self.path)
+
+
+def target(node: exp.Expr | None, statement: str) -> tuple[str, str]:
+    """The path of the table that a statement writes to, and what its columns may be called by.
+
+    raises: InvalidArgument for a version, which nothing can be written to; UnsupportedFeature for tables of the engine
+    """
+    table = node.this if isinstance(node, exp.Schema) else node
+    path = path_of(table)
+    if not isinstance(table, exp.Table) or path is None:
+        name = table.sql() if isinstance(table, exp.Expr) else str(table)
+        raise UnsupportedFeature(
+            f"{statement} changes Lance tables here, such as 'x.lance'; {name} is the engine's own"
+        )
+    plain, version, tag = split_name(path)
+    if plain != path or table.args.get("version") or table.args.get("when"):
+        chosen = f"@{version or tag}" if plain != path else "a version"
+        raise InvalidArgument(f"Changes apply to the newest version: {plain} without {chosen}")
+    name = plain.rstrip("/").replace("\\", "/").rsplit("/", 1)[-1]
+    return path, table.alias or name[: -len(".lance")]
+
+
+def refuse(node: exp.Expr, statement: str, **clauses: str) -> None:
+    """
+    clauses: what parts of the tree are called in SQL
+    raises: UnsupportedFeature where one of them is there
+    """
+    for key, name in clauses.items():
+        if node.args.get(key):
+            raise UnsupportedFeature(f"{statement} has no {name} here")
+
+
+def duckdb_text(node: exp.Expr) -> str:
+    """An expression in the words of DuckDB, which computes what verbs are given as text."""
+    return generate(node, "duckdb")
+
+
+def column_in(name: str, dataset: Dataset) -> str:
+    """A column of a table by its name in SQL, where letters have no case.
+
+    raises: ColumnNotFound
+    """
+    names = dataset.schema.names
+    if name in names:
+        return name
+    alike = [known for known in names if known.lower() == name.lower()]
+    if len(alike) == 1:
+        found: str = alike[0]
+        return found
+    # the scan says which columns there are
+    _ = dataset.scan([name])
+    raise InvalidArgument(f"The column {name!r} cannot be written")

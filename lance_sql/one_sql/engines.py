@@ -1,0 +1,113 @@
+"""The engine that a statement runs in, and how it is given a query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final
+
+import pyarrow as pa
+from sqlglot import exp
+
+from lance_sql.errors import InvalidArgument, MissingDependency, UnsupportedFeature
+from lance_sql.one_sql.dialects import ENGINES, TITLES
+from lance_sql.one_sql.references import Reference
+from lance_sql.one_sql.translation import translate
+from lance_sql.providers.sources import Source, open_source
+
+_MODULES: Final[Mapping[str, str]] = {
+    "duckdb": "duckdb",
+    "_duckdb": "duckdb",
+    "datafusion": "datafusion",
+    "pyspark": "spark",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A query that an engine has bound. statement: in its dialect"""
+
+    statement: str
+    read: Callable[[], pa.RecordBatchReader]
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """An engine, and the connection or session to use.
+
+    target: of the engine
+    is_spoken: statements are written in its own dialect
+    """
+
+    name: str
+    target: Any
+    is_spoken: bool
+
+    @property
+    def title(self) -> str:
+        """As users call it."""
+        return TITLES[self.name]
+
+    def prepare(self, query: exp.Expr, known: Mapping[str, Source] | None = None) -> Prepared:
+        """A query, ready to be run.
+
+        known: what some names in it stand for, beside its own Lance tables
+        raises: UnsupportedFeature for what the engine does not have; TableNotFound and the like; errors of DuckDB and
+            Spark for statements in their own dialects
+        """
+        provider = _provider(self.name)
+        translated = translate(query, self.name, opened)
+        sources = {**translated.sources, **(known or {})}
+        try:
+            read = provider.prepare(self.target, translated.sql, sources)
+        except provider.Errors as error:
+            if self.is_spoken and self.name != "datafusion":
+                raise
+            message = str(error).strip().splitlines()[0]
+            raise UnsupportedFeature(f"{self.title} does not run this statement: {message}") from error
+        return Prepared(translated.sql, read)
+
+
+def engine_of(name: str | None, connection: Any, session: Any, dialect: str | None) -> Engine:
+    """The engine that is meant.
+
+    name: None for that of the connection or session, or else DuckDB
+    raises: InvalidArgument; MissingDependency where it is not installed
+    """
+    if connection is not None and session is not None:
+        raise InvalidArgument("Give one of connection and session")
+    given = connection if connection is not None else session
+    if given is None:
+        name = "duckdb" if name is None else name
+    else:
+        module = type(given).__module__.partition(".")[0]
+        if module not in _MODULES:
+            kind = f"{type(given).__module__}.{type(given).__qualname__}"
+            raise InvalidArgument(f"A {kind} is no DuckDB connection, SessionContext or SparkSession")
+        if name not in (None, _MODULES[module]):
+            raise InvalidArgument(f"engine={name!r}, and the connection is one of {TITLES[_MODULES[module]]}")
+        name = _MODULES[module]
+    if name not in ENGINES:
+        raise InvalidArgument(f"engine={name!r} is not one of {', '.join(map(repr, ENGINES))}")
+    return Engine(name, _provider(name).target(given), dialect in (None, name))
+
+
+def opened(found: Reference) -> Source:
+    """What a reference stands for, now.
+
+    raises: as `open_source`
+    """
+    arguments = {name: list(value) if isinstance(value, tuple) else value for name, value in found.arguments}
+    if not isinstance(found.path, str):
+        raise UnsupportedFeature(f"{found.function} takes one path here, not a list")
+    return open_source(found.function, found.path, arguments)
+
+
+def _provider(engine: str) -> Any:
+    try:
+        return import_module(f"lance_sql.providers.{engine}_queries")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _MODULES:
+            raise
+        raise MissingDependency(f"{TITLES[engine]} is not installed: pip install 'lance-sql[{engine}]'") from error

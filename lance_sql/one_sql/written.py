@@ -1,0 +1,56 @@
+"""What a statement that writes gives."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from lance_sql.dataset import Dataset
+from lance_sql.frames import Frames
+from lance_sql.table.commit_summary import CommitSummary
+
+
+class Written(Frames):
+    """What was done, as one row: `operation`, `version`, `rows_inserted`, `rows_updated`, `rows_deleted`.
+
+    dataset: the version that was made, or the newest one where there was nothing to change; None of a rehearsal
+    change: what was done, or what would be
+    """
+
+    def __init__(self, dataset: Dataset | None, change: CommitSummary) -> None:
+        self.dataset = dataset
+        self.change = change
+
+    def to_table(self) -> pa.Table:
+        """The row."""
+        change = self.change
+        counts = (change.rows_inserted, change.rows_updated, change.rows_deleted)
+        return pa.table(
+            {
+                "operation": pa.array([change.operation], pa.string()),
+                "version": pa.array([None if self.dataset is None else self.dataset.version], pa.uint64()),
+                **{
+                    name: pa.array([value], pa.int64())
+                    for name, value in zip(("rows_inserted", "rows_updated", "rows_deleted"), counts, strict=True)
+                },
+            }
+        )
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """The row as a stream."""
+        return self.to_table().to_reader()
+
+    def to_pylist(self) -> list[dict[str, object]]:
+        """The row as a dict."""
+        rows: list[dict[str, object]] = self.to_table().to_pylist()
+        return rows
+
+    def fetchall(self) -> list[tuple[object, ...]]:
+        """The row as a tuple."""
+        return [tuple(row.values()) for row in self.to_pylist()]
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_table().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        (row,) = self.to_pylist()
+        return f"Written({', '.join(f'{name}={value!r}' for name, value in row.items() if value is not None)})"

@@ -1,0 +1,359 @@
+"""Statements that write: what they do to rows, what they keep of them, and what they refuse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import lance_sql
+from lance_sql.dataset import Dataset
+from lance_sql.errors import ColumnNotFound, InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.one_sql.written import Written
+from lance_sql.table.commit_origin import MAX_STATEMENT
+
+ROWS = {"id": [1, 2, 3, 4], "status": ["open", "paid", "open", None], "amount": [1.5, 2.5, 3.5, 4.5]}
+
+
+@pytest.fixture(autouse=True)
+def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LANCE_SQL_JOB", raising=False)
+    lance_sql.write(ROWS, "t.lance")
+
+
+def run(text: str, **options: Any) -> Written:
+    done = lance_sql.sql(text, **options)
+    assert isinstance(done, Written)
+    return done
+
+
+def counts(done: Written) -> tuple[int | None, int | None, int | None]:
+    return done.change.rows_inserted, done.change.rows_updated, done.change.rows_deleted
+
+
+def table() -> Dataset:
+    return lance_sql.open("t.lance")
+
+
+def rows(*columns: str) -> list[tuple[Any, ...]]:
+    found = table().scan(["id", *columns]).to_table().to_pylist()
+    return sorted((tuple(row.values()) for row in found), key=lambda row: int(row[0]))
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "datafusion"])
+def test_a_query_is_inserted(engine: str) -> None:
+    done = run("INSERT INTO 't.lance' SELECT id + 10, status, amount FROM 't.lance' WHERE id < 3", engine=engine)
+    assert counts(done) == (2, 0, 0)
+    assert done.dataset == table()
+    assert rows("status")[-2:] == [(11, "open"), (12, "paid")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("INSERT INTO 't.lance' VALUES (5, 'new', 5.5)", (5, "new", 5.5)),
+        ("INSERT INTO t.lance VALUES (5, 'new', 5.5)", (5, "new", 5.5)),
+        ("INSERT INTO 't.lance' (amount, ID) VALUES (7, 5)", (5, None, 7.0)),
+        ("INSERT INTO 't.lance' BY NAME SELECT 'x' AS status, 5 AS id", (5, "x", None)),
+        ("WITH a AS (SELECT 5 AS n) INSERT INTO 't.lance' SELECT n, 'x', n FROM a", (5, "x", 5.0)),
+        ("INSERT INTO 't.lance' WITH a AS (SELECT 5 AS n) SELECT n, 'x', n FROM a", (5, "x", 5.0)),
+    ],
+)
+def test_rows_are_inserted_by_position_or_by_name(text: str, expected: tuple[Any, ...]) -> None:
+    assert counts(run(text)) == (1, 0, 0)
+    assert rows("status", "amount")[-1] == expected
+
+
+def test_values_are_assigned_as_sql_does() -> None:
+    schema = pa.schema([("at", pa.timestamp("us")), ("d", pa.decimal128(6, 2))])
+    lance_sql.write(pa.table({"at": [], "d": []}, schema=schema), "typed.lance")
+    run("INSERT INTO 'typed.lance' VALUES ('2026-01-02 03:04:05', 1.005), (NULL, 2)")
+    found = lance_sql.open("typed.lance").scan().to_table()
+    assert found.schema.types == schema.types
+    assert str(found["d"][0]) == "1.01"
+    with pytest.raises(InvalidArgument, match="does not fit"):
+        run("INSERT INTO 'typed.lance' VALUES ('soon', 1)")
+
+
+def test_overwriting_keeps_the_versions_before() -> None:
+    assert counts(run("INSERT OVERWRITE 't.lance' SELECT 9, 'x', 1")) == (1, 0, 4)
+    assert (table().version, lance_sql.open("t.lance", version=1).count_rows()) == (2, 4)
+
+
+def test_tables_are_created_from_queries() -> None:
+    assert counts(run("CREATE TABLE 'n.lance' AS SELECT * FROM 't.lance' WHERE id < 3")) == (2, 0, 0)
+    with pytest.raises(TableExists):
+        run("CREATE TABLE 'n.lance' AS SELECT 1 AS id")
+    assert counts(run("CREATE OR REPLACE TABLE 'n.lance' AS SELECT 1 AS id")) == (1, 0, 2)
+    assert counts(run("COPY (SELECT 2 AS id) TO 'n.lance' (FORMAT lance, MODE append)")) == (1, 0, 0)
+    run("COPY (SELECT 2 AS id) TO 'm.lance'")
+    assert lance_sql.open("n.lance").scan().to_table().num_rows == 2
+    with pytest.raises(UnsupportedFeature, match=r"takes MODE create, append or overwrite, not COMPRESSION"):
+        run("COPY (SELECT 2 AS id) TO 'n.lance' (FORMAT lance, COMPRESSION zstd)")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("UPDATE 't.lance' SET amount = amount * 2 WHERE status = 'open'", {1: 3.0, 3: 7.0}),
+        ("UPDATE t.lance SET amount = t.amount * 2 WHERE t.status = 'open'", {1: 3.0, 3: 7.0}),
+        ("UPDATE 't.lance' x SET amount = 0 WHERE x.id = 1", {1: 0.0}),
+        ("UPDATE 't.lance' SET AMOUNT = 0 WHERE ID = 1", {1: 0.0}),
+        ("UPDATE 't.lance' SET amount = 0 WHERE id IN (SELECT max(id) FROM 't.lance')", {4: 0.0}),
+        ("UPDATE 't.lance' SET amount = (SELECT count(*) FROM 't.lance') WHERE id = 1", {1: 4.0}),
+        ("UPDATE 't.lance' SET amount = s.v FROM (VALUES (2, 9)) s(k, v) WHERE s.k = t.id", {2: 9.0}),
+        ("UPDATE 't.lance' SET amount = 0 WHERE list_sum([id, 1]) = 2", {1: 0.0}),
+    ],
+)
+def test_updates_keep_row_ids_and_record_when(text: str, expected: dict[int, float]) -> None:
+    before = dict(rows("_rowid"))
+    assert counts(run(text)) == (0, len(expected), 0)
+    assert dict(rows("amount")) == {1: 1.5, 2: 2.5, 3: 3.5, 4: 4.5} | expected
+    assert dict(rows("_rowid")) == before
+    assert dict(rows("_row_last_updated_at_version")) == {id: 2 if id in expected else 1 for id in range(1, 5)}
+    assert set(dict(rows("_row_created_at_version")).values()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("text", "gone"),
+    [
+        ("DELETE FROM 't.lance' WHERE status = 'open'", {1, 3}),
+        ("DELETE FROM t.lance AS x WHERE x.status IS NULL", {4}),
+        ("DELETE FROM 't.lance' WHERE id = (SELECT min(id) FROM 't.lance')", {1}),
+        ("DELETE FROM 't.lance' USING (VALUES (2), (2), (3)) s(k) WHERE s.k = t.id", {2, 3}),
+        ("DELETE FROM 't.lance' WHERE true", {1, 2, 3, 4}),
+        ("DELETE FROM 't.lance' WHERE false", set()),
+    ],
+)
+def test_rows_are_deleted(text: str, gone: set[int]) -> None:
+    assert counts(run(text)) == (0, 0, len(gone))
+    assert {id for id, *_ in rows()} == {1, 2, 3, 4} - gone
+
+
+@pytest.mark.parametrize("text", ["DELETE FROM 't.lance'", "TRUNCATE 't.lance'"])
+def test_every_row_is_removed_on_purpose_only(text: str) -> None:
+    with pytest.raises(InvalidArgument, match=r"removes every row of t\.lance"):
+        run(text)
+    assert counts(run(text, all_rows=True)) == (0, 0, 4)
+
+
+def test_a_dry_run_says_what_would_be_done_and_does_nothing() -> None:
+    done = run("MERGE INTO t.lance USING (SELECT 1 AS id) AS s ON t.id = s.id WHEN MATCHED THEN DELETE", dry_run=True)
+    assert counts(done) == (0, 0, 1)
+    assert done.dataset is None
+    assert done.to_pylist()[0]["version"] is None
+    assert counts(run("CREATE TABLE 'n.lance' AS SELECT 1 AS x", dry_run=True)) == (1, 0, 0)
+    assert not Path("n.lance").exists()
+    with pytest.raises(ColumnNotFound):
+        run("UPDATE 't.lance' SET nothing = 1", dry_run=True)
+    assert table().version == 1
+
+
+def test_a_merge_takes_the_first_clause_that_holds() -> None:
+    before = dict(rows("_rowid"))
+    text = """
+        MERGE INTO 't.lance' AS t
+        USING (VALUES (1, 'gone', 0.0), (2, 'paid', 20.0), (3, 'skip', 0.0), (7, 'new', 7.0), (8, 'no', 0.0))
+            AS s(id, status, amount)
+        ON t.id = s.id
+        WHEN MATCHED AND s.status = 'gone' THEN DELETE
+        WHEN MATCHED AND s.status = 'skip' THEN DO NOTHING
+        WHEN MATCHED THEN UPDATE SET amount = s.amount + t.amount
+        WHEN NOT MATCHED AND s.status <> 'no' THEN INSERT (id, status) VALUES (s.id, upper(s.status))
+        WHEN NOT MATCHED BY SOURCE THEN UPDATE SET status = 'lost'
+    """
+    assert counts(run(text)) == (1, 2, 1)
+    assert rows("status", "amount") == [(2, "paid", 22.5), (3, "open", 3.5), (4, "lost", 4.5), (7, "NEW", None)]
+    after = dict(rows("_rowid"))
+    assert {id: after[id] for id in (2, 3, 4)} == {id: before[id] for id in (2, 3, 4)}
+    assert dict(rows("_row_created_at_version")) == {2: 1, 3: 1, 4: 1, 7: 2}
+    assert dict(rows("_row_last_updated_at_version")) == {2: 2, 3: 1, 4: 2, 7: 2}
+    assert table().history()[-1].operation == "merge"
+
+
+def test_merges_of_whole_rows_are_upserts() -> None:
+    run("CREATE TABLE 's.lance' AS SELECT 'x' AS status, unnest([2, 9]) AS id")
+    text = "MERGE INTO t.lance USING 's.lance' ON t.id = s.id"
+    done = run(f"{text} WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *")
+    assert counts(done) == (1, 1, 0)
+    assert rows("status", "amount") == [
+        (1, "open", 1.5),
+        (2, "x", 2.5),
+        (3, "open", 3.5),
+        (4, None, 4.5),
+        (9, "x", None),
+    ]
+    # what a column of the target was has no place in whole rows of another table
+    assert counts(run(f"{text} WHEN NOT MATCHED BY SOURCE THEN DELETE")) == (0, 0, 3)
+
+
+def test_null_keys_match_nothing() -> None:
+    run("UPDATE 't.lance' SET status = NULL")
+    text = "MERGE INTO t.lance USING (SELECT NULL::VARCHAR AS status) s ON t.status = s.status"
+    assert counts(run(f"{text} WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id) VALUES (9)")) == (1, 0, 0)
+
+
+def test_two_rows_of_a_source_cannot_change_one_row() -> None:
+    text = "MERGE INTO t.lance USING (VALUES (1), (1)) s(id) ON t.id = s.id WHEN MATCHED THEN UPDATE SET amount = 0"
+    with pytest.raises(InvalidArgument, match="Two rows of the source match one row"):
+        run(text)
+    assert table().version == 1
+    assert len(list(Path("t.lance/data").iterdir())) == 1
+
+
+def test_columns_that_a_statement_does_not_set_stay_exactly_what_they_are() -> None:
+    kept = pa.table(
+        {
+            "id": [1, 2],
+            "half": pa.array([1.5, None], pa.float16()),
+            "small": pa.array([1, 2], pa.uint8()),
+            "nested": pa.array([{"a": [1, None]}, None]),
+            "words": pa.array(["x", "y"]).dictionary_encode(),
+            "at": pa.array([1, 2], pa.timestamp("ns")),
+        }
+    )
+    lance_sql.write(kept, "kept.lance")
+    written = lance_sql.open("kept.lance").scan().to_table()
+    run("UPDATE 'kept.lance' SET id = id + 10 WHERE id IN (SELECT 2)")
+    run("MERGE INTO 'kept.lance' k USING (SELECT 1 AS id) s ON k.id = s.id WHEN MATCHED THEN UPDATE SET id = 11")
+    found = lance_sql.open("kept.lance").scan().to_table().sort_by("id")
+    assert found.schema == written.schema
+    assert found.drop_columns("id").to_pylist() == written.drop_columns("id").to_pylist()
+
+
+def test_other_writers_may_come_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    from lance_sql.one_sql import row_changes
+
+    original, calls = row_changes._batches, []
+
+    def interrupted(*arguments: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 1:
+            table().update({"amount": "100"}, "id = 1")
+        return original(*arguments)
+
+    monkeypatch.setattr(row_changes, "_batches", interrupted)
+    text = (
+        "MERGE INTO t.lance USING (SELECT 1 AS id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET amount = t.amount + 1"
+    )
+    assert counts(run(text)) == (0, 1, 0)
+    assert len(calls) == 2
+    assert rows("amount")[0] == (1, 101.0)
+
+
+def test_a_connection_brings_its_own_tables() -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TEMP TABLE fresh AS SELECT 1 AS id, 'x' AS status")
+    done = run(
+        "MERGE INTO t.lance USING fresh ON t.id = fresh.id WHEN MATCHED THEN UPDATE SET *", connection=connection
+    )
+    assert counts(done) == (0, 1, 0)
+
+
+def test_the_statement_and_the_job_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "DELETE FROM 't.lance' WHERE id = 1"
+    run(text, job="nightly")
+    monkeypatch.setenv("LANCE_SQL_JOB", "weekly")
+    table().delete("id = 2")
+    run("INSERT INTO 't.lance' BY NAME SELECT 1 AS id" + " " * 3 + f"-- {'x' * 2 * MAX_STATEMENT}")
+    found = [(entry.job, entry.statement) for entry in table().history()[1:]]
+    assert found[:2] == [("nightly", text), ("weekly", None)]
+    assert found[2][0] == "weekly"
+    assert found[2][1] is not None
+    assert len(found[2][1]) == MAX_STATEMENT
+    shown = lance_sql.sql("SELECT job, statement FROM lance_versions('t.lance') WHERE version = 2").fetchall()
+    assert shown == [("nightly", text)]
+    # nothing of it is left for commits that follow
+    monkeypatch.delenv("LANCE_SQL_JOB")
+    assert table().delete("id = 3").history()[-1].job is None
+    with pytest.raises(TableNotFound):
+        run("DELETE FROM 'none.lance' WHERE id = 1", job="failed")
+    assert table().delete("id = 4").history()[-1].statement is None
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("INSERT INTO 't.lance' SELECT 1", InvalidArgument, "has 1 column for 3 columns"),
+        ("INSERT INTO 't.lance' (id, id) SELECT 1, 2", InvalidArgument, "inserted twice"),
+        ("INSERT INTO 't.lance' (id, nothing) SELECT 1, 2", ColumnNotFound, "nothing"),
+        ("INSERT INTO 't.lance' SELECT 1, 'a', 2 RETURNING id", UnsupportedFeature, "no RETURNING"),
+        ("INSERT INTO 't.lance' SELECT 1, 'a', 2 ON CONFLICT DO NOTHING", UnsupportedFeature, "no ON CONFLICT"),
+        ("INSERT INTO 't.lance' DEFAULT VALUES", UnsupportedFeature, "INSERT"),
+        ("INSERT INTO 't.lance@1' SELECT 1", InvalidArgument, "the newest version: t.lance without @1"),
+        ("DELETE FROM t.lance@audited WHERE id = 1", InvalidArgument, "without @audited"),
+        ("INSERT INTO mine SELECT 1", UnsupportedFeature, "mine is the engine's own"),
+        ("UPDATE mine SET a = 1", UnsupportedFeature, "mine is the engine's own"),
+        ("UPDATE 't.lance' SET nothing = 1", ColumnNotFound, "nothing"),
+        ("UPDATE 't.lance' SET id = 1, ID = 2", InvalidArgument, "a column twice"),
+        ("UPDATE 't.lance' SET (id, amount) = (1, 2)", UnsupportedFeature, "one by one"),
+        ("UPDATE 't.lance' SET amount = DEFAULT", UnsupportedFeature, "UPDATE has no DEFAULT"),
+        ("UPDATE 't.lance' SET amount = 'much'", InvalidArgument, "does not fit|much"),
+        ("DELETE FROM 't.lance' WHERE nothing = 1", ColumnNotFound, "nothing"),
+        ("DELETE FROM 'none.lance' WHERE id = 1", TableNotFound, "none.lance"),
+        ("MERGE INTO mine USING 't.lance' s ON mine.id = s.id WHEN MATCHED THEN DELETE", UnsupportedFeature, "mine"),
+        ("MERGE INTO t.lance USING 't.lance' s USING (id) WHEN MATCHED THEN DELETE", UnsupportedFeature, "USING .. ON"),
+        ("MERGE INTO t.lance USING (SELECT 1 AS id) ON t.id = 1 WHEN MATCHED THEN DELETE", InvalidArgument, "a name"),
+        ("CREATE TABLE 'n.lance' (id INTEGER)", UnsupportedFeature, "CREATE TABLE"),
+        ("CREATE TABLE mine AS SELECT 1", UnsupportedFeature, "mine is the engine's own"),
+        ("ALTER TABLE 't.lance' ADD COLUMN x INTEGER", UnsupportedFeature, "does not run ALTER TABLE"),
+        ("COPY 't.lance' FROM 'x.csv'", UnsupportedFeature, "COPY"),
+    ],
+)
+def test_mistakes_are_said_in_one_line(text: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message) as caught:
+        run(text)
+    assert "\n" not in str(caught.value)
+    assert table().version == 1
+
+
+def test_other_engines_name_the_way_out() -> None:
+    text = "MERGE INTO t.lance USING (SELECT 1 AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE"
+    with pytest.raises(UnsupportedFeature, match="DataFusion computes no MERGE: engine='duckdb' does"):
+        run(text, engine="datafusion")
+    # what the verbs take needs no engine
+    assert counts(run("DELETE FROM 't.lance' WHERE id = 1", engine="datafusion")) == (0, 0, 1)
+    assert counts(run("UPDATE 't.lance' SET amount = 0 WHERE id = 2", engine="datafusion")) == (0, 1, 0)
+
+
+def test_connections_of_duckdb_itself_do_not_write_tables() -> None:
+    connection = lance_sql.connect()
+    for text in (
+        "INSERT INTO 't.lance' SELECT 1",
+        "UPDATE 't.lance' SET id = 1",
+        "DELETE FROM 't.lance'",
+        "COPY (SELECT 1) TO 'x.lance' (FORMAT lance)",
+    ):
+        with pytest.raises(duckdb.Error, match=r"does not exist|Can only|lance"):
+            connection.execute(text)
+    assert table().version == 1
+    assert not Path("x.lance").exists()
+
+
+KEYS = st.lists(st.integers(0, 6), unique=True, max_size=6)
+
+
+@given(target=KEYS, source=KEYS, upserts=st.booleans(), removes=st.booleans())
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_merges_do_what_duckdb_does(target: list[int], source: list[int], upserts: bool, removes: bool) -> None:
+    schema = pa.schema([("id", pa.int64()), ("v", pa.int64())])
+    old = pa.table({"id": target, "v": target}, schema=schema)
+    new = pa.table({"id": source, "v": [-key for key in source]}, schema=schema)
+    lance_sql.write(old, "g.lance", mode="overwrite")
+    clauses = "WHEN MATCHED AND t.v % 2 = 0 THEN UPDATE SET v = s.v WHEN MATCHED THEN DELETE"
+    clauses += " WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.v)" if upserts else ""
+    clauses += " WHEN NOT MATCHED BY SOURCE AND t.id > 3 THEN DELETE" if removes else ""
+    connection = duckdb.connect()
+    connection.register("old", old)
+    connection.register("source", new)
+    connection.execute("CREATE TABLE expected AS FROM old")
+    connection.execute(f"MERGE INTO expected AS t USING source AS s ON t.id = s.id {clauses}")
+    run(f"MERGE INTO 'g.lance' AS t USING source AS s ON t.id = s.id {clauses}", connection=connection)
+    found = lance_sql.open("g.lance").scan().to_table().sort_by("id").to_pylist()
+    assert found == connection.sql("FROM expected ORDER BY id").to_arrow_table().to_pylist()
