@@ -21,6 +21,9 @@ class Arrays {
     }
 
     bool has(size_t column) const { return arrays_[column].release != nullptr; }
+    bool complete() const {
+        return std::all_of(arrays_.begin(), arrays_.end(), [](const ArrowArray& each) { return each.release != nullptr; });
+    }
     void set(size_t column, ColumnBuilder& builder) { builder.finish(arrays_[column]); }
     std::vector<ArrowArray> take() { return std::exchange(arrays_, {}); }
 
@@ -74,9 +77,9 @@ Flags part_of(Flags flags, int64_t position, int64_t count) {
     return flags.subspan(static_cast<size_t>(position), static_cast<size_t>(count));
 }
 
-// Clears the flags of rows that do not pass the first num_tests tests; returns how many are left.
-int64_t test_rows(const std::vector<TestedColumn>& tests, size_t num_tests, MutableBytes flags) {
-    for (size_t column = 0; column < num_tests; ++column) {
+// Clears the flags of rows that do not pass tests [first, last); returns how many are left.
+int64_t test_rows(const std::vector<TestedColumn>& tests, size_t first, size_t last, MutableBytes flags) {
+    for (size_t column = first; column < last; ++column) {
         for (const auto& [part, test, position] : tests[column]) {
             try {
                 part.page->mask(part.bytes, part.rows, *test, part_of(flags, position, part.rows.num_items()));
@@ -102,6 +105,7 @@ void read_rows(const std::vector<ColumnParts>& columns, Arrays& arrays) {
 // The rows that have a flag, of which there are num_left.
 void take_rows(const std::vector<ColumnParts>& columns, Bytes flags, int64_t num_left, Arrays& arrays) {
     const bool are_few = num_left * kRowsPerPlace < size_of(flags);
+    if (arrays.complete()) return;
     const std::vector<int64_t> places = are_few ? places_of(flags, num_left) : std::vector<int64_t>();
     const auto passed = [&](int64_t position, int64_t count) {
         const Bytes here = part_of(flags, position, count);
@@ -203,10 +207,11 @@ int64_t read_parts(const std::vector<TestedColumn>& tests, const std::vector<Col
         return 0;
     }
     const bool at_once = tested_last && filters_at_once(tests.back());
-    int64_t num_left = test_rows(tests, tests.size() - at_once, *flags);
+    const size_t num_before = tests.size() - at_once;
+    int64_t num_left = test_rows(tests, 0, num_before, *flags);
     if (at_once) {
         if (num_left * kMostDropped < size_of(*flags)) {
-            num_left = test_rows(tests, tests.size(), *flags);
+            num_left = test_rows(tests, num_before, tests.size(), *flags);
         } else {
             filter_rows(tests.back(), columns, *tested_last, *flags, made);
             num_left = count_flags(*flags);

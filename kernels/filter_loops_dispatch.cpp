@@ -1,5 +1,6 @@
 // Chooses the loops of filters once, when the module is loaded.
 #include "filter_loops.h"
+#include "processor.h"
 
 namespace lance {
 
@@ -7,12 +8,13 @@ extern const FilterLoops filter_loops_baseline;
 
 #ifdef LANCE_UNPACK_V3
 extern const FilterLoops filter_loops_v3;
+extern const FilterLoops filter_loops_v4;
 
 namespace {
 
 const FilterLoops& choose() {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") ? filter_loops_v3 : filter_loops_baseline;
+    if (has_v4()) return filter_loops_v4;
+    return has_v3() ? filter_loops_v3 : filter_loops_baseline;
 }
 
 }  // namespace

@@ -62,8 +62,6 @@ int64_t append_bits(const uint8_t* levels, const uint8_t* flags, int64_t count, 
 
 constexpr uint64_t kAllFlags = 0x0101010101010101;
 constexpr int64_t kFlagsTogether = 8;
-// So few items are found one by one; of more, all are written without a branch.
-constexpr int64_t kFewFlags = 3;
 
 // Collects the items that have a flag. Room for eight items more than are left would let every item be written; the
 // last ones are written one by one.
@@ -91,13 +89,6 @@ class Collector {
                 at_ += kFlagsTogether * width;
                 continue;
             }
-            if (count_ones(together) <= kFewFlags) {
-                for (uint64_t rest = together; rest != 0; rest &= rest - 1) {
-                    store(at_, load<Item>(from + std::countr_zero(rest) / 8 * width));
-                    at_ += width;
-                }
-                continue;
-            }
             for (int64_t k = 0; k < kFlagsTogether; ++k) {
                 store(at_, load<Item>(from + k * width));
                 at_ += (together >> (8 * k) & 1) * width;
@@ -112,7 +103,7 @@ class Collector {
         return (at_ - before) / width;
     }
 
-    // The same for few items, which value_at(place) finds one by one.
+    // Items that value_at(place) finds one by one.
     template <class ValueAt>
     void find(std::span<const int32_t> places, ValueAt value_at) {
         if (end_ - at_ < static_cast<int64_t>(places.size()) * width) fail("more items have a flag than fit into out");

@@ -276,6 +276,7 @@ void MiniBlockReader::mask(const PageBytes& bytes, const Ranges& rows, const Pag
     } else if (const auto* range = std::get_if<RangeTest>(&test)) {
         if (values_.dictionary) fail("indices are not tested as values");
         match_range(chunks, rows, fixed_encoding(), range->keys, values_.definition, flags);
+        note_share(count_flags(flags.first(static_cast<size_t>(rows.num_items()))), rows.num_items());
     } else {
         const Bytes answers = std::get<ItemsTest>(test).answers;
         if (!values_.dictionary || size_of(answers) != values_.dictionary->num_items) {
@@ -352,7 +353,9 @@ void MiniBlockReader::take_fixed(const Chunks& chunks, const Ranges& rows, const
 
 bool MiniBlockReader::filters_at_once(const PageTest& test) const {
     if (std::holds_alternative<StringTest>(test)) return is_variable();
-    return std::holds_alternative<RangeTest>(test) && is_fixed() && !is_looked_up();
+    if (!std::holds_alternative<RangeTest>(test) || !is_fixed() || is_looked_up()) return false;
+    // Few values are found in their places with less work.
+    return share_.load(std::memory_order_relaxed) * kRowsPerPlace > 1.0;
 }
 
 void MiniBlockReader::filter(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags,
@@ -369,8 +372,10 @@ void MiniBlockReader::filter(const PageBytes& bytes, const Ranges& rows, const P
     } else {
         const KeyRange& keys = std::get<RangeTest>(test).keys;
         const MutableBytes to = out.values(rows.num_items());
+        const int64_t count = append_matches(chunks, rows, fixed_encoding(), keys, values_.definition, flags, to);
         // No NULL matches.
-        out.add_valid(append_matches(chunks, rows, fixed_encoding(), keys, values_.definition, flags, to));
+        out.add_valid(count);
+        note_share(count, rows.num_items());
     }
 }
 

@@ -77,6 +77,9 @@ class MiniBlockReader : public PageReader {
         return values_.codec < PageCodec::kVariable && bits >= 8 && bits <= 128 && (bits & (bits - 1)) == 0;
     }
     Chunks chunks(const PageBytes& bytes) const;
+    void note_share(int64_t num_passed, int64_t num_rows) const {
+        if (num_rows > 0) share_.store(static_cast<double>(num_passed) / static_cast<double>(num_rows), std::memory_order_relaxed);
+    }
     void observe_strings(const PageBytes& bytes, const Ranges& rows, int64_t first_row, ZoneObserver& out) const;
     void mask_strings(const PageBytes& bytes, const Ranges& rows, const StringTest& test, MutableBytes flags) const;
     FixedWidthEncoding fixed_encoding() const { return {static_cast<int64_t>(values_.codec), values_.bits}; }
@@ -128,6 +131,8 @@ class MiniBlockReader : public PageReader {
     std::unique_ptr<ShortStrings> strings_;
     // How many bytes one byte of codes stood for when the page was last read.
     mutable std::atomic<double> expansion_ = 3.0;
+    // Of the rows that were last tested, those that passed.
+    mutable std::atomic<double> share_ = 1.0;
 };
 
 }  // namespace lance

@@ -1,5 +1,6 @@
 // Chooses the packing functions once, when the module is loaded.
 #include "pack_group.h"
+#include "processor.h"
 
 namespace lance {
 
@@ -11,8 +12,7 @@ extern const PackTables pack_v3;
 namespace {
 
 const PackTables& choose() {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") ? pack_v3 : pack_baseline;
+    return has_v3() ? pack_v3 : pack_baseline;
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "string_matching.h"
 
+#include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "variable.h"
@@ -68,6 +70,21 @@ class Matcher {
     bool inside_;
 };
 
+struct Block {
+    uint64_t low;
+    uint64_t high;
+};
+constexpr int64_t kBlock = sizeof(Block);
+
+// Whether bytes may be moved to the front in steps that go beyond their end.
+bool can_copy_blocks(const DecodedStrings& strings, int64_t to, int64_t from, int64_t size) {
+    return from - to >= kBlock && from + size + kBlock <= strings.num_bytes;
+}
+
+void copy_blocks(uint8_t* to, const uint8_t* from, int64_t size) {
+    for (int64_t i = 0; i < size; i += kBlock) store(to + i, load<Block>(from + i));
+}
+
 // Moves runs of strings to the front, in place.
 template <class Offset>
 class Front {
@@ -107,20 +124,12 @@ class Front {
         start_ = end_;
     }
 
-    // Where it does no harm, in steps that may go beyond the end.
     void move(int64_t to, int64_t from, int64_t size) {
-        struct Block {
-            uint64_t low;
-            uint64_t high;
-        };
-        constexpr int64_t step = sizeof(Block);
-        uint8_t* const at = strings_.data + to;
-        const uint8_t* const source = strings_.data + from;
-        if (from - to < step || from + size + step > strings_.num_bytes) {
-            std::memmove(at, source, static_cast<size_t>(size));
-            return;
+        if (can_copy_blocks(strings_, to, from, size)) {
+            copy_blocks(strings_.data + to, strings_.data + from, size);
+        } else {
+            std::memmove(strings_.data + to, strings_.data + from, static_cast<size_t>(size));
         }
-        for (int64_t i = 0; i < size; i += step) store(at + i, load<Block>(source + i));
     }
 
     const DecodedStrings& strings_;
@@ -129,6 +138,10 @@ class Front {
     int64_t count_ = 0;
     int64_t start_ = 0;
     int64_t end_ = 0;
+};
+
+struct Nothing {
+    void operator()(int64_t) const {}
 };
 
 // Clears the flags of strings that do not match, and calls keep(string) for those that do.
@@ -147,23 +160,55 @@ void for_each_match(const DecodedStrings& strings, MutableBytes flags, Matches m
         const auto size = static_cast<size_t>(load<Offset>(at + width) - start);
         const bool is_valid = strings.validity == nullptr || (strings.validity[string / 8] >> (string % 8) & 1) != 0;
         const auto readable = static_cast<size_t>(strings.num_bytes - static_cast<int64_t>(start));
-        if (is_valid && matches(strings.data + start, size, readable)) {
-            keep(string);
-        } else {
-            flag = 0;
+        flag = static_cast<uint8_t>(is_valid && matches(strings.data + start, size, readable));
+        if constexpr (!std::is_same_v<Keep, Nothing>) {
+            if (flag) keep(string);
         }
         ++string;
     }
 }
 
-template <class Matches>
-int64_t move_matches(const DecodedStrings& strings, MutableBytes flags, Matches matches) {
-    return with_offset(strings.offset_bits, [&](auto offset) {
-        using Offset = decltype(offset);
-        Front<Offset> front(strings);
-        for_each_match<Offset>(strings, flags, matches, [&](int64_t string) { front.add(string); });
-        return front.finish();
-    });
+// Moves strings one by one, those that are to be dropped as well, which the next ones overwrite: a branch for each that
+// cannot be predicted takes longer.
+template <class Offset>
+int64_t compact_mixed(const DecodedStrings& strings, Bytes flags) {
+    constexpr int64_t width = sizeof(Offset);
+    const auto first = load<Offset>(strings.offsets);
+    Offset position = first;
+    Offset from = first;
+    int64_t count = 0;
+    for (size_t i = 0; i < flags.size(); ++i) {
+        const auto end = load<Offset>(strings.offsets + static_cast<int64_t>(i + 1) * width);
+        const auto size = static_cast<int64_t>(end - from);
+        const auto to = static_cast<int64_t>(position);
+        if (can_copy_blocks(strings, to, static_cast<int64_t>(from), size)) {
+            copy_blocks(strings.data + to, strings.data + from, size);
+        } else if (flags[i]) {
+            std::memmove(strings.data + to, strings.data + from, static_cast<size_t>(size));
+        }
+        position += static_cast<Offset>((end - from) * flags[i]);
+        count += flags[i];
+        store(strings.offsets + count * width, position);
+        from = end;
+    }
+    return static_cast<int64_t>(position - first);
+}
+
+// Of strings of which more than one in so many is another than most, the next one cannot be predicted.
+constexpr int64_t kStringsPerChange = 8;
+
+template <class Offset>
+int64_t compact(const DecodedStrings& strings, MutableBytes flags) {
+    if (size_of(flags) > strings.count) fail("more flags than strings");
+    const int64_t num_left = count_flags(flags);
+    if (std::min(num_left, size_of(flags) - num_left) * kStringsPerChange > size_of(flags)) {
+        return compact_mixed<Offset>(strings, flags);
+    }
+    Front<Offset> front(strings);
+    for (size_t i = 0; i < flags.size(); ++i) {
+        if (flags[i]) front.add(static_cast<int64_t>(i));
+    }
+    return front.finish();
 }
 
 }  // namespace
@@ -171,15 +216,26 @@ int64_t move_matches(const DecodedStrings& strings, MutableBytes flags, Matches 
 void keep_strings(const DecodedStrings& strings, const StringTest& test, MutableBytes flags) {
     const Matcher matcher(test);
     with_offset(strings.offset_bits,
-                [&](auto offset) { for_each_match<decltype(offset)>(strings, flags, matcher, [](int64_t) {}); });
+                [&](auto offset) { for_each_match<decltype(offset)>(strings, flags, matcher, Nothing()); });
 }
 
 int64_t filter_strings(const DecodedStrings& strings, const StringTest& test, MutableBytes flags) {
-    return move_matches(strings, flags, Matcher(test));
+    const Matcher matcher(test);
+    return with_offset(strings.offset_bits, [&](auto offset) {
+        using Offset = decltype(offset);
+        if (!strings.are_flagged) {
+            for_each_match<Offset>(strings, flags, matcher, Nothing());
+            return compact<Offset>(strings, flags);
+        }
+        // which flag belongs to a string is not known afterwards
+        Front<Offset> front(strings);
+        for_each_match<Offset>(strings, flags, matcher, [&](int64_t string) { front.add(string); });
+        return front.finish();
+    });
 }
 
 int64_t compact_strings(const DecodedStrings& strings, MutableBytes flags) {
-    return move_matches(strings, flags, [](const uint8_t*, size_t, size_t) { return true; });
+    return with_offset(strings.offset_bits, [&](auto offset) { return compact<decltype(offset)>(strings, flags); });
 }
 
 }  // namespace lance

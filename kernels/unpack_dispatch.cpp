@@ -1,4 +1,5 @@
 // Chooses the unpacking functions once, when the module is loaded.
+#include "processor.h"
 #include "unpack_group.h"
 
 namespace lance {
@@ -7,12 +8,13 @@ extern const UnpackTables unpack_baseline;
 
 #ifdef LANCE_UNPACK_V3
 extern const UnpackTables unpack_v3;
+extern const UnpackTables unpack_v4;
 
 namespace {
 
 const UnpackTables& choose() {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") ? unpack_v3 : unpack_baseline;
+    if (has_v4()) return unpack_v4;
+    return has_v3() ? unpack_v3 : unpack_baseline;
 }
 
 }  // namespace

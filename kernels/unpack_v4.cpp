@@ -1,0 +1,2 @@
+#define UNPACK_TABLES unpack_v4
+#include "unpack_group.inc"
