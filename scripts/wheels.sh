@@ -41,7 +41,7 @@ try() {
     fresh=$made/python$1
     "$python" -m venv "$fresh"
     CC=/bin/false CXX=/bin/false "$fresh/bin/python" -m pip install --quiet --disable-pip-version-check \
-        --find-links "$dist" --only-binary :all: 'lance-sql[duckdb]==0.1.0'
+        --find-links "$dist" --only-binary :all: "lance-sql[duckdb]==$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/pyproject.toml")"
     (cd "$made" && "$fresh/bin/lance-sql" "SELECT count(*) AS n FROM '$root/examples/orders.lance'" --output csv) |
         grep -qx 370 || { echo "lance-sql: the wheel gives a wrong answer with Python $1" >&2; exit 1; }
     (cd "$made" && "$fresh/bin/python" "$here/try_wheel.py")
