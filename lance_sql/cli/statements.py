@@ -166,4 +166,6 @@ def _refuse_copy(sql: str) -> None:
     targets = [file.name for file in parsed.args.get("files") or []]
     for target in targets:
         if not reads and target.rstrip("/").lower().endswith(".lance"):
-            raise InvalidArgument(f"{target} would be a file of another format: COPY .. TO '{target}' (FORMAT lance) makes a table")
+            raise InvalidArgument(
+                f"{target} would be a file of another format: COPY .. TO '{target}' (FORMAT lance) makes a table"
+            )
