@@ -215,6 +215,7 @@ class Dataset(ArrowDataset):
         mode: Mode = "all",
         drop_unchanged: bool = False,
         key: str | Sequence[str] | None = None,
+        trust_snapshots: bool = False,
     ) -> ChangeFeed:
         """What the commits of the versions from `start` to `end` changed: inserted and deleted rows, and both images of
         updated ones. Both versions belong to the range.
@@ -227,18 +228,29 @@ class Dataset(ArrowDataset):
         drop_unchanged: without updates that left every value as it was
         key: columns that tell rows apart, instead of row ids; for tables without stable ones. An update is then one
             that changed a value
+        trust_snapshots: where row ids contradict what a commit says it did, take them as both versions have them, and
+            compare values, instead of refusing
         returns: a relation with the columns of the version `end`, and with `_change_type`, `_commit_version`,
             `_commit_timestamp` and `_rowid`
         raises: VersionNotFound for a range whose versions were cleaned up; InvalidArgument for a table without stable
             row ids where no key is given; UnsupportedFeature for commits of which this release does not know what they
-            change
+            change; DamagedLineage, once the changes are looked for, where row ids contradict a commit of the range
 
         >>> orders.delete("status = 'cancelled'").changes(since=1).scan(["_change_type"]).to_table().num_rows > 0
         True
         """
         from lance_sql.changes.feed import ChangeFeed
 
-        return ChangeFeed(self.snapshot, start, end, since=since, mode=mode, drop_unchanged=drop_unchanged, key=key)
+        return ChangeFeed(
+            self.snapshot,
+            start,
+            end,
+            since=since,
+            mode=mode,
+            drop_unchanged=drop_unchanged,
+            key=key,
+            trust_snapshots=trust_snapshots,
+        )
 
     def row_history(self, start: Bound | None = None, end: Bound | None = None) -> RowHistory:
         """Every image that the rows had from `start` to `end`, with the versions and times between which each was

@@ -9,6 +9,7 @@
     |   `-- RetryableConflict    the change can be computed again from the latest version
     |-- MissingDependency    also an ImportError: a package that is needed is not installed
     |-- CorruptFile          a file of the table breaks the format's rules
+    |   `-- DamagedLineage       row ids contradict what a commit says it did
     `-- InvalidArgument      also a ValueError: the caller's mistake
         `-- ColumnNotFound   no such column
 
@@ -82,6 +83,10 @@ class MissingDependency(LanceError, ImportError):
 
 class CorruptFile(LanceError):
     """A file of the table is missing, cut, or breaks the format's rules."""
+
+
+class DamagedLineage(CorruptFile):
+    """Row ids contradict what a commit says it did, so that they do not say which rows are the same."""
 
 
 class InvalidArgument(LanceError, ValueError):

@@ -27,6 +27,7 @@ def open_changes(
     drop_unchanged: bool | None = None,
     key: Sequence[str] | None = None,
     branch: str | None = None,
+    trust_snapshots: bool | None = None,
 ) -> ChangeFeed:
     """The change feed of a table, up to its newest version unless an end is given.
 
@@ -41,6 +42,7 @@ def open_changes(
         mode="all" if mode is None else mode,
         drop_unchanged=bool(drop_unchanged),
         key=key,
+        trust_snapshots=bool(trust_snapshots),
     )
 
 

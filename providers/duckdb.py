@@ -65,10 +65,10 @@ _RESULT: Final = (
 _ALL_COLUMNS: Final = f"SELECT * EXCLUDE ({NO_COLUMN}) FROM "
 
 
-def _changes(mode: str, drop_unchanged: str, key: str = "NULL") -> str:
+def _changes(mode: str, drop_unchanged: str, key: str = "NULL", trust_snapshots: str = "false") -> str:
     """The call that opens a change feed, in a macro with the parameters of its bounds."""
     bounds = ", ".join(f"{name}::VARCHAR" for name in ("start_version", "end_version", "since"))
-    return f"{_CHANGES}(path, {bounds}, {mode}, {drop_unchanged}, {key}, branch)"
+    return f"{_CHANGES}(path, {bounds}, {mode}, {drop_unchanged}, {key}, branch, {trust_snapshots})"
 
 
 _MACROS: Final = (
@@ -85,8 +85,8 @@ _MACROS: Final = (
         for name in metadata_tables.BY_NAME
     ),
     "MACRO lance_changes(path, start_version := NULL, end_version := NULL, since := NULL, mode := 'all',"
-    " drop_unchanged := false, key := NULL, branch := NULL) AS TABLE SELECT * FROM "
-    + _RESULT.format(_changes("mode", "drop_unchanged", "key")),
+    " drop_unchanged := false, key := NULL, branch := NULL, trust_snapshots := false) AS TABLE SELECT * FROM "
+    + _RESULT.format(_changes("mode", "drop_unchanged", "key", "trust_snapshots")),
     "MACRO lance_insertions(path, start_version := NULL, end_version := NULL, since := NULL, branch := NULL)"
     " AS TABLE SELECT * FROM " + _RESULT.format(_changes("'insert_only'", "false")),
     "MACRO lance_deletions(path, start_version := NULL, end_version := NULL, since := NULL, branch := NULL)"
@@ -211,6 +211,7 @@ def _refer_to_changes(
     drop_unchanged: bool | None,
     key: list[str] | None,
     branch: str | None,
+    trust_snapshots: bool | None,
 ) -> str:
     """The same for the changes of a table."""
 
@@ -221,6 +222,7 @@ def _refer_to_changes(
             "drop_unchanged": drop_unchanged,
             "key": key,
             "branch": branch,
+            "trust_snapshots": trust_snapshots,
         }
         return feed_table(open_changes(path, start, end, **options))
 
@@ -247,7 +249,7 @@ def _refer_to_metadata(
 
 _FUNCTIONS: Final = (
     (_REFERENCE, _refer, ("VARCHAR", "BIGINT", *["VARCHAR"] * 3, "BOOLEAN", "VARCHAR", "BOOLEAN")),
-    (_CHANGES, _refer_to_changes, (*["VARCHAR"] * 5, "BOOLEAN", "VARCHAR[]", "VARCHAR")),
+    (_CHANGES, _refer_to_changes, (*["VARCHAR"] * 5, "BOOLEAN", "VARCHAR[]", "VARCHAR", "BOOLEAN")),
     (_HISTORY, _refer_to_row_history, ["VARCHAR"] * 4),
     (_METADATA, _refer_to_metadata, ("VARCHAR", "VARCHAR", "BIGINT", *["VARCHAR"] * 3)),
 )

@@ -90,6 +90,7 @@ def read_changes(
     options = {"readChangeFeed": "true", "mode": feed.mode}
     options |= {"startingVersion": str(feed.start), "endingVersion": str(feed.end)}
     options["dropUnchanged"] = str(bool(arguments.get("drop_unchanged"))).lower()
+    options["trustSnapshots"] = str(bool(arguments.get("trust_snapshots"))).lower()
     key = arguments.get("key")
     lists = {"key": [key] if isinstance(key, str) else key, "columns": columns}
     options |= {name: json.dumps(list(names)) for name, names in lists.items() if names is not None}

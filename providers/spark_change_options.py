@@ -22,7 +22,7 @@ _RANGE: Final = (
     "startingboundinclusive",
     "endingboundinclusive",
 )
-_CHANGES: Final = (*_RANGE, "mode", "deduplicationmode", "computeupdates", "dropunchanged", "key")
+_CHANGES: Final = (*_RANGE, "mode", "deduplicationmode", "computeupdates", "dropunchanged", "key", "trustsnapshots")
 _STREAM: Final = ("maxversionspertrigger", "maxrowspertrigger")
 _LATEST: Final = "latest"
 _DEDUPLICATION: Final[Mapping[str, dict[str, Any]]] = {
@@ -219,4 +219,6 @@ def _how(found: Mapping[str, str]) -> dict[str, Any]:
         how["drop_unchanged"] = flag("dropUnchanged", found["dropunchanged"])
     if "key" in found:
         how["key"] = names_in("key", found["key"])
+    if "trustsnapshots" in found:
+        how["trust_snapshots"] = flag("trustSnapshots", found["trustsnapshots"])
     return how

@@ -33,6 +33,7 @@ def read_changes(
     mode: Mode = "all",
     drop_unchanged: bool = False,
     key: str | Sequence[str] | None = None,
+    trust_snapshots: bool = False,
     columns: Sequence[str] | None = None,
     filter: str | None = None,
     branch: str | None = None,
@@ -43,7 +44,8 @@ def read_changes(
 
     table: a Dataset, or a path or URI, which may come with `branch` and `storage_options`. The frame stays at the
         versions that the range means now
-    start, end, since, mode, drop_unchanged, key: as for `Dataset.changes`; without `end`, up to the newest version
+    start, end, since, mode, drop_unchanged, key, trust_snapshots: as for `Dataset.changes`; without `end`, up to the
+        newest version
     columns, filter: as for `lance_sql.read_spark`: nothing else is read
     raises: as `lance_sql.open` and `Dataset.changes`
     """
@@ -57,6 +59,7 @@ def read_changes(
         "mode": mode,
         "drop_unchanged": drop_unchanged,
         "key": key,
+        "trust_snapshots": trust_snapshots,
     }
     return source.read_changes(register(spark), dataset, columns, filter, arguments)
 

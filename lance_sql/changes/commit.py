@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from lance_sql.changes import columns, values
+from lance_sql.changes import columns, lineage, values
 from lance_sql.changes.columns import Source, Sources
 from lance_sql.changes.difference import Difference, Side, compare
 from lance_sql.changes.history import Commit
@@ -59,6 +59,7 @@ def changed_rows(
     match: Match,
     *,
     versions_tell: Callable[[], bool],
+    given: int | None,
     inserts_only: bool = False,
 ) -> Changed:
     """What a commit changed. Pages are read only where values have to be compared.
@@ -66,12 +67,16 @@ def changed_rows(
     old, new: the versions before and after
     was, now: the columns of the feed in both
     versions_tell: whether rows of a restore with the same versions have the same values
+    given: every row id that was given before is below; None where ids do not count
     inserts_only: nothing else is wanted
+    raises: DamagedLineage where the ids of rows contradict the operation
     """
     difference = without_places(compare(old, new, was, now), old, new, was, now, match)
     if commit.operation == "rewrite" and _only_moves(difference):
         return Changed(Rows(new.files, ()), Rows(old.files, ()), ())
     matched = match(difference.before, difference.after, was, now)
+    if given is not None:
+        lineage.check(commit.later.label, commit.operation, matched.inserted, matched.deleted, matched.pairs.ids, given)
     if inserts_only:
         return Changed(matched.inserted, Rows(old.files, ()), ())
     updated = []
@@ -87,18 +92,30 @@ def changed_rows(
 
 
 def touched_rows(
-    commit: Commit, old: Side, new: Side, was: Sources, now: Sources, *, versions_tell: Callable[[], bool]
+    commit: Commit,
+    old: Side,
+    new: Side,
+    was: Sources,
+    now: Sources,
+    *,
+    versions_tell: Callable[[], bool],
+    given: int | None,
 ) -> list[tuple[U64, Evidence]]:
     """The ids of the rows that a commit changed, where both images need not be told apart: an id may be there twice.
 
     The arguments are those of `changed_rows`.
+
+    raises: DamagedLineage
     """
     if commit.operation in _BY_VALUES:
-        changed = changed_rows(commit, old, new, was, now, RowIdMatch(), versions_tell=versions_tell)
+        changed = changed_rows(commit, old, new, was, now, RowIdMatch(), versions_tell=versions_tell, given=given)
         found = [(changed.inserted.ids, Evidence.WRITTEN), (changed.deleted.ids, Evidence.WRITTEN)]
         return found + [(pairs.ids, evidence) for pairs, evidence in changed.updated]
     difference = compare(old, new, was, now)
-    found = [(difference.before.ids, Evidence.WRITTEN), (difference.after.ids, Evidence.WRITTEN)]
+    before, after = difference.before.ids, difference.after.ids
+    if given is not None:
+        lineage.check_ids(commit.later.label, commit.operation, before, after, given)
+    found = [(before, Evidence.WRITTEN), (after, Evidence.WRITTEN)]
     return found + [(pairs.ids, Evidence.VALUES) for pairs in rewritten(difference, old, new, was, now)]
 
 

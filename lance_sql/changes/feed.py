@@ -26,7 +26,7 @@ from lance_sql.table.snapshot import Snapshot
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
-_Place: TypeAlias = tuple[Snapshot, int, int, Mode, bool, str | Sequence[str] | None, tuple[str, ...]]
+_Place: TypeAlias = tuple[Snapshot, int, int, Mode, bool, str | Sequence[str] | None, bool, tuple[str, ...]]
 
 MODES = ("all", "net", "insert_only")
 
@@ -58,6 +58,7 @@ class ChangeFeed(ArrowDataset):
         mode: Mode = "all",
         drop_unchanged: bool = False,
         key: str | Sequence[str] | None = None,
+        trust_snapshots: bool = False,
         kinds: tuple[str, ...] = images.KINDS,
     ) -> None:
         """The arguments of `Dataset.changes`.
@@ -84,8 +85,8 @@ class ChangeFeed(ArrowDataset):
                 " give the columns that tell rows apart (key=['id']), or have it recorded from now on with"
                 " enable_stable_row_ids()."
             )
-        self._place: _Place = (snapshot, first, last, mode, drop_unchanged, key, kinds)
-        self.range = self.range_type(history, first, last, mode, drop_unchanged, kinds, match)
+        self._place: _Place = (snapshot, first, last, mode, drop_unchanged, key, trust_snapshots, kinds)
+        self.range = self.range_type(history, first, last, mode, drop_unchanged, kinds, match, trust_snapshots)
         taken = {name.casefold() for name in self._last.manifest.schema.names}
         for name in (*self._told, *system_columns.NAMES):
             if name in taken:
@@ -203,6 +204,9 @@ class ChangeFeed(ArrowDataset):
         restores = [str(commit.version) for commit in commits if commit.operation == "restore"]
         if unknown:
             lines.append(f"  without a transaction, snapshots are compared: version {', '.join(unknown)}")
+        if self.range.contradicted:
+            shown = ", ".join(map(str, sorted(self.range.contradicted)))
+            lines.append(f"  row ids contradict the transaction, snapshots are compared: version {shown}")
         if restores:
             lines.append(f"  restored, values are compared: version {', '.join(restores)}")
         return lines
@@ -251,6 +255,16 @@ def _restore(
     mode: Mode,
     drop_unchanged: bool,
     key: str | Sequence[str] | None,
+    trust_snapshots: bool,
     kinds: tuple[str, ...],
 ) -> ChangeFeed:
-    return ChangeFeed(snapshot, first, last, mode=mode, drop_unchanged=drop_unchanged, key=key, kinds=kinds)
+    return ChangeFeed(
+        snapshot,
+        first,
+        last,
+        mode=mode,
+        drop_unchanged=drop_unchanged,
+        key=key,
+        trust_snapshots=trust_snapshots,
+        kinds=kinds,
+    )

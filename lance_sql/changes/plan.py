@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -32,10 +32,12 @@ from lance_sql.changes.keyed import KeyMatch, LastCommits
 from lance_sql.changes.matching import Match, Pairs, RowIdMatch
 from lance_sql.changes.narrowing import known, narrowed
 from lance_sql.changes.rows import U64
-from lance_sql.errors import UnsupportedFeature
+from lance_sql.errors import DamagedLineage, UnsupportedFeature
 from lance_sql.scan.predicates import Const, Predicate
 
 Mode: TypeAlias = Literal["all", "net", "insert_only"]
+
+Found = TypeVar("Found")
 
 Part: TypeAlias = tuple[Images, Predicate | None]
 """Images, and what is left of the filter for them."""
@@ -48,6 +50,8 @@ class Range:
     mode, drop_unchanged: as for `Dataset.changes`
     last: below `first` for no commits
     kinds: of the images that are told of
+    contradicted: versions of which that is so, as far as they have been looked at
+    trust_snapshots: where row ids contradict what a commit says it did, both versions are compared by values
     """
 
     history: History
@@ -57,8 +61,11 @@ class Range:
     drop_unchanged: bool
     kinds: tuple[str, ...] = KINDS
     match: Match = field(default_factory=RowIdMatch)
+    trust_snapshots: bool = False
     _sources: dict[int, Sources] = field(default_factory=dict)
     _changed: dict[int, Changed] = field(default_factory=dict)
+    _given_by: dict[int, int] = field(default_factory=dict)
+    contradicted: set[int] = field(default_factory=set)
 
     def parts(self, predicate: Predicate | None) -> Iterator[Part]:
         """The images that may pass a filter, in the order of the commits, those of one commit in that of `KINDS`."""
@@ -92,16 +99,21 @@ class Range:
             if commit.earlier is not None and isinstance(self.match, RowIdMatch):
                 _check_same_identity(commit)
             was, now = self.sources(version - 1), self.sources(version)
-            changed = changed_rows(
-                commit,
-                old,
-                new,
-                was,
-                now,
-                self.match,
-                versions_tell=partial(self._versions_tell, commit),
-                inserts_only=self.mode == "insert_only",
-            )
+
+            def change(made: Commit) -> Changed:
+                return changed_rows(
+                    made,
+                    old,
+                    new,
+                    was,
+                    now,
+                    self.match,
+                    versions_tell=partial(self._versions_tell, made),
+                    given=self._given(made),
+                    inserts_only=self.mode == "insert_only",
+                )
+
+            changed = self._trusted(commit, change)
             if self.drop_unchanged and self.mode == "all":
                 changed = _without_unchanged(changed, was, now)
             self._changed[version] = changed
@@ -134,7 +146,9 @@ class Range:
                 yield replace(each, told=told)
             return
         touched = net.touched((commit.version, self._touched(commit)) for commit in commits)
-        has_restores = any(commit.operation in ("restore", None) for commit in commits)
+        has_restores = any(
+            commit.operation in ("restore", None) or commit.version in self.contradicted for commit in commits
+        )
         changed = net.net_changes(touched, old, new, was, now, has_restores=has_restores)
         if self.drop_unchanged:
             changed = _without_unchanged(changed, was, now)
@@ -148,7 +162,33 @@ class Range:
             _check_same_identity(commit)
         old, new = self.history.side(commit.earlier), self.history.side(commit.later)
         was, now = self.sources(commit.version - 1), self.sources(commit.version)
-        return touched_rows(commit, old, new, was, now, versions_tell=partial(self._versions_tell, commit))
+
+        def touch(made: Commit) -> list[tuple[U64, Evidence]]:
+            tell = partial(self._versions_tell, made)
+            return touched_rows(made, old, new, was, now, versions_tell=tell, given=self._given(made))
+
+        return self._trusted(commit, touch)
+
+    def _given(self, commit: Commit) -> int | None:
+        """Every row id that was given before a commit is below, as far as the versions of the range say; None where ids
+        are not compared with what the commit says."""
+        if commit.earlier is None or not isinstance(self.match, RowIdMatch):
+            return None
+        # a restore of old writers takes the next id back
+        before = max(commit.earlier.manifest.next_row_id, self._given_by.get(commit.version - 1, 0))
+        self._given_by[commit.version] = before
+        return before
+
+    def _trusted(self, commit: Commit, find: Callable[[Commit], Found]) -> Found:
+        """What is found of a commit; where its row ids contradict its operation, and snapshots are trusted, as of one
+        that is not recorded."""
+        try:
+            return find(commit)
+        except DamagedLineage:
+            if not self.trust_snapshots:
+                raise
+            self.contradicted.add(commit.version)
+            return find(replace(commit, operation=None))
 
     def _versions_tell(self, commit: Commit) -> bool:
         return commit.later.manifest.has_stable_row_ids and self.history.versions_tell(commit)

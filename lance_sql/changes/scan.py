@@ -81,8 +81,10 @@ class ChangeScan(Frames):
             lines.append(f"  filter: {self.predicate}")
         if self.limit is not None:
             lines.append(f"  limit: {self.limit}")
+        # what ids contradict is known once the parts are
+        parts = self.parts
         lines += self.feed.evidence()
-        fragments = {part.fragment.id for found, _ in self.parts for part in found.rows.parts}
+        fragments = {part.fragment.id for found, _ in parts for part in found.rows.parts}
         counts: Counter[str] = Counter()
         for found, _ in self.parts:
             counts[found.kind] += found.rows.num_rows

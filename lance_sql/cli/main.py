@@ -194,6 +194,7 @@ def files(table: str, output: str) -> None:
 @click.option("--mode", type=click.Choice(("all", "net", "insert_only")), default="all", show_default=True)
 @click.option("--drop-unchanged", is_flag=True, help="Without updates that left every value as it was.")
 @click.option("--key", metavar="COLUMNS", help="Compare rows by these columns, with commas between, not by row ids.")
+@click.option("--trust-snapshots", is_flag=True, help="Compare versions by values where row ids contradict a commit.")
 @click.option("--where", "-w", metavar="SQL", help="Which changes, such as \"_change_type = 'delete'\".")
 @click.option("--limit", type=click.IntRange(min=0), help="At most so many rows.")
 @click.option("--branch", help="A branch, instead of main.")
@@ -208,6 +209,7 @@ def show_changes(
     mode: Literal["all", "net", "insert_only"],
     drop_unchanged: bool,
     key: str | None,
+    trust_snapshots: bool,
     where: str | None,
     limit: int | None,
     branch: str | None,
@@ -233,6 +235,7 @@ def show_changes(
         mode=mode,
         drop_unchanged=drop_unchanged,
         key=None if key is None else key.split(","),
+        trust_snapshots=trust_snapshots,
     ).scan(filter=where, limit=limit)
     if explain:
         click.echo(scan.explain())

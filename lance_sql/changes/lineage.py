@@ -1,0 +1,96 @@
+"""Row ids that contradict what a commit says it did. The feed knows a row by its id, so that it would tell of changes
+that there were not, and keep quiet about others.
+
+    operation                                          rows that come                rows that go
+    append                                             ids above all before          none
+    update, overwrite                                  ids above all before          any
+    merge                                              ids above all before          none
+    delete                                             none                          any
+    compaction, indices, other columns, config         none                          none
+
+A row that is at another place under its id has neither come nor gone; it has moved, which updates, overwrites and
+compactions alone do. Of restores, and of what is not recorded, nothing
+is demanded: their values are compared. Row versions, which old writers often got wrong, do not matter to the feed.
+
+Source: row lineage, what each operation does, and deviations between writers.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from lance_sql.changes.rows import U64, Rows
+from lance_sql.errors import DamagedLineage
+
+_INSERTING: Final = frozenset({"append", "update", "overwrite", "merge"})
+_MOVING: Final = frozenset({"update", "overwrite", "rewrite"})
+_REMOVING: Final = frozenset({"delete", "update", "overwrite"})
+# of the others nothing is known but that rows stay what they were
+_NOT_JUDGED: Final = frozenset({"restore", "clone", "update_mem_wal_state", "append_fragment_reuse_transitions", None})
+
+
+def check(label: str, operation: str | None, came: Rows, gone: Rows, moved: U64, given: int) -> None:
+    """Makes sure that rows came and went as the operation of a commit has it.
+
+    label: of the version that it made, for messages
+    came, gone: rows that only the later version has, and only the earlier one
+    moved: ids of rows that both have, at different places
+    given: every id that was given before is below
+    raises: DamagedLineage
+    """
+    if operation in _NOT_JUDGED:
+        return
+    bounds = came.id_bounds()
+    # rows that are appended need no ids of their own to be told from others
+    if bounds is not None and (operation not in _INSERTING or bounds[0] < given):
+        _check_came(label, operation, came.ids, given)
+    if gone.num_rows:
+        _check_gone(label, operation, gone.ids)
+    _check_moved(label, operation, moved)
+
+
+def check_ids(label: str, operation: str | None, before: U64, after: U64, given: int) -> None:
+    """The same by ids of rows whose place is only in the earlier version, and only in the later one; some are in both.
+
+    raises: DamagedLineage
+    """
+    if operation in _NOT_JUDGED:
+        return
+    old = after[after < np.uint64(given)] if operation in _INSERTING else after
+    if len(old):
+        _check_came(label, operation, old[np.isin(old, before, invert=True)], given)
+    if len(before) and len(after) and operation not in _MOVING:
+        _check_moved(label, operation, before[np.isin(before, after)])
+    if len(before) and operation not in _REMOVING:
+        _check_gone(label, operation, before[np.isin(before, after, invert=True)])
+
+
+def _check_gone(label: str, operation: str | None, gone: U64) -> None:
+    if len(gone) and operation not in _REMOVING:
+        raise _contradiction(label, f"{_rows(gone)} went with a commit of {operation!r}, which removes none")
+
+
+def _check_moved(label: str, operation: str | None, moved: U64) -> None:
+    if len(moved) and operation not in _MOVING:
+        raise _contradiction(label, f"{_rows(moved)} moved with a commit of {operation!r}, which moves none")
+
+
+def _check_came(label: str, operation: str | None, came: U64, given: int) -> None:
+    if len(came) and operation not in _INSERTING:
+        raise _contradiction(label, f"{_rows(came)} came with a commit of {operation!r}, which adds none")
+    reused = came[came < np.uint64(given)]
+    if len(reused):
+        raise _contradiction(label, f"{_rows(reused)} came under ids that were given before")
+
+
+def _rows(ids: U64) -> str:
+    return f"{len(ids)} row{'s' * (len(ids) != 1)} (row id {int(ids.min())}{' and others' * (len(ids) > 1)})"
+
+
+def _contradiction(label: str, problem: str) -> DamagedLineage:
+    return DamagedLineage(
+        f"{label}: {problem}, so row ids do not say which rows are the same. See lance_sql.audit; with"
+        " trust_snapshots=True ids are taken as both versions have them, and values are compared"
+    )
