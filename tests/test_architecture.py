@@ -28,7 +28,7 @@ FLOORS = (
     ("dataset", "verification", "lineage_audit"),
     ("writing", "metadata_tables", "distributed", "differences"),
     ("providers",),
-    ("one_sql",),
+    ("one_sql", "everyday"),
     ("spark", "cli", "testing"),
 )
 FLOOR_OF = {unit: floor for floor, units in enumerate(FLOORS) for unit in units}
@@ -46,6 +46,7 @@ PUBLIC = (
     "differences",
     "distributed",
     "errors",
+    "everyday",
     "lineage_audit.report",
     "lineage_audit.walk",
     "metadata_tables",

@@ -1,0 +1,92 @@
+"""`lance-sql queries`: the queries for every day, one subcommand each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from lance_sql.cli import screen
+from lance_sql.cli.errors import reports_errors
+from lance_sql.version_names import split_name
+
+
+class Queries(click.Group):
+    """A group whose commands are the files of `lance_sql.everyday`."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        from lance_sql.everyday import everyday_queries
+
+        return [query.name for query in everyday_queries()]
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        from lance_sql.errors import InvalidArgument
+        from lance_sql.everyday import everyday_query
+
+        try:
+            return _command(everyday_query(name))
+        except InvalidArgument as error:
+            raise click.UsageError(f"{error}.".replace("?.", "?"), context) from None
+
+
+@click.group(cls=Queries, invoke_without_command=True, subcommand_metavar="NAME TABLE [OPTIONS]")
+@click.pass_context
+def queries(context: click.Context) -> None:
+    """Runs a query for every day over a table, or lists them.
+
+    \b
+    lance-sql queries
+    lance-sql queries changed-since events.lance --since 41
+    lance-sql queries duplicates events.lance --key id,day
+    lance-sql queries growth events.lance --show
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from lance_sql.everyday import everyday_queries
+
+    found = everyday_queries()
+    width = max(len(query.name) for query in found)
+    for query in found:
+        needed = "".join(f" --{each.name} ..." for each in query.parameters if each.default is None)
+        click.echo(f"{query.name:{width}}  {query.about}" + (f" [{needed.strip()}]" if needed else ""))
+
+
+def _command(query: Any) -> click.Command:
+    """The command of a query: a table, its parameters, and how rows are shown."""
+
+    @click.argument("table")
+    @click.option("--show", is_flag=True, help="Print the SQL, and do not run it.")
+    @click.option(
+        "--output",
+        "-o",
+        type=click.Choice(("table", "json", "csv", "markdown", "arrow")),
+        default="table",
+        show_default=True,
+        help="Format.",
+    )
+    @reports_errors
+    def run(table: str, show: bool, output: str, **values: str) -> None:
+        path, *_ = split_name(table)
+        if path != table and any("versions" in line or "changes" in line for line in query.text.splitlines()):
+            raise click.UsageError(f"{query.name} is about commits up to the newest one: {path} without a version.")
+        text = query.to_sql(table, values)
+        if show:
+            click.echo(text)
+            return
+        import lance_sql
+
+        screen.show(lance_sql.sql(text).to_reader(), output)
+
+    for parameter in reversed(query.parameters):
+        run = click.option(
+            f"--{parameter.name}",
+            parameter.name,
+            metavar=parameter.kind.upper(),
+            **(
+                {"required": True}
+                if parameter.default is None
+                else {"default": parameter.default, "show_default": True}
+            ),
+            help=f"{parameter.help[0].upper()}{parameter.help[1:]}.",
+        )(run)
+    return click.command(name=query.name, help=query.about)(run)

@@ -1,0 +1,13 @@
+-- How often each operation was committed, and what it did, by writer.
+SELECT
+    writer,
+    operation,
+    count(*) AS commits,
+    sum(inserted) AS inserted,
+    sum(updated) AS updated,
+    sum(deleted) AS deleted,
+    sum(bytes_written) AS bytes_written,
+    max(timestamp) AS last
+FROM lance_versions(:table)
+GROUP BY writer, operation
+ORDER BY commits DESC, writer, operation

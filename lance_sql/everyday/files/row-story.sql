@@ -1,0 +1,6 @@
+-- Every image that one row had, and when it was there.
+-- :row (number) the row's _rowid
+SELECT *
+FROM lance_row_history(:table)
+WHERE _rowid = :row
+ORDER BY valid_from_version
