@@ -80,9 +80,12 @@ def test_missing_keys_are_found() -> None:
     assert len(rows("missing-keys", "--key", "id", "--since", "4")) == 50
 
 
-def test_dead_rows_and_growth() -> None:
-    assert rows("dead-rows")[0]["deleted_rows"] > 0
-    assert rows("dead-rows", "--share", "1") == []
+def test_dead_rows_and_growth(tmp_path: Path) -> None:
+    path = str(tmp_path / "t.lance")
+    lance_sql.write({"id": [1, 2, 3, 4]}, path).delete("id = 2")
+    assert [(row["deleted_rows"], row["percent"]) for row in rows("dead-rows", table=path)] == [(1, 25.0)]
+    assert rows("dead-rows", "--share", "0.5", table=path) == []
+    assert rows("dead-rows") == []
     assert sum(row["commits"] for row in rows("growth")) == 9
     assert sum(row["rows"] for row in rows("ages")) == 370
     assert len(rows("row-story", "--row", "369")) == 3
