@@ -77,18 +77,48 @@ Flags part_of(Flags flags, int64_t position, int64_t count) {
     return flags.subspan(static_cast<size_t>(position), static_cast<size_t>(count));
 }
 
-// Clears the flags of rows that do not pass tests [first, last); returns how many are left.
-int64_t test_rows(const std::vector<TestedColumn>& tests, size_t first, size_t last, MutableBytes flags) {
-    for (size_t column = first; column < last; ++column) {
-        for (const auto& [part, test, position] : tests[column]) {
-            try {
-                part.page->mask(part.bytes, part.rows, *test, part_of(flags, position, part.rows.num_items()));
-            } catch (const std::invalid_argument& error) {
-                throw PageFailure(true, column, part.number, error.what());
+// Clears the flags of rows that do not pass a test.
+void run_test(const std::vector<TestedColumn>& tests, size_t number, MutableBytes flags) {
+    for (const auto& [part, test, position] : tests[number]) {
+        try {
+            const MutableBytes here = part_of(flags, position, part.rows.num_items());
+            if (test == nullptr) {
+                std::memset(here.data(), 0, here.size());
+            } else {
+                part.page->mask(part.bytes, part.rows, *test, here);
             }
+        } catch (const std::invalid_argument& error) {
+            throw PageFailure(true, number, part.number, error.what());
         }
     }
-    return count_flags(flags);
+}
+
+void run_any(const std::vector<TestedColumn>& tests, const std::vector<FilterSteps>& any, MutableBytes flags);
+
+// Clears the flags of rows that do not pass all steps [0, num_steps).
+void run_steps(const std::vector<TestedColumn>& tests, const FilterSteps& steps, size_t num_steps, MutableBytes flags) {
+    for (size_t i = 0; i < num_steps; ++i) {
+        if (!steps[i].test) {
+            run_any(tests, steps[i].any, flags);
+            continue;
+        }
+        if (*steps[i].test >= tests.size()) fail("no test ", *steps[i].test);
+        run_test(tests, *steps[i].test, flags);
+    }
+}
+
+// Rows that have passed one of the lists are not looked at for the next.
+void run_any(const std::vector<TestedColumn>& tests, const std::vector<FilterSteps>& any, MutableBytes flags) {
+    std::vector<uint8_t> left(flags.begin(), flags.end());
+    std::memset(flags.data(), 0, flags.size());
+    for (const FilterSteps& all : any) {
+        std::vector<uint8_t> passed = left;
+        run_steps(tests, all, all.size(), passed);
+        for (size_t i = 0; i < passed.size(); ++i) {
+            flags[i] |= passed[i];
+            left[i] ^= passed[i];
+        }
+    }
 }
 
 void read_rows(const std::vector<ColumnParts>& columns, Arrays& arrays) {
@@ -136,8 +166,12 @@ void filter_rows(const TestedColumn& tests, const std::vector<ColumnParts>& colu
     const auto append = [&](size_t i, int64_t position, ColumnBuilder& out) {
         const PagePart& part = parts[i];
         const MutableBytes here = part_of(flags, position, part.rows.num_items());
-        if (next != tests.end() && next->part.number == part.number) {
-            part.page->filter(part.bytes, part.rows, *next++->test, here, out);
+        const bool is_tested = next != tests.end() && next->part.number == part.number;
+        const PageTest* test = is_tested ? next++->test : nullptr;
+        if (test != nullptr) {
+            part.page->filter(part.bytes, part.rows, *test, here, out);
+        } else if (is_tested) {
+            std::memset(here.data(), 0, here.size());
         } else {
             part.page->take(part.bytes, part.rows, PassedRows(here, count_flags(here)), out);
         }
@@ -146,8 +180,9 @@ void filter_rows(const TestedColumn& tests, const std::vector<ColumnParts>& colu
 }
 
 bool filters_at_once(const TestedColumn& tests) {
-    return std::any_of(tests.begin(), tests.end(),
-                       [](const TestedPart& each) { return each.part.page->filters_at_once(*each.test); });
+    return std::any_of(tests.begin(), tests.end(), [](const TestedPart& each) {
+        return each.test != nullptr && each.part.page->filters_at_once(*each.test);
+    });
 }
 
 // Columns taken apart into rows of pages.
@@ -159,13 +194,12 @@ class SplitColumns {
             const int64_t count = part.rows().num_items();
             const PageAnswer answer = part.page < test.answers->size() ? (*test.answers)[part.page] : PageAnswer();
             try {
-                const MutableBytes here = part_of(flags, part.position, count);
+                part_of(flags, part.position, count);
                 if (answer.kind == PageAnswer::kUnknown) fail("a test without an answer for the page");
-                if (answer.kind == PageAnswer::kFail) std::memset(here.data(), 0, here.size());
             } catch (const std::invalid_argument& error) {
                 throw PageFailure(true, column, part.page, error.what());
             }
-            if (answer.kind == PageAnswer::kTest) {
+            if (answer.kind != PageAnswer::kPass) {
                 parts.push_back({to_part(test.rows, part), answer.test, part.position});
             }
         }
@@ -197,25 +231,31 @@ class SplitColumns {
 
 }  // namespace
 
-int64_t read_parts(const std::vector<TestedColumn>& tests, const std::vector<ColumnParts>& columns,
-                   std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays,
-                   std::optional<size_t> tested_last) {
+FilterSteps all_of(size_t num_tests) {
+    FilterSteps steps(num_tests);
+    for (size_t i = 0; i < num_tests; ++i) steps[i].test = i;
+    return steps;
+}
+
+int64_t read_parts(const std::vector<TestedColumn>& tests, const FilterSteps& steps,
+                   const std::vector<ColumnParts>& columns, std::optional<MutableBytes> flags,
+                   std::vector<ArrowArray>& arrays, std::optional<size_t> tested_last) {
     Arrays made(columns.size());
     if (!flags) {
         read_rows(columns, made);
         arrays = made.take();
         return 0;
     }
-    const bool at_once = tested_last && filters_at_once(tests.back());
-    const size_t num_before = tests.size() - at_once;
-    int64_t num_left = test_rows(tests, 0, num_before, *flags);
-    if (at_once) {
-        if (num_left * kMostDropped < size_of(*flags)) {
-            num_left = test_rows(tests, num_before, tests.size(), *flags);
-        } else {
-            filter_rows(tests.back(), columns, *tested_last, *flags, made);
-            num_left = count_flags(*flags);
-        }
+    const bool at_once = tested_last && filters_at_once(tests[*steps.back().test]);
+    const size_t num_before = steps.size() - at_once;
+    run_steps(tests, steps, num_before, *flags);
+    int64_t num_left = count_flags(*flags);
+    if (at_once && num_left * kMostDropped >= size_of(*flags)) {
+        filter_rows(tests[*steps.back().test], columns, *tested_last, *flags, made);
+        num_left = count_flags(*flags);
+    } else if (at_once) {
+        run_test(tests, *steps.back().test, *flags);
+        num_left = count_flags(*flags);
     }
     if (num_left == 0) return 0;
     if (num_left == size_of(*flags)) {
@@ -227,18 +267,21 @@ int64_t read_parts(const std::vector<TestedColumn>& tests, const std::vector<Col
     return num_left;
 }
 
-int64_t read_columns(const std::vector<TestedRows>& tests, const std::vector<ColumnRows>& columns,
-                     std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays) {
+int64_t read_columns(const std::vector<TestedRows>& tests, const FilterSteps& steps,
+                     const std::vector<ColumnRows>& columns, std::optional<MutableBytes> flags,
+                     std::vector<ArrowArray>& arrays) {
     SplitColumns split;
-    if (!flags && !tests.empty()) fail("tests without flags");
+    if (!flags && !steps.empty()) fail("tests without flags");
     for (size_t i = 0; i < tests.size(); ++i) split.add(tests[i], i, *flags);
     for (size_t i = 0; i < columns.size(); ++i) split.add(columns[i], i);
     std::optional<size_t> tested_last;
-    for (size_t i = 0; i < columns.size() && !tests.empty(); ++i) {
-        const ColumnRows& tested = tests.back().rows;
-        if (columns[i].column == tested.column && columns[i].rows == tested.rows) tested_last = i;
+    if (!steps.empty() && steps.back().test && *steps.back().test < tests.size()) {
+        const ColumnRows& tested = tests[*steps.back().test].rows;
+        for (size_t i = 0; i < columns.size(); ++i) {
+            if (columns[i].column == tested.column && columns[i].rows == tested.rows) tested_last = i;
+        }
     }
-    return read_parts(split.tested, split.columns, flags, arrays, tested_last);
+    return read_parts(split.tested, steps, split.columns, flags, arrays, tested_last);
 }
 
 }  // namespace lance

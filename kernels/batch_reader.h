@@ -25,11 +25,21 @@ struct ColumnParts {
 // Rows of a page that have to pass a test.
 struct TestedPart {
     PagePart part;
-    const PageTest* test;
-    int64_t position;  // of the first of them in the batch
+    const PageTest* test;  // null where none of them passes
+    int64_t position;      // of the first of them in the batch
 };
 
 using TestedColumn = std::vector<TestedPart>;
+
+// What rows have to pass, by the numbers of tests: all steps, each of which is a test, or one of several lists of steps.
+// A test is passed or not; where an unknown answer would matter, the tests are others.
+struct FilterStep {
+    using All = std::vector<FilterStep>;
+
+    std::optional<size_t> test;
+    std::vector<All> any;  // of which the rows have to pass one, unless there is a test
+};
+using FilterSteps = FilterStep::All;
 
 // Where a batch could not be read.
 struct PageFailure : std::invalid_argument {
@@ -59,15 +69,19 @@ struct TestedRows {
     const std::vector<PageAnswer>* answers;  // by page
 };
 
-// Appends one array for each column. With flags, those of rows that do not pass all tests are cleared first, and the
+// Every test, one after the other.
+FilterSteps all_of(size_t num_tests);
+
+// Appends one array for each column. With flags, those of rows that do not pass all steps are cleared first, and the
 // arrays have the rows that are left; no arrays where none is left. Returns how many rows are left.
 // tested_last: the column that the last test looks at, of the same rows, if it is read as well
-int64_t read_parts(const std::vector<TestedColumn>& tests, const std::vector<ColumnParts>& columns,
+int64_t read_parts(const std::vector<TestedColumn>& tests, const FilterSteps& steps,
+                   const std::vector<ColumnParts>& columns,
                    std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays,
                    std::optional<size_t> tested_last = std::nullopt);
 
 // The same for rows of columns that know their pages.
-int64_t read_columns(const std::vector<TestedRows>& tests, const std::vector<ColumnRows>& columns,
-                     std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays);
+int64_t read_columns(const std::vector<TestedRows>& tests, const FilterSteps& steps,
+                     const std::vector<ColumnRows>& columns, std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays);
 
 }  // namespace lance

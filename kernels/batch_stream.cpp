@@ -102,8 +102,13 @@ ArrowArray to_struct(std::unique_ptr<OwnedBatch> owned, int64_t num_rows) {
 
 }  // namespace
 
-FragmentRows::FragmentRows(Bytes rows, Bytes ends, std::vector<StreamedTest> tests, std::vector<StreamedColumn> columns)
-    : rows_(to_numbers(rows)), ends_(to_numbers(ends)), tests_(std::move(tests)), columns_(std::move(columns)) {
+FragmentRows::FragmentRows(Bytes rows, Bytes ends, std::vector<StreamedTest> tests, FilterSteps steps,
+                           std::vector<StreamedColumn> columns)
+    : rows_(to_numbers(rows)),
+      ends_(to_numbers(ends)),
+      tests_(std::move(tests)),
+      steps_(std::move(steps)),
+      columns_(std::move(columns)) {
     const Ranges ranges(bytes_of(rows_), kMaxCount);
     int64_t num_rows = 0;
     for (int64_t i = 0; i < ranges.size(); ++i) {
@@ -147,12 +152,12 @@ std::optional<ArrowArray> FragmentRows::read(int64_t batch) const {
     }
     int64_t num_rows = Ranges(bytes_of(chosen), kMaxCount).num_items();
     auto owned = std::make_unique<OwnedBatch>();
-    if (tests.empty()) {
-        read_columns(tests, columns, std::nullopt, owned->columns);
+    if (steps_.empty()) {
+        read_columns({}, steps_, columns, std::nullopt, owned->columns);
     } else {
         learn(tests_, chosen);
         std::vector<uint8_t> flags(static_cast<size_t>(num_rows), 1);
-        num_rows = read_columns(tests, columns, flags, owned->columns);
+        num_rows = read_columns(tests, steps_, columns, flags, owned->columns);
         if (num_rows == 0) return std::nullopt;
     }
     for (size_t i = 0; i < columns_.size(); ++i) {

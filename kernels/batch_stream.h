@@ -40,8 +40,9 @@ struct StreamedTest {
 class FragmentRows {
   public:
     // rows: int64 pairs; ends: how many of the rows come before the end of each batch, all of whose values are indices
-    // of the same items
-    FragmentRows(Bytes rows, Bytes ends, std::vector<StreamedTest> tests, std::vector<StreamedColumn> columns);
+    // of the same items; steps: what rows have to pass, nothing where there are none
+    FragmentRows(Bytes rows, Bytes ends, std::vector<StreamedTest> tests, FilterSteps steps,
+                 std::vector<StreamedColumn> columns);
 
     int64_t num_batches() const { return static_cast<int64_t>(ends_.size()); }
 
@@ -55,6 +56,7 @@ class FragmentRows {
     std::vector<int64_t> before_;  // rows before each range
     std::vector<int64_t> ends_;
     std::vector<StreamedTest> tests_;
+    FilterSteps steps_;
     std::vector<StreamedColumn> columns_;
 };
 

@@ -176,7 +176,7 @@ nb::tuple read_batch(nb::list tests, nb::list columns, std::optional<OutputBuffe
     const std::vector<ColumnParts> wanted = arguments.columns(columns);
     std::optional<MutableBytes> left;
     if (flags) left = *flags;
-    return run([&](std::vector<ArrowArray>& arrays) { return read_parts(tested, wanted, left, arrays); });
+    return run([&](std::vector<ArrowArray>& arrays) { return read_parts(tested, all_of(tested.size()), wanted, left, arrays); });
 }
 
 nb::tuple read_rows_of(nb::list tests, nb::list columns, std::optional<OutputBuffer> flags) {
@@ -185,7 +185,7 @@ nb::tuple read_rows_of(nb::list tests, nb::list columns, std::optional<OutputBuf
     const std::vector<ColumnRows> wanted = arguments.file_columns(columns);
     std::optional<MutableBytes> left;
     if (flags) left = *flags;
-    return run([&](std::vector<ArrowArray>& arrays) { return read_columns(tested, wanted, left, arrays); });
+    return run([&](std::vector<ArrowArray>& arrays) { return read_columns(tested, all_of(tested.size()), wanted, left, arrays); });
 }
 
 }  // namespace

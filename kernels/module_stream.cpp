@@ -25,9 +25,9 @@ struct HeldByPython {
 };
 
 struct PythonFragmentRows : FragmentRows {
-    PythonFragmentRows(Bytes rows, Bytes ends, std::vector<StreamedTest> tests, std::vector<StreamedColumn> columns,
-                       std::unique_ptr<HeldByPython> held)
-        : FragmentRows(rows, ends, std::move(tests), std::move(columns)), held(std::move(held)) {}
+    PythonFragmentRows(Bytes rows, Bytes ends, std::vector<StreamedTest> tests, FilterSteps steps,
+                       std::vector<StreamedColumn> columns, std::unique_ptr<HeldByPython> held)
+        : FragmentRows(rows, ends, std::move(tests), std::move(steps), std::move(columns)), held(std::move(held)) {}
     PythonFragmentRows(const PythonFragmentRows&) = delete;
     PythonFragmentRows& operator=(const PythonFragmentRows&) = delete;
     ~PythonFragmentRows() {
@@ -42,6 +42,8 @@ struct PythonFragmentRows : FragmentRows {
 
     std::unique_ptr<HeldByPython> held;
 };
+
+constexpr int kDeepestSteps = 200;
 
 struct BoundFragmentRows {
     std::shared_ptr<const PythonFragmentRows> rows;
@@ -64,10 +66,26 @@ std::vector<StreamedItems> to_items(const nb::list& given) {
     return found;
 }
 
+// The number of a test, or a sequence of sequences of steps.
+FilterSteps to_steps(nb::handle given, size_t num_tests, int depth) {
+    if (depth > kDeepestSteps) fail("a filter of more than ", kDeepestSteps, " levels");
+    FilterSteps steps;
+    for (nb::handle each : given) {
+        FilterStep& step = steps.emplace_back();
+        if (nb::isinstance<nb::int_>(each)) {
+            step.test = static_cast<size_t>(to_count(each));
+            if (*step.test >= num_tests) fail("no test ", *step.test, " among ", num_tests);
+            continue;
+        }
+        for (nb::handle all : each) step.any.push_back(to_steps(all, num_tests, depth + 1));
+    }
+    return steps;
+}
+
 // tests: (column, parts of its pages, test, bounds to be learned or None); columns: (column, parts of its pages, whether
 // there may be NULLs, [(first row, items)])
-BoundFragmentRows fragment_rows(nb::list tests, nb::list columns, const InputBuffer& rows, const InputBuffer& ends,
-                                nb::object raise) {
+BoundFragmentRows fragment_rows(nb::list tests, nb::handle steps, nb::list columns, const InputBuffer& rows,
+                                const InputBuffer& ends, nb::object raise) {
     auto held = std::make_unique<HeldByPython>();
     const auto keep = [&](nb::handle buffer) -> Bytes {
         held->buffers.push_back(hold(buffer));
@@ -88,8 +106,9 @@ BoundFragmentRows fragment_rows(nb::list tests, nb::list columns, const InputBuf
         wanted.push_back({&nb::cast<const BoundColumn&>(given[0]).reader, to_parts(given[1], keep),
                           nb::cast<bool>(given[2]), to_items(nb::cast<nb::list>(given[3]))});
     }
+    FilterSteps passed = to_steps(steps, tested.size(), 0);
     held->raise = std::move(raise);
-    return {std::make_shared<const PythonFragmentRows>(rows, ends, std::move(tested), std::move(wanted),
+    return {std::make_shared<const PythonFragmentRows>(rows, ends, std::move(tested), std::move(passed), std::move(wanted),
                                                        std::move(held))};
 }
 
@@ -255,11 +274,11 @@ void bind_streams(nb::module_& m) {
     nb::class_<BoundFragmentRows>(m, "FragmentRows")
         .def(
             "__init__",
-            [](BoundFragmentRows* self, nb::list tests, nb::list columns, const InputBuffer& rows,
+            [](BoundFragmentRows* self, nb::list tests, nb::sequence steps, nb::list columns, const InputBuffer& rows,
                const InputBuffer& ends, nb::object raise_failure) {
-                new (self) BoundFragmentRows(fragment_rows(tests, columns, rows, ends, std::move(raise_failure)));
+                new (self) BoundFragmentRows(fragment_rows(tests, steps, columns, rows, ends, std::move(raise_failure)));
             },
-            "tests"_a, "columns"_a, "rows"_a, "ends"_a, "raise_failure"_a);
+            "tests"_a, "steps"_a, "columns"_a, "rows"_a, "ends"_a, "raise_failure"_a);
     nb::class_<BoundStream>(m, "BatchStream")
         .def(nb::init<nb::object, nb::object, Count, bool>(), "batches"_a, "schema"_a, nb::kw_only(),
              "most_ahead"_a, "eager"_a)

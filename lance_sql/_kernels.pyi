@@ -234,11 +234,15 @@ def release_zone_bounds() -> None:
 def renew_zone_bounds() -> None:
     """After it, in the child."""
 
+FilterStep: TypeAlias = int | Sequence[Sequence[FilterStep]]
+"""What rows have to pass: a test, by its number, or all steps of one of several lists."""
+
 @final
 class FragmentRows:
     """Rows of one fragment that a stream decodes by itself, cut into batches.
 
-    tests: (column, parts of its pages, what the rows have to pass, bounds that are learned of it)
+    tests: (column, parts of its pages, what rows can pass, bounds that are learned of it)
+    steps: what the rows have to pass, all of it
     columns: (column, parts of its pages, whether there may be NULLs, [(first row, items)]); the last are what values
         from that row on are indices of, as `pyarrow.Array`
     rows: int64[k, 2], ascending
@@ -250,6 +254,7 @@ class FragmentRows:
     def __init__(
         self,
         tests: Sequence[tuple[ColumnReader, PageParts, ColumnTest, ZoneBounds | None]],
+        steps: Sequence[FilterStep],
         columns: Sequence[tuple[ColumnReader, PageParts, bool, Sequence[tuple[int, pa.Array]]]],
         rows: Buffer,
         ends: Buffer,

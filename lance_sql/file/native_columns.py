@@ -23,7 +23,7 @@ from lance_sql.layouts.page import Page
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
 
-MAX_TESTS = 8
+MAX_TESTS = 32
 """Tests of a filter whose answers for the pages of a column are kept."""
 
 _PAGE_BYTES = 2048

@@ -34,7 +34,7 @@ ROWS_READ_OVER = 256
 
 MAX_DICTIONARY_ITEMS = 1 << 31
 
-MAX_ANSWERS = 8
+MAX_ANSWERS = 32
 """Tests of a filter whose answers for the dictionary of a page are kept."""
 
 

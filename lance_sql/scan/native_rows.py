@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
 import numpy as np
@@ -21,10 +22,12 @@ from lance_sql.file import native_columns
 from lance_sql.file.columns import Column
 from lance_sql.file.leaves import is_leaf
 from lance_sql.file.native_columns import NativeRows
+from lance_sql.layouts.matching import ValueTest
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import null_pages, read_ahead
 from lance_sql.scan.batches import Run
 from lance_sql.scan.plan import ReadPlan
+from lance_sql.scan.predicates import AnyOf, ColumnTest, Step
 from lance_sql.schema import Field
 from lance_sql.table import learning, wide_fragments
 from lance_sql.table.open_fragment import OpenFragment
@@ -42,7 +45,7 @@ def is_possible(plan: ReadPlan) -> bool:
     fields = [column.field for column in plan.columns]
     if any(column.field is None or column.path for column in plan.columns) or len(set(fields)) < len(fields):
         return False
-    return plan.residual is None or not plan.tests[1]
+    return plan.steps is not None and not plan.filter_system_columns
 
 
 def batches(plan: ReadPlan, runs: Iterable[Run], decode: Decode) -> Iterator[_kernels.FragmentRows | pa.RecordBatch]:
@@ -82,18 +85,14 @@ def prepared(plan: ReadPlan, run: Run) -> _kernels.FragmentRows | None:
     if run.is_short or wide_fragments.is_wide(fragment.fragment, len(wanted)):
         return None
     plan = null_pages.answered(plan, [run.whole])
-    tests, others = plan.tests
-    if others:
+    steps = plan.steps
+    if steps is None:
         return None
-    tested, answers = [], []
-    wide = np.ascontiguousarray(learning.widened(fragment, rows)) if tests else rows
-    for field, test in tests:
-        found = _native(fragment, field, None, wide)
-        answer = found.column.test(test.test, found.pages) if found is not None else None
-        if found is None or answer is None:
-            return None
-        tested.append(found)
-        answers.append(answer)
+    tests = _Tests(plan, fragment, np.ascontiguousarray(learning.widened(fragment, rows)) if steps else rows)
+    numbers = tests.add_all(steps)
+    if numbers is None:
+        return None
+    tested = [each.found for each in tests.columns]
     read, items = [], []
     borders: set[int] = set()
     for field in wanted:
@@ -106,29 +105,110 @@ def prepared(plan: ReadPlan, run: Run) -> _kernels.FragmentRows | None:
         borders.update(first for first, _ in dictionaries[1:])
     data = native_columns.fetch([*tested, *read])
     # behind the fetching: what is learned belongs to the file whose bytes these are
-    learned = [learning.unknown_bounds(fragment, field, rows) for field, _ in tests]
+    learned = [learning.unknown_bounds(fragment, each.field, rows) for each in tests.columns]
     names = [column.name for column in plan.columns]
 
     def fail(in_test: bool, place: int, page: int | None, message: str) -> NoReturn:
         if page is None:
             with at(column=names[place]):
                 raise CorruptFile(message)
-        with (tested if in_test else read)[place].column.where(page):
+        with (tested[tests.columns_of[place]] if in_test else read[place]).column.where(page):
             raise CorruptFile(message)
 
     return _kernels.FragmentRows(
         [
-            (each.column.reader, parts, answer, bounds)
-            for each, parts, answer, bounds in zip(tested, data[: len(tests)], answers, learned, strict=True)
+            (tested[column].column.reader, data[column], answer, bounds)
+            for column, answer, bounds in zip(tests.columns_of, tests.answers, tests.once(learned), strict=True)
         ],
+        numbers,
         [
             (each.column.reader, parts, column.arrow.nullable, dictionaries)
-            for each, parts, column, dictionaries in zip(read, data[len(tests) :], plan.columns, items, strict=True)
+            for each, parts, column, dictionaries in zip(read, data[len(tested) :], plan.columns, items, strict=True)
         ],
         rows,
         _cut_at(run, rows, borders),
         fail,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _TestedColumn:
+    field: Field
+    found: NativeRows
+
+
+class _Tests:
+    """The tests of a filter for the pages of some rows, and the columns that they look at, each of them once.
+
+    columns_of: the place of the column of each test
+    """
+
+    def __init__(self, plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> None:
+        self._fields = {field.name: field for field in plan.filter_fields}
+        self._fragment = fragment
+        self._rows = rows
+        self._places: dict[str, int] = {}
+        self.columns: list[_TestedColumn] = []
+        self.columns_of: list[int] = []
+        self.answers: list[_kernels.ColumnTest] = []
+
+    def add_all(self, steps: Sequence[Step]) -> list[_kernels.FilterStep] | None:
+        """The steps with the numbers of tests; None where one of them needs decoded values."""
+        found: list[_kernels.FilterStep] = []
+        for step in steps:
+            added = self._add_any(step) if isinstance(step, AnyOf) else self._add(step)
+            if added is None:
+                return None
+            found.append(added)
+        return found
+
+    def once(self, learned: Sequence[_kernels.ZoneBounds | None]) -> list[_kernels.ZoneBounds | None]:
+        """For each test what is learned of its column; the first test of a column learns it.
+
+        learned: by column
+        """
+        return [
+            learned[column] if self.columns_of.index(column) == test else None
+            for test, column in enumerate(self.columns_of)
+        ]
+
+    def _add_any(self, step: AnyOf) -> _kernels.FilterStep | None:
+        found = [self.add_all(steps) for steps in step.lists]
+        return None if None in found else [steps for steps in found if steps is not None]
+
+    def _add(self, test: ColumnTest) -> _kernels.FilterStep | None:
+        place = self._column(test.column)
+        if place is None:
+            return None
+        number = self._answer(place, test.test)
+        if number is None and test.single:
+            # no dictionary has the answer
+            singles = [self._answer(place, single) for single in test.single]
+            numbers = [single for single in singles if single is not None]
+            if len(numbers) < len(singles):
+                return None
+            return [numbers] if test.is_all else [[single] for single in numbers]
+        return number
+
+    def _column(self, name: str) -> int | None:
+        if name in self._places:
+            return self._places[name]
+        field = self._fields.get(name)
+        found = _native(self._fragment, field, None, self._rows) if field is not None else None
+        if field is None or found is None:
+            return None
+        self.columns.append(_TestedColumn(field, found))
+        self._places[name] = len(self.columns) - 1
+        return self._places[name]
+
+    def _answer(self, place: int, test: ValueTest) -> int | None:
+        found = self.columns[place].found
+        answer = found.column.test(test, found.pages)
+        if answer is None:
+            return None
+        self.answers.append(answer)
+        self.columns_of.append(place)
+        return len(self.answers) - 1
 
 
 def _native(fragment: OpenFragment, field: Field, delivered: pa.DataType | None, rows: RowRanges) -> NativeRows | None:

@@ -26,10 +26,12 @@ from lance_sql.scan.predicates import (
     Const,
     Path,
     Predicate,
+    Step,
     answer_null_tests,
     column_tests,
     conjuncts,
     null_tests,
+    steps,
 )
 from lance_sql.scan.projection import OutputColumn, filter_fields, restrict
 from lance_sql.schema import Field, Schema, arrow_field
@@ -175,6 +177,11 @@ class ReadPlan:
         on_fields = [(fields[test.column], test) for test in tests if test.column in fields]
         on_system_columns = [part for test in tests if test.column not in fields for part in test.predicates]
         return on_fields, [*others, *on_system_columns]
+
+    @cached_property
+    def steps(self) -> Sequence[Step] | None:
+        """What rows pass for which the residual filter is true; None where a part of it is no test of one column."""
+        return steps(self.residual) if self.residual is not None else []
 
     @cached_property
     def null_tests(self) -> frozenset[Path]:

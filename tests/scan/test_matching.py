@@ -130,8 +130,29 @@ def leaves(draw: st.DrawFn) -> str:
     return f"{column} {draw(st.sampled_from(['=', '<>', '<', '<=', '>', '>=']))} {draw(literal)}"
 
 
+def nested() -> st.SearchStrategy[str]:
+    """Conditions below AND, OR and NOT, and what is unknown for NULLs in them."""
+
+    def outer(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+        several = st.lists(inner, min_size=2, max_size=3)
+        return st.one_of(
+            several.map(lambda parts: f"({' OR '.join(parts)})"),
+            several.map(lambda parts: f"({' AND '.join(parts)})"),
+            inner.map(lambda part: f"NOT ({part})"),
+        )
+
+    lists = st.sampled_from(sorted(LITERALS)).flatmap(
+        lambda column: st.lists(st.sampled_from([*LITERALS[column], "NULL"]), min_size=1, max_size=4).map(
+            lambda values: f"{column} IN ({', '.join(values)})"
+        )
+    )
+    return st.recursive(leaves() | lists, outer, max_leaves=6)
+
+
 @st.composite
 def conditions(draw: st.DrawFn) -> str:
+    if draw(st.booleans()):
+        return draw(nested())
     parts = draw(st.lists(leaves(), min_size=1, max_size=4))
     if draw(st.booleans()):
         return " AND ".join(parts)
@@ -166,7 +187,7 @@ class Counted:
     """Counts the tests that fragments were asked for, and those that they or streams carried out."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.asked = self.done = 0
+        self.asked = self.done = self.streamed = 0
         original = OpenFragment.filter
 
         def filter(fragment: OpenFragment, *arguments: Any) -> Filtered:
@@ -181,6 +202,7 @@ class Counted:
         def prepared(plan: ReadPlan, run: Run) -> object:
             found = streamed(plan, run)
             if found is not None:
+                self.streamed += 1
                 self.asked += len(plan.tests[0])
                 self.done += len(plan.tests[0])
             return found
@@ -210,6 +232,30 @@ def test_nothing_is_decoded_where_no_row_can_pass(table: Dataset, monkeypatch: p
 
     monkeypatch.setattr(OpenFragment, "read", refuse)
     assert table.scan(["text"], "kind = 'zebra' AND text LIKE '%1%'").to_table().num_rows == 0
+
+
+ALTERNATIVES = [
+    "i32 < -300 OR i64 > 0",
+    "NOT (i16 > 7 OR f64 < 0)",
+    "NOT (i16 > 7 AND f64 < 0 AND i64 IS NOT NULL)",
+    "f32 = 'NaN'::FLOAT OR NOT (f64 >= 1.5) OR price = 1.25",
+    "i32 IN (3, 6, 33) OR kind IN ('kind 3', 'kind 5')",
+    "text IN ('1 of many', '2') OR moment IS NULL",
+    "(i8 = 1 AND u8 > 3) OR (i8 = 2 AND (kind LIKE '%4' OR text < '0'))",
+    "NOT (kind LIKE '%4' OR NOT (text < '0'))",
+    "NOT (i16 IN (7, 14)) AND NOT (i64 IN (7, NULL) AND u8 = 3)",
+]
+
+
+@pytest.mark.parametrize("condition", ALTERNATIVES)
+def test_alternatives_are_streamed_by_the_kernels(
+    table: Dataset, rows: pa.Table, counted: Counted, condition: str
+) -> None:
+    check(table, rows, condition, None)
+    counted.streamed = 0
+    table.scan(["i64", "text"], condition).to_table()
+    is_without_levels = {file.file_version for fragment in table.snapshot.manifest.fragments for file in fragment.files}
+    assert (counted.streamed > 0) == (is_without_levels != {(2, 0)})
 
 
 def test_two_ranges_of_a_column_are_one() -> None:

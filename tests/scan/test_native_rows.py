@@ -236,7 +236,9 @@ def test_a_forked_process_reads_streams_of_its_own(table: Dataset) -> None:
 @pytest.mark.parametrize("ends", [[], [3], [5, 3], [10, 11], [0, 10], [-1, 10]])
 def test_batches_that_are_not_those_of_the_rows_are_refused(ends: list[int]) -> None:
     with pytest.raises(ValueError, match="batch"):
-        _kernels.FragmentRows([], [], np.array([[0, 10]]), np.array(ends, np.int64), lambda *_: pytest.fail("called"))
+        _kernels.FragmentRows(
+            [], [], [], np.array([[0, 10]]), np.array(ends, np.int64), lambda *_: pytest.fail("called")
+        )
 
 
 class UnsayableError(Exception):

@@ -37,10 +37,11 @@ from .tree import (
     Value,
     conjuncts,
 )
-from .value_tests import ColumnTest, column_tests
+from .value_tests import AnyOf, ColumnTest, Step, column_tests, steps
 
 __all__ = [
     "And",
+    "AnyOf",
     "Call",
     "ColumnRef",
     "ColumnTest",
@@ -57,6 +58,7 @@ __all__ = [
     "Or",
     "Path",
     "Predicate",
+    "Step",
     "Term",
     "TextMatch",
     "Value",
@@ -76,4 +78,5 @@ __all__ = [
     "negate",
     "null_tests",
     "plain_type",
+    "steps",
 ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,12 @@ import pyarrow as pa
 from lance_sql.layouts.matching import KeyRange, StringRange, ValueTest
 
 from .evaluation import evaluate
-from .tree import And, ColumnRef, Compare, In, IsNan, IsNull, Literal, Not, Predicate, TextMatch, Value
+from .tree import And, ColumnRef, Compare, Const, In, IsNan, IsNull, Literal, Not, Or, Predicate, TextMatch, Value
+
+MAX_SINGLE: Final = 16
+"""Values of IN that are looked for one after the other, where a page has no dictionary."""
+
+_OPPOSITE: Final = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 _UNSIGNED: Final = 0
 _SIGNED: Final = 1
@@ -29,11 +34,26 @@ _FLOATS: Final = {32: ("<f", "<I"), 64: ("<d", "<Q")}
 
 @dataclass(frozen=True, slots=True)
 class ColumnTest:
-    """A test of a top-level column, and the predicates that it stands for."""
+    """A test of a top-level column, and the predicates that it stands for.
+
+    single: tests of which a value passes one, or all with `is_all`, if it passes this one; empty where these are many
+    """
 
     column: str
     test: ValueTest
     predicates: tuple[Predicate, ...]
+    single: tuple[ValueTest, ...] = ()
+    is_all: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """Lists of steps, of which a row passes all of one; no row passes without a list."""
+
+    lists: tuple[tuple[Step, ...], ...]
+
+
+Step: TypeAlias = "ColumnTest | AnyOf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,27 +75,57 @@ def column_tests(parts: Sequence[Predicate]) -> tuple[list[ColumnTest], list[Pre
 
     Two ranges of one column become one.
     """
-    tests: list[ColumnTest] = []
-    others = []
-    for part in parts:
-        found = _column_test(part)
-        if found is None:
-            others.append(part)
-            continue
-        for number, other in enumerate(tests):
-            both = _both(other, found)
+    found = [_column_test(part) for part in parts]
+    others = [part for part, test in zip(parts, found, strict=True) if test is None]
+    return _merged([test for test in found if test is not None]), others
+
+
+def _merged(tests: Sequence[ColumnTest]) -> list[ColumnTest]:
+    merged: list[ColumnTest] = []
+    for test in tests:
+        for number, other in enumerate(merged):
+            both = _both(other, test)
             if both is not None:
-                tests[number] = both
+                merged[number] = both
                 break
         else:
-            tests.append(found)
-    return tests, others
+            merged.append(test)
+    return merged
+
+
+def steps(predicate: Predicate, *, is_true: bool = True) -> Sequence[Step] | None:
+    """What a row passes for which the predicate is true, or false; None where there are no tests for that.
+
+    A predicate that is unknown passes neither, and NULL passes no test but the one for it: where NOT goes down to what
+    looks at one column, two answers are enough.
+    """
+    match predicate:
+        case Const(value):
+            return [] if value is is_true else [AnyOf(())]
+        case In(has_null=True) if not is_true:
+            # no value is unlike NULL
+            return [AnyOf(())]
+        case Not(argument) if not isinstance(argument, IsNull):
+            return steps(argument, is_true=not is_true)
+        case And(arguments) | Or(arguments):
+            parts = [steps(argument, is_true=is_true) for argument in arguments]
+            if None in parts:
+                return None
+            found = [part for part in parts if part is not None]
+            if isinstance(predicate, And) == is_true:
+                together = [step for part in found for step in part]
+                tests = [step for step in together if isinstance(step, ColumnTest)]
+                return [*_merged(tests), *(step for step in together if isinstance(step, AnyOf))]
+            return [AnyOf(tuple(tuple(part) for part in found))]
+    test = _column_test(predicate) if is_true else _column_test_of_false(predicate)
+    return None if test is None else [test]
 
 
 def _column_test(predicate: Predicate) -> ColumnTest | None:
     wants_null: bool | None = None
     keys: KeyRange | None = None
     strings: StringRange | None = None
+    single: Sequence[Predicate] = ()
     match predicate:
         case IsNull(ColumnRef((column,))):
             wants_null = True
@@ -87,12 +137,44 @@ def _column_test(predicate: Predicate) -> ColumnTest | None:
             keys, strings = _keys("=", value, type), _strings("=", value, type)
         case TextMatch("prefix", ColumnRef((column,)), pattern):
             strings = _beginning_with(pattern.encode())
-        case In(ColumnRef((column,))) | TextMatch(operand=ColumnRef((column,))) | IsNan(ColumnRef((column,))):
+        case In(ColumnRef((column,)) as operand, values, type):
+            if len(values) <= MAX_SINGLE:
+                single = [Compare("=", operand, Literal(value, type)) for value in values]
+        case TextMatch(operand=ColumnRef((column,))) | IsNan(ColumnRef((column,))):
             pass
         case _:
             return None
 
-    return ColumnTest(column, ValueTest(_Answers(column, (predicate,)), keys, wants_null, strings), (predicate,))
+    test = ValueTest(_Answers(column, (predicate,)), keys, wants_null, strings)
+    return ColumnTest(column, test, (predicate,), _tests_of(single))
+
+
+def _tests_of(predicates: Sequence[Predicate]) -> tuple[ValueTest, ...]:
+    found = [_column_test(each) for each in predicates]
+    return tuple(each.test for each in found if each is not None)
+
+
+def _column_test_of_false(predicate: Predicate) -> ColumnTest | None:
+    """What a row passes for which the predicate is false, and not unknown."""
+    if isinstance(predicate, IsNull):
+        return _column_test(Not(predicate))
+    if isinstance(predicate, Not):
+        # of IS NULL, which is never unknown
+        return _column_test(predicate.argument)
+    if isinstance(predicate, Compare):
+        return _column_test(replace(predicate, op=_OPPOSITE[predicate.op]))
+    found = _column_test(predicate)
+    if found is None:
+        return None
+    test, opposite = found.test, Not(predicate)
+    keys = replace(test.keys, inside=not test.keys.inside) if test.keys is not None else None
+    strings = replace(test.strings, inside=not test.strings.inside) if test.strings is not None else None
+    single: tuple[ValueTest, ...] = ()
+    if isinstance(predicate, In) and found.single:
+        literals = [Literal(value, predicate.type) for value in predicate.values]
+        single = _tests_of([Compare("<>", predicate.operand, literal) for literal in literals])
+    answers = _Answers(found.column, (opposite,))
+    return ColumnTest(found.column, ValueTest(answers, keys, strings=strings), (opposite,), single, is_all=True)
 
 
 def _both(one: ColumnTest, other: ColumnTest) -> ColumnTest | None:
