@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import os
+from collections.abc import Iterable
 
 
 def split_name(name: str) -> tuple[str, int | None, str | None]:
@@ -12,3 +14,18 @@ def split_name(name: str) -> tuple[str, int | None, str | None]:
     if not at or not chosen or "/" in chosen or os.path.exists(name):
         return name, None, None
     return (path, int(chosen), None) if chosen.isdecimal() else (path, None, chosen)
+
+
+def unknown_name(kind: str, name: str, table: str, known: Iterable[str]) -> str:
+    """What is said of a tag or branch that there is not.
+
+    kind: "tag" or "branch"; table: for the message; known: the names that there are
+    """
+    names = list(known)
+    message = f"No {kind} {name[:100]!r} in {table}."
+    if closest := difflib.get_close_matches(name, names, n=1):
+        return f"{message} Did you mean {closest[0]!r}?"
+    plural = {"tag": "Tags", "branch": "Branches"}[kind]
+    if names:
+        return f"{message} {plural}: {', '.join(names[:10])}{', ...' if len(names) > 10 else ''}."
+    return f"{message} It has no {plural.lower()}."

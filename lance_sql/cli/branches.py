@@ -25,7 +25,7 @@ def branch(table: str, name: str | None, remove: bool, yes: bool) -> None:
     """
     from lance_sql.cli import tables
     from lance_sql.errors import VersionNotFound
-    from lance_sql.table import refs
+    from lance_sql.version_names import unknown_name
 
     dataset = tables.open_table(table)
     known = dataset.branches()
@@ -36,7 +36,7 @@ def branch(table: str, name: str | None, remove: bool, yes: bool) -> None:
             click.echo(f"{each}\t{ref.branch or 'main'}@{ref.version}")
     elif remove:
         if name not in known:
-            raise VersionNotFound(refs.unknown("branch", name, dataset.snapshot.name, known))
+            raise VersionNotFound(unknown_name("branch", name, dataset.snapshot.name, known))
         begun = f"{known[name].branch or 'main'}@{known[name].version}"
         if agreed(f"remove the branch {name!r}, which begins with {begun}, and what was written to it", False, yes):
             dataset.delete_branch(name)

@@ -306,12 +306,12 @@ def _named(dataset: Dataset, tag: str) -> str:
     raises: VersionNotFound when there is no such tag
     """
     from lance_sql.errors import VersionNotFound
-    from lance_sql.table import refs
+    from lance_sql.version_names import unknown_name
 
     known = dataset.tags()
     ref = known.get(tag)
     if ref is None:
-        raise VersionNotFound(refs.unknown("tag", tag, dataset.snapshot.name, known))
+        raise VersionNotFound(unknown_name("tag", tag, dataset.snapshot.name, known))
     return f" of version {ref.version}" + (f" of {ref.branch}" if ref.branch else "")
 
 

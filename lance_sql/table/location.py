@@ -13,6 +13,7 @@ from lance_sql.store import Store, check_path, open_store
 from lance_sql.store.open import below, files_uri, local_path
 from lance_sql.table import refs, versions
 from lance_sql.table.versions import VersionFile
+from lance_sql.version_names import unknown_name
 
 MAIN = "main"
 
@@ -53,7 +54,7 @@ def locate(
         ref = refs.tags(main).get(tag)
         if ref is None:
             _check_table(main, uri)
-            raise VersionNotFound(refs.unknown("tag", tag, table, refs.tags(main)))
+            raise VersionNotFound(unknown_name("tag", tag, table, refs.tags(main)))
         branch, version = ref.branch, ref.version
     branch = None if branch == MAIN else branch
     store = main if branch is None else branch_store(uri, branch, storage_options)
@@ -70,7 +71,7 @@ def locate(
     files = versions.list_versions(store)
     if not files:
         _check_table(main, uri)
-        raise VersionNotFound(refs.unknown("branch", str(branch), table, refs.branches(main)))
+        raise VersionNotFound(unknown_name("branch", str(branch), table, refs.branches(main)))
     if version is not None:
         available = versions.describe(files, whole_history=branch is None)
         named = f" (tag {tag!r})" if tag is not None else ""

@@ -11,10 +11,9 @@ Source: table format, tags and branches.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -24,6 +23,7 @@ from uuid import uuid4
 from lance_sql.errors import CorruptFile, InvalidArgument, VersionNotFound, at
 from lance_sql.store import Store
 from lance_sql.table.paths import BRANCHES, TAGS
+from lance_sql.version_names import unknown_name
 
 _MAX_BYTES: Final = 1024 * 1024
 _WORD: Final = re.compile(r"[A-Za-z0-9._-]+")
@@ -226,26 +226,11 @@ def _branch_path(name: str) -> str:
     return f"{BRANCHES}/{quote(name, safe='')}.json"
 
 
-def unknown(kind: str, name: str, table: str, known: Iterable[str]) -> str:
-    """What is said of a tag or branch that there is not.
-
-    kind: "tag" or "branch"; table: for the message; known: the names that there are
-    """
-    names = list(known)
-    message = f"No {kind} {name[:100]!r} in {table}."
-    if closest := difflib.get_close_matches(name, names, n=1):
-        return f"{message} Did you mean {closest[0]!r}?"
-    plural = {"tag": "Tags", "branch": "Branches"}[kind]
-    if names:
-        return f"{message} {plural}: {', '.join(names[:10])}{', ...' if len(names) > 10 else ''}."
-    return f"{message} It has no {plural.lower()}."
-
-
 def _existing_tag(store: Store, name: str, table: str) -> Mapping[str, Any]:
     try:
         return _existing(store, _tag_path(name), f"tag {name!r}")
     except VersionNotFound as error:
-        raise VersionNotFound(unknown("tag", name, table, (found for found, _ in _names(store, TAGS)))) from error
+        raise VersionNotFound(unknown_name("tag", name, table, (found for found, _ in _names(store, TAGS)))) from error
 
 
 def _existing(store: Store, path: str, what: str) -> Mapping[str, Any]:

@@ -110,7 +110,7 @@ def test_a_condition_becomes_its_simplest_exact_form(text: str, expected: str) -
         ("id", "The filter is id (int64), which is not a condition"),
         ("5", "The filter is 5, which is not a condition"),
         ("id =", "Cannot read the filter 'id =': something is missing at column 4"),
-        ("", "Cannot read the filter '': No expression was parsed from ''"),
+        ("", "The filter is empty: leave it out to take all rows, or give a condition in SQL"),
         ("name LIKE 'a!' ESCAPE '!'", "The pattern 'a!' ends in its escape character"),
     ],
 )

@@ -5,6 +5,8 @@ The forms are a closed table. Whatever is not in it is refused by name; nothing 
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
@@ -39,10 +41,21 @@ def from_sql(text: str, schema: pa.Schema, *, table: str = "the table") -> Predi
         raise InvalidArgument(f"Cannot read the filter {text!r}: {_reason(error)}") from error
     except RecursionError:
         raise UnsupportedFeature("The filter is nested too deeply") from None
+    if node.find(sqlglot.exp.RegexpLike) and any("~" in token.text for token in _operators(text)):
+        # the parser takes it for regexp_matches, which is content with a part of the text
+        raise UnsupportedFeature("The operator ~ is not supported in a filter: write regexp_full_match(column, '...')")
     try:
         return Conditions(schema, table).predicate(node)
     except RecursionError:
         raise UnsupportedFeature("The filter is nested too deeply") from None
+
+
+def _operators(text: str) -> list[Any]:
+    """What of the text is neither a word nor a constant."""
+    import sqlglot
+
+    constants = ("STRING", "NUMBER", "IDENTIFIER", "VAR")
+    return [token for token in sqlglot.tokenize(text, dialect="duckdb") if token.token_type.name not in constants]
 
 
 def _reason(error: Exception) -> str:

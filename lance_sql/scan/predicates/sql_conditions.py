@@ -18,7 +18,8 @@ from . import constants, folding, like
 from .build import MIRRORED, conjunction, disjunction, negate
 from .common_type import common_type, type_of
 from .constants import Constant, Day, Instant, plain_type
-from .sql_operands import Known, Operand, Operands, Typed, check_arguments, refuse
+from .sql_operand import Known, Operand, Typed, check_arguments, refuse
+from .sql_operands import Operands
 from .terms import result_type
 from .tree import Call, Const, IsNan, IsNull, IsUnknown, Predicate
 

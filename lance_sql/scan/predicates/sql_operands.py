@@ -3,59 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from sqlglot import ErrorLevel, exp
+from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 
-from . import columns, constants, terms
+from . import columns, constants, sql_functions, terms
 from .common_type import common_type, type_of
-from .constants import Constant, Day, Instant, Span, is_text, plain_type
-from .tree import Call, ColumnRef, Literal, Term
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A constant operand."""
-
-    value: Constant
-
-
-@dataclass(frozen=True, slots=True)
-class Typed:
-    """A column or a function of columns, with its type."""
-
-    term: ColumnRef | Call
-    type: pa.DataType
-
-
-Operand: TypeAlias = Known | Typed
-
-
-def refuse(node: exp.Expr) -> UnsupportedFeature:
-    """The error for SQL that filters do not have, by the user's own words."""
-    text = _shown(node)
-    if isinstance(node, exp.Func):
-        name = node.name if isinstance(node, exp.Anonymous) else node.sql_names()[0]
-        return UnsupportedFeature(f"Function {name.lower()!r} is not supported in a filter: {text}")
-    return UnsupportedFeature(f"Not supported in a filter: {text}")
-
-
-def _shown(node: exp.Expr) -> str:
-    # what DuckDB does not have is refused here: the generator need not warn of it as well
-    return node.sql(dialect="duckdb", unsupported_level=ErrorLevel.IGNORE)
-
-
-def check_arguments(node: exp.Expr, allowed: frozenset[str]) -> None:
-    """Refuses a node with parts that its translation would ignore."""
-    for name, value in node.args.items():
-        if value not in (None, False, []) and name not in allowed:
-            raise refuse(node)
+from .constants import Constant, Day, Instant, Span, is_decimal, is_text, plain_type
+from .sql_operand import Known, Operand, Typed, check_arguments, refuse, shown
+from .tree import Call, Literal, Term
 
 
 class Operands:
@@ -103,13 +64,15 @@ class Operands:
                 types.append(literal.type)
         result = terms.result_type(function, types)
         if result is None:
-            shown = ", ".join(map(str, types))
-            raise UnsupportedFeature(f"Not supported in a filter for {shown}: {_shown(node)}")
+            given = ", ".join(map(str, types))
+            raise UnsupportedFeature(f"Not supported in a filter for {given}: {shown(node)}")
         return Typed(Call(function, tuple(arguments), result), result)
 
 
 def _literal(value: Constant, type: pa.DataType) -> Literal | None:
     kinds = [type, pa.int64()] if isinstance(value, int) and not isinstance(value, bool) else [type]
+    if is_decimal(type) and isinstance(value, Decimal):
+        kinds.append(_own_decimal(value))
     if isinstance(value, (float, np.float32)) and common_type([type, type_of(value)]) != type:
         # the column's values would become floating-point numbers
         return None
@@ -118,6 +81,13 @@ def _literal(value: Constant, type: pa.DataType) -> Literal | None:
         if position is not None and position.exact and position.floor is not None and position.first is None:
             return Literal(position.floor, kind)
     return None
+
+
+def _own_decimal(value: Decimal) -> pa.DataType:
+    """The type of a number in its own digits: rounded to those of a column it would be another one."""
+    _, digits, exponent = value.as_tuple()
+    scale = max(-int(exponent), 0)
+    return pa.decimal128(min(max(len(digits), scale + 1), _MAX_DIGITS), scale)
 
 
 def arrow_type(data_type: exp.DataType) -> pa.DataType | None:
@@ -371,7 +341,16 @@ _OPERANDS: Final[Mapping[type[exp.Expr], tuple[_Translate, frozenset[str]]]] = {
     exp.Mod: (_arithmetic("modulo"), _BINARY),
     exp.BitwiseRightShift: (_arithmetic("shift_right"), _BINARY),
     exp.Abs: (_function("abs"), _UNARY),
-    exp.Length: (_function("length"), _UNARY),
+    exp.Length: (sql_functions.length, _UNARY),
+    exp.ArraySize: (_function("len"), _UNARY),
+    exp.ArrayContains: (sql_functions.list_contains, _BINARY),
+    exp.Substring: (sql_functions.substring, frozenset({"this", "start", "length"})),
+    exp.Left: (sql_functions.left, _BINARY),
+    exp.Trim: (sql_functions.trim, frozenset({"this", "position"})),
+    exp.RegexpLike: (sql_functions.regexp_matches, _BINARY),
+    exp.RegexpFullMatch: (sql_functions.regexp_full_match, _BINARY),
+    exp.DPipe: (sql_functions.pipe, frozenset({"this", "expression", "safe"})),
+    exp.Concat: (sql_functions.concat, frozenset({"expressions", "safe", "coalesce"})),
     exp.Lower: (_function("lower"), _UNARY),
     exp.Upper: (_function("upper"), _UNARY),
     exp.Year: (_function("year"), _UNARY),

@@ -6,29 +6,19 @@ int64 with a check for overflow; uint64 keeps its type, or becomes a wide decima
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from collections.abc import Callable
+from typing import Final
 
 import pyarrow as pa
 
 from .constants import is_bytes, is_decimal, is_text, plain_type
-
-Types: TypeAlias = Sequence[pa.DataType]
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """result: the type for plain argument types, None where the function is not defined
-    evaluate: arrays (or scalars) and the result type -> array
-    """
-
-    result: Callable[[Types], pa.DataType | None]
-    evaluate: Callable[..., pa.Array]
-
+from .function import Function, Types
+from .list_functions import LIST_FUNCTIONS
+from .text_functions import TEXT_FUNCTIONS
 
 _WIDE: Final = pa.decimal128(38, 0)
 _INT64: Final = pa.int64()
+_MOST_DIGITS: Final = 38
 
 
 def result_type(function: str, types: Types) -> pa.DataType | None:
@@ -66,11 +56,36 @@ def _integers(types: Types) -> pa.DataType | None:
     return _WIDE if any(pa.types.is_uint64(type) for type in types) else _INT64
 
 
+def _decimals(types: Types) -> tuple[int, int] | None:
+    """The most digits before and behind the point, where all are decimals."""
+    if not all(pa.types.is_decimal128(type) for type in types):
+        return None
+    return max(type.precision - type.scale for type in types), max(type.scale for type in types)
+
+
+def _decimal(before: int, behind: int) -> pa.DataType | None:
+    return pa.decimal128(before + behind, behind) if behind >= 0 and before + behind <= _MOST_DIGITS else None
+
+
 def _sum(types: Types) -> pa.DataType | None:
+    digits = _decimals(types)
+    if digits is not None:
+        return _decimal(digits[0] + 1, digits[1])
     return pa.float64() if all(map(pa.types.is_float64, types)) else _integers(types)
 
 
+def _same_sign(types: Types) -> pa.DataType | None:
+    """Of the number itself, and of its negative."""
+    if pa.types.is_decimal128(types[0]):
+        return types[0]
+    type = _sum(types)
+    return None if type == _WIDE else type
+
+
 def _product(types: Types) -> pa.DataType | None:
+    if _decimals(types) is not None:
+        # what Arrow gives a product has a digit more than it can take
+        return _decimal(sum(type.precision - type.scale for type in types) + 1, sum(type.scale for type in types))
     type = _sum(types)
     return None if type == _WIDE else type
 
@@ -115,6 +130,8 @@ def _arithmetic(name: str) -> Callable[..., pa.Array]:
     def evaluate(result: pa.DataType, *arguments: pa.Array) -> pa.Array:
         import pyarrow.compute as pc
 
+        if pa.types.is_decimal128(arguments[0].type):
+            return pc.call_function(name, list(arguments)).cast(result)
         wide = result == _WIDE
         # 20 digits hold every uint64, and leave room for the sum.
         inner = pa.decimal128(20, 0) if wide else result
@@ -180,8 +197,8 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "add": Function(_sum, _arithmetic("add")),
     "subtract": Function(_sum, _arithmetic("subtract")),
     "multiply": Function(_product, _arithmetic("multiply")),
-    "negate": Function(_product, _arithmetic("negate")),
-    "abs": Function(_product, _arithmetic("abs")),
+    "negate": Function(_same_sign, _arithmetic("negate")),
+    "abs": Function(_same_sign, _arithmetic("abs")),
     "divide": Function(_quotient, _floor_divide),
     "modulo": Function(_quotient, _modulo),
     "shift_right": Function(_quotient, _shift_right),
@@ -198,5 +215,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "minute": Function(_clock_part, _compute("minute")),
     "second": Function(_clock_part, _compute("second")),
     "cast": Function(lambda types: None, _cast),
+    **TEXT_FUNCTIONS,
+    **LIST_FUNCTIONS,
     **{f"trunc_{unit}": Function(_truncated, _truncate(unit)) for unit in _TRUNCATIONS},
 }

@@ -1,0 +1,65 @@
+"""Functions of lists inside of filters."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from .constants import is_bytes, is_text, plain_type
+from .function import Function, Types
+
+
+def is_list(type: pa.DataType) -> bool:
+    return bool(pa.types.is_list(type) or pa.types.is_large_list(type) or pa.types.is_fixed_size_list(type))
+
+
+def has_comparable_items(type: pa.DataType) -> bool:
+    """Whether items of a list are compared as SQL does; items that are floating-point numbers are not."""
+    if not is_list(type):
+        return False
+    item = plain_type(type.value_type)
+    return bool(
+        is_text(item)
+        or is_bytes(item)
+        or pa.types.is_integer(item)
+        or pa.types.is_boolean(item)
+        or pa.types.is_decimal128(item)
+        or pa.types.is_date32(item)
+        or pa.types.is_timestamp(item)
+    )
+
+
+def _length(types: Types) -> pa.DataType | None:
+    return pa.int64() if is_list(types[0]) else None
+
+
+def _count(result: pa.DataType, lists: pa.Array) -> pa.Array:
+    import pyarrow.compute as pc
+
+    return pc.list_value_length(lists).cast(result)
+
+
+def _membership(types: Types) -> pa.DataType | None:
+    return pa.bool_() if has_comparable_items(types[0]) else None
+
+
+def _contains(result: pa.DataType, lists: pa.Array, wanted: pa.Array) -> pa.Array:
+    """Whether an item is equal to a constant; NULL for a list that is NULL, false for one without items."""
+    import pyarrow.compute as pc
+
+    from . import comparisons
+
+    if not len(lists):
+        return pa.array([], result)
+    found = np.zeros(len(lists), np.bool_)
+    equal = pc.equal(comparisons.plain(pc.list_flatten(lists)), wanted[0])
+    found[pc.list_parent_indices(lists).filter(equal).to_numpy(zero_copy_only=False)] = True
+    return pc.if_else(pc.is_valid(lists), pa.array(found), pa.scalar(None, result))
+
+
+LIST_FUNCTIONS: Final[dict[str, Function]] = {
+    "len": Function(_length, _count),
+    "list_contains": Function(_membership, _contains),
+}

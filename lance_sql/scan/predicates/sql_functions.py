@@ -1,0 +1,116 @@
+"""Functions of texts and lists in SQL conditions, with the constants that they take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import exp
+
+from lance_sql.errors import InvalidArgument
+
+from . import constants, terms
+from .constants import is_text, plain_type
+from .list_functions import has_comparable_items, is_list
+from .sql_operand import Known, Operand, Typed, refuse
+from .tree import Call, Literal
+
+if TYPE_CHECKING:
+    from .sql_operands import Operands
+
+# more characters than a text can have
+_MANY: Final = 2**31
+
+
+def length(operands: Operands, node: exp.Expr) -> Operand:
+    operand = operands.operand(node.this)
+    is_of_items = isinstance(operand, Typed) and is_list(plain_type(operand.type))
+    return operands.call("len" if is_of_items else "length", node, operand)
+
+
+def _of_text(function: str, operands: Operands, node: exp.Expr, *constants: Literal) -> Operand:
+    """The function of a text and of constants that are no NULLs."""
+    operand = operands.operand(node.this)
+    if not isinstance(operand, Typed) or not is_text(plain_type(operand.type)):
+        raise refuse(node)
+    type = terms.result_type(function, [operand.type, *(constant.type for constant in constants)])
+    assert type is not None
+    return Typed(Call(function, (operand.term, *constants), type), type)
+
+
+def substring(operands: Operands, node: exp.Expr) -> Operand:
+    """substring(text, start, length), of which the characters are counted from 1."""
+    start, length = _count(operands, node, "start"), _count(operands, node, "length")
+    if start is None or start.value == 0 or length is None:
+        raise refuse(node)
+    return _of_text("substring", operands, node, start, length)
+
+
+def left(operands: Operands, node: exp.Expr) -> Operand:
+    length = _count(operands, node, "expression")
+    if length is None:
+        raise refuse(node)
+    return _of_text("substring", operands, node, Literal(1, pa.int64()), length)
+
+
+def _count(operands: Operands, node: exp.Expr, argument: str) -> Literal | None:
+    """A constant that counts characters; None for anything else."""
+    operand = operands.operand(node.args[argument]) if node.args.get(argument) is not None else None
+    value = operand.value if isinstance(operand, Known) else None
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _MANY:
+        return None
+    return Literal(value, pa.int64())
+
+
+def trim(operands: Operands, node: exp.Expr) -> Operand:
+    function = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position") or ""), "trim")
+    return _of_text(function, operands, node)
+
+
+def regexp_matches(operands: Operands, node: exp.Expr) -> Operand:
+    """Whether a part of a text matches: RE2's syntax, as in DuckDB."""
+    return _regexp(operands, node, "{}")
+
+
+def regexp_full_match(operands: Operands, node: exp.Expr) -> Operand:
+    return _regexp(operands, node, r"\A(?:{})\z")
+
+
+def _regexp(operands: Operands, node: exp.Expr, form: str) -> Operand:
+    operand = operands.operand(node.expression)
+    if not isinstance(operand, Known) or not isinstance(operand.value, str):
+        raise refuse(node)
+    for pattern in (operand.value, form.replace("{}", operand.value)):
+        try:
+            pc.match_substring_regex(pa.scalar(""), pattern)
+        except pa.ArrowInvalid as error:
+            raise InvalidArgument(f"{operand.value!r} is no regular expression: {error}") from error
+    return _of_text("regexp_matches", operands, node, Literal(pattern, pa.large_string()))
+
+
+def list_contains(operands: Operands, node: exp.Expr) -> Operand:
+    lists, wanted = operands.operand(node.this), operands.operand(node.expression)
+    if (
+        not isinstance(lists, Typed)
+        or not has_comparable_items(plain_type(lists.type))
+        or not isinstance(wanted, Known)
+    ):
+        raise refuse(node)
+    item = plain_type(plain_type(lists.type).value_type)
+    if wanted.value is None:
+        raise refuse(node)
+    position = constants.locate(wanted.value, item)
+    if position is None:
+        raise InvalidArgument(f"Cannot look for {constants.text(wanted.value)} in {lists.term} ({lists.type})")
+    if not position.exact or position.floor is None or position.first is not None:
+        raise refuse(node)
+    return Typed(Call("list_contains", (lists.term, Literal(position.floor, item)), pa.bool_()), pa.bool_())
+
+
+def pipe(operands: Operands, node: exp.Expr) -> Operand:
+    return operands.call("||", node, *(operands.operand(part) for part in node.flatten()))
+
+
+def concat(operands: Operands, node: exp.Expr) -> Operand:
+    return operands.call("concat", node, *(operands.operand(part) for part in node.expressions))
