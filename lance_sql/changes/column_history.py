@@ -46,7 +46,8 @@ def _where_columns_begin(history: History, first: int, last: int) -> int:
         if restored is not None and restored < began and commit.earlier is not None:
             differs = commit.earlier.manifest.schema.fields != commit.later.manifest.schema.fields
             if differs and all(each in history.files for each in range(restored, began)):
-                began, version = restored, began + 1
+                # versions from here on down to it may have restored earlier ones
+                began = restored
         version -= 1
     return began
 

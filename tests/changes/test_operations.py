@@ -111,6 +111,25 @@ def test_a_restore_behind_a_compaction_finds_the_rows_that_differ(table: lance_s
     assert changes(made, version) == [("update_preimage", 2, "new", version), ("update_postimage", 2, "b", version)]
 
 
+def test_a_column_that_two_restores_bring_back_is_one_column(tmp_path: Path) -> None:
+    """Both go back to before the range, the later one to a later version."""
+    made = lance_sql.write(pa.table({"id": [1], "r": [10]}), tmp_path / "t.lance")
+    made = lance_sql.write(pa.table({"id": [2], "r": [20]}), made.uri, mode="append")
+    made = lance_sql.write(pa.table({"id": [3]}), made.drop_columns(["r"]).uri, mode="append").restore(1)
+    start = made.version
+    made = lance_sql.write(pa.table({"id": [4], "r": [40]}), made.uri, mode="append").drop_columns(["r"]).restore(2)
+    since: list[dict[str, Any]] = [
+        {"id": 4, "r": 40, "_change_type": "insert", "_commit_version": 6},
+        {"id": 4, "r": None, "_change_type": "delete", "_commit_version": 8},
+        {"id": 1, "r": None, "_change_type": "update_preimage", "_commit_version": 8},
+        {"id": 1, "r": 10, "_change_type": "update_postimage", "_commit_version": 8},
+        {"id": 2, "r": 20, "_change_type": "insert", "_commit_version": 8},
+    ]
+    assert start == since[0]["_commit_version"] - 1
+    assert made.changes(start + 1).scan(list(since[0])).to_table().to_pylist() == since
+    assert made.changes(start).scan(list(since[0])).to_table().to_pylist()[-len(since) :] == since
+
+
 def test_a_column_that_a_restore_brings_back_has_its_values_again(tmp_path: Path) -> None:
     made = lance_sql.write(ROWS, tmp_path / "t.lance").drop_columns("s")
     made = lance_sql.write(pa.table({"id": [4]}), made.uri, mode="append").restore(1)
