@@ -275,6 +275,7 @@ def test_wrong_options_are_named(table: lance_sql.Dataset, options: dict[str, An
         Stream(table.uri, **options)
 
 
+@pytest.mark.slow  # the document's examples stream as well, and the tests above restart at any moment
 def test_spark_streams_the_feed(spark: SparkSession, table: lance_sql.Dataset, tmp_path: Path) -> None:
     source = spark.readStream.format("lance").option("readChangeFeed", "true").option("maxVersionsPerTrigger", "2")
     frame = source.option("startingVersion", "1").load(table.uri)

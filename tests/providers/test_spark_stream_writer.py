@@ -139,6 +139,7 @@ def test_batch_writes_are_made_once_as_well(path: Path) -> None:
         LanceDataSource(options).streamWriter(SCHEMA, overwrite=False)
 
 
+@pytest.mark.slow  # the document's examples stream from table to table as well
 def test_spark_streams_from_table_to_table(spark: SparkSession, tmp_path: Path) -> None:
     source, target, checkpoint = (tmp_path / name for name in ("a.lance", "b.lance", "checkpoint"))
     lance_sql.write({"id": list(range(10))}, source)
