@@ -12,7 +12,7 @@ import pyarrow as pa
 
 import lance_sql.dataset
 
-from .duckdb import check_replacements, connect
+from .duckdb import check_replacements
 from .duckdb_tables import feed_table, table
 from .sources import Source
 
@@ -32,7 +32,7 @@ def target(given: Any) -> DuckDBPyConnection:
     raises: InvalidArgument for one that cannot read Lance tables
     """
     if given is None:
-        return connect()
+        return duckdb.connect()
     check_replacements(given)
     connection: DuckDBPyConnection = given
     return connection

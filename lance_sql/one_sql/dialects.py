@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 import sqlglot
-from sqlglot import Token, exp
+from sqlglot import Token, exp, transforms
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.generators.postgres import PostgresGenerator
@@ -21,6 +21,8 @@ class DataFusion(Postgres):
 
         TRANSFORMS: ClassVar = {
             **PostgresGenerator.TRANSFORMS,
+            # QUALIFY stays: what it becomes elsewhere loses the order
+            exp.Select: transforms.preprocess([transforms.eliminate_semi_and_anti_joins]),
             exp.ArrayContains: lambda self, node: self.func("array_has", node.this, node.expression),
             exp.ArraySize: lambda self, node: self.func("array_length", node.this),
             exp.CountIf: lambda self, node: f"count(*) FILTER (WHERE {self.sql(node, 'this')})",

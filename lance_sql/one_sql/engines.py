@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Final
 
@@ -57,7 +58,7 @@ class Engine:
             Spark for statements in their own dialects
         """
         provider = _provider(self.name)
-        translated = translate(query, self.name, opened)
+        translated = translate(query, self.name, _opened_by_workers if self.name == "spark" else opened)
         sources = {**translated.sources, **(known or {})}
         try:
             read = provider.prepare(self.target, translated.sql, sources)
@@ -102,6 +103,14 @@ def opened(found: Reference) -> Source:
     if not isinstance(found.path, str):
         raise UnsupportedFeature(f"{found.function} takes one path here, not a list")
     return open_source(found.function, found.path, arguments)
+
+
+def _opened_by_workers(found: Reference) -> Source:
+    """The same for an engine whose workers are in folders of their own."""
+    path = found.path
+    if isinstance(path, str) and "://" not in path:
+        found = replace(found, path=os.path.abspath(os.path.expanduser(path)))
+    return opened(found)
 
 
 def _provider(engine: str) -> Any:

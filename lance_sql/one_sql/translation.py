@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+import pyarrow as pa
 from sqlglot import exp
 
 from lance_sql.errors import UnsupportedFeature
@@ -66,8 +67,12 @@ def translate(query: exp.Expr, engine: str, opened: Callable[[Reference], Source
             source = opened(found)
             sources[names[key]] = source if wanted is None else _pruned(source, wanted)
         _put_name(node, names[key], found.name)
+    if engine != "duckdb":
+        _measure_lists(query, sources)
     if engine == "datafusion":
         _spell_columns(query, sources)
+    if engine == "spark":
+        query = _ordered_outside(query)
     return Translated(generate(query, engine), sources)
 
 
@@ -140,3 +145,44 @@ def _spell_columns(query: exp.Expr, sources: Mapping[str, Source]) -> None:
             name = next(iter(known))
             if name != name.lower():
                 column.set("this", exp.to_identifier(name, quoted=True))
+
+
+def _measure_lists(query: exp.Expr, sources: Mapping[str, Source]) -> None:
+    """The length of a list as a function of its own: DuckDB has the one of texts for both."""
+    lists = {
+        field.name.lower()
+        for source in sources.values()
+        for field in source.relation.schema
+        if pa.types.is_list(field.type) or pa.types.is_large_list(field.type) or pa.types.is_fixed_size_list(field.type)
+    }
+    for length in list(query.find_all(exp.Length)):
+        value = length.this
+        if isinstance(value, exp.Array) or (isinstance(value, exp.Column) and value.name.lower() in lists):
+            length.replace(exp.ArraySize(this=value.copy()))
+
+
+def _ordered_outside(query: exp.Expr) -> exp.Expr:
+    """The query with ORDER BY and LIMIT around what QUALIFY leaves: where it becomes a subquery, they would be inside.
+
+    raises: UnsupportedFeature for an order by something that is not selected
+    """
+    for select in list(query.find_all(exp.Select)):
+        moved = {key: select.args[key] for key in ("order", "limit", "offset") if select.args.get(key)}
+        if not select.args.get("qualify") or not moved:
+            continue
+        names = {each.alias_or_name.lower() for each in select.expressions}
+        columns = [column for part in moved.values() for column in part.find_all(exp.Column)]
+        if "*" not in names and any(column.name.lower() not in names for column in columns):
+            raise UnsupportedFeature("Spark has no QUALIFY with ORDER BY of a column that is not selected")
+        for column in columns:
+            column.set("table", None)
+        inner = select.copy()
+        for key in moved:
+            inner.set(key, None)
+        outer = exp.select("*").from_(inner.subquery("_qualified"))
+        for key, part in moved.items():
+            outer.set(key, part.copy())
+        if select is query:
+            return outer
+        select.replace(outer)
+    return query

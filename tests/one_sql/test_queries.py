@@ -283,3 +283,14 @@ def test_no_engine_is_imported_before_a_statement_runs() -> None:
 def test_times_are_read_as_times() -> None:
     (value,) = lance_sql.sql("SELECT min(created) FROM 'orders.lance'").fetchall()[0]
     assert isinstance(value, datetime)
+
+
+def test_lengths_of_lists_are_not_those_of_texts() -> None:
+    text = "SELECT len(tags), len([1, 2]), len(status) FROM 'orders.lance' WHERE id = 1"
+    assert lance_sql.sql(text).fetchall() == lance_sql.sql(text, "datafusion", dialect="duckdb").fetchall()
+
+
+def test_qualify_keeps_the_order() -> None:
+    first = "QUALIFY row_number() OVER (PARTITION BY status ORDER BY id) = 1"
+    text = f"SELECT id, status FROM 'orders.lance' {first} ORDER BY id DESC"
+    assert lance_sql.sql(text).fetchall() == lance_sql.sql(text, "datafusion", dialect="duckdb").fetchall()
