@@ -760,6 +760,7 @@ def open(
 
     uri: a path, or a URI of S3 (with DynamoDB: `s3+ddb://`), Google Cloud Storage, Azure or whatever fsspec knows
     version, tag, as_of: at most one of them; `branch` goes with `version` and `as_of`
+    version: below 0 counted from the newest of those that there are: -1 is the one before it
     as_of: the newest version that was not committed later; a time without a zone is read as UTC
     storage_options: for the store of the URI, by the names of object_store
     manifest_store: the one that the table is written with, where there is one

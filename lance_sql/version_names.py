@@ -8,12 +8,12 @@ from collections.abc import Iterable
 
 
 def split_name(name: str) -> tuple[str, int | None, str | None]:
-    """The path or URI, and the version or the tag."""
+    """The path or URI, and the version or the tag; a version below 0 is counted from the newest."""
     path, at, chosen = name.rpartition("@")
     # An address may hold an @ itself (s3://user@host/...), and so may a folder.
     if not at or not chosen or "/" in chosen or os.path.exists(name):
         return name, None, None
-    return (path, int(chosen), None) if chosen.isdecimal() else (path, None, chosen)
+    return (path, int(chosen), None) if chosen.removeprefix("-").isdecimal() else (path, None, chosen)
 
 
 def unknown_name(kind: str, name: str, table: str, known: Iterable[str]) -> str:

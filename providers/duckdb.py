@@ -7,6 +7,8 @@
         columns and filters are pushed into it, and the name is kept only for queries that are being bound.
         filter := 'a > 7' has it leave rows out that DuckDB does not know to leave out, such as those of a join;
         use_indices := false reads without indices
+    lance_scan('lake/*.lance'), lance_scan(['a.lance', 'b.lance'])
+        the rows of several tables with equal columns, one after the other; also as a path
     lance_table('path', version := 3, ...)
         the same without system columns, for SELECT *, EXCEPT and what is to be written elsewhere
     lance_versions('path'), lance_files('path', version := 3), lance_fragments, lance_columns, lance_indices,
@@ -28,13 +30,14 @@ A statement that is prepared once and executed later keeps the version that it w
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import sys
 from collections import deque
 from collections.abc import Callable
 from threading import Lock
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
 
@@ -46,7 +49,7 @@ from . import duckdb_extension
 from .arrow import EngineDataset
 from .changes import open_changes, open_row_history
 from .duckdb_tables import NO_COLUMN, feed_table, table
-from .folders import tables_in
+from .folders import check_alike, paths_of, tables_in
 from .snapshots import open_version
 
 if TYPE_CHECKING:
@@ -58,10 +61,15 @@ _HISTORY: Final = "__lance_row_history_ref"
 _METADATA: Final = "__lance_metadata_ref"
 # An exception of a Python function would bring its source-code paths into DuckDB 1.5's message: `error` does not.
 _FAILED: Final = "!"
-_RESULT: Final = (
-    "query_table(list_transform([{}], lambda name: "
-    f"CASE WHEN starts_with(name, '{_FAILED}') THEN error(substr(name, {len(_FAILED) + 1})) ELSE name END)[1])"
+_NAME: Final = (
+    "list_transform([{}], lambda name: "
+    f"CASE WHEN starts_with(name, '{_FAILED}') THEN error(substr(name, {len(_FAILED) + 1})) ELSE name END)[1]"
 )
+_RESULT: Final = f"query_table({_NAME})"
+# The rows of several tables, one after the other.
+_RESULTS: Final = f"query_table(string_split({_NAME}, ' '))"
+# A path or a list of them, as one text.
+_PATHS: Final = "to_json(path)::VARCHAR"
 _ALL_COLUMNS: Final = f"SELECT * EXCLUDE ({NO_COLUMN}) FROM "
 
 
@@ -76,7 +84,9 @@ _MACROS: Final = (
         f"MACRO {name}(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL, filter := NULL,"
         " use_indices := true) AS TABLE "
         + _ALL_COLUMNS
-        + _RESULT.format(f"{_REFERENCE}(path, version, tag, branch, as_of::VARCHAR, {hidden}, filter, use_indices)")
+        + _RESULTS.format(
+            f"{_REFERENCE}({_PATHS}, version, tag, branch, as_of::VARCHAR, {hidden}, filter, use_indices)"
+        )
         for name, hidden in (("lance_scan", "true"), ("lance_table", "false"))
     ),
     *(
@@ -95,7 +105,7 @@ _MACROS: Final = (
     " AS TABLE SELECT * FROM "
     + _RESULT.format(f"{_HISTORY}(path, start_version::VARCHAR, end_version::VARCHAR, branch)"),
     f"MACRO {duckdb_extension.PATH_FUNCTION}(path) AS TABLE {_ALL_COLUMNS}"
-    + _RESULT.format(f"{_REFERENCE}(path, NULL, NULL, NULL, NULL, false, NULL, true)"),
+    + _RESULTS.format(f"{_REFERENCE}({_PATHS}, NULL, NULL, NULL, NULL, false, NULL, true)"),
 )
 # More than any statement has references, with room for the statements of other threads.
 _MAX_NAMES: Final = 256
@@ -194,10 +204,17 @@ def _refer(
 ) -> str:
     """Opens a table while DuckDB binds a query; returns the name under which DuckDB finds it, or what is wrong."""
 
-    def opened(path: str) -> EngineDataset:
+    def opened(given: str) -> list[EngineDataset]:
         place = {"version": version, "tag": tag, "branch": branch, "as_of": as_of}
-        dataset = open_version(path, **place, use_indices=use_indices is not False)
-        return table(dataset, with_system_columns=with_system_columns, with_no_column=True, where=filter)
+        found = {
+            each: open_version(each, **place, use_indices=use_indices is not False)
+            for each in paths_of(json.loads(given))
+        }
+        check_alike({each: dataset.schema for each, dataset in found.items()})
+        return [
+            table(dataset, with_system_columns=with_system_columns, with_no_column=True, where=filter)
+            for dataset in found.values()
+        ]
 
     return _published("lance_scan" if with_system_columns else "lance_table", path, opened)
 
@@ -255,24 +272,28 @@ _FUNCTIONS: Final = (
 )
 
 
-def _published(function: str, path: str | None, opened: Callable[[str], EngineDataset | pa.Table]) -> str:
-    """Leaves what is opened where DuckDB looks for it, and returns its name, or what is wrong."""
+_Opened: TypeAlias = EngineDataset | pa.Table | list[EngineDataset]
+
+
+def _published(function: str, path: str | None, opened: Callable[[str], _Opened]) -> str:
+    """Leaves what is opened where DuckDB looks for it, and returns its name, or those of several, or what is wrong."""
     if path is None:
         return f"{_FAILED}{function} needs a path"
     try:
         found = opened(path)
     except LanceError as error:
         return f"{_FAILED}{error}"
-    # Without dots: DuckDB 1.5 would split the name at them.
-    name = f"__lance_{next(_numbers)}"
     namespace = _caller().f_globals
-    namespace[name] = found
+    tables = found if isinstance(found, list) else [found]
+    # Without dots: DuckDB 1.5 would split the name at them.
+    made = {f"__lance_{next(_numbers)}": each for each in tables}
+    namespace.update(made)
     with _lock:
-        _names.append((namespace, name))
-        while len(_names) > _MAX_NAMES:
+        _names.extend((namespace, name) for name in made)
+        while len(_names) > max(_MAX_NAMES, len(made)):
             old_namespace, old_name = _names.popleft()
             old_namespace.pop(old_name, None)
-    return name
+    return " ".join(made)
 
 
 def _caller() -> FrameType:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import glob
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, TableNotFound
+from lance_sql.version_names import split_name
 
 SUFFIX = ".lance"
+_PATTERN = ("*", "?", "[")
 
 
 def tables_in(folder: str | os.PathLike[str]) -> Mapping[str, str]:
@@ -33,3 +38,50 @@ def tables_in(folder: str | os.PathLike[str]) -> Mapping[str, str]:
             raise InvalidArgument(f"{found[taken]!r} and {path!r} would both be {name!r}: register them by name")
         found[name] = path
     return found
+
+
+def paths_of(path: str | Sequence[str]) -> list[str]:
+    """The tables that a path or a list of paths means: a pattern such as 'lake/*.lance' means all that match, sorted.
+
+    path: also with a version or a tag, which holds for every table
+    raises: TableNotFound where nothing matches; InvalidArgument for a pattern in a URI, and for an empty list
+    """
+    found = [each for given in ([path] if isinstance(path, str) else path) for each in _matching(given)]
+    if not found:
+        raise InvalidArgument("The list of tables is empty")
+    return found
+
+
+def _matching(path: str) -> list[str]:
+    plain, version, tag = split_name(path)
+    local = os.path.expanduser(plain)
+    if not any(sign in plain for sign in _PATTERN) or os.path.exists(local):
+        return [path]
+    if "://" in plain:
+        raise InvalidArgument(f"{path!r} is a pattern, and only local folders are searched: give a list of paths")
+    named = version if version is not None else tag
+    suffix = "" if named is None else f"@{named}"
+    found = [each + suffix for each in sorted(glob.glob(local)) if os.path.isdir(os.path.join(each, "_versions"))]
+    if not found:
+        raise TableNotFound(f"No Lance table matches {path!r}")
+    return found
+
+
+def check_alike(tables: Mapping[str, pa.Schema]) -> None:
+    """
+    tables: columns by path
+    raises: InvalidArgument for tables that have other columns than the first one
+    """
+    (first, columns), *others = tables.items()
+    for path, schema in others:
+        if schema.names == columns.names and schema.types == columns.types:
+            continue
+        for place, field in enumerate(schema):
+            other = columns.field(place) if place < len(columns) else None
+            if other is None or (other.name, other.type) != (field.name, field.type):
+                there = "no such column" if other is None else f"{other.name} {other.type}"
+                raise InvalidArgument(
+                    f"Tables that are read together have the same columns: {path} has {field.name} {field.type} where "
+                    f"{first} has {there}"
+                )
+        raise InvalidArgument(f"Tables that are read together have the same columns: {first} has more than {path}")

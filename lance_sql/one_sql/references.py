@@ -59,6 +59,8 @@ def reference(node: exp.Table) -> Reference | None:
         raise InvalidArgument(f"{path!r} names a version, and {arguments[0][0]} another: give one of them")
     name = re.split(r"[\\/]", plain.rstrip("/"))[-1]
     name = name[: -len(SUFFIX)] if name.lower().endswith(SUFFIX) else name
+    # a pattern is no name
+    name = name if not set("*?[") & set(name) else "lance_table"
     return Reference(name, "lance_table", path, arguments)
 
 

@@ -13,6 +13,7 @@ from sqlglot import exp
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.one_sql.dialects import TITLES, generate
 from lance_sql.one_sql.references import Reference, references
+from lance_sql.providers.folders import check_alike, paths_of
 from lance_sql.providers.sources import Source
 
 _PREFIX: Final = "__lance_sql_"
@@ -61,12 +62,17 @@ def translate(query: exp.Expr, engine: str, opened: Callable[[Reference], Source
     sources: dict[str, Source] = {}
     wanted = _names_in(query)
     for node, found in references(query):
-        key = replace(found, name="")
-        if key not in names:
-            names[key] = f"{_PREFIX}{next(_numbers)}"
-            source = opened(found)
-            sources[names[key]] = source if wanted is None else _pruned(source, wanted)
-        _put_name(node, names[key], found.name)
+        parts = _parts(found)
+        for part in parts:
+            if part not in names:
+                names[part] = f"{_PREFIX}{next(_numbers)}"
+                source = opened(part)
+                sources[names[part]] = source if wanted is None else _pruned(source, wanted)
+        if len(parts) == 1:
+            _put_name(node, names[parts[0]], found.name)
+        else:
+            check_alike({str(part.path): sources[names[part]].relation.schema for part in parts})
+            _put_union(node, [names[part] for part in parts], found.name)
     if engine != "duckdb":
         _measure_lists(query, sources)
     if engine == "datafusion":
@@ -88,6 +94,27 @@ def check(query: exp.Expr, engine: str) -> None:
         found += [_JOINS[method] for method in joins if method in _JOINS]
     if found:
         raise UnsupportedFeature(f"{TITLES[engine]} has no {found[0]}")
+
+
+def _parts(found: Reference) -> list[Reference]:
+    """The tables of a reference: those of a list, or that match a pattern."""
+    if found.function not in ("lance_scan", "lance_table"):
+        return [replace(found, name="")]
+    path = found.path if isinstance(found.path, str) else list(found.path)
+    return [replace(found, name="", path=each) for each in paths_of(path)]
+
+
+def _put_union(node: exp.Table, names: list[str], alias: str) -> None:
+    """The rows of several tables, one after the other."""
+    selects = [exp.select("*").from_(exp.Table(this=exp.to_identifier(name, quoted=True))) for name in names]
+    union: exp.Query = selects[0]
+    for other in selects[1:]:
+        union = exp.union(union, other, distinct=False, copy=False)
+    given = node.args.get("alias")
+    made = given.copy() if given else exp.TableAlias(this=exp.to_identifier(alias, quoted=True))
+    subquery = union.subquery()
+    subquery.set("alias", made)
+    node.replace(subquery)
 
 
 def _put_name(node: exp.Table, name: str, alias: str) -> None:

@@ -59,6 +59,10 @@ def locate(
     branch = None if branch == MAIN else branch
     store = main if branch is None else branch_store(uri, branch, storage_options)
     where = table if branch is None else f"{table}, branch {branch!r}"
+    if version is not None and version < 0:
+        file = _before_newest(store, -version)
+        if file is not None:
+            return Location(main, store, branch, file, is_latest=False)
 
     if version is not None:
         file = versions.find_version(store, version)
@@ -79,6 +83,12 @@ def locate(
     if as_of is not None:
         return Location(main, store, branch, _as_of(store, as_of, where), is_latest=False)
     return Location(main, store, branch, files[-1], is_latest=True)
+
+
+def _before_newest(store: Store, steps: int) -> VersionFile | None:
+    """The version so many before the newest one, of those that there are; None where there are fewer."""
+    files = versions.list_versions(store)
+    return files[-1 - steps] if steps < len(files) else None
 
 
 def table_name(uri: str) -> str:

@@ -251,6 +251,7 @@ def open_snapshot(
     """One version of the table at a path or URI; the latest one of main unless something else is named.
 
     version, tag, as_of: at most one of them; `branch` goes with `version` and `as_of`
+    version: below 0 counted from the newest of those that there are: -1 is the one before it
     as_of: the newest version that was not committed later, as a datetime or ISO 8601 text; a time without a
         zone is read as UTC
     storage_options: for the file system of the URI

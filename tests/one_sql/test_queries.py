@@ -294,3 +294,27 @@ def test_qualify_keeps_the_order() -> None:
     first = "QUALIFY row_number() OVER (PARTITION BY status ORDER BY id) = 1"
     text = f"SELECT id, status FROM 'orders.lance' {first} ORDER BY id DESC"
     assert lance_sql.sql(text).fetchall() == lance_sql.sql(text, "datafusion", dialect="duckdb").fetchall()
+
+
+@each_engine
+def test_several_tables_are_read_together(engine: str, tmp_path: Path) -> None:
+    for number, name in enumerate(("a", "b", "c")):
+        lance_sql.write({"id": [number, number + 10]}, tmp_path / f"{name}.lance").delete("id = 10")
+    assert one(f"SELECT sum(id) FROM '{tmp_path}/*.lance'", engine) == 26
+    assert one(f"SELECT sum(t.id) FROM '{tmp_path}/[ab].lance@1' AS t", engine) == 22
+    assert one(f"SELECT max(id) FROM lance_scan(['{tmp_path}/a.lance', '{tmp_path}/b.lance'])", engine) == 11
+    lance_sql.write({"id": ["x"]}, tmp_path / "d.lance")
+    with pytest.raises(InvalidArgument, match=r"d\.lance has id string where .*a\.lance has id int64"):
+        lance_sql.sql(f"SELECT * FROM '{tmp_path}/*.lance'", engine)
+    with pytest.raises(TableNotFound, match="No Lance table matches"):
+        lance_sql.sql(f"SELECT * FROM '{tmp_path}/z*.lance'", engine)
+    with pytest.raises(UnsupportedFeature, match="takes one path"):
+        lance_sql.sql(f"SELECT * FROM lance_changes(['{tmp_path}/a.lance', '{tmp_path}/b.lance'], 1)", engine)
+
+
+@each_engine
+def test_versions_are_counted_from_the_newest(engine: str) -> None:
+    assert one("SELECT count(*) FROM lance_scan('orders.lance', version => -1)", engine) == 362
+    assert one("SELECT count(*) FROM 'orders.lance@-5'", engine) == 400
+    with pytest.raises(VersionNotFound, match="Version -9 does not exist"):
+        lance_sql.sql("SELECT * FROM lance_scan('orders.lance', version => -9)", engine)
