@@ -23,9 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["attach", "connect", "read_spark", "register"]
 
 
-def connect(database: str = ":memory:", **options: Any) -> Any:
+def connect(
+    database: str = ":memory:", *, statistics_cache: str | os.PathLike[str] | None = None, **options: Any
+) -> Any:
     """A DuckDB connection in which `lance_scan('x.lance')` and `FROM 'x.lance'` are tables.
 
+    statistics_cache: a folder in which other processes find what scans of this one learn, of tables that are opened by
+        their paths; see `lance_sql.open`
     options: of `duckdb.connect`; DuckDB 1.5 is told to allow extensions without a signature, for `FROM 'x.lance'` needs
         one
     raises: UnsupportedFeature when DuckDB is not installed
@@ -38,7 +42,7 @@ def connect(database: str = ":memory:", **options: Any) -> Any:
         from . import duckdb as provider
     except ImportError as error:
         raise _missing("DuckDB", "duckdb", error) from error
-    return provider.connect(database, **options)
+    return provider.connect(database, statistics_cache=statistics_cache, **options)
 
 
 def register(

@@ -29,6 +29,7 @@ A statement that is prepared once and executed later keeps the version that it w
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import os
@@ -111,25 +112,32 @@ _MACROS: Final = (
 _MAX_NAMES: Final = 256
 
 
-def connect(database: str = ":memory:", **options: Any) -> DuckDBPyConnection:
+def connect(
+    database: str = ":memory:", *, statistics_cache: str | os.PathLike[str] | None = None, **options: Any
+) -> DuckDBPyConnection:
     """A connection with `lance_scan` and `FROM 'x.lance'`; the options are those of `duckdb.connect`.
 
     A database file that the process has open already, without the extension, has `lance_scan` only in DuckDB 1.5.
     """
-    return register(duckdb_extension.open_with_extension(database, options))
+    return register(duckdb_extension.open_with_extension(database, options), statistics_cache)
 
 
-def register(connection: DuckDBPyConnection) -> DuckDBPyConnection:
+def register(
+    connection: DuckDBPyConnection, statistics_cache: str | os.PathLike[str] | None = None
+) -> DuckDBPyConnection:
     """Adds `lance_scan`, `lance_changes` and their like to a connection, and returns the connection.
 
     Cursors of a database in memory have them too; cursors of a database in a file are registered themselves.
     `FROM 'x.lance'` needs a database that was opened by `connect`.
 
+    statistics_cache: as for `lance_sql.open`, of tables that the connection opens by their paths
     raises: InvalidArgument for a connection that does not look at Python variables
     """
     check_replacements(connection)
+    cache = None if statistics_cache is None else os.fspath(statistics_cache)
     known = "SELECT count(*) FROM duckdb_functions() WHERE function_name = ?"
-    for name, function, types in _FUNCTIONS:
+    opening = functools.partial(_refer, cache)
+    for name, function, types in ((_REFERENCE, opening, _OPENING), *_FUNCTIONS):
         if connection.execute(known, [name]).fetchall() == [(0,)]:
             connection.create_function(  # type: ignore[call-overload]
                 name, function, list(types), "VARCHAR", null_handling="special"
@@ -193,6 +201,7 @@ _lock = Lock()
 
 
 def _refer(
+    statistics_cache: str | None,
     path: str | None,
     version: int | None,
     tag: str | None,
@@ -207,7 +216,7 @@ def _refer(
     def opened(given: str) -> list[EngineDataset]:
         place = {"version": version, "tag": tag, "branch": branch, "as_of": as_of}
         found = {
-            each: open_version(each, **place, use_indices=use_indices is not False)
+            each: open_version(each, **place, use_indices=use_indices is not False, statistics_cache=statistics_cache)
             for each in paths_of(json.loads(given))
         }
         check_alike({each: dataset.schema for each, dataset in found.items()})
@@ -264,8 +273,8 @@ def _refer_to_metadata(
     return _published(f"lance_{name}", path, opened)
 
 
+_OPENING: Final = ("VARCHAR", "BIGINT", *["VARCHAR"] * 3, "BOOLEAN", "VARCHAR", "BOOLEAN")
 _FUNCTIONS: Final = (
-    (_REFERENCE, _refer, ("VARCHAR", "BIGINT", *["VARCHAR"] * 3, "BOOLEAN", "VARCHAR", "BOOLEAN")),
     (_CHANGES, _refer_to_changes, (*["VARCHAR"] * 5, "BOOLEAN", "VARCHAR[]", "VARCHAR", "BOOLEAN")),
     (_HISTORY, _refer_to_row_history, ["VARCHAR"] * 4),
     (_METADATA, _refer_to_metadata, ("VARCHAR", "VARCHAR", "BIGINT", *["VARCHAR"] * 3)),

@@ -23,11 +23,13 @@ _kept: dict[Hashable, Dataset] = {}
 _lock = Lock()
 
 
-def open_version(uri: str, *, use_indices: bool = True, **time_travel: Any) -> Dataset:
+def open_version(
+    uri: str, *, use_indices: bool = True, statistics_cache: str | None = None, **time_travel: Any
+) -> Dataset:
     """The version of a table that a SQL reference means.
 
     uri: also with a version or a tag, as in "orders.lance@41"
-    use_indices: as for `lance_sql.open`
+    use_indices, statistics_cache: as for `lance_sql.open`
     time_travel: of `lance_sql.open`, None where not given
     raises: as `lance_sql.open`; InvalidArgument where two versions are named
     """
@@ -37,7 +39,7 @@ def open_version(uri: str, *, use_indices: bool = True, **time_travel: Any) -> D
         if given:
             raise InvalidArgument(f"{uri!r} names a version, and {given[0]} another: give one of them")
         time_travel = {**time_travel, "version": version, "tag": tag}
-    opened = lance_sql.dataset.open(path, use_indices=use_indices, **time_travel)
+    opened = lance_sql.dataset.open(path, use_indices=use_indices, statistics_cache=statistics_cache, **time_travel)
     manifest = opened.snapshot.manifest
     # A table that was deleted and written anew may count the same versions; its commits have other times and names.
     identity = (
@@ -45,6 +47,7 @@ def open_version(uri: str, *, use_indices: bool = True, **time_travel: Any) -> D
         opened.snapshot.store.uri,
         opened.snapshot.manifest_path,
         opened.snapshot.use_indices,
+        statistics_cache,
         manifest.timestamp,
         manifest.transaction_file,
     )

@@ -72,3 +72,13 @@ def test_versions_are_counted_from_the_newest(connection: Any) -> None:
         connection.execute("FROM lance_scan('a.lance', version := -3)")
     assert lance_sql.open("a.lance", version=-1).version == 2
     assert lance_sql.open("a.lance", version=-1) == lance_sql.open("a.lance", version=2)
+
+
+def test_a_connection_keeps_what_its_scans_learn(tmp_path: Path) -> None:
+    lance_sql.write({"id": range(100_000)}, tmp_path / "t.lance")
+    cache = tmp_path / "cache"
+    connection = lance_sql.connect(statistics_cache=cache)
+    query = f"SELECT count(*) FROM '{tmp_path}/t.lance' WHERE id = 17"
+    assert connection.execute(query).fetchall() == [(1,)]
+    connection.close()
+    assert [each for each in cache.rglob("*") if each.is_file()]
