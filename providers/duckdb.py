@@ -24,7 +24,8 @@
     FROM dataset
         a Python variable that holds a Dataset needs nothing from here
 
-A statement that is prepared once and executed later keeps the version that it was prepared with.
+A statement that is prepared once reads the version that it was prepared with, and fails when there is a newer one by
+then; one with parameters is planned anew, and sees it.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ import pyarrow as pa
 from lance_sql import metadata_tables
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
+from lance_sql.version_names import split_name
 
 from . import duckdb_extension
 from .arrow import EngineDataset
@@ -221,8 +223,14 @@ def _refer(
         }
         check_alike({each: dataset.schema for each, dataset in found.items()})
         return [
-            table(dataset, with_system_columns=with_system_columns, with_no_column=True, where=filter)
-            for dataset in found.values()
+            table(
+                dataset,
+                with_system_columns=with_system_columns,
+                with_no_column=True,
+                where=filter,
+                follows=(version, tag, as_of) == (None, None, None) and split_name(each)[0] == each,
+            )
+            for each, dataset in found.items()
         ]
 
     return _published("lance_scan" if with_system_columns else "lance_table", path, opened)

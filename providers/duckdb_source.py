@@ -86,6 +86,7 @@ class DuckDBSource(DuckDBTable, ArrowScanSource):
 
         columns: places in the schema; None for all
         """
+        self.begin_read()
         names = self.schema.names
         chosen = names if columns is None else [names[place] for place in columns]
         predicate = conjunction(map(self._predicate, filters)) if filters else None

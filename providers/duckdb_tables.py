@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from lance_sql.errors import UnsupportedFeature
+from lance_sql.arrow_dataset import Scanner
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.scan.predicates import conjunction
 from lance_sql.scan.scan import Scan
 
@@ -33,6 +34,8 @@ class DuckDBTable(EngineDataset):
 
     with_no_column: `NO_COLUMN` is the first column. Whoever lets users name the table's columns leaves it out.
     where: only these rows: a filter as SQL text
+    follows: the newest version was asked for, so that a plan which is run once more, as that of a prepared statement,
+        has to be of the version that is the newest then
     raises: as `Dataset.scan` for the filter; UnsupportedFeature, naming the column, for a type that DuckDB has no
         counterpart for, and for a column that has the name of `NO_COLUMN`
     """
@@ -46,9 +49,12 @@ class DuckDBTable(EngineDataset):
         with_system_columns: bool = False,
         with_no_column: bool = False,
         where: str | None = None,
+        follows: bool = False,
     ) -> None:
         super().__init__(dataset, widen, with_system_columns=with_system_columns, compact=True)
         self._where = where
+        self._follows = follows
+        self._was_read = False
         self._predicate_of_all = dataset.scan([], where).predicate
         self._with_no_column = with_no_column
         if with_no_column:
@@ -73,19 +79,46 @@ class DuckDBTable(EngineDataset):
             scan = replace(scan, predicate=conjunction(parts))
         return scan if len(stored) == len(names) else scan.with_nulls(names.index(NO_COLUMN), NO_COLUMN)
 
+    def scanner(self, *args: Any, **kwargs: Any) -> Scanner:
+        """As `ArrowDataset.scanner`.
+
+        raises: InvalidArgument as `begin_read`
+        """
+        self.begin_read()
+        return super().scanner(*args, **kwargs)
+
+    def begin_read(self) -> None:
+        """Called where a plan begins to read the table.
+
+        raises: InvalidArgument for a plan that is run once more, while there is a newer version
+        """
+        if self._follows and self._was_read:
+            newest = self.dataset.latest().version
+            if newest != self.dataset.version:
+                raise InvalidArgument(
+                    f"{self.dataset.uri} is at version {newest}, and the statement was prepared for version "
+                    f"{self.dataset.version}: prepare it again, or name a version"
+                )
+        self._was_read = True
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.dataset, self._with_system_columns, self._with_no_column, self._where)
 
 
 def table(
-    dataset: Dataset, *, with_system_columns: bool = False, with_no_column: bool = False, where: str | None = None
+    dataset: Dataset,
+    *,
+    with_system_columns: bool = False,
+    with_no_column: bool = False,
+    where: str | None = None,
+    follows: bool = False,
 ) -> DuckDBTable:
     """A table in the best form that the installed DuckDB takes.
 
     raises: as `DuckDBTable`
     """
     options: dict[str, Any] = {"with_system_columns": with_system_columns, "with_no_column": with_no_column}
-    return _table_class()(dataset, **options, where=where)
+    return _table_class()(dataset, **options, where=where, follows=follows)
 
 
 def feed_table(feed: Relation) -> EngineDataset:
