@@ -102,13 +102,46 @@ ArrowArray to_struct(std::unique_ptr<OwnedBatch> owned, int64_t num_rows) {
 
 }  // namespace
 
+namespace {
+
+// The struct of some columns, which are moved out of `read`.
+ArrowArray assemble(const std::vector<StreamedShape>& members, std::vector<ArrowArray>& read, int64_t num_rows) {
+    auto owned = std::make_unique<OwnedBatch>();
+    owned->columns.reserve(members.size());
+    for (const StreamedShape& member : members) {
+        owned->columns.push_back(member.column ? read[*member.column] : assemble(member.members, read, num_rows));
+        if (member.column) read[*member.column].release = nullptr;
+    }
+    return to_struct(std::move(owned), num_rows);
+}
+
+void count_columns(const std::vector<StreamedShape>& shapes, std::vector<int>& counts) {
+    for (const StreamedShape& shape : shapes) {
+        if (!shape.column) {
+            count_columns(shape.members, counts);
+        } else if (*shape.column >= counts.size()) {
+            fail("no column ", *shape.column, " among ", counts.size());
+        } else {
+            ++counts[*shape.column];
+        }
+    }
+}
+
+}  // namespace
+
 FragmentRows::FragmentRows(Bytes rows, Bytes ends, std::vector<StreamedTest> tests, FilterSteps steps,
-                           std::vector<StreamedColumn> columns)
+                           std::vector<StreamedColumn> columns, std::vector<StreamedShape> shapes)
     : rows_(to_numbers(rows)),
       ends_(to_numbers(ends)),
       tests_(std::move(tests)),
       steps_(std::move(steps)),
-      columns_(std::move(columns)) {
+      columns_(std::move(columns)),
+      shapes_(std::move(shapes)) {
+    std::vector<int> counts(columns_.size());
+    count_columns(shapes_, counts);
+    for (const int count : counts) {
+        if (count != 1) fail("a column that is in ", count, " places of a batch");
+    }
     const Ranges ranges(bytes_of(rows_), kMaxCount);
     int64_t num_rows = 0;
     for (int64_t i = 0; i < ranges.size(); ++i) {
@@ -151,23 +184,23 @@ std::optional<ArrowArray> FragmentRows::read(int64_t batch) const {
         columns.push_back({each.reader, rows, &each.parts});
     }
     int64_t num_rows = Ranges(bytes_of(chosen), kMaxCount).num_items();
-    auto owned = std::make_unique<OwnedBatch>();
+    OwnedBatch read;
     if (steps_.empty()) {
-        read_columns({}, steps_, columns, std::nullopt, owned->columns);
+        read_columns({}, steps_, columns, std::nullopt, read.columns);
     } else {
         learn(tests_, chosen);
         std::vector<uint8_t> flags(static_cast<size_t>(num_rows), 1);
-        num_rows = read_columns(tests, steps_, columns, flags, owned->columns);
+        num_rows = read_columns(tests, steps_, columns, flags, read.columns);
         if (num_rows == 0) return std::nullopt;
     }
     for (size_t i = 0; i < columns_.size(); ++i) {
-        ArrowArray& array = owned->columns[i];
+        ArrowArray& array = read.columns[i];
         if (!columns_[i].nullable && array.null_count != 0) {
             throw PageFailure(false, i, kUnknownPage, "NULL in a column that has none by the table's schema");
         }
         if (!columns_[i].items.empty()) add_items(array, columns_[i].items, chosen.front(), chosen.back() - 1);
     }
-    return to_struct(std::move(owned), num_rows);
+    return assemble(shapes_, read.columns, num_rows);
 }
 
 // A batch that is wanted, until it is taken or given up.

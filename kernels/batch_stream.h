@@ -36,13 +36,19 @@ struct StreamedTest {
     ZoneBounds* learned;  // what is to be learned of the column, if anything
 };
 
+// A column of a batch: one that is read, or a struct of such columns that is never NULL.
+struct StreamedShape {
+    std::optional<size_t> column;
+    std::vector<StreamedShape> members;  // unless there is a column
+};
+
 // Rows of one fragment, cut into batches. What it points at lives as long as it does.
 class FragmentRows {
   public:
     // rows: int64 pairs; ends: how many of the rows come before the end of each batch, all of whose values are indices
-    // of the same items; steps: what rows have to pass, nothing where there are none
+    // of the same items; steps: what rows have to pass, nothing where there are none; shapes: each column is in one
     FragmentRows(Bytes rows, Bytes ends, std::vector<StreamedTest> tests, FilterSteps steps,
-                 std::vector<StreamedColumn> columns);
+                 std::vector<StreamedColumn> columns, std::vector<StreamedShape> shapes);
 
     int64_t num_batches() const { return static_cast<int64_t>(ends_.size()); }
 
@@ -58,6 +64,7 @@ class FragmentRows {
     std::vector<StreamedTest> tests_;
     FilterSteps steps_;
     std::vector<StreamedColumn> columns_;
+    std::vector<StreamedShape> shapes_;
 };
 
 // Of a column that has a NULL and must not; no page is known.

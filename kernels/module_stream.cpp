@@ -26,8 +26,10 @@ struct HeldByPython {
 
 struct PythonFragmentRows : FragmentRows {
     PythonFragmentRows(Bytes rows, Bytes ends, std::vector<StreamedTest> tests, FilterSteps steps,
-                       std::vector<StreamedColumn> columns, std::unique_ptr<HeldByPython> held)
-        : FragmentRows(rows, ends, std::move(tests), std::move(steps), std::move(columns)), held(std::move(held)) {}
+                       std::vector<StreamedColumn> columns, std::vector<StreamedShape> shapes,
+                       std::unique_ptr<HeldByPython> held)
+        : FragmentRows(rows, ends, std::move(tests), std::move(steps), std::move(columns), std::move(shapes)),
+          held(std::move(held)) {}
     PythonFragmentRows(const PythonFragmentRows&) = delete;
     PythonFragmentRows& operator=(const PythonFragmentRows&) = delete;
     ~PythonFragmentRows() {
@@ -82,10 +84,25 @@ FilterSteps to_steps(nb::handle given, size_t num_tests, int depth) {
     return steps;
 }
 
+// The number of a column, or a sequence of the members of a struct.
+std::vector<StreamedShape> to_shapes(nb::handle given, int depth) {
+    if (depth > kDeepestSteps) fail("structs of more than ", kDeepestSteps, " levels");
+    std::vector<StreamedShape> shapes;
+    for (nb::handle each : given) {
+        StreamedShape& shape = shapes.emplace_back();
+        if (nb::isinstance<nb::int_>(each)) {
+            shape.column = static_cast<size_t>(to_count(each));
+        } else {
+            shape.members = to_shapes(each, depth + 1);
+        }
+    }
+    return shapes;
+}
+
 // tests: (column, parts of its pages, test, bounds to be learned or None); columns: (column, parts of its pages, whether
 // there may be NULLs, [(first row, items)])
-BoundFragmentRows fragment_rows(nb::list tests, nb::handle steps, nb::list columns, const InputBuffer& rows,
-                                const InputBuffer& ends, nb::object raise) {
+BoundFragmentRows fragment_rows(nb::list tests, nb::handle steps, nb::list columns, nb::handle shapes,
+                                const InputBuffer& rows, const InputBuffer& ends, nb::object raise) {
     auto held = std::make_unique<HeldByPython>();
     const auto keep = [&](nb::handle buffer) -> Bytes {
         held->buffers.push_back(hold(buffer));
@@ -108,7 +125,7 @@ BoundFragmentRows fragment_rows(nb::list tests, nb::handle steps, nb::list colum
     }
     FilterSteps passed = to_steps(steps, tested.size(), 0);
     held->raise = std::move(raise);
-    return {std::make_shared<const PythonFragmentRows>(rows, ends, std::move(tested), std::move(passed), std::move(wanted),
+    return {std::make_shared<const PythonFragmentRows>(rows, ends, std::move(tested), std::move(passed), std::move(wanted), to_shapes(shapes, 0),
                                                        std::move(held))};
 }
 
@@ -274,11 +291,12 @@ void bind_streams(nb::module_& m) {
     nb::class_<BoundFragmentRows>(m, "FragmentRows")
         .def(
             "__init__",
-            [](BoundFragmentRows* self, nb::list tests, nb::sequence steps, nb::list columns, const InputBuffer& rows,
-               const InputBuffer& ends, nb::object raise_failure) {
-                new (self) BoundFragmentRows(fragment_rows(tests, steps, columns, rows, ends, std::move(raise_failure)));
+            [](BoundFragmentRows* self, nb::list tests, nb::sequence steps, nb::list columns, nb::sequence shapes,
+               const InputBuffer& rows, const InputBuffer& ends, nb::object raise_failure) {
+                new (self)
+                    BoundFragmentRows(fragment_rows(tests, steps, columns, shapes, rows, ends, std::move(raise_failure)));
             },
-            "tests"_a, "steps"_a, "columns"_a, "rows"_a, "ends"_a, "raise_failure"_a);
+            "tests"_a, "steps"_a, "columns"_a, "shapes"_a, "rows"_a, "ends"_a, "raise_failure"_a);
     nb::class_<BoundStream>(m, "BatchStream")
         .def(nb::init<nb::object, nb::object, Count, bool>(), "batches"_a, "schema"_a, nb::kw_only(),
              "most_ahead"_a, "eager"_a)

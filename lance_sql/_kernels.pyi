@@ -237,6 +237,9 @@ def renew_zone_bounds() -> None:
 FilterStep: TypeAlias = int | Sequence[Sequence[FilterStep]]
 """What rows have to pass: a test, by its number, or all steps of one of several lists."""
 
+Shape: TypeAlias = int | Sequence[Shape]
+"""What a column of a batch is: a column that is read, by its number, or a struct of such columns."""
+
 @final
 class FragmentRows:
     """Rows of one fragment that a stream decodes by itself, cut into batches.
@@ -245,6 +248,7 @@ class FragmentRows:
     steps: what the rows have to pass, all of it
     columns: (column, parts of its pages, whether there may be NULLs, [(first row, items)]); the last are what values
         from that row on are indices of, as `pyarrow.Array`
+    shapes: the columns of a batch; each column that is read is in one of them
     rows: int64[k, 2], ascending
     ends: how many of the rows come before the end of each batch, int64[batches]
     raise_failure: called with (in a test, number of the column, page or None, message); raises
@@ -256,6 +260,7 @@ class FragmentRows:
         tests: Sequence[tuple[ColumnReader, PageParts, ColumnTest, ZoneBounds | None]],
         steps: Sequence[FilterStep],
         columns: Sequence[tuple[ColumnReader, PageParts, bool, Sequence[tuple[int, pa.Array]]]],
+        shapes: Sequence[Shape | None],
         rows: Buffer,
         ends: Buffer,
         raise_failure: Callable[[bool, int, int | None, str], NoReturn],

@@ -98,6 +98,13 @@ class Column(Protocol):
         """
         ...
 
+    def member(self, rows: RowRanges) -> NativeRows | None:
+        """The same for the leaf without the structs around it; pages in which one of these is NULL have no form.
+
+        raises: as `read`
+        """
+        ...
+
     def observe(self, rows: RowRanges, zones: _kernels.ZoneBounds) -> None:
         """Shows the values of `rows` to the bounds of zones, as far as the kernels can look at them in the file.
 

@@ -162,13 +162,17 @@ class LeafColumn:
 
     def native(self, rows: RowRanges) -> NativeRows | None:
         """See `Column`."""
+        return None if self.chain.outer else self.member(rows)
+
+    def member(self, rows: RowRanges) -> NativeRows | None:
+        """See `Column`."""
         if not self._is_plain:
             return None
         file, leaf = self.file, self.chain.leaf
         key = (file, self.index, leaf)
         column = file.page_cache.get(key)
         if column is None:
-            column = NativeColumn(file, self.row_starts, leaf, self.at)
+            column = NativeColumn(file, self.row_starts, self.chain, self.at)
             file.page_cache.put(key, column)
         assert isinstance(column, NativeColumn)
         numbers: Sequence[int] = range(*column.reader.pages_of(int(rows[0, 0]), int(rows[-1, 1])))
@@ -196,7 +200,7 @@ class LeafColumn:
     def _is_plain(self) -> bool:
         """Whether values become rows as they are, and asking for all of their bytes at once costs nothing."""
         chain = self.chain
-        if chain.outer or chain.stored is not None or chain.finish is not None:
+        if not chain.is_flat or chain.stored is not None or chain.finish is not None:
             return False
         # of a short file that was read when it was opened, keeping pages costs more than it saves
         is_short = self.file.is_in_memory and self.file.num_rows < LONG_FILE_ROWS

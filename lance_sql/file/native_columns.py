@@ -19,6 +19,7 @@ from lance_sql.errors import CorruptFile, at
 from lance_sql.file.reader import FileReader
 from lance_sql.layouts.matching import Flags, ValueTest
 from lance_sql.layouts.native import Form
+from lance_sql.layouts.nest import Chain
 from lance_sql.layouts.page import Page
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
@@ -34,15 +35,16 @@ class NativeColumn:
     """A column of a file in a form, and those of its pages that are open. Thread-safe.
 
     file: that it is in
-    leaf: the type of its values
+    chain: what its values become; the kernels make arrays of the leaf
     where: adds to errors in which page they are
     """
 
     def __init__(
-        self, file: FileReader, row_starts: npt.NDArray[np.int64], leaf: pa.DataType, where: Callable[[int], at]
+        self, file: FileReader, row_starts: npt.NDArray[np.int64], chain: Chain, where: Callable[[int], at]
     ) -> None:
         self.file = file
-        self.leaf = leaf
+        self.leaf = chain.leaf
+        self._chain = chain
         self.where = where
         self.reader = _kernels.ColumnReader(np.ascontiguousarray(row_starts))
         self._row_starts = row_starts
@@ -59,7 +61,7 @@ class NativeColumn:
 
     def open(self, number: int, page: Page) -> None:
         """Makes a page known; nothing happens where it is, for another thread may be reading it."""
-        found = page.native(self.leaf)
+        found = page.native(self._chain)
         with self._lock:
             if self._pages[number] is not None:
                 return

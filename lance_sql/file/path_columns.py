@@ -202,6 +202,9 @@ class PathColumn:
     def native(self, rows: RowRanges) -> None:
         """See `Column`."""
 
+    def member(self, rows: RowRanges) -> None:
+        """See `Column`; these file versions are read in Python."""
+
     def observe(self, rows: RowRanges, zones: _kernels.ZoneBounds) -> None:
         """See `Column`; these file versions are decoded in Python."""
 

@@ -84,7 +84,7 @@ class BlobPage:
         self._inner = inner
         self.num_bytes = inner.num_bytes
 
-    def native(self, leaf: pa.DataType) -> None:
+    def native(self, chain: Chain) -> None:
         """See `Page.native`."""
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> None:

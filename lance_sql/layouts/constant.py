@@ -119,13 +119,14 @@ class ConstantPage:
             self._native[chain.leaf] = constant_page(self._without_levels(1, chain), self._num_rows)
         return self._native[chain.leaf]
 
-    def native(self, leaf: pa.DataType) -> tuple[NativePage, ByteRange] | None:
+    def native(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
         """See `Page.native`."""
-        chain = Chain(leaf)
         if self._rep is not None or self._def is not None:
             return None
         chain.check(self._layout.layers)
-        found = self._native_page(chain)
+        if not chain.is_never_null_around(self._layout.layers):
+            return None
+        found = self._native_page(Chain(chain.leaf))
         return (found, ByteRange(0, 0)) if found is not None and found.form is not None else None
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> bool | None:

@@ -50,7 +50,7 @@ class FullZipPage:
         self._index = _row_index(head[0], num_rows, self._data) if head else None
         self.num_bytes = 64 + sum(buffer.size for buffer in head)
 
-    def native(self, leaf: pa.DataType) -> None:
+    def native(self, chain: Chain) -> None:
         """See `Page.native`."""
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> None:

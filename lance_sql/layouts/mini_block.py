@@ -104,12 +104,14 @@ class MiniBlockPage:
             return self._read_native(rows, chain, gap) or self._read_flat(rows, chain, gap)
         return self._read_nested(rows, chain)
 
-    def native(self, leaf: pa.DataType) -> tuple[NativePage, ByteRange] | None:
+    def native(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
         """See `Page.native`; compressed chunks are decompressed in Python."""
-        Chain(leaf).check(self._layout.layers)
+        chain.check(self._layout.layers)
+        if not chain.is_never_null_around(self._layout.layers):
+            return None
         if isinstance(self._layout.values, General) or self._layout.num_items < self._num_rows:
             return None
-        page = self._native_page(leaf)
+        page = self._native_page(chain.leaf)
         return (page, self._data) if page.form is not None else None
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:

@@ -65,10 +65,10 @@ class Page(Protocol):
         """
         ...
 
-    def native(self, leaf: pa.DataType) -> tuple[NativePage, ByteRange] | None:
-        """What reads the page in the kernels, and the bytes of its values in the file; None where Python has a part.
+    def native(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
+        """What reads the values of the page in the kernels, and their bytes in the file; None where Python has a part.
 
-        leaf: the type that the values become, with nothing around it
+        chain: what the values become; around them are structs at most, which are not NULL where there is a reader
         """
         ...
 

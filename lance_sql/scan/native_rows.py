@@ -20,7 +20,7 @@ from lance_sql import _kernels, row_ranges
 from lance_sql.errors import CorruptFile, at
 from lance_sql.file import native_columns
 from lance_sql.file.columns import Column
-from lance_sql.file.leaves import is_leaf
+from lance_sql.file.leaves import is_leaf, leaves
 from lance_sql.file.native_columns import NativeRows
 from lance_sql.layouts.matching import ValueTest
 from lance_sql.row_ranges import RowRanges
@@ -93,26 +93,22 @@ def prepared(plan: ReadPlan, run: Run) -> _kernels.FragmentRows | None:
     if numbers is None:
         return None
     tested = [each.found for each in tests.columns]
-    read, items = [], []
-    borders: set[int] = set()
-    for field in wanted:
-        found = _native(fragment, field, plan.delivered.get(field.id), rows)
-        dictionaries = _dictionaries(found) if found is not None else None
-        if found is None or dictionaries is None:
-            return None
-        read.append(found)
-        items.append(dictionaries)
-        borders.update(first for first, _ in dictionaries[1:])
-    data = native_columns.fetch([*tested, *read])
+    output = _Output(fragment, rows)
+    shapes = [
+        output.add(field, column.arrow, plan.delivered.get(field.id))
+        for field, column in zip(wanted, plan.columns, strict=True)
+    ]
+    if None in shapes:
+        return None
+    data = native_columns.fetch([*tested, *(each.found for each in output.leaves)])
     # behind the fetching: what is learned belongs to the file whose bytes these are
     learned = [learning.unknown_bounds(fragment, each.field, rows) for each in tests.columns]
-    names = [column.name for column in plan.columns]
 
     def fail(in_test: bool, place: int, page: int | None, message: str) -> NoReturn:
         if page is None:
-            with at(column=names[place]):
+            with at(column=output.leaves[place].name):
                 raise CorruptFile(message)
-        with (tested[tests.columns_of[place]] if in_test else read[place]).column.where(page):
+        with (tested[tests.columns_of[place]] if in_test else output.leaves[place].found).column.where(page):
             raise CorruptFile(message)
 
     return _kernels.FragmentRows(
@@ -122,13 +118,72 @@ def prepared(plan: ReadPlan, run: Run) -> _kernels.FragmentRows | None:
         ],
         numbers,
         [
-            (each.column.reader, parts, column.arrow.nullable, dictionaries)
-            for each, parts, column, dictionaries in zip(read, data[len(tested) :], plan.columns, items, strict=True)
+            (leaf.found.column.reader, parts, leaf.nullable, leaf.items)
+            for leaf, parts in zip(output.leaves, data[len(tested) :], strict=True)
         ],
+        shapes,
         rows,
-        _cut_at(run, rows, borders),
+        _cut_at(run, rows, output.borders),
         fail,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _OutputLeaf:
+    """A leaf of a column that is delivered.
+
+    items: what its values are indices of, from which row on
+    """
+
+    found: NativeRows
+    name: str
+    nullable: bool
+    items: Sequence[tuple[int, pa.Array]]
+
+
+class _Output:
+    """The leaves of the columns that are delivered, and where dictionaries change."""
+
+    def __init__(self, fragment: OpenFragment, rows: RowRanges) -> None:
+        self._fragment = fragment
+        self._rows = rows
+        self.leaves: list[_OutputLeaf] = []
+        self.borders: set[int] = set()
+
+    def add(self, field: Field, arrow: pa.Field, delivered: pa.DataType | None) -> _kernels.Shape | None:
+        """How the field is put together; None where Python has a part in reading it.
+
+        arrow: what it becomes
+        delivered: another type for a leaf
+        """
+        columns = list(self._fragment.columns_of(field, delivered))
+        if is_leaf(field):
+            return self._add_leaf(columns[0].native(self._rows), arrow) if len(columns) == 1 else None
+        if len(columns) != len(leaves(field)):
+            return None
+        return self._add_struct(field, arrow, iter(columns))
+
+    def _add_struct(self, field: Field, arrow: pa.Field, columns: Iterator[Column]) -> _kernels.Shape | None:
+        if not pa.types.is_struct(arrow.type) or arrow.type.num_fields != len(field.children):
+            return None
+        members: list[_kernels.Shape] = []
+        for child, type in zip(field.children, arrow.type, strict=True):
+            if is_leaf(child):
+                member = self._add_leaf(next(columns).member(self._rows), type)
+            else:
+                member = self._add_struct(child, type, columns)
+            if member is None:
+                return None
+            members.append(member)
+        return members
+
+    def _add_leaf(self, found: NativeRows | None, arrow: pa.Field) -> _kernels.Shape | None:
+        items = _dictionaries(found) if found is not None else None
+        if found is None or items is None:
+            return None
+        self.leaves.append(_OutputLeaf(found, arrow.name, arrow.nullable, items))
+        self.borders.update(first for first, _ in items[1:])
+        return len(self.leaves) - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ import duckdb
 import lance
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -29,7 +30,7 @@ from lance_sql.scan.compact_types import compact_types
 from lance_sql.scan.scan import Scan
 
 NUM_ROWS = 120_000
-COLUMNS = ("id", "small", "price", "mode", "letter", "text", "some", "tags", "point")
+COLUMNS = ("id", "small", "price", "mode", "letter", "text", "some", "tags", "point", "place", "maybe")
 FILTERS = (
     None,
     "small < 40",
@@ -46,6 +47,8 @@ FILTERS = (
 def rows(num_rows: int, start: int = 0) -> pa.Table:
     rng = np.random.default_rng(start)
     numbers = np.arange(start, start + num_rows)
+    point = pa.StructArray.from_arrays([pa.array(numbers), pa.array(numbers * 2)], ["x", "y"])
+    words = pa.array([f"place {number}" for number in rng.integers(0, 50, num_rows)], mask=rng.random(num_rows) < 0.1)
     return pa.table(
         {
             "id": numbers,
@@ -57,7 +60,10 @@ def rows(num_rows: int, start: int = 0) -> pa.Table:
             "text": [f"order {number} of somebody" for number in rng.integers(0, 2**40, num_rows)],
             "some": pa.array(numbers, mask=rng.random(num_rows) < 0.2),
             "tags": pa.array([[int(number)] * (int(number) % 3) for number in numbers]),
-            "point": pa.StructArray.from_arrays([pa.array(numbers), pa.array(numbers * 2)], ["x", "y"]),
+            "point": point,
+            "place": pa.StructArray.from_arrays([words, point, pa.array(numbers % 2 == 0)], ["name", "at", "is_even"]),
+            # a struct that is NULL in some rows
+            "maybe": pc.if_else(pa.array(numbers % 5 > 0), point, pa.scalar(None, point.type)),
         }
     )
 
@@ -86,7 +92,14 @@ def runs_of(scan: Scan) -> list[bool]:
 
 @pytest.mark.parametrize("condition", FILTERS)
 def test_streams_have_the_rows_that_python_reads(table: Dataset, condition: str | None) -> None:
-    for columns in (["id"], ["price", "mode", "some"], ["text", "letter", "small"], ["tags", "id"], ["point"], []):
+    for columns in (
+        ["id"],
+        ["price", "mode", "some"],
+        ["text", "letter", "small"],
+        ["tags", "id"],
+        ["place", "maybe"],
+        [],
+    ):
         scan = table.scan(columns, condition)
         expected = read_by_python(scan)
         assert scan.to_table().equals(expected)
@@ -116,7 +129,8 @@ def test_which_runs_the_kernels_read(table: Dataset) -> None:
     assert runs_of(table.scan(flat)) == [True] * 4 + [False]
     assert runs_of(table.scan(flat).deliver(compact_types(table.snapshot))) == [True] * 4 + [False]
     assert runs_of(table.scan(["id"], "small < 3 AND some IS NULL AND mode = 'AIR'")) == [True] * 4 + [False]
-    for columns in (["tags"], ["point"], ["id", "tags"]):
+    assert runs_of(table.scan(["point", "id", "place"], "small < 3")) == [True] * 4 + [False]
+    for columns in (["tags"], ["maybe"], ["id", "tags"]):
         assert not any(runs_of(table.scan(columns)))
     # a text without a dictionary is tested by Python
     assert not any(runs_of(table.scan(["id"], "text LIKE '%1%'")))
@@ -237,7 +251,7 @@ def test_a_forked_process_reads_streams_of_its_own(table: Dataset) -> None:
 def test_batches_that_are_not_those_of_the_rows_are_refused(ends: list[int]) -> None:
     with pytest.raises(ValueError, match="batch"):
         _kernels.FragmentRows(
-            [], [], [], np.array([[0, 10]]), np.array(ends, np.int64), lambda *_: pytest.fail("called")
+            [], [], [], [], np.array([[0, 10]]), np.array(ends, np.int64), lambda *_: pytest.fail("called")
         )
 
 
