@@ -13,6 +13,7 @@ for name in (
     "indices",
     "changes",
     "memory",
+    "threads",
     "writing",
     "scale",
 ):
