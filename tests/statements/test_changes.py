@@ -133,7 +133,7 @@ def test_no_filter_is_no_choice_of_all_rows(table: Dataset) -> None:
         table.delete(None)
     with pytest.raises(InvalidArgument, match="delete_unmatched=None"):
         table.merge(rows(1), on="k", delete_unmatched=None)  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match="filter ''"):
+    with pytest.raises(InvalidArgument, match="The filter is empty"):
         table.delete("")
 
 
