@@ -73,13 +73,16 @@ _RESULT: Final = f"query_table({_NAME})"
 _RESULTS: Final = f"query_table(string_split({_NAME}, ' '))"
 # A path or a list of them, as one text.
 _PATHS: Final = "to_json(path)::VARCHAR"
+# All as texts, so that what is of another type is refused in our words.
+_PLACE: Final = "version::VARCHAR, tag::VARCHAR, branch::VARCHAR, as_of::VARCHAR"
 _ALL_COLUMNS: Final = f"SELECT * EXCLUDE ({NO_COLUMN}) FROM "
 
 
 def _changes(mode: str, drop_unchanged: str, key: str = "NULL", trust_snapshots: str = "false") -> str:
     """The call that opens a change feed, in a macro with the parameters of its bounds."""
     bounds = ", ".join(f"{name}::VARCHAR" for name in ("start_version", "end_version", "since"))
-    return f"{_CHANGES}(path, {bounds}, {mode}, {drop_unchanged}, {key}, branch, {trust_snapshots})"
+    options = f"{mode}::VARCHAR, {drop_unchanged}::BOOLEAN, {key}, branch::VARCHAR, {trust_snapshots}::BOOLEAN"
+    return f"{_CHANGES}(path::VARCHAR, {bounds}, {options})"
 
 
 _MACROS: Final = (
@@ -87,26 +90,24 @@ _MACROS: Final = (
         f"MACRO {name}(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL, filter := NULL,"
         " use_indices := true) AS TABLE "
         + _ALL_COLUMNS
-        + _RESULTS.format(
-            f"{_REFERENCE}({_PATHS}, version, tag, branch, as_of::VARCHAR, {hidden}, filter, use_indices)"
-        )
+        + _RESULTS.format(f"{_REFERENCE}({_PATHS}, {_PLACE}, {hidden}, filter::VARCHAR, use_indices::BOOLEAN)")
         for name, hidden in (("lance_scan", "true"), ("lance_table", "false"))
     ),
     *(
         f"MACRO lance_{name}(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL) AS TABLE SELECT * FROM "
-        + _RESULT.format(f"{_METADATA}('{name}', path, version, tag, branch, as_of::VARCHAR)")
+        + _RESULT.format(f"{_METADATA}('{name}', path::VARCHAR, {_PLACE})")
         for name in metadata_tables.BY_NAME
     ),
     "MACRO lance_changes(path, start_version := NULL, end_version := NULL, since := NULL, mode := 'all',"
     " drop_unchanged := false, key := NULL, branch := NULL, trust_snapshots := false) AS TABLE SELECT * FROM "
-    + _RESULT.format(_changes("mode", "drop_unchanged", "key", "trust_snapshots")),
+    + _RESULT.format(_changes("mode", "drop_unchanged", "to_json(key)::VARCHAR", "trust_snapshots")),
     "MACRO lance_insertions(path, start_version := NULL, end_version := NULL, since := NULL, branch := NULL)"
     " AS TABLE SELECT * FROM " + _RESULT.format(_changes("'insert_only'", "false")),
     "MACRO lance_deletions(path, start_version := NULL, end_version := NULL, since := NULL, branch := NULL)"
     " AS TABLE SELECT * FROM " + _RESULT.format(_changes("'all'", "false")) + " WHERE _change_type = 'delete'",
     "MACRO lance_row_history(path, start_version := NULL, end_version := NULL, branch := NULL)"
     " AS TABLE SELECT * FROM "
-    + _RESULT.format(f"{_HISTORY}(path, start_version::VARCHAR, end_version::VARCHAR, branch)"),
+    + _RESULT.format(f"{_HISTORY}(path::VARCHAR, start_version::VARCHAR, end_version::VARCHAR, branch::VARCHAR)"),
     f"MACRO {duckdb_extension.PATH_FUNCTION}(path) AS TABLE {_ALL_COLUMNS}"
     + _RESULTS.format(f"{_REFERENCE}({_PATHS}, NULL, NULL, NULL, NULL, false, NULL, true)"),
 )
@@ -205,7 +206,7 @@ _lock = Lock()
 def _refer(
     statistics_cache: str | None,
     path: str | None,
-    version: int | None,
+    version: str | None,
     tag: str | None,
     branch: str | None,
     as_of: str | None,
@@ -216,7 +217,7 @@ def _refer(
     """Opens a table while DuckDB binds a query; returns the name under which DuckDB finds it, or what is wrong."""
 
     def opened(given: str) -> list[EngineDataset]:
-        place = {"version": version, "tag": tag, "branch": branch, "as_of": as_of}
+        place = {"version": _number(version), "tag": tag, "branch": branch, "as_of": as_of}
         found = {
             each: open_version(each, **place, use_indices=use_indices is not False, statistics_cache=statistics_cache)
             for each in paths_of(json.loads(given))
@@ -243,7 +244,7 @@ def _refer_to_changes(
     since: str | None,
     mode: str | None,
     drop_unchanged: bool | None,
-    key: list[str] | None,
+    key: str | None,
     branch: str | None,
     trust_snapshots: bool | None,
 ) -> str:
@@ -254,7 +255,7 @@ def _refer_to_changes(
             "since": since,
             "mode": mode,
             "drop_unchanged": drop_unchanged,
-            "key": key,
+            "key": None if key is None else json.loads(key),
             "branch": branch,
             "trust_snapshots": trust_snapshots,
         }
@@ -271,21 +272,31 @@ def _refer_to_row_history(path: str | None, start: str | None, end: str | None, 
 
 
 def _refer_to_metadata(
-    name: str, path: str | None, version: int | None, tag: str | None, branch: str | None, as_of: str | None
+    name: str, path: str | None, version: str | None, tag: str | None, branch: str | None, as_of: str | None
 ) -> str:
     """The same for what a version consists of."""
 
     def opened(path: str) -> pa.Table:
-        return metadata_tables.BY_NAME[name](open_version(path, version=version, tag=tag, branch=branch, as_of=as_of))
+        found = open_version(path, version=_number(version), tag=tag, branch=branch, as_of=as_of)
+        return metadata_tables.BY_NAME[name](found)
 
     return _published(f"lance_{name}", path, opened)
 
 
-_OPENING: Final = ("VARCHAR", "BIGINT", *["VARCHAR"] * 3, "BOOLEAN", "VARCHAR", "BOOLEAN")
+def _number(version: str | None) -> int | None:
+    """raises: InvalidArgument for what is not the number of a version"""
+    if version is None:
+        return None
+    if not version.removeprefix("-").isdecimal():
+        raise InvalidArgument(f"version={version!r} is not a whole number; a tag is given as tag={version!r}")
+    return int(version)
+
+
+_OPENING: Final = (*["VARCHAR"] * 5, "BOOLEAN", "VARCHAR", "BOOLEAN")
 _FUNCTIONS: Final = (
-    (_CHANGES, _refer_to_changes, (*["VARCHAR"] * 5, "BOOLEAN", "VARCHAR[]", "VARCHAR", "BOOLEAN")),
+    (_CHANGES, _refer_to_changes, (*["VARCHAR"] * 5, "BOOLEAN", *["VARCHAR"] * 2, "BOOLEAN")),
     (_HISTORY, _refer_to_row_history, ["VARCHAR"] * 4),
-    (_METADATA, _refer_to_metadata, ("VARCHAR", "VARCHAR", "BIGINT", *["VARCHAR"] * 3)),
+    (_METADATA, _refer_to_metadata, ["VARCHAR"] * 6),
 )
 
 

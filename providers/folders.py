@@ -46,7 +46,11 @@ def paths_of(path: str | Sequence[str]) -> list[str]:
     path: also with a version or a tag, which holds for every table
     raises: TableNotFound where nothing matches; InvalidArgument for a pattern in a URI, and for an empty list
     """
-    found = [each for given in ([path] if isinstance(path, str) else path) for each in _matching(given)]
+    paths = path if isinstance(path, Sequence) and not isinstance(path, str) else [path]
+    for given in paths:
+        if not isinstance(given, str):
+            raise InvalidArgument(f"A table is named by its path, not by {given!r}")
+    found = [each for given in paths for each in _matching(given)]
     if not found:
         raise InvalidArgument("The list of tables is empty")
     return found

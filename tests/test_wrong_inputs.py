@@ -313,6 +313,28 @@ WRONG = [
     Wrong(
         "a path and no verb", "Say what to do with orders.lance: lance-sql describe orders.lance", cli=("orders.lance",)
     ),
+    Wrong(
+        "a tag that is a number",
+        "No tag '3' in orders.lance. Tags: audited.",
+        sql="FROM lance_scan('orders.lance', tag := 3)",
+    ),
+    Wrong(
+        "a version that is a name",
+        "version='audited' is not a whole number; a tag is given as tag='audited'",
+        sql="FROM lance_versions('orders.lance', version := 'audited')",
+    ),
+    Wrong(
+        "a path that is a number",
+        "A table is named by its path, not by 3",
+        sql="FROM lance_scan(3)",
+    ),
+    Wrong(
+        "a key that is a number",
+        "key=3: give the name of a column, or a list of names",
+        lambda: orders().changes(key=3),  # type: ignore[arg-type]
+        (),
+        "FROM lance_changes('orders.lance', key := 3)",
+    ),
     Wrong("no table", "Missing argument 'TABLE'. See 'lance-sql head --help'.", cli=("head",)),
     Wrong("an option with a letter missing", "No such option '--limt'", cli=("head", "orders.lance", "--limt", "3")),
     Wrong("a format that there is not", "'xml' is not one of 'table', 'json'", cli=("SELECT 1", "--output", "xml")),

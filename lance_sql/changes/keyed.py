@@ -63,7 +63,9 @@ def key_match(schema: Schema, key: str | Sequence[str], table: str) -> KeyMatch:
 
     raises: ColumnNotFound; InvalidArgument for no columns, and for nested ones
     """
-    names = (key,) if isinstance(key, str) else tuple(key)
+    names = (key,) if isinstance(key, str) or not isinstance(key, Sequence) else tuple(key)
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidArgument(f"key={key!r}: give the name of a column, or a list of names")
     if not names:
         raise InvalidArgument("key has no columns")
     for name in names:
