@@ -8,7 +8,7 @@ DUCKDB15 := $(VENV)/duckdb15
 SANITIZED := $(VENV)/sanitized
 FUZZ_SECONDS ?= 300
 BUILD_FILES := pyproject.toml CMakeLists.txt scripts/setup.sh $(wildcard kernels/*) $(wildcard providers/*.cpp)
-SHARED_TESTS := tests/contracts tests/providers tests/cli tests/test_queries.py tests/test_readme.py tests/test_docs.py
+SHARED_TESTS := tests/contracts tests/providers tests/cli tests/one_sql tests/test_queries.py tests/test_wrong_inputs.py tests/test_readme.py tests/test_docs.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test pythons slow fuzz check bench pictures site wheel protos clean

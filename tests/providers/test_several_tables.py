@@ -78,8 +78,8 @@ def test_a_connection_keeps_what_its_scans_learn(tmp_path: Path) -> None:
     lance_sql.write({"id": range(100_000)}, tmp_path / "t.lance")
     cache = tmp_path / "cache"
     connection = lance_sql.connect(statistics_cache=cache)
-    query = f"SELECT count(*) FROM '{tmp_path}/t.lance' WHERE id = 17"
-    assert connection.execute(query).fetchall() == [(1,)]
+    query = f"SELECT id FROM lance_scan('{tmp_path}/t.lance') WHERE id = 17"
+    assert connection.execute(query).fetchall() == [(17,)]
     connection.close()
     assert [each for each in cache.rglob("*") if each.is_file()]
 
