@@ -14,7 +14,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+from weakref import WeakSet
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -30,16 +31,21 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from lance_sql.dataset import Dataset
+from lance_sql.errors import InvalidArgument
 from lance_sql.writing import NewFragments
 
 from . import spark_changes, spark_types, spark_workers
 from .spark_change_options import ChangesOptions, StreamOptions, schema_options, wants_changes
 from .spark_changes import LanceChangesReader
+from .spark_errors import short_errors
 from .spark_options import ReadOptions, to_options
 from .spark_partitions import LancePartition, partition_count
 from .spark_stream_reader import LanceStreamReader
 from .spark_stream_writer import LanceStreamWriter
 from .spark_writes import Begun, begin
+
+_CHECKED: Final[WeakSet[SparkSession]] = WeakSet()
+"""Remote sessions whose server has this package."""
 
 
 def register(spark: SparkSession) -> SparkSession:
@@ -48,11 +54,29 @@ def register(spark: SparkSession) -> SparkSession:
     Spark's own filter pushdown stays as it is, off: a reader that has taken filters serves later queries of the same
     frame as well, which then lose rows.
 
-    raises: MissingDependency where Spark's workers run a Python without this package
+    raises: MissingDependency where Spark's workers, or the server of Spark Connect, run a Python without this package
     """
     spark_workers.check(spark)
     spark.dataSource.register(LanceDataSource)
+    if spark_workers.is_remote(spark):
+        _check_server(spark)
     return spark
+
+
+def _check_server(spark: SparkSession) -> None:
+    """Has the server of a remote session read an option, once for each session: a class that it cannot load would be
+    found out by a trace of Java with the first query.
+
+    raises: MissingDependency
+    """
+    if spark in _CHECKED:
+        return
+    try:
+        with short_errors():
+            _ = spark.read.format("lance").option("version", "no number").load("nowhere").schema
+    except InvalidArgument:
+        # it has read the option, and nothing else
+        _CHECKED.add(spark)
 
 
 def register_table(spark: SparkSession, name: str, dataset: Dataset) -> None:

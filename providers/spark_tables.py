@@ -177,6 +177,8 @@ class LanceTable:
         """As `Dataset.create_index`, in the driver."""
         return self.dataset().create_index(column, kind, **arguments)
 
+    createIndex = create_index  # noqa: N815 - as the other methods are called in that style
+
     def cleanup(self, **arguments: Any) -> Any:
         """As `Dataset.cleanup`, in the driver."""
         return self.dataset().cleanup(**arguments)

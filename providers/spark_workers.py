@@ -20,7 +20,7 @@ def check(spark: Any) -> None:
     """Makes sure that the Python which Spark runs sources with has this package. Spark plans a read with it on this
     machine, whatever the workers are.
 
-    spark: a session; of Spark Connect nothing is known
+    spark: a session; the Python of a server of Spark Connect is not known before it runs
     raises: MissingDependency with the line that mends it
     """
     # Spark Connect has no context
@@ -32,6 +32,11 @@ def check(spark: Any) -> None:
         raise MissingDependency(advice(f"{python!r}, which there is not"))
     if os.path.abspath(found) != os.path.abspath(sys.executable) and not _has_package(found):
         raise MissingDependency(advice(found))
+
+
+def is_remote(spark: Any) -> bool:
+    """Whether a session is one of Spark Connect."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 @cache

@@ -16,7 +16,7 @@ pytest.importorskip("pyspark", reason='PySpark is not installed: pip install "la
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from lance_sql.spark import LanceTable, write
+from lance_sql.spark import LanceTable, MergeBuilder, write
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -69,6 +69,16 @@ def test_a_merge_is_that_of_one_process(spark: SparkSession, path: str, tmp_path
     assert (summary.operation, summary.rows_updated, summary.rows_inserted) == ("merge", 2, 3)
     kinds = {row["_change_type"]: row["count"] for row in table.changes(3).groupBy("_change_type").count().collect()}
     assert kinds == {"insert": 3, "update_preimage": 2, "update_postimage": 2}
+
+
+@pytest.mark.parametrize("kind", [LanceTable, MergeBuilder])
+def test_every_verb_has_the_name_of_delta_on_spark(kind: type) -> None:
+    verbs = [name for name in vars(kind) if "_" in name and not name.startswith("_")]
+    assert verbs
+    for name in verbs:
+        first, *others = name.split("_")
+        alias = "toDF" if name == "to_df" else first + "".join(map(str.capitalize, others))
+        assert hasattr(kind, alias), alias
 
 
 def test_clauses_in_their_order(spark: SparkSession, path: str) -> None:
