@@ -79,7 +79,8 @@ class Target:
             assert self.snapshot is not None
             appended: Operation = Append(fragments)
             manifest = self.snapshot.manifest
-            if self.schema is not manifest.schema:
+            # a target that was pickled has another schema than its snapshot, and the same fields
+            if self.schema.fields != manifest.schema.fields:
                 appended = Merge(
                     tuple(manifest.fragments), self.schema, preserves_nullability=True, new_fragments=fragments
                 )

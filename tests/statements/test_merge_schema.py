@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,18 @@ def test_without_new_columns_it_is_an_append(tmp_path: Path) -> None:
     lance_sql.write(OLD, path)
     made = lance_sql.write({"id": [4]}, path, mode="append", merge_schema=True)
     transaction = made.snapshot.transaction()
+    assert transaction is not None
+    assert transaction.operation == "append"
+
+
+@pytest.mark.parametrize("merge_schema", [True, False])
+def test_a_job_that_was_pickled_appends(tmp_path: Path, merge_schema: bool) -> None:
+    path = tmp_path / "t.lance"
+    lance_sql.write(OLD, path)
+    table = pa.table({"id": [4], "a": ["w"]})
+    job = lance_sql.begin_write(path, table.schema, mode="append", merge_schema=merge_schema)
+    job = pickle.loads(pickle.dumps(job))
+    transaction = job.commit(job.write_fragments(table)).snapshot.transaction()
     assert transaction is not None
     assert transaction.operation == "append"
 
