@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
+from typing import Any
 
 import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
+from lance_sql.file.learned import LearnedOfTable
 from lance_sql.frames import Frames
 from lance_sql.scan import batches, native_rows, null_pages, read_ahead
 from lance_sql.scan.evidence.learned import count_decided
@@ -284,16 +286,11 @@ class _Reading:
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """The batches, in scan order."""
         stream = self._stream()
-        try:
-            if stream is None:
-                yield from self._decoded()
-                return
-            for batch in stream:
-                yield pa.RecordBatch._import_from_c(batch.address, self.schema)
-        finally:
-            learned = self.plan.fragments.files.learned
-            if learned is not None:
-                learned.save()
+        if stream is None:
+            yield from self._decoded()
+            return
+        for batch in stream:
+            yield pa.RecordBatch._import_from_c(batch.address, self.schema)
 
     def _stream(self) -> _kernels.BatchStream | None:
         """The stream of the kernels; None where they read nothing by themselves."""
@@ -301,10 +298,19 @@ class _Reading:
         if self.limit is not None or not native_rows.is_possible(self.plan):
             return None
         runs = batches.runs(self.plan, self.fragments, self.batch_size, keeps_all=self.keeps_all)
-        found = native_rows.batches(self.plan, runs, self._decode)
+        found: Iterator[Any] = native_rows.batches(self.plan, runs, self._decode)
+        if (learned := self.plan.fragments.files.learned) is not None:
+            found = _SavingLearned(found, learned)
         return _kernels.BatchStream(found, self.schema, most_ahead=read_ahead.MAX_IN_FLIGHT, eager=self.keeps_all)
 
     def _decoded(self) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self._limited()
+        finally:
+            if (learned := self.plan.fragments.files.learned) is not None:
+                learned.save()
+
+    def _limited(self) -> Iterator[pa.RecordBatch]:
         left = self.limit
         fragments = self.plan.prefetched(self.fragments, has_limit=left is not None)
         runs = batches.runs(self.plan, fragments, self.batch_size, keeps_all=self.keeps_all and left is None)
@@ -332,6 +338,26 @@ class _Reading:
             is_light=lambda batch: plan.reads_nothing or (not waits and batches.are_few(plan, batch)),
         )
         return (batch for batch in found if batch is not None)
+
+
+class _SavingLearned:
+    """The parts of a stream, which writes to the folder what the scan has learned when nobody wants more of it.
+
+    The parts are at their end before the last of them are decoded: only whoever lets go of the stream is behind that.
+    """
+
+    def __init__(self, parts: Iterator[Any], learned: LearnedOfTable) -> None:
+        self._parts = parts
+        self._learned = learned
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._parts)
+
+    def __del__(self) -> None:
+        self._learned.save()
 
 
 def _read_batch(plan: ReadPlan, batch: batches.Batch) -> pa.RecordBatch | None:
