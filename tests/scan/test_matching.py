@@ -258,6 +258,12 @@ def test_alternatives_are_streamed_by_the_kernels(
     assert (counted.streamed > 0) == (is_without_levels != {(2, 0)})
 
 
+def test_many_alternatives_are_left_to_arrow(table: Dataset, rows: pa.Table, counted: Counted) -> None:
+    condition = " OR ".join(f"i64 = {number} OR i32 = {number}" for number in range(3, 3000, 30))
+    check(table, rows, condition, None)
+    assert counted.streamed == 0
+
+
 def test_two_ranges_of_a_column_are_one() -> None:
     schema = pa.schema([("a", pa.int32()), ("b", pa.float64())])
     predicate = from_sql("a >= 3 AND b < 0.5 AND a < 10 AND a <> 4", schema, table="t")

@@ -21,6 +21,9 @@ from .tree import And, ColumnRef, Compare, Const, In, IsNan, IsNull, Literal, No
 MAX_SINGLE: Final = 16
 """Values of IN that are looked for one after the other, where a page has no dictionary."""
 
+MAX_ALTERNATIVES: Final = 32
+"""Tests below OR: each of them decodes values again, and Arrow's evaluation decodes them once."""
+
 _OPPOSITE: Final = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 _UNSIGNED: Final = 0
@@ -93,8 +96,22 @@ def _merged(tests: Sequence[ColumnTest]) -> list[ColumnTest]:
     return merged
 
 
-def steps(predicate: Predicate, *, is_true: bool = True) -> Sequence[Step] | None:
-    """What a row passes for which the predicate is true, or false; None where there are no tests for that.
+def steps(predicate: Predicate) -> Sequence[Step] | None:
+    """What a row passes for which the predicate is true; None where there are no tests for that, or too many."""
+    found = _steps(predicate, is_true=True)
+    return found if found is not None and _num_alternatives(found) <= MAX_ALTERNATIVES else None
+
+
+def _num_alternatives(steps: Sequence[Step]) -> int:
+    """How many tests could look at rows that others have not ruled out."""
+    lists = [each for step in steps if isinstance(step, AnyOf) for each in step.lists]
+    return sum(len(each) + _num_alternatives(each) for each in lists) + sum(
+        len(step.single) for step in steps if isinstance(step, ColumnTest)
+    )
+
+
+def _steps(predicate: Predicate, *, is_true: bool) -> Sequence[Step] | None:
+    """What a row passes for which the predicate is true, or false.
 
     A predicate that is unknown passes neither, and NULL passes no test but the one for it: where NOT goes down to what
     looks at one column, two answers are enough.
@@ -106,9 +123,9 @@ def steps(predicate: Predicate, *, is_true: bool = True) -> Sequence[Step] | Non
             # no value is unlike NULL
             return [AnyOf(())]
         case Not(argument) if not isinstance(argument, IsNull):
-            return steps(argument, is_true=not is_true)
+            return _steps(argument, is_true=not is_true)
         case And(arguments) | Or(arguments):
-            parts = [steps(argument, is_true=is_true) for argument in arguments]
+            parts = [_steps(argument, is_true=is_true) for argument in arguments]
             if None in parts:
                 return None
             found = [part for part in parts if part is not None]
