@@ -6,6 +6,7 @@ import os
 import tempfile
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Final
 
 from sqlglot import exp
 
@@ -37,10 +38,9 @@ class Change(ABC):
         """Whether it removes every row, which has to be said on purpose."""
         return False
 
-    @property
-    def makes_table(self) -> bool:
-        """Whether the table need not be there."""
-        return False
+    def begins_with_table(self) -> bool:
+        """Whether there is a table before, of which a rehearsal takes a clone."""
+        return True
 
     @abstractmethod
     def carry_out(self, path: str, engine: Engine) -> Dataset:
@@ -57,7 +57,7 @@ class Change(ABC):
         """
         with tempfile.TemporaryDirectory(prefix="lance-sql-") as folder:
             copy = os.path.join(folder, "clone.lance")
-            if not self.makes_table:
+            if self.begins_with_table():
                 _ = self.table().shallow_clone(copy)
             return self.carry_out(copy, engine)
 
@@ -76,27 +76,55 @@ def target(node: exp.Expr | None, statement: str) -> tuple[str, str]:
     """
     table = node.this if isinstance(node, exp.Schema) else node
     path = path_of(table)
+    if path is not None and isinstance(table, exp.Table):
+        only(table, f"The table of {statement}", "this", "db", "catalog", "alias", "version", "when")
     if not isinstance(table, exp.Table) or path is None:
         name = table.sql() if isinstance(table, exp.Expr) else str(table)
         raise UnsupportedFeature(
             f"{statement} changes Lance tables here, such as 'x.lance'; {name} is the engine's own"
         )
-    plain, version, tag = split_name(path)
-    if plain != path or table.args.get("version") or table.args.get("when"):
-        chosen = f"@{version or tag}" if plain != path else "a version"
-        raise InvalidArgument(f"Changes apply to the newest version: {plain} without {chosen}")
-    name = plain.rstrip("/").replace("\\", "/").rsplit("/", 1)[-1]
+    if table.args.get("version") or table.args.get("when"):
+        raise InvalidArgument(f"Changes apply to the newest version: {path} without a version")
+    name = unversioned(path).rstrip("/").replace("\\", "/").rsplit("/", 1)[-1]
     return path, table.alias or name[: -len(".lance")]
 
 
-def refuse(node: exp.Expr, statement: str, **clauses: str) -> None:
+def unversioned(path: str) -> str:
+    """The path of a table that is written to.
+
+    raises: InvalidArgument for that of a version
     """
-    clauses: what parts of the tree are called in SQL
-    raises: UnsupportedFeature where one of them is there
+    plain, version, tag = split_name(path)
+    if plain != path:
+        chosen = version if version is not None else tag
+        raise InvalidArgument(f"Changes apply to the newest version: {plain} without @{chosen}")
+    return path
+
+
+def only(node: exp.Expr, statement: str, *parts: str) -> None:
+    """Refuses what a statement has beside the parts that are understood: nothing of it may be passed over.
+
+    parts: by the parser's names
+    raises: UnsupportedFeature with the words of the first other part
     """
-    for key, name in clauses.items():
-        if node.args.get(key):
-            raise UnsupportedFeature(f"{statement} has no {name} here")
+    for key, value in node.args.items():
+        if key in parts or value is None or value is False or value == []:
+            continue
+        first = value[0] if isinstance(value, list) else value
+        shown = first.sql() if isinstance(first, exp.Expr) else key.strip("_").upper()
+        raise UnsupportedFeature(f"{statement} has no {_PARTS.get(key, key.strip('_').upper())} here: {shown}")
+
+
+_PARTS: Final = {
+    "alternative": "OR ..",
+    "conflict": "ON CONFLICT",
+    "exists": "IF [NOT] EXISTS",
+    "joins": "JOIN",
+    "order": "ORDER BY",
+    "sample": "TABLESAMPLE",
+    "tables": "list of tables",
+    "with_": "WITH before it",
+}
 
 
 def duckdb_text(node: exp.Expr) -> str:

@@ -10,7 +10,7 @@ import lance_sql.dataset
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql import row_changes
-from lance_sql.one_sql.changes import Change, column_in, duckdb_text, refuse, target
+from lance_sql.one_sql.changes import Change, column_in, duckdb_text, only, target
 from lance_sql.one_sql.engines import Engine
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 
@@ -45,13 +45,12 @@ class _OfRows(Change):
 
     def _rows(self, name: str, clause: int, values: dict[str, exp.Expr]) -> exp.Select:
         """The query that finds the rows."""
-        table = exp.to_table(name, alias=self.alias)
         columns = [exp.alias_(exp.Literal.number(clause), row_changes.CLAUSE)]
         columns += [row_changes.system(each, self.alias) for each in (ROW_ID, ROW_ADDRESS)]
         columns += [exp.alias_(value, row_changes.value_column(number)) for number, value in enumerate(values.values())]
-        made = exp.select(*columns).from_(table)
+        made = exp.select(*columns).from_(row_changes.named(name, self.alias))
         for other in self.others:
-            made = made.join(other.copy(), join_type="cross")
+            made = made.join(_joined_alone(other), join_type="cross")
         return made if self.where is None else made.where(self.where.copy())
 
 
@@ -61,7 +60,7 @@ class Deletion(_OfRows):
 
     @property
     def is_for_all_rows(self) -> bool:
-        return self.where is None and not self.others
+        return self.where is None
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
         dataset = lance_sql.dataset.open(path)
@@ -73,7 +72,7 @@ class Deletion(_OfRows):
             # several rows of other tables may want the same row to go
             return self._rows(name, _DELETED, {}).distinct()
 
-        return row_changes.change(dataset, "delete", engine, rows, columns=(), deleting=frozenset({_DELETED}))
+        return row_changes.change(dataset, "delete", engine, rows, values={}, deleting=frozenset({_DELETED}))
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,8 @@ class Modification(_OfRows):
         def rows(name: str) -> exp.Expr:
             return self._rows(name, _UPDATED, values)
 
-        return row_changes.change(dataset, "update", engine, rows, columns=tuple(values), deleting=frozenset())
+        own = {name: row_changes.value_column(number) for number, name in enumerate(values)}
+        return row_changes.change(dataset, "update", engine, rows, values={_UPDATED: own}, deleting=frozenset())
 
 
 def deletion(node: exp.Delete) -> Deletion:
@@ -106,7 +106,7 @@ def deletion(node: exp.Delete) -> Deletion:
     raises: UnsupportedFeature for clauses that are not known
     """
     path, alias = target(node.this, "DELETE")
-    refuse(node, "DELETE", returning="RETURNING", limit="LIMIT", order="ORDER BY", tables="list of tables")
+    only(node, "DELETE", "this", "using", "where")
     using = node.args.get("using") or ()
     where = node.args.get("where")
     return Deletion(path, alias, where and where.this, tuple(using))
@@ -118,6 +118,7 @@ def truncation(node: exp.TruncateTable) -> Deletion:
     """
     if len(node.expressions) != 1:
         raise UnsupportedFeature("TRUNCATE takes one table")
+    only(node, "TRUNCATE", "expressions")
     path, alias = target(node.expressions[0], "TRUNCATE")
     return Deletion(path, alias, None, ())
 
@@ -127,11 +128,24 @@ def modification(node: exp.Update) -> Modification:
     raises: as `deletion`; InvalidArgument
     """
     path, alias = target(node.this, "UPDATE")
-    refuse(node, "UPDATE", returning="RETURNING", limit="LIMIT", order="ORDER BY")
+    only(node, "UPDATE", "this", "expressions", "from_", "where")
     source = node.args.get("from_")
     where = node.args.get("where")
     others = () if source is None else (source.this,)
     return Modification(path, alias, where and where.this, others, assignments(node.expressions, alias, "UPDATE"))
+
+
+def _joined_alone(other: exp.Expr) -> exp.Expr:
+    """A table with what is joined to it, as one side of another join."""
+    made = other.copy()
+    joins = made.args.get("joins") or []
+    if not joins:
+        return made
+    for join in joins:
+        # a comma cannot be inside of parentheses
+        if not any(join.args.get(part) for part in ("kind", "side", "method", "on", "using")):
+            join.set("kind", "CROSS")
+    return exp.Paren(this=made)
 
 
 def assignments(expressions: list[exp.Expr], alias: str, statement: str) -> tuple[tuple[str, exp.Expr], ...]:

@@ -61,7 +61,10 @@ def _edits(tokens: list[Token], dialect: Dialect) -> Iterator[_Edit]:
             position += 1
             continue
         path, end, has_version = name
-        if _words(tokens, end)[:2] == ["CHANGES", "FROM"]:
+        words = _words(tokens, end)
+        # `changes` alone may be the alias of a column
+        bound = words[2] if len(words) > 2 else ""
+        if words[:2] == ["CHANGES", "FROM"] and (bound in ("", "VERSION", "TIMESTAMP") or bound.isdecimal()):
             found = _changes(tokens, position, end, path)
             yield found
             end = found.end

@@ -12,8 +12,8 @@ from sqlglot import exp
 import lance_sql.dataset
 from lance_sql.casts.assignment import assign
 from lance_sql.dataset import Dataset
-from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.one_sql.changes import Change, column_in, refuse, target
+from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.one_sql.changes import Change, column_in, only, target, unversioned
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.references import SUFFIX
 from lance_sql.writing import write
@@ -72,9 +72,19 @@ class Creation(Change):
     def replaces(self) -> bool:
         return self.mode == "overwrite"
 
-    @property
-    def makes_table(self) -> bool:
-        return self.mode != "append"
+    def begins_with_table(self) -> bool:
+        try:
+            there = self.table()
+        except TableNotFound:
+            if self.mode == "append":
+                raise
+            return False
+        if self.mode == "create":
+            raise TableExists(
+                f"There is a table at {self.path!r} already, version {there.version}. Say CREATE OR REPLACE TABLE, "
+                "INSERT INTO, or another place."
+            )
+        return True
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
         return write(engine.prepare(self.query).read(), path, mode=self.mode)
@@ -85,8 +95,7 @@ def insertion(node: exp.Insert) -> Insertion:
     raises: UnsupportedFeature for clauses that are not known
     """
     path, _ = target(node.this, "INSERT")
-    refuse(node, "INSERT", conflict="ON CONFLICT", returning="RETURNING", ignore="OR IGNORE", alternative="OR ..")
-    refuse(node, "INSERT", partition="PARTITION", default="DEFAULT VALUES", where="REPLACE WHERE")
+    only(node, "INSERT", "this", "expression", "with_", "by_name", "overwrite")
     query = node.expression
     if not isinstance(query, exp.Query | exp.Values):
         raise UnsupportedFeature("INSERT takes a query or VALUES")
@@ -96,6 +105,8 @@ def insertion(node: exp.Insert) -> Insertion:
     columns = None
     if isinstance(node.this, exp.Schema):
         columns = tuple(each.name for each in node.this.expressions)
+        if node.args.get("by_name"):
+            raise UnsupportedFeature("INSERT .. BY NAME has no list of columns here: the query names them")
     return Insertion(path, as_query(query), columns, bool(node.args.get("by_name")), bool(node.args.get("overwrite")))
 
 
@@ -106,7 +117,7 @@ def creation(node: exp.Create) -> Creation:
     path, _ = target(node.this, "CREATE TABLE")
     if node.args.get("kind") != "TABLE" or not isinstance(node.expression, exp.Query | exp.Values):
         raise UnsupportedFeature(f"CREATE {node.args.get('kind')} of {path}: only CREATE TABLE .. AS is known here")
-    refuse(node, "CREATE TABLE", exists="IF NOT EXISTS", properties="properties")
+    only(node, "CREATE TABLE", "this", "kind", "expression", "replace")
     return Creation(path, as_query(node.expression), "overwrite" if node.args.get("replace") else "create")
 
 
@@ -116,7 +127,7 @@ def copy(node: exp.Copy) -> Creation | None:
     raises: UnsupportedFeature for options that are not known
     """
     files = node.args.get("files") or []
-    options = {str(each.name).upper(): each.expression for each in node.args.get("params") or []}
+    options = _options(node.args.get("params") or [])
     path = files[0].name if len(files) == 1 else ""
     named = options.pop("FORMAT", None)
     is_lance = named is not None and named.name.lower() == "lance"
@@ -126,6 +137,7 @@ def copy(node: exp.Copy) -> Creation | None:
         raise UnsupportedFeature(f"COPY .. FROM a Lance table: INSERT INTO .. SELECT * FROM '{path}' reads it")
     mode = options.pop("MODE", None)
     chosen = "create" if mode is None else mode.name.lower()
+    only(node, "COPY", "this", "kind", "files", "params", "credentials")
     if options or chosen not in ("create", "append", "overwrite"):
         name = next(iter(options), f"MODE {chosen}")
         raise UnsupportedFeature(f"COPY .. (FORMAT lance) takes MODE create, append or overwrite, not {name}")
@@ -134,7 +146,20 @@ def copy(node: exp.Copy) -> Creation | None:
         query = query.this
     elif isinstance(query, exp.Table):
         query = exp.select("*").from_(query)
-    return Creation(path, as_query(query), chosen)  # type: ignore[arg-type]  # checked above
+    return Creation(unversioned(path), as_query(query), chosen)  # type: ignore[arg-type]  # checked above
+
+
+def _options(parameters: list[exp.Expr]) -> dict[str, exp.Expr | None]:
+    """The options of COPY by their names; the parser takes MODE and its word apart where that is a word of SQL."""
+    found: dict[str, exp.Expr | None] = {}
+    left = iter(parameters)
+    for each in left:
+        value = each.args.get("expression")
+        if each.name.upper() == "MODE" and value is None:
+            following = next(left, None)
+            value = None if following is None else following.this
+        found[each.name.upper()] = value
+    return found
 
 
 def as_query(query: exp.Expr) -> exp.Expr:

@@ -5,6 +5,7 @@ Matched rows keep their ids. Of the clauses for a row, the first one whose condi
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -15,7 +16,7 @@ import lance_sql.dataset
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql import row_changes
-from lance_sql.one_sql.changes import Change, column_in, refuse, target
+from lance_sql.one_sql.changes import Change, column_in, only, target
 from lance_sql.one_sql.changing import assignments
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.references import reference
@@ -24,7 +25,7 @@ from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 Side: TypeAlias = Literal["matched", "not_matched", "by_source"]
 Action: TypeAlias = Literal["update", "insert", "delete", "nothing"]
 
-_IN_SOURCE: Final = "__in_source"
+_IN_SOURCE: Final = "__lance_in_source"
 _JOINS: Final = {(False, False): "INNER", (True, False): "LEFT", (False, True): "RIGHT", (True, True): "FULL"}
 
 
@@ -64,14 +65,18 @@ class Merge(Change):
             for number, clause in enumerate(self.clauses, 1)
             if clause.action in ("update", "insert")
         }
-        columns = tuple(dict.fromkeys(name for each in values.values() for name in each))
+        numbers = itertools.count()
+        own = {
+            clause: {name: row_changes.value_column(next(numbers)) for name in given}
+            for clause, given in values.items()
+        }
         deleting = frozenset(n for n, clause in enumerate(self.clauses, 1) if clause.action == "delete")
 
         def rows(name: str) -> exp.Expr:
-            return self._rows(name, columns, values)
+            return self._rows(name, values, own)
 
         inserts = any(clause.action == "insert" for clause in self.clauses)
-        return row_changes.change(dataset, "merge", engine, rows, columns=columns, deleting=deleting, inserts=inserts)
+        return row_changes.change(dataset, "merge", engine, rows, values=own, deleting=deleting, inserts=inserts)
 
     @property
     def _source_name(self) -> str:
@@ -98,9 +103,12 @@ class Merge(Change):
             raise InvalidArgument("A clause of MERGE sets a column twice")
         return values
 
-    def _rows(self, name: str, columns: tuple[str, ...], values: dict[int, dict[str, exp.Expr]]) -> exp.Expr:
-        """The join: a row for each pair, each row of the source and each of the table, as far as clauses want them."""
-        table = exp.to_table(name, alias=self.alias)
+    def _rows(self, name: str, values: dict[int, dict[str, exp.Expr]], own: dict[int, dict[str, str]]) -> exp.Expr:
+        """The join: a row for each pair, each row of the source and each of the table, as far as clauses want them.
+
+        values: of the columns that each clause sets; own: what the query calls them
+        """
+        table = row_changes.named(name, self.alias)
         in_source = exp.column(_IN_SOURCE, table=self._source_name, quoted=True)
         in_table = row_changes.system(ROW_ADDRESS, self.alias)
         present: dict[Side, Callable[[], exp.Expr]] = {
@@ -119,15 +127,12 @@ class Merge(Change):
         join = _JOINS["not_matched" in sides, "by_source" in sides]
         selected = [exp.alias_(number, row_changes.CLAUSE)]
         selected += [row_changes.system(each, self.alias) for each in (ROW_ID, ROW_ADDRESS)]
-        for place, column in enumerate(columns):
-            value = exp.Case()
-            for clause_number, given in values.items():
-                kept = exp.column(column, table=self.alias, quoted=True)
-                value = value.when(
-                    exp.EQ(this=exp.column(row_changes.CLAUSE), expression=exp.Literal.number(clause_number)),
-                    given[column].copy() if column in given else kept,
-                )
-            selected.append(exp.alias_(value, row_changes.value_column(place)))
+        for clause_number, given in values.items():
+            is_chosen = exp.EQ(this=exp.column(row_changes.CLAUSE), expression=exp.Literal.number(clause_number))
+            for column, value in given.items():
+                # where another clause counts, it may have no value
+                chosen = exp.Case().when(is_chosen.copy(), value.copy())
+                selected.append(exp.alias_(chosen, own[clause_number][column]))
         return (
             exp.select(*selected)
             .from_(exp.alias_(marked.subquery(), self._source_name, table=True, quoted=True))
@@ -141,7 +146,7 @@ def merge(node: exp.Merge) -> Merge:
     raises: UnsupportedFeature for clauses that are not known; InvalidArgument
     """
     path, alias = target(node.this, "MERGE")
-    refuse(node, "MERGE", returning="RETURNING", with_="WITH")
+    only(node, "MERGE", "this", "using", "using_cond", "on", "whens")
     source, on = node.args.get("using"), node.args.get("on")
     if not isinstance(source, exp.Expr) or not isinstance(on, exp.Expr) or node.args.get("using_cond"):
         raise UnsupportedFeature("MERGE takes USING .. ON ..")
@@ -169,15 +174,18 @@ def _clause(when: exp.When, alias: str) -> Clause:
     side: Side = "matched"
     if not when.args.get("matched"):
         side = "by_source" if when.args.get("source") else "not_matched"
+    only(when, "WHEN", "matched", "source", "condition", "then")
     condition, then = when.args.get("condition"), when.args["then"]
     match then:
         case exp.Update():
+            only(then, "THEN UPDATE", "expressions")
             if side == "not_matched":
                 raise InvalidArgument("WHEN NOT MATCHED cannot update: there is no row")
             if not then.expressions or isinstance(then.expressions[0], exp.Star):
                 return Clause(side, "update", condition, None)
             return Clause(side, "update", condition, assignments(then.expressions, alias, "MERGE"))
         case exp.Insert():
+            only(then, "THEN INSERT", "this", "expression")
             if side != "not_matched":
                 raise InvalidArgument("Only WHEN NOT MATCHED inserts")
             return Clause(side, "insert", condition, _inserted(then))

@@ -1,17 +1,17 @@
 """Changes of single rows that a query of DuckDB finds: it says which rows, what becomes of them, and their new values.
 
-    __clause      what becomes of the row: the number of a clause
-    _rowid        of the row of the table; NULL for a new one
+    __lance_clause    what becomes of the row: the number of a clause
+    _rowid            of the row of the table; NULL for a new one
     _rowaddr
-    v0, v1, ..    new values of the columns that the statement sets
+    v0, v1, ..        new values of the columns that a clause sets, each clause its own: they may have other types
 
-Columns that it does not set are read by row id, so that they stay exactly what they are.
+Columns that its clause does not set are read by row id, so that they stay exactly what they are.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import pyarrow as pa
@@ -26,7 +26,7 @@ from lance_sql.one_sql.engines import Engine
 from lance_sql.providers.sources import Source
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 
-CLAUSE: Final = "__clause"
+CLAUSE: Final = "__lance_clause"
 _numbers = itertools.count()
 
 
@@ -38,6 +38,11 @@ def new_name() -> str:
 def value_column(number: int) -> str:
     """What the query calls the new values of a column."""
     return f"v{number}"
+
+
+def named(name: str, alias: str) -> exp.Table:
+    """The table by the name that the statement gives it, which may be a word of SQL."""
+    return exp.Table(this=exp.to_identifier(name), alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
 
 
 def system(name: str, table: str) -> exp.Column:
@@ -61,14 +66,14 @@ def change(
     engine: Engine,
     query: Callable[[str], exp.Expr],
     *,
-    columns: Sequence[str],
+    values: Mapping[int, Mapping[str, str]],
     deleting: frozenset[int],
     inserts: bool = False,
 ) -> Dataset:
     """Changes the rows that a query finds in the newest version, in one commit.
 
     query: the query, of the name that the table has in it
-    columns: that it has new values for, in the order of `value_column`
+    values: by the number of a clause: for each column that it sets, the column of the query with the new values
     deleting: numbers of clauses whose rows go
     inserts: there may be new rows
     raises: InvalidArgument when a row is changed twice, and for values that a column does not hold; CommitConflict
@@ -77,28 +82,33 @@ def change(
     def run(job: ChangeJob) -> list[Written]:
         name = new_name()
         prepared = engine.prepare(query(name), {name: Source(job.dataset, with_system_columns=True)})
-        return [job.write(_batches(prepared.read(), job.dataset, columns, deleting))]
+        return [job.write(_batches(prepared.read(), job.dataset, values, deleting, inserts))]
 
     return change_rows(dataset, operation, run, inserts_by_key=inserts)
 
 
 def _batches(
-    reader: pa.RecordBatchReader, dataset: Dataset, columns: Sequence[str], deleting: frozenset[int]
+    reader: pa.RecordBatchReader,
+    dataset: Dataset,
+    values: Mapping[int, Mapping[str, str]],
+    deleting: frozenset[int],
+    inserts: bool,
 ) -> Iterator[pa.RecordBatch]:
     """What `ChangeJob.write` takes."""
-    set_at = {name: value_column(number) for number, name in enumerate(columns)}
     for batch in reader:
-        is_deleted = pc.is_in(batch.column(CLAUSE), pa.array(sorted(deleting), batch.column(CLAUSE).type))
-        is_new = pc.is_null(batch.column(ROW_ADDRESS))
-        kept = batch.filter(pc.invert(is_deleted))
-        parts = (
-            (batch.filter(is_deleted), DELETE, False),
-            (kept.filter(pc.invert(is_new.filter(pc.invert(is_deleted)))), WRITE, True),
-            (kept.filter(is_new.filter(pc.invert(is_deleted))), WRITE, False),
-        )
-        for part, kind, has_old in parts:
-            if part.num_rows:
-                yield _assembled(part, kind, dataset, set_at, has_old=has_old)
+        if not inserts and batch.column(ROW_ADDRESS).null_count:
+            raise UnsupportedFeature(
+                "The statement joins its table from the outer side, and names rows that it has not"
+            )
+        for number in pc.unique(batch.column(CLAUSE)).to_pylist():
+            rows = batch.filter(pc.equal(batch.column(CLAUSE), number))
+            if number in deleting:
+                yield _assembled(rows, DELETE, dataset, {}, has_old=False)
+                continue
+            is_new = pc.is_null(rows.column(ROW_ADDRESS))
+            for part, has_old in ((rows.filter(pc.invert(is_new)), True), (rows.filter(is_new), False)):
+                if part.num_rows:
+                    yield _assembled(part, WRITE, dataset, values[number], has_old=has_old)
 
 
 def _assembled(

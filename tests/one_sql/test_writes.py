@@ -357,3 +357,110 @@ def test_merges_do_what_duckdb_does(target: list[int], source: list[int], upsert
     run(f"MERGE INTO 'g.lance' AS t USING source AS s ON t.id = s.id {clauses}", connection=connection)
     found = lance_sql.open("g.lance").scan().to_table().sort_by("id").to_pylist()
     assert found == connection.sql("FROM expected ORDER BY id").to_arrow_table().to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect", "says"),
+    [
+        ("UPDATE `t.lance` AS t JOIN `t.lance` AS s ON t.id = s.id AND s.id = 1 SET t.amount = 0", "mysql", "JOIN"),
+        ("TRUNCATE TABLE `t.lance` PARTITION (id = 1)", "spark", "PARTITION"),
+        ("WITH c AS (SELECT 1 AS id) DELETE FROM 't.lance' WHERE id IN (SELECT id FROM c)", None, "WITH before it"),
+        ("WITH c AS (SELECT 1 AS id) UPDATE 't.lance' SET amount = 0 WHERE id IN (SELECT id FROM c)", None, "WITH"),
+        ("DELETE FROM 't.lance' TABLESAMPLE 10% WHERE id > 0", None, "TABLESAMPLE"),
+        ("DELETE FROM 't.lance' WHERE id > 0 RETURNING id", None, "RETURNING"),
+        (
+            "MERGE INTO 't.lance' t USING (SELECT 1 AS id, 7 AS w) s ON (t.id = s.id) "
+            "WHEN MATCHED THEN UPDATE SET t.amount = s.w WHERE s.w > 100",
+            "oracle",
+            "WHERE",
+        ),
+        ("INSERT INTO 't.lance' (amount) BY NAME SELECT 5 AS id", None, "BY NAME"),
+        ("CREATE TABLE IF NOT EXISTS 't.lance' AS SELECT 5 AS id", None, "EXISTS"),
+    ],
+)
+def test_no_part_of_a_statement_is_passed_over(text: str, dialect: str | None, says: str) -> None:
+    with pytest.raises(UnsupportedFeature, match=says):
+        lance_sql.sql(text, dialect=dialect, all_rows=True)
+    assert table().version == 1
+
+
+def test_values_of_a_clause_do_not_change_those_of_another() -> None:
+    precise = {"id": [1, 9], "big": [2**53 + 1, 2**53 + 3], "other": [0, 0]}
+    lance_sql.write(precise, "big.lance")
+    run(
+        """MERGE INTO 'big.lance' t USING (SELECT unnest([1, 9]) AS id, 0.5::DOUBLE AS half) s ON t.id = s.id
+        WHEN MATCHED AND s.id = 9 THEN UPDATE SET big = s.half * 4, other = 1
+        WHEN MATCHED THEN UPDATE SET other = 5"""
+    )
+    found = lance_sql.open("big.lance").to_table().sort_by("id").to_pylist()
+    assert found == [{"id": 1, "big": 2**53 + 1, "other": 5}, {"id": 9, "big": 2, "other": 1}]
+    run(
+        """MERGE INTO 'big.lance' t USING (SELECT unnest([1, 9]) AS id, 0.5::DOUBLE AS half) s ON t.id = s.id
+        WHEN MATCHED AND s.id = 9 THEN UPDATE SET big = s.half * 4
+        WHEN MATCHED THEN UPDATE SET big = t.big + 2"""
+    )
+    assert lance_sql.open("big.lance").scan(["big"], "id = 1").to_table()["big"].to_pylist() == [2**53 + 3]
+
+
+@pytest.mark.parametrize("kind", ["FULL", "RIGHT", "LEFT", "INNER"])
+def test_joins_of_other_tables_are_made_before_that_with_the_table(kind: str) -> None:
+    done = run(
+        f"""UPDATE 't.lance' SET amount = 0 FROM (SELECT 99 AS id) a {kind} JOIN (SELECT 1 AS id) b ON a.id = b.id
+        WHERE t.id = b.id"""
+    )
+    assert counts(done) == (0, int(kind in ("FULL", "RIGHT")), 0)
+    assert table().count_rows() == 4
+
+
+def test_several_tables_are_joined_with_commas() -> None:
+    done = run(
+        "UPDATE 't.lance' SET amount = a.id + b.id FROM (SELECT 1 AS id) a, (SELECT 2 AS id) b WHERE t.id = b.id"
+    )
+    assert counts(done) == (0, 1, 0)
+    assert rows("amount")[1] == (2, 3.0)
+
+
+def test_a_column_of_the_source_may_have_any_name() -> None:
+    done = run(
+        """MERGE INTO 't.lance' t USING (SELECT 9 AS id, 3 AS __clause, true AS __in_source, 1.0 AS v0) s ON t.id = s.id
+        WHEN NOT MATCHED THEN INSERT (id, amount) VALUES (s.id, s.__clause + s.v0)"""
+    )
+    assert counts(done) == (1, 0, 0)
+    assert rows("amount")[-1] == (9, 4.0)
+
+
+def test_deleting_with_another_table_and_no_condition_has_to_be_meant() -> None:
+    with pytest.raises(InvalidArgument, match="all_rows=True"):
+        lance_sql.sql("DELETE FROM 't.lance' USING (SELECT 1) q")
+    assert table().count_rows() == 4
+
+
+def test_a_rehearsal_of_replacing_tells_what_goes() -> None:
+    for text in (
+        "CREATE OR REPLACE TABLE 't.lance' AS SELECT 5 AS id WHERE false",
+        "COPY (SELECT 5 AS id WHERE false) TO 't.lance' (FORMAT lance, MODE overwrite)",
+    ):
+        done = run(text, dry_run=True)
+        assert counts(done) == (0, 0, 4)
+    with pytest.raises(TableExists, match=r"'t\.lance' already, version 1"):
+        lance_sql.sql("CREATE TABLE 't.lance' AS SELECT 5 AS id", dry_run=True)
+    assert table().version == 1
+
+
+def test_copy_takes_every_mode_and_no_version() -> None:
+    with pytest.raises(InvalidArgument, match=r"newest version: t\.lance without @1"):
+        lance_sql.sql("COPY (SELECT 5 AS id) TO 't.lance@1' (FORMAT lance)")
+    assert not Path("t.lance@1").exists()
+    assert counts(run("COPY (SELECT 5 AS id) TO 'u.lance' (FORMAT lance, MODE create)")) == (1, 0, 0)
+    with pytest.raises(TableExists):
+        lance_sql.sql("COPY (SELECT 5 AS id) TO 'u.lance' (FORMAT lance, MODE create)")
+
+
+def test_a_table_may_be_called_by_a_word_of_sql() -> None:
+    lance_sql.write(ROWS, "order.lance")
+    done = run("DELETE FROM 'order.lance' WHERE id IN (SELECT 1)")
+    assert counts(done) == (0, 0, 1)
+
+
+def test_changes_may_be_the_name_of_a_column() -> None:
+    assert lance_sql.sql("SELECT id changes FROM 't.lance' ORDER BY 1 LIMIT 1").to_pylist() == [{"changes": 1}]
