@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import click
-from sqlglot import exp
 
 from lance_sql.cli import progress, screen
-from lance_sql.cli.agreement import agreed, done
 from lance_sql.cli.interrupts import interruptible
-from lance_sql.cli.merge import told_of
 from lance_sql.errors import InvalidArgument
-from lance_sql.one_sql.changes import Change
-from lance_sql.one_sql.clauses import rewrite
-from lance_sql.one_sql.dialects import dialect_of, parse
-from lance_sql.one_sql.engines import Engine
-from lance_sql.one_sql.running import write
-from lance_sql.one_sql.statements import Statement, split, understand, writes
-from lance_sql.one_sql.written import Written
+
+# What may change a Lance table, or say what DuckDB has no words for. Most questions have none of it, and need not wait
+# for the import of a parser.
+_NOT_DUCKDBS: Final = re.compile(
+    r"\b(insert|update|delete|truncate|merge|create|copy|changes|version\s+as|timestamp\s+as|at\s*\()|=>|@|\.lance\b(?!')",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,22 +55,27 @@ def run(
     raises: DuckDB's own errors; InvalidArgument for copies into files that are called as Lance tables, for statements
         that remove every row unless that is meant, and for several statements in Arrow's format, which holds one table
     """
-    found = [each for piece in _pieces(sql) for each in _understood(connection, piece)]
+    import duckdb
+
+    if _NOT_DUCKDBS.search(sql):
+        from lance_sql.cli import translated
+
+        found = translated.understood(connection, sql)
+    else:
+        found = connection.extract_statements(sql)
     if output == "arrow" and len(found) > 1:
         raise InvalidArgument(f"Arrow output holds one table, and these are {len(found)} statements")
     # rows that are shown as they come would run into the line
     hidden = quiet or (output != "table" and sys.stdout.isatty())
-    engine = Engine("duckdb", connection, is_spoken=True)
     with interruptible(connection):
         for statement in found:
-            if isinstance(statement, Statement) and statement.change is not None:
-                _change(statement.change, statement.text, engine, consent or Consent())
+            if not isinstance(statement, duckdb.Statement):
+                if translated.changes_table(connection, statement, consent or Consent()):
+                    continue
+                with progress.watched(connection, hidden=hidden) as count:
+                    screen.show(count(translated.read(connection, statement)), output, max_rows=max_rows)
                 continue
             with progress.watched(connection, hidden=hidden) as count:
-                if isinstance(statement, Statement):
-                    reader = engine.prepare(statement.tree).read()
-                    screen.show(count(reader), output, max_rows=max_rows)
-                    continue
                 result = connection.sql(statement.query)
                 if result is None:
                     continue
@@ -83,89 +86,9 @@ def run(
                     screen.show(count(result.to_arrow_reader()), output, max_rows=max_rows)
 
 
-def _told(written: Written) -> str | None:
-    change = written.change
-    return told_of(change.rows_inserted, change.rows_updated, change.rows_deleted)
-
-
-def _pieces(sql: str) -> list[str]:
-    """The statements, each by itself; all of them together where they cannot be told apart, for DuckDB to complain."""
-    try:
-        return split(sql, dialect_of("duckdb")) or [sql]
-    except InvalidArgument:
-        return [sql]
-
-
-def _understood(connection: Any, piece: str) -> list[Any]:
-    """A statement that is ours, or those that DuckDB makes of it."""
-    dialect = dialect_of("duckdb")
-    try:
-        rewritten = rewrite(piece, dialect)
-        trees = parse(rewritten, dialect)
-    except InvalidArgument:
-        trees, rewritten = [], piece
-    if len(trees) == 1 and writes(trees[0]):
-        return [understand(piece, dialect)]
-    if len(trees) == 1 and isinstance(trees[0], exp.Query) and understand(piece, dialect).needs_translation:
-        return [understand(piece, dialect)]
-    refuse_copies(connection, piece)
-    statements: list[Any] = connection.extract_statements(piece)
-    return statements
-
-
-def _change(change: Change, text: str, engine: Engine, consent: Consent) -> None:
-    """Carries a change out, after it was agreed to where something is replaced."""
-    if change.is_for_all_rows and not consent.every:
-        raise InvalidArgument(f"This removes every row of {change.path}: give --all, or say WHERE true")
-    if consent.dry_run or (change.replaces and not consent.yes):
-        expected = _told(write(change, engine, text, all_rows=True, dry_run=True))
-        if expected is None:
-            click.echo(f"Nothing to change in {change.path}.", err=True)
-            return
-        if not agreed(f"{expected} in {change.path}", consent.dry_run, yes=False):
-            return
-    made = write(change, engine, text, all_rows=True)
-    if made.dataset is not None:
-        done(made.dataset, _told(made) or "no row changed")
-
-
 def _is_count(statement: Any, result: Any) -> bool:
     """Whether a statement answers only with how many rows it has changed."""
     import duckdb
 
     changes = duckdb.ExpectedResultType.CHANGED_ROWS in statement.expected_result_type
     return changes and list(result.columns) == ["Count"]
-
-
-def refuse_copies(connection: Any, sql: str) -> None:
-    """Refuses to copy rows into a file that has the name of a Lance table, which DuckDB would make a CSV file.
-
-    connection: of DuckDB, whose parser says which statements copy
-    raises: InvalidArgument; DuckDB's own error for SQL that it cannot parse
-    """
-    import duckdb
-
-    if "copy" not in sql.lower():
-        return
-    for statement in connection.extract_statements(sql):
-        if statement.type == duckdb.StatementType.COPY:
-            _refuse_copy(statement.query)
-
-
-def _refuse_copy(sql: str) -> None:
-    import sqlglot
-
-    try:
-        parsed = sqlglot.parse_one(sql, dialect="duckdb")
-    except sqlglot.errors.SqlglotError:
-        parsed = None
-    if not isinstance(parsed, exp.Copy):
-        # DuckDB knows what it is, and will say what is wrong with it
-        return
-    reads = bool(parsed.args.get("kind"))
-    targets = [file.name for file in parsed.args.get("files") or []]
-    for target in targets:
-        if not reads and target.rstrip("/").lower().endswith(".lance"):
-            raise InvalidArgument(
-                f"{target} would be a file of another format: COPY .. TO '{target}' (FORMAT lance) makes a table"
-            )
