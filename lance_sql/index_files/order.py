@@ -7,6 +7,8 @@ Source: indices, zone map and BTree.
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -15,6 +17,9 @@ import pyarrow.compute as pc
 from lance_sql.errors import UnsupportedFeature
 
 I64 = npt.NDArray[np.int64]
+U64 = npt.NDArray[np.uint64]
+
+_WORD_BITS: Final = 64
 
 
 def check(type: pa.DataType) -> None:
@@ -53,11 +58,54 @@ def keys(values: pa.Array) -> pa.Array:
 def ascending(values: pa.Array) -> I64:
     """The places of the values in their order, equal ones as they come: int64[len(values)]."""
     sortable = keys(values)
-    if pa.types.is_integer(sortable.type) and not sortable.null_count:
-        return np.argsort(sortable.to_numpy(), kind="stable")
+    if pa.types.is_integer(sortable.type):
+        if not sortable.null_count:
+            return _ascending_integers(sortable.to_numpy())
+        is_null = sortable.is_null().to_numpy(zero_copy_only=False)
+        valid = np.flatnonzero(~is_null)
+        return np.concatenate([np.flatnonzero(is_null), valid[_ascending_integers(sortable.drop_null().to_numpy())]])
     found = pc.array_sort_indices(sortable, order="ascending", null_placement="at_start")
     places: I64 = found.to_numpy().astype(np.int64)
     return places
+
+
+def _ascending_integers(numbers: npt.NDArray[np.integer[Any]]) -> I64:
+    """The places of numbers in their order, equal ones as they come: int64[len(numbers)].
+
+    NumPy sorts words many times faster than places by the words they stand for, and faster still where equal ones may
+    come in any order. So that a place is part of the word that is sorted, wherever both have room in it.
+    """
+    if len(numbers) == 0:
+        return np.empty(0, np.int64)
+    low, high = int(numbers.min()), int(numbers.max())
+    place_bits = _bits_of(len(numbers) - 1)
+    if _bits_of(high - low) + place_bits <= _WORD_BITS:
+        # differences of 64 bits wrap, and so come out right
+        return _ascending_words(numbers.astype(np.uint64) - np.uint64(low % 2**_WORD_BITS), place_bits)
+    places: I64 = np.argsort(numbers).astype(np.int64, copy=False)
+    ordered = numbers[places]
+    is_new = ordered[1:] != ordered[:-1]
+    if is_new.all():
+        return places
+    # equal ones have one rank, which is no greater than a place
+    ranks = np.empty(len(numbers), np.uint64)
+    ranks[places[0]] = 0
+    ranks[places[1:]] = np.cumsum(is_new, dtype=np.uint64)
+    return _ascending_words(ranks, place_bits)
+
+
+def _ascending_words(words: U64, place_bits: int) -> I64:
+    """The places of words that leave room for a place, in their order; the words are overwritten."""
+    words <<= np.uint64(place_bits)
+    words |= np.arange(len(words), dtype=np.uint64)
+    words.sort()
+    words &= np.uint64(2**place_bits - 1)
+    places: I64 = words.view(np.int64)
+    return places
+
+
+def _bits_of(number: int) -> int:
+    return max(number.bit_length(), 1)
 
 
 def _is_bytes(type: pa.DataType) -> bool:

@@ -66,12 +66,13 @@ class BTreeBuilder:
     def _note_pages(self, values: pa.Array) -> None:
         starts = np.arange(0, len(values), ROWS_PER_PAGE)
         ends = np.minimum(starts + ROWS_PER_PAGE, len(values))
-        nulls = np.concatenate(([0], np.cumsum(values.is_null().to_numpy(zero_copy_only=False))))
+        # NULLs come first
+        nulls = np.minimum(ends, values.null_count) - np.minimum(starts, values.null_count)
         first = sum(batch.num_rows for batch in self._pages)
         columns = [
             values.take(pa.array(starts)),
             values.take(pa.array(ends - 1)),
-            pa.array(nulls[ends] - nulls[starts], pa.uint32()),
+            pa.array(nulls, pa.uint32()),
             pa.array(np.arange(first, first + len(starts)), pa.uint32()),
         ]
         self._pages.append(pa.RecordBatch.from_arrays(columns, schema=self._lookup))

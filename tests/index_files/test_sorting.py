@@ -13,6 +13,8 @@ from lance_sql.index_files.sorting import Sorter
 
 TYPES: dict[pa.DataType, st.SearchStrategy[object]] = {
     pa.int32(): st.integers(-5, 5),
+    pa.int64(): st.integers(-(2**63), 2**63 - 1) | st.sampled_from([-(2**63), 2**63 - 1]),
+    pa.uint64(): st.integers(0, 2**64 - 1) | st.sampled_from([0, 2**64 - 1]),
     pa.float64(): st.floats(width=16),
     pa.string(): st.text("abé", max_size=3),
     pa.decimal128(5, 2): st.decimals(-9, 9, places=2),
@@ -37,6 +39,20 @@ def test_runs_are_merged_in_order(type: pa.DataType, data: st.DataObject, run_by
     places = order.ascending(everything)
     assert found.column("numbers").to_pylist() == places.tolist()
     assert repr(found.column("values").to_pylist()) == repr(everything.take(pa.array(places)).to_pylist())
+
+
+@pytest.mark.parametrize("type", ["int8", "uint8", "int32", "int64", "uint64"])
+@pytest.mark.parametrize("num_distinct", [1, 7, 200, 5000])
+def test_integers_are_sorted_stably(type: str, num_distinct: int) -> None:
+    limits = np.iinfo(type)
+    random = np.random.default_rng(num_distinct)
+    distinct = random.integers(limits.min, limits.max, num_distinct, dtype=type, endpoint=True)
+    for some in (distinct, distinct // 8 + np.array(3, type)):
+        numbers = random.choice(some, 5000)
+        is_null = random.random(5000) < 0.1
+        assert (order.ascending(pa.array(numbers)) == np.argsort(numbers, kind="stable")).all()
+        expected = [*np.flatnonzero(is_null), *np.flatnonzero(~is_null)[np.argsort(numbers[~is_null], kind="stable")]]
+        assert order.ascending(pa.array(numbers, mask=is_null)).tolist() == expected
 
 
 def test_floats_are_in_total_order() -> None:
