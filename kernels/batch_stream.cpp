@@ -40,6 +40,29 @@ std::vector<int64_t> widened(const std::vector<int64_t>& rows) {
     return wide;
 }
 
+// Of a batch so many rows are looked at, in two places, before it is learned as a whole.
+constexpr int64_t kSampledRows = 512;
+
+std::vector<int64_t> sampled(const std::vector<int64_t>& rows) {
+    const size_t middle = rows.size() / 4 * 2;
+    const int64_t first = rows.size() > 2 ? rows[middle] : (rows[0] + rows[1]) / 2;
+    std::vector<int64_t> found;
+    if (rows[0] + kSampledRows < first) found = {rows[0], std::min(rows[0] + kSampledRows, rows[1])};
+    found.insert(found.end(), {first, std::min(first + kSampledRows, rows[middle + 1])});
+    return found;
+}
+
+// Looks at some values, then at all of them if zones of the column can be told apart.
+void learn(const StreamedTest& test, const std::vector<int64_t>& rows) {
+    const std::vector<int64_t> some = sampled(rows);
+    ZoneObserver sampler(*test.learned);
+    test.reader->observe(Ranges(bytes_of(some), test.reader->num_rows()), test.parts, sampler);
+    if (!sampler.is_worth_learning()) return;
+    ZoneObserver observer(*test.learned);
+    test.reader->observe(Ranges(bytes_of(rows), test.reader->num_rows()), test.parts, observer);
+    observer.finish();
+}
+
 void learn(const std::vector<StreamedTest>& tests, const std::vector<int64_t>& rows) {
     if (Ranges(bytes_of(rows), kMaxCount).num_items() < kFewestLearned) return;
     std::vector<int64_t> wide;
@@ -47,9 +70,7 @@ void learn(const std::vector<StreamedTest>& tests, const std::vector<int64_t>& r
         if (each.learned == nullptr) continue;
         if (wide.empty()) wide = widened(rows);
         try {
-            ZoneObserver observer(*each.learned);
-            each.reader->observe(Ranges(bytes_of(wide), each.reader->num_rows()), each.parts, observer);
-            observer.finish();
+            learn(each, wide);
         } catch (const std::invalid_argument&) {
             // What is damaged has its error when it is read.
         }

@@ -56,6 +56,9 @@ class MiniBlockReader : public PageReader {
   public:
     // table and what the values point at outlive this object
     MiniBlockReader(const ChunkTable& table, const MiniBlockValues& values);
+    MiniBlockReader(const MiniBlockReader&) = delete;
+    MiniBlockReader& operator=(const MiniBlockReader&) = delete;
+    ~MiniBlockReader() override { delete item_keys_.load(); }
 
     ColumnFormat format() const override { return values_.format; }
     int64_t num_rows() const override { return table_.num_items(); }
@@ -81,6 +84,9 @@ class MiniBlockReader : public PageReader {
         if (num_rows > 0) share_.store(static_cast<double>(num_passed) / static_cast<double>(num_rows), std::memory_order_relaxed);
     }
     void observe_strings(const PageBytes& bytes, const Ranges& rows, int64_t first_row, ZoneObserver& out) const;
+    void observe_items(const PageBytes& bytes, const Ranges& rows, int64_t first_row, ZoneObserver& out) const;
+    // u64 for each item of a dictionary of strings: its first eight bytes.
+    Bytes item_keys() const;
     void mask_strings(const PageBytes& bytes, const Ranges& rows, const StringTest& test, MutableBytes flags) const;
     FixedWidthEncoding fixed_encoding() const { return {static_cast<int64_t>(values_.codec), values_.bits}; }
 
@@ -129,6 +135,8 @@ class MiniBlockReader : public PageReader {
     const ChunkTable& table_;
     MiniBlockValues values_;
     std::unique_ptr<ShortStrings> strings_;
+    // Owned.
+    mutable std::atomic<const std::vector<uint64_t>*> item_keys_ = nullptr;
     // How many bytes one byte of codes stood for when the page was last read.
     mutable std::atomic<double> expansion_ = 3.0;
     // Of the rows that were last tested, those that passed.

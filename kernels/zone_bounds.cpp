@@ -7,6 +7,8 @@
 
 #include "bits.h"
 #include "constant_reader.h"
+#include "fsst.h"
+#include "kernels.h"
 #include "mini_block_reader.h"
 #include "pieces.h"
 #include "variable.h"
@@ -102,6 +104,39 @@ uint64_t prefix_of(const uint8_t* data, int64_t length, int64_t left) {
     return word;
 }
 
+// The same of a string in codes.
+uint64_t decoded_prefix_of(const SymbolTable& table, const uint8_t* codes, int64_t length) {
+    constexpr uint8_t escape = 255;
+    uint64_t word = 0;
+    uint64_t num_bytes = 0;
+    for (int64_t i = 0; i < length && num_bytes < 8; ++i) {
+        SymbolTable::Symbol symbol = table.symbols()[codes[i]];
+        if (codes[i] == escape) {
+            if (++i == length) fail("a value ends inside of an escape");
+            symbol = {codes[i], 1};
+        } else if (symbol.step == SymbolTable::kUndefined) {
+            fail("a code without a symbol");
+        }
+        word |= (symbol.bytes & ~uint64_t{0} >> (64 - 8 * symbol.step)) << (8 * num_bytes);
+        num_bytes += symbol.step;
+    }
+    return __builtin_bswap64(word);
+}
+
+// Of fewer zones all are learned at once.
+constexpr int64_t kFewZones = 16;
+// One batch in so many is learned though its zones are like all others.
+constexpr int64_t kUnlikelyShare = 16;
+
+// The number that a key of floats stands for.
+double number_of(uint64_t key, int64_t num_bits) {
+    if (num_bits == 32) {
+        const auto bits = static_cast<uint32_t>(key);
+        return std::bit_cast<float>(bits >> 31 != 0 ? bits ^ uint32_t{1} << 31 : ~bits);
+    }
+    return std::bit_cast<double>(key >> 63 != 0 ? key ^ kTopBit : ~key);
+}
+
 }  // namespace
 
 ZoneBounds::ZoneBounds(ValueOrder order, int64_t num_bits, int64_t num_rows, int64_t rows_per_zone)
@@ -160,6 +195,23 @@ void ZoneBounds::add(const std::vector<SeenRows>& runs) {
         }
         num_known_ += is_known(zone);
     }
+}
+
+double ZoneBounds::width_of(const KeyBounds& keys) const {
+    if (order_ != ValueOrder::kFloat) return static_cast<double>(keys.high - keys.low);
+    return number_of(keys.high, num_bits_) - number_of(keys.low, num_bits_);
+}
+
+bool ZoneBounds::is_worth_learning(const std::vector<SeenRows>& samples) {
+    if (num_zones() < kFewZones || samples.empty()) return true;
+    const std::shared_lock fork(*fork_gate);
+    const std::lock_guard lock(mutex_);
+    for (const SeenRows& each : samples) merge(sampled_, each.keys);
+    for (const SeenRows& each : samples) {
+        // NULLs alone, or one value alone where there are others, or few of all values
+        if (each.keys.low > each.keys.high || !(2 * width_of(each.keys) >= width_of(sampled_))) return true;
+    }
+    return sampled_.low == sampled_.high || num_unlikely_++ % kUnlikelyShare == kUnlikelyShare - 1;
 }
 
 ZoneObserver::ZoneObserver(ZoneBounds& zones)
@@ -243,7 +295,7 @@ std::vector<KeyBounds> bound_runs(ValueOrder order, int64_t num_bits, Bytes valu
 
 void ZoneObserver::add_strings(int64_t row, Bytes offsets, int64_t offset_bits, Bytes data,
                                std::optional<Bytes> validity, int64_t offset, int64_t count) {
-    if (zones_.order() != ValueOrder::kUnsigned || zones_.num_bits() != 64) fail("keys of strings are unsigned, of 64 bits");
+    require_strings();
     BitmapLevels levels(validity, offset, count);
     with_offset(offset_bits, [&](auto kind) {
         using Offset = decltype(kind);
@@ -273,6 +325,12 @@ void ZoneObserver::add_strings(int64_t row, Bytes offsets, int64_t offset_bits, 
     });
 }
 
+void ZoneObserver::require_strings() const {
+    if (zones_.order() != ValueOrder::kUnsigned || zones_.num_bits() != 64) fail("keys of strings are unsigned, of 64 bits");
+}
+
+bool ZoneObserver::is_worth_learning() const { return zones_.is_worth_learning(runs_); }
+
 void ZoneObserver::finish() {
     zones_.add(runs_);
     runs_.clear();
@@ -285,7 +343,11 @@ void MiniBlockReader::observe(const PageBytes& bytes, const Ranges& rows, int64_
         observe_strings(bytes, rows, first_row, out);
         return;
     }
-    if (!is_fixed() || values_.dictionary || values_.bits != out.num_bits()) return;
+    if (values_.dictionary) {
+        observe_items(bytes, rows, first_row, out);
+        return;
+    }
+    if (!is_fixed() || values_.bits != out.num_bits()) return;
     const Chunks chunks = this->chunks(bytes);
     const FixedWidthEncoding encoding = fixed_encoding();
     PieceValues values(chunks, encoding);
@@ -298,29 +360,82 @@ void MiniBlockReader::observe(const PageBytes& bytes, const Ranges& rows, int64_
     });
 }
 
+// Indices become the items that they stand for, or the keys of those.
+void MiniBlockReader::observe_items(const PageBytes& bytes, const Ranges& rows, int64_t first_row,
+                                    ZoneObserver& out) const {
+    const DictionaryItems& items = *values_.dictionary;
+    const int64_t width = out.num_bits() / 8;
+    if (values_.keeps_indices || (items.variable ? out.num_bits() != 64 : items.bits != out.num_bits())) return;
+    if (items.variable) out.require_strings();
+    const Bytes keys = items.variable ? item_keys() : items.data;
+    const Chunks chunks = this->chunks(bytes);
+    const FixedWidthEncoding encoding = fixed_encoding();
+    PieceValues indices(chunks, encoding);
+    std::optional<PieceLevels> levels;
+    if (values_.definition) levels.emplace(chunks, *values_.definition);
+    std::vector<uint8_t> found;
+    for_each_piece(chunks.table(), rows, [&](const Piece& piece) {
+        const int64_t row = first_row + chunks.table().item_starts()[static_cast<size_t>(piece.chunk)] + piece.first;
+        if (!out.wants(row, piece.size())) return;
+        found.resize(static_cast<size_t>(piece.size() * width));
+        const Bytes of_piece(indices.of(piece), static_cast<size_t>(piece.size() * (values_.bits / 8)));
+        gather_fixed(of_piece, values_.bits, piece.size(), keys, items.num_items, width, found);
+        out.add(row, found.data(), levels ? levels->of(piece) : nullptr, piece.size());
+    });
+}
+
+// Made when they are first asked for: most pages are not learned. Of two threads that make them one gives its own up; a
+// lock could be held for ever in a forked process.
+Bytes MiniBlockReader::item_keys() const {
+    const DictionaryItems& items = *values_.dictionary;
+    const std::vector<uint64_t>* keys = item_keys_.load(std::memory_order_acquire);
+    if (keys == nullptr) {
+        auto made = std::make_unique<std::vector<uint64_t>>(static_cast<size_t>(items.num_items));
+        with_offset(items.bits, [&](auto kind) {
+            using Offset = decltype(kind);
+            for (int64_t i = 0; i < items.num_items; ++i) {
+                const uint8_t* at = items.offsets.data() + i * static_cast<int64_t>(sizeof(Offset));
+                const auto start = static_cast<int64_t>(load<Offset>(at));
+                const auto end = static_cast<int64_t>(load<Offset>(at + sizeof(Offset)));
+                (*made)[static_cast<size_t>(i)] = prefix_of(items.data.data() + start, end - start, size_of(items.data) - start);
+            }
+        });
+        if (item_keys_.compare_exchange_strong(keys, made.get(), std::memory_order_acq_rel)) keys = made.release();
+    }
+    return {reinterpret_cast<const uint8_t*>(keys->data()), keys->size() * sizeof(uint64_t)};
+}
+
+// The keys of a piece of strings: eight bytes of each are all that is decoded.
 void MiniBlockReader::observe_strings(const PageBytes& bytes, const Ranges& rows, int64_t first_row,
                                       ZoneObserver& out) const {
-    for (int64_t i = 0; i < rows.size(); ++i) {
-        const std::array<int64_t, 2> range{rows.start(i), rows.end(i)};
-        const int64_t count = range[1] - range[0];
-        if (count == 0 || !out.wants(first_row + range[0], count)) continue;
-        const Ranges one({reinterpret_cast<const uint8_t*>(range.data()), sizeof(range)}, num_rows());
-        ColumnBuilder decoded(values_.format, count);
-        read(bytes, one, decoded);
-        ArrowArray array;
-        decoded.finish(array);
-        const std::unique_ptr<ArrowArray, void (*)(ArrowArray*)> owned(&array, array.release);
-        const auto* offsets = static_cast<const uint8_t*>(array.buffers[1]);
-        const int64_t width = values_.format.bits / 8;
-        const int64_t num_bytes = width == 4 ? load<int32_t>(offsets + count * 4) : load<int64_t>(offsets + count * 8);
-        std::optional<Bytes> validity;
-        if (array.buffers[0] != nullptr) {
-            validity.emplace(static_cast<const uint8_t*>(array.buffers[0]), static_cast<size_t>(bytes_for_bits(count)));
-        }
-        out.add_strings(first_row + range[0], {offsets, static_cast<size_t>((count + 1) * width)}, values_.format.bits,
-                        {static_cast<const uint8_t*>(array.buffers[2]), static_cast<size_t>(num_bytes)}, validity, 0,
-                        count);
-    }
+    out.require_strings();
+    const Chunks chunks = this->chunks(bytes);
+    chunks.require_buffer_index(0);
+    std::optional<SymbolTable> symbols;
+    if (values_.codec == PageCodec::kFsst) symbols.emplace(values_.symbol_table);
+    if (symbols && !symbols->in_use()) symbols.reset();
+    std::optional<PieceLevels> levels;
+    if (values_.definition) levels.emplace(chunks, *values_.definition);
+    std::vector<uint64_t> keys;
+    with_offset(values_.bits, [&](auto offset) {
+        using Offset = decltype(offset);
+        for_each_piece(chunks.table(), rows, [&](const Piece& piece) {
+            const int64_t row = first_row + chunks.table().item_starts()[static_cast<size_t>(piece.chunk)] + piece.first;
+            if (!out.wants(row, piece.size())) return;
+            const VariableChunk<Offset> chunk(chunks, piece);
+            const Bytes data = chunk.checked_bytes(piece);
+            keys.resize(static_cast<size_t>(piece.size()));
+            const Offset base = chunk.offset(piece.first);
+            for (int64_t i = 0; i < piece.size(); ++i) {
+                const auto start = static_cast<int64_t>(static_cast<Offset>(chunk.offset(piece.first + i) - base));
+                const auto end = static_cast<int64_t>(static_cast<Offset>(chunk.offset(piece.first + i + 1) - base));
+                const uint8_t* from = data.data() + start;
+                keys[static_cast<size_t>(i)] = symbols ? decoded_prefix_of(*symbols, from, end - start)
+                                                       : prefix_of(from, end - start, size_of(data) - start);
+            }
+            out.add(row, reinterpret_cast<const uint8_t*>(keys.data()), levels ? levels->of(piece) : nullptr, piece.size());
+        });
+    });
 }
 
 void ConstantReader::observe(const PageBytes&, const Ranges& rows, int64_t first_row, ZoneObserver& out) const {

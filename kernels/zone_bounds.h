@@ -46,9 +46,15 @@ class ZoneBounds {
     // Adds runs of rows, each inside of one zone.
     void add(const std::vector<SeenRows>& runs);
 
+    // Whether rows are worth looking at, by some of them: where values lie anywhere, bounds of zones rule out little.
+    // Such rows are worth it once in a while, so that all are known in the end.
+    bool is_worth_learning(const std::vector<SeenRows>& samples);
+
   private:
     int64_t end_of(int64_t zone) const { return std::min((zone + 1) * rows_per_zone_, num_rows_); }
     bool is_known(int64_t zone) const;
+    // How far apart the bounds are, which are not those of no values.
+    double width_of(const KeyBounds& keys) const;
 
     ValueOrder order_;
     int64_t num_bits_;
@@ -57,6 +63,8 @@ class ZoneBounds {
     mutable std::mutex mutex_;
     std::vector<SeenRows> zones_;
     int64_t num_known_ = 0;
+    KeyBounds sampled_;  // of all samples together
+    int64_t num_unlikely_ = 0;
 };
 
 // The bounds of the values of an Arrow array between edges, ascending positions in it; one for each pair of neighbours.
@@ -80,6 +88,10 @@ class ZoneObserver {
     // For strings, whose keys are their first eight bytes; offsets: those of the first string and of the ends of all
     void add_strings(int64_t row, Bytes offsets, int64_t offset_bits, Bytes data, std::optional<Bytes> validity,
                      int64_t offset, int64_t count);
+    // Refuses zones whose keys are not those of strings.
+    void require_strings() const;
+    // Whether the rows around those that were added are worth looking at; in the place of `finish`.
+    bool is_worth_learning() const;
     void finish();
 
   private:

@@ -14,7 +14,9 @@ from typing import Any
 
 import lance
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -24,6 +26,7 @@ from lance_sql.file.learned import LEARNED, LearnedKey, LearnedStatistics
 from lance_sql.file.zone_statistics import KeyKind, new_bounds
 from lance_sql.row_ranges import single
 from lance_sql.scan.evidence.learned import LearnedZones
+from lance_sql.table import learning
 
 ROWS = 40_000
 NAME = LearnedZones.name
@@ -222,6 +225,86 @@ def test_every_version_of_files_is_learned(tmp_path: Path, version: Any) -> None
     assert rows_read(lance_sql.open(tmp_path / "t"), "i = 20100") == ROWS
     # what version 2.0 tests is decoded first
     assert rows_read(lance_sql.open(tmp_path / "t"), "i = 20100") == 8192
+
+
+def learned_numbers(table: lance_sql.Dataset, column: str) -> npt.NDArray[np.int64]:
+    """What is known of the zones of a column of the first fragment."""
+    fragment = table.snapshot.open(table.snapshot.manifest.fragments[0])
+    found = learning.find(fragment.files, fragment.fragment, table.snapshot.manifest.schema.resolve(column)[-1])
+    assert found is not None
+    return found.numbers()
+
+
+_REPEATED = [b"https://example.org/", b"a", b"", b"\xff\xff", b"\0", b"number 00", "\u00e9t\u00e9".encode()]
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.2"])
+@pytest.mark.parametrize("has_nulls", [False, True])
+@pytest.mark.parametrize("distinct_of", [1, 3, 100])
+@pytest.mark.parametrize("compression", ["fsst", "none", None])
+@pytest.mark.parametrize("type", [pa.binary(), pa.large_binary(), pa.string()], ids=str)
+def test_prefixes_are_those_of_decoded_values(
+    tmp_path: Path, version: Any, has_nulls: bool, distinct_of: int, compression: str | None, type: pa.DataType
+) -> None:
+    """Of strings as they are, in codes, and in dictionaries."""
+    random = np.random.default_rng(11)
+    parts = [each for each in _REPEATED if type != pa.string() or b"\xff" not in each]
+    rows = []
+    for number in range(ROWS):
+        middle = (
+            b""
+            if number % distinct_of
+            else random.integers(0, 128 if type == pa.string() else 256, 12, np.uint8).tobytes()
+        )
+        rows.append(parts[number // 4000 % len(parts)] + middle + parts[random.integers(0, len(parts))] * (number % 5))
+    values = pa.array(rows, pa.binary())
+    if has_nulls:
+        values = pc.if_else(pa.array(random.random(ROWS) < 0.9), values, None)
+    metadata = {"lance-encoding:compression": compression} if compression else None
+    content = pa.table([values.cast(type)], pa.schema([pa.field("s", type, metadata=metadata)]))
+    lance.write_dataset(content, tmp_path / "t", data_storage_version=version)
+    table = lance_sql.open(tmp_path / "t")
+    assert (
+        table.scan(["s"], "s <> 'nothing'" if type == pa.string() else "s <> 'nothing'::BLOB").to_table().num_rows > 0
+    )
+    by_codes = learned_numbers(table, "s")
+    LEARNED.clear()
+    lance_sql.open(tmp_path / "t").analyze(["s"])
+    assert (by_codes == learned_numbers(table, "s")).all()
+
+
+def test_columns_whose_zones_are_alike_are_learned_in_time(tmp_path: Path) -> None:
+    num_rows = 40 * 8192
+    random = np.random.default_rng(5)
+    content = pa.table(
+        {
+            "clustered": np.arange(num_rows) // 100,
+            "falling": -np.arange(num_rows) / 3.0,
+            "anywhere": random.permutation(num_rows),
+            "float": random.random(num_rows).astype(np.float32),
+            "late": np.where(np.arange(num_rows) < num_rows // 2, 7, random.integers(0, 100, num_rows)),
+        }
+    )
+    lance.write_dataset(content, tmp_path / "t", data_storage_version="2.2")
+
+    def num_known(column: str) -> int:
+        numbers = learned_numbers(lance_sql.open(tmp_path / "t"), column)
+        return int((numbers[:, 1] - numbers[:, 0] == 8192).sum())
+
+    for column in content.column_names:
+        lance_sql.open(tmp_path / "t").scan(["float"], f"{column} = 3").to_table()
+    assert num_known("clustered") == num_known("falling") == 40
+    assert num_known("anywhere") < 40
+    assert num_known("float") < 40
+    # one value for long is a bound that rules out all others
+    assert num_known("late") >= 16
+    for _ in range(100):
+        table = lance_sql.open(tmp_path / "t")
+        assert table.scan(["late"], "anywhere = 3").to_table().num_rows == 1
+        if num_known("anywhere") == 40:
+            break
+    assert num_known("anywhere") == 40
+    assert lance_sql.open(tmp_path / "t").scan(["late"], f"anywhere > {num_rows}").plan.num_candidates == 0
 
 
 _COMPARED = {
