@@ -17,11 +17,12 @@ from uuid import UUID
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
-from lance_sql.index_files import bitmap, bloom, btree, zone_map
+from lance_sql.index_files import bitmap, bloom, btree, label_list, zone_map
 from lance_sql.index_files.bitmap import Bitmaps
 from lance_sql.index_files.bloom import BloomFilters
 from lance_sql.index_files.btree import BTree
 from lance_sql.index_files.index_file import IndexFile
+from lance_sql.index_files.label_list import Labels
 from lance_sql.index_files.zone_map import ZoneMap
 from lance_sql.schema import Field, Schema, arrow_field
 from lance_sql.table.files import TableFiles
@@ -31,7 +32,7 @@ _LOG: Final = logging.getLogger("lance_sql")
 
 Path: TypeAlias = tuple[str, ...]
 _Key = tuple[UUID, int | None]
-Opened = ZoneMap | BTree | Bitmaps | BloomFilters
+Opened = ZoneMap | BTree | Bitmaps | BloomFilters | Labels
 
 BUDGET_BYTES: Final = 128 << 20
 """What has been read of index files is kept up to this much memory."""
@@ -42,6 +43,7 @@ _KNOWN: Final[Mapping[str, int]] = {
     "BTreeIndexDetails": 1,
     "BitmapIndexDetails": 0,
     "BloomFilterIndexDetails": 0,
+    "LabelListIndexDetails": 1,
 }
 KINDS: Final[Mapping[str, str]] = {
     "ZoneMapIndexDetails": "zonemap",
@@ -60,7 +62,8 @@ KINDS: Final[Mapping[str, str]] = {
 class OpenIndices:
     """The index segments of a version. Thread-safe.
 
-    by_path: the segments on each column, or member of a struct, that holds plain values, by the name of their index
+    by_path: the segments on each column, or member of a struct, that holds plain values or lists of them, by the name
+        of their index
     types: of these columns
     covered: what scans have found of the fragments that a segment covers, by the segment's `id`
     """
@@ -149,10 +152,11 @@ class OpenIndices:
 
     def has_row_ids(self, segment: IndexSegment) -> bool:
         """Whether the numbers in a segment's files are stable row ids; addresses otherwise."""
-        return self.has_stable_row_ids and segment.index_version == 0 and segment.index_type in _OF_ROW_IDS
+        last = _LAST_WITH_ROW_IDS.get(segment.index_type, -1)
+        return self.has_stable_row_ids and segment.index_version <= last
 
     def _place(self, schema: Schema) -> None:
-        places = {number: (path, type) for number, path, type in _plain_columns(schema.fields)}
+        places = {number: (path, type) for number, path, type in _indexed_columns(schema.fields)}
         for segment in self.segments:
             located = places.get(segment.field_ids[0]) if segment.field_ids else None
             if located is not None and segment.index_type != FRAGMENT_REUSE:
@@ -177,6 +181,8 @@ class OpenIndices:
                 return btree.read(*files)
             case "BitmapIndexDetails":
                 return bitmap.read(*files)
+            case "LabelListIndexDetails":
+                return label_list.read(*files)
             case _:
                 return bloom.read(*files)
 
@@ -190,9 +196,15 @@ _FILES: Final[Mapping[str, tuple[str, ...]]] = {
     "BTreeIndexDetails": (btree.LOOKUP, btree.DATA),
     "BitmapIndexDetails": (bitmap.FILE,),
     "BloomFilterIndexDetails": (bloom.FILE,),
+    "LabelListIndexDetails": (label_list.FILE,),
 }
 
-_OF_ROW_IDS: Final = frozenset({"BTreeIndexDetails", "BitmapIndexDetails"})
+# The last version of each kind that has stable row ids where a table has them.
+_LAST_WITH_ROW_IDS: Final[Mapping[str, int]] = {
+    "BTreeIndexDetails": 0,
+    "BitmapIndexDetails": 0,
+    "LabelListIndexDetails": 1,
+}
 
 # Their files say which fragments they know, so that a fragment that only the manifest names has no zone.
 _PLACED_BY_FILE: Final = frozenset({"ZoneMapIndexDetails", "BloomFilterIndexDetails"})
@@ -205,13 +217,15 @@ def _size(found: Opened | LanceError) -> int:
     return 256 if isinstance(found, LanceError) else found.num_bytes
 
 
-def _plain_columns(fields: Iterable[Field], above: Path = ()) -> Iterator[tuple[int, Path, pa.DataType]]:
-    """Field ids, paths and types of the columns, and members of structs, that hold plain values."""
+def _indexed_columns(fields: Iterable[Field], above: Path = ()) -> Iterator[tuple[int, Path, pa.DataType]]:
+    """Field ids, paths and types of the columns, and members of structs, that hold plain values or lists of them."""
     for field in fields:
         path = (*above, field.name)
         if not field.children:
             type = arrow_field(field).type
             if not pa.types.is_nested(type):
                 yield field.id, path, type
+        elif field.logical_type in ("list", "large_list") and not field.children[0].children:
+            yield field.id, path, arrow_field(field).type
         elif field.logical_type == "struct" and not field.is_blob_v2:
-            yield from _plain_columns(field.children, path)
+            yield from _indexed_columns(field.children, path)

@@ -21,12 +21,14 @@ from lance_sql.index_files import bloom_values, row_sets
 from lance_sql.index_files.bitmap import Bitmaps
 from lance_sql.index_files.bloom import BloomFilters
 from lance_sql.index_files.btree import BTree
+from lance_sql.index_files.label_list import Labels
 from lance_sql.index_files.zone_map import ZoneMap
 from lance_sql.index_files.zones import Zones
 from lance_sql.scan.evidence.covered import Covered
 from lance_sql.scan.evidence.known_rows import KnownRows
 from lance_sql.scan.predicates import (
     And,
+    Call,
     ColumnRef,
     Compare,
     Const,
@@ -159,6 +161,22 @@ def in_bitmaps(
             return None
         sets.append(each)
     return covered.rows(row_sets.union(sets), are_ids=are_ids)
+
+
+def wanted_item(predicate: Predicate) -> Literal | None:
+    """The constant that has to be among the items of a list, where that is all that is asked."""
+    match predicate:
+        case Compare("=", Call("list_contains", (ColumnRef(), Literal() as item)), Literal(True)):
+            return item
+    return None
+
+
+def in_labels(labels: Labels, covered: Covered, path: Path, item: Literal, *, are_ids: bool) -> KnownRows | None:
+    """See the module; None where more rows have the item than are worth it.
+
+    raises: CorruptFile
+    """
+    return in_bitmaps(labels.items, covered, path, Compare("=", ColumnRef(path), item), are_ids=are_ids)
 
 
 def _passed(values: pa.Array, path: Path, predicate: Predicate) -> Flags:

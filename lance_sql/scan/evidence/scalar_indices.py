@@ -17,10 +17,12 @@ from functools import reduce
 from typing import Final
 
 import numpy as np
+import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.index_files.bitmap import Bitmaps
 from lance_sql.index_files.btree import BTree
+from lance_sql.index_files.label_list import Labels
 from lance_sql.index_files.zone_map import ZoneMap
 from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.evidence import index_search, known_rows
@@ -48,7 +50,7 @@ from lance_sql.table.indices import IndexSegment
 from lance_sql.table.open_indices import KINDS, OpenIndices
 
 # Indices of rows before those of zones: what they leave is hardly ever narrowed further.
-_ORDER: Final = ("bitmap", "btree", "zonemap", "bloomfilter")
+_ORDER: Final = ("labellist", "bitmap", "btree", "zonemap", "bloomfilter")
 
 
 class ScalarIndices:
@@ -84,7 +86,7 @@ class _Search:
     def find(self, predicate: Predicate) -> KnownRows | None:
         """The rows for which the predicate may be true; None where nothing is known."""
         paths = predicate.columns
-        if len(paths) == 1 and _is_plain(predicate):
+        if len(paths) == 1 and (_is_plain(predicate) or index_search.wanted_item(predicate) is not None):
             (path,) = paths
             return self._on_column(path, predicate)
         match predicate:
@@ -140,19 +142,26 @@ class _Search:
     def _in_segment(self, segment: IndexSegment, path: Path, predicate: Predicate) -> KnownRows | None:
         self.indices.check(segment)
         covered = self._covered(segment)
-        if len(covered.places) == 0:
+        item = index_search.wanted_item(predicate)
+        type = self.indices.types[path]
+        # of a list there is nothing else that an index knows
+        if len(covered.places) == 0 or pa.types.is_nested(type) != (item is not None):
             return None
         opened = self.indices.open(segment)
-        if isinstance(opened, (ZoneMap, BTree, Bitmaps)) and plain_type(opened.type) != plain_type(
-            self.indices.types[path]
-        ):
-            raise UnsupportedFeature(f"it is of type {opened.type}, the column of {self.indices.types[path]}")
+        if isinstance(opened, Labels) != (item is not None):
+            raise UnsupportedFeature(f"it is of another kind than a column of type {type} has")
+        known = type if item is None else type.value_type
+        if isinstance(opened, (ZoneMap, BTree, Bitmaps, Labels)) and plain_type(opened.type) != plain_type(known):
+            raise UnsupportedFeature(f"it is of type {opened.type}, the column of {type}")
         are_ids = self.indices.has_row_ids(segment)
         match opened:
             case ZoneMap():
                 return index_search.in_zone_map(opened, covered, path, predicate)
             case BTree():
                 return index_search.in_btree(opened, covered, path, predicate, are_ids=are_ids)
+            case Labels():
+                assert item is not None
+                return index_search.in_labels(opened, covered, path, item, are_ids=are_ids)
             case Bitmaps():
                 return index_search.in_bitmaps(opened, covered, path, predicate, are_ids=are_ids)
             case _:

@@ -1,0 +1,45 @@
+"""LABEL_LIST: for each distinct item of lists the set of the rows that have it. A file like that of a BITMAP.
+
+    keys   bitmaps
+
+Lists that are NULL, and those without items, are in no set.
+
+Source: indices, label list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from lance_sql.index_files import bitmap
+from lance_sql.index_files.bitmap import Bitmaps
+from lance_sql.index_files.index_file import IndexFile
+
+FILE = bitmap.FILE
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The sets of rows by item, which are read when they are asked for."""
+
+    items: Bitmaps
+
+    @property
+    def type(self) -> pa.DataType:
+        """The type of the items."""
+        return self.items.type
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory that keeping this takes, roughly."""
+        return self.items.num_bytes
+
+
+def read(file: IndexFile) -> Labels:
+    """The sets of a file.
+
+    raises: as `bitmap.read`
+    """
+    return Labels(bitmap.read(file))
