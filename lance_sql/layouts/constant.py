@@ -131,12 +131,15 @@ class ConstantPage:
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> bool | None:
         """See `Page.test`."""
-        return self.match(_ONE_ROW, test, Chain(leaf), 0)
+        return self._answer(test, Chain(leaf))
 
     def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> bool | None:
         """See `Page.match`; the one value is tested once."""
         chain.check(self._layout.layers)
-        if self._rep is not None or self._def is not None or chain.outer or chain.is_empty_struct:
+        return None if chain.outer or chain.is_empty_struct else self._answer(test, chain)
+
+    def _answer(self, test: ValueTest, chain: Chain) -> bool | None:
+        if self._rep is not None or self._def is not None:
             return None
         if self._scalar is None:
             return bool(test.wants_null)
@@ -150,7 +153,8 @@ class ConstantPage:
         return found if isinstance(found, NativeRead) else None
 
     def _without_levels(self, num_rows: int, chain: Chain) -> pa.Array:
-        layers = self._layout.layers
+        # of a struct's member by itself, those around it are left out
+        layers = self._layout.layers[: len(chain.outer) + 1]
         num_items = num_rows * chain.items_per_row
         if any(layer.is_list for layer in layers):
             raise CorruptFile("a constant page of lists without levels")
