@@ -9,6 +9,9 @@ SANITIZED := $(VENV)/sanitized
 FUZZ_SECONDS ?= 300
 BUILD_FILES := pyproject.toml CMakeLists.txt scripts/setup.sh $(wildcard kernels/*) $(wildcard providers/*.cpp)
 SHARED_TESTS := tests/contracts tests/providers tests/cli tests/one_sql tests/test_queries.py tests/test_wrong_inputs.py tests/test_readme.py tests/test_docs.py
+# Spark's workers take minutes, and are the same in every Python but for what tests/providers/test_spark.py tests.
+ONCE := --ignore-glob 'tests/providers/test_spark_*' --deselect \
+	tests/testing/test_spark_pipeline.py::test_the_job_writes_what_its_tests_expect
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test pythons slow fuzz check bench pictures site wheel protos clean
@@ -30,8 +33,8 @@ pythons: $(VENV)/test.stamp ## run the tests with the oldest and the newest Pyth
 	@for found in $$(scripts/other_pythons.sh $(VENV)); do \
 		version=$${found%%=*}; \
 		$(MAKE) --no-print-directory $(VENV)/python$$version/stamp PYTHON="$${found#*=}" || exit; \
-		echo "lance-sql: all tests again, with Python $$version"; \
-		$(VENV)/python$$version/bin/pytest -q || exit; \
+		echo "lance-sql: all tests but most of those of Spark again, with Python $$version"; \
+		$(VENV)/python$$version/bin/pytest -q $(ONCE) || exit; \
 	done
 
 slow: $(VENV)/test.stamp ## run the slow tests: hundreds of random tables, large inputs

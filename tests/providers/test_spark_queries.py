@@ -52,6 +52,7 @@ def written_by_spark(spark: SparkSession, tmp_path_factory: pytest.TempPathFacto
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", SHARED, ids=lambda path: path.stem)
 def test_shared_queries_over_a_table_of_spark(
     written_by_spark: Path, path: Path, monkeypatch: pytest.MonkeyPatch
@@ -72,14 +73,6 @@ def test_shared_queries(spark: SparkSession, path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(ROOT / "examples")
     for record in records(path):
         record.check(lambda sql: lance_sql.sql(sql, session=spark, dialect="duckdb").fetchall())
-
-
-def test_time_travel_over_tables_of_other_writers(
-    spark: SparkSession, written_by_spark: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_orders(tmp_path / "orders.lance")
-    for folder in (tmp_path, written_by_spark):
-        check_all(spark, folder, [path for path in SHARED if path.stem == "time_travel"], monkeypatch)
 
 
 @pytest.mark.slow
