@@ -18,6 +18,8 @@ def fit(widths: Sequence[int], room: int) -> tuple[list[int], list[int]]:
     widths: what the columns would take; room: characters of a line
     returns: numbers of columns, ascending: all, or as many from both ends as there is room for; and their widths
     """
+    # what is empty has a place all the same
+    widths = [max(width, 1) for width in widths]
     shown = list(range(len(widths)))
     while True:
         # one more column says that some are left out
