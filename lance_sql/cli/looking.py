@@ -7,21 +7,12 @@ import click
 from lance_sql.cli import screen
 from lance_sql.cli.errors import reports_errors
 
-output_option = click.option(
-    "--output",
-    "-o",
-    type=click.Choice(("table", "json", "csv", "markdown")),
-    default="table",
-    show_default=True,
-    help="Format.",
-)
-
 
 @click.command()
 @click.argument("table")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the newest versions.")
 @click.option("--branch", help="A branch, instead of main.")
-@output_option
+@screen.output_option
 @screen.html_option
 @reports_errors
 def history(table: str, limit: int | None, branch: str | None, output: str, html: str | None) -> None:
@@ -59,7 +50,7 @@ def history(table: str, limit: int | None, branch: str | None, output: str, html
 @click.argument("table")
 @click.option("--branch", help="A branch, instead of main.")
 @click.option("--target-rows", type=click.IntRange(min=1), help="Fragments with fewer rows are to be joined.")
-@output_option
+@screen.output_option
 @screen.html_option
 @reports_errors
 def layout(table: str, branch: str | None, target_rows: int | None, output: str, html: str | None) -> None:
@@ -122,14 +113,7 @@ def describe(table: str, branch: str | None, output: str) -> None:
 @click.option("--columns", metavar="COLUMNS", help="Only these, with commas between; system columns among them.")
 @click.option("--where", "-w", metavar="SQL", help="Only rows that pass a filter.")
 @click.option("--branch", help="A branch, instead of main.")
-@click.option(
-    "--output",
-    "-o",
-    type=click.Choice(("table", "json", "csv", "markdown", "arrow")),
-    default="table",
-    show_default=True,
-    help="Format.",
-)
+@screen.output_option
 @reports_errors
 def head(table: str, rows: int, columns: str | None, where: str | None, branch: str | None, output: str) -> None:
     """Shows the first rows of TABLE.

@@ -14,8 +14,6 @@ from lance_sql.cli.agreement import dry_run_option, yes_option
 from lance_sql.cli.errors import in_one_line, reports_errors
 from lance_sql.version_names import split_name
 
-FORMATS = ("table", "json", "csv", "markdown", "arrow")
-
 _EPILOG = "A TABLE is a path or URI; TABLE@41 is its version 41, and TABLE@name what a tag names."
 
 
@@ -57,11 +55,6 @@ _GROUP_OPTIONS = ("--help", "-h", "--version")
 _ALIKE = 0.7
 
 
-output_option = click.option(
-    "--output", "-o", "output", type=click.Choice(FORMATS), default="table", show_default=True, help="Format."
-)
-
-
 @click.group(
     cls=DefaultQuery,
     invoke_without_command=True,
@@ -100,7 +93,7 @@ def _without_arguments(context: click.Context) -> None:
 @click.argument("sql", required=False)
 @click.option("-c", "command", metavar="SQL", help="The SQL, instead of the argument.")
 @click.option("-f", "file", type=click.File(encoding="utf-8"), help="A file with the SQL; - is stdin.")
-@output_option
+@screen.output_option
 @click.option(
     "--max-rows",
     type=click.IntRange(min=0),
@@ -151,7 +144,7 @@ def query(
 
 @main.command(epilog=_EPILOG)
 @click.argument("table")
-@output_option
+@screen.output_option
 @reports_errors
 def schema(table: str, output: str) -> None:
     """Lists the columns of TABLE, hidden ones last."""
@@ -164,7 +157,7 @@ def schema(table: str, output: str) -> None:
 @main.command(epilog=_EPILOG)
 @click.argument("table")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the newest versions.")
-@output_option
+@screen.output_option
 @reports_errors
 def versions(table: str, limit: int | None, output: str) -> None:
     """Lists the versions of TABLE and what their commits did, oldest first."""
@@ -176,7 +169,7 @@ def versions(table: str, limit: int | None, output: str) -> None:
 
 @main.command(epilog=_EPILOG)
 @click.argument("table")
-@output_option
+@screen.output_option
 @reports_errors
 def files(table: str, output: str) -> None:
     """Lists the data files and deletion files of TABLE."""
@@ -199,7 +192,7 @@ def files(table: str, output: str) -> None:
 @click.option("--limit", type=click.IntRange(min=0), help="At most so many rows.")
 @click.option("--branch", help="A branch, instead of main.")
 @click.option("--explain", is_flag=True, help="Say what would be read, and read nothing.")
-@output_option
+@screen.output_option
 @reports_errors
 def show_changes(
     table: str,

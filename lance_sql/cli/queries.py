@@ -56,14 +56,7 @@ def _command(query: Any) -> click.Command:
 
     @click.argument("table")
     @click.option("--show", is_flag=True, help="Print the SQL, and do not run it.")
-    @click.option(
-        "--output",
-        "-o",
-        type=click.Choice(("table", "json", "csv", "markdown", "arrow")),
-        default="table",
-        show_default=True,
-        help="Format.",
-    )
+    @screen.output_option
     @reports_errors
     def run(table: str, show: bool, output: str, **values: str) -> None:
         path, *_ = split_name(table)

@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 MAX_ROWS: Final = 40
 """So many rows are shown on a terminal; a file or a pipe gets all."""
 
+output_option = click.option(
+    "--output",
+    "-o",
+    type=click.Choice(("table", "json", "csv", "markdown", "arrow")),
+    default="table",
+    show_default=True,
+    help="Format.",
+)
+
 html_option = click.option(
     "--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page to look at, in one file; - is stdout."
 )
