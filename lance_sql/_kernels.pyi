@@ -836,6 +836,17 @@ def fragment_table(fragments: Buffer) -> npt.NDArray[np.int64]:
     source: message lance.table.DataFragment
     """
 
+def ipc_column(file: Buffer) -> tuple[bool, list[tuple[int, int, int, int, int]]]:
+    """Where the values of an Arrow IPC file of one column of 32-bit integers without NULLs lie.
+
+    Returns whether they are signed, and for each record batch: its rows; where its values begin in the file, and their
+    bytes; these bytes once decompressed, padding included, at least 4 for each row; -1 for values that are stored as
+    they are, 0 for an LZ4 frame, 1 for a Zstandard frame.
+
+    raises: InvalidDataError for other files, and for positions outside of this one
+    source: Arrow columnar format, IPC file format
+    """
+
 def parse_column(
     metadata: Buffer, file_size: int
 ) -> tuple[bytes, list[tuple[int, list[tuple[int, int]], bytes | None]]]:

@@ -9,22 +9,25 @@ Source: message lance.table.DeletionFile; table format, deletion files.
 from __future__ import annotations
 
 import secrets
+from functools import cache
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql import bitmaps
+from lance_sql import _kernels, bitmaps
 from lance_sql.errors import CorruptFile, at
 from lance_sql.store import Store
-from lance_sql.table import ipc_batches
 from lance_sql.table.fragment import DeletionFile, DeletionFileType
 from lance_sql.table.paths import DELETIONS
 
 _ALL_BYTES: Final = 2**62
-# Handing the one small buffer of such a file to other threads takes longer than decompressing it.
-_READ_OPTIONS: Final = pa.ipc.IpcReadOptions(use_threads=False)
+# How `ipc_column` names what became of the values.
+_STORED: Final = -1
+_ZSTD: Final = 1
+# Arrow's writers may pad buffers to this many bytes.
+_PADDING: Final = 64
 _SCHEMA: Final = pa.schema([pa.field("row_id", pa.uint32(), nullable=False)])
 
 # From so many deleted rows on other writers choose bitmaps.
@@ -87,29 +90,41 @@ def _bitmap_file(offsets: npt.NDArray[np.uint32]) -> bytes:
 
 
 def _arrow_values(content: pa.Buffer, max_values: int) -> npt.NDArray[np.uint32]:
-    try:
-        reader = pa.ipc.open_file(content, options=_READ_OPTIONS)
-        # The format's text says int32; every writer that is known uses uint32.
-        if len(reader.schema) != 1 or reader.schema.field(0).type not in (pa.uint32(), pa.int32()):
-            raise CorruptFile(f"a deletion file has one column of uint32, not {reader.schema.to_string()!r}")
-        batches = list(ipc_batches.read(reader, content, max_values * 4))
-    except OSError as error:
-        # how Arrow reports bytes that are no messages, or do not decompress
-        raise CorruptFile(f"not an Arrow file of deleted rows ({error})") from error
-    num_values = sum(batch.num_rows for batch in batches)
+    # The format's text says int32; every writer that is known uses uint32.
+    is_signed, batches = _kernels.ipc_column(content)
+    num_values = sum(num_rows for num_rows, *_ in batches)
     if num_values > max_values:
         raise CorruptFile(f"{num_values} rows are deleted in a fragment of {max_values} rows")
     parts = []
-    for batch in batches:
-        column = batch.column(0)
-        column.validate()
-        if column.null_count:
-            raise CorruptFile("a deleted row is null")
-        part = column.to_numpy()
-        if part.dtype == np.int32 and np.any(part < 0):
-            raise CorruptFile("a deleted row has a negative offset")
-        parts.append(part.astype(np.uint32, copy=False))
-    return np.concatenate(parts) if parts else np.empty(0, np.uint32)
+    for num_rows, start, size, num_bytes, codec in batches:
+        # a few compressed bytes may claim to become any number
+        if num_bytes > num_rows * 4 + _PADDING:
+            raise CorruptFile(f"{num_rows} deleted rows claim {num_bytes} bytes")
+        values = _decompress(content.slice(start, size), num_bytes, codec)
+        parts.append(np.frombuffer(values, np.int32 if is_signed else np.uint32, num_rows))
+    if is_signed and any(np.any(part < 0) for part in parts):
+        raise CorruptFile("a deleted row has a negative offset")
+    return np.concatenate(parts).view(np.uint32) if parts else np.empty(0, np.uint32)
+
+
+def _decompress(data: pa.Buffer, num_bytes: int, codec: int) -> pa.Buffer:
+    if codec == _STORED:
+        return data
+    try:
+        if codec == _ZSTD:
+            return _zstd().decompress(data, num_bytes)
+        # Arrow does not say how many bytes of a buffer LZ4 has filled
+        values = pa.CompressedInputStream(pa.BufferReader(data), "lz4").read_buffer(num_bytes + 1)
+    except OSError as error:
+        raise CorruptFile(f"deleted rows cannot be decompressed: {error}") from error
+    if values.size != num_bytes:
+        raise CorruptFile(f"deleted rows of {num_bytes} bytes are {values.size} bytes")
+    return values
+
+
+@cache
+def _zstd() -> pa.Codec:
+    return pa.Codec("zstd")
 
 
 def _ascending(offsets: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
