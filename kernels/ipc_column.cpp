@@ -130,7 +130,7 @@ IpcValues values(Bytes file, const Flatbuffer& tables, int64_t message, int64_t 
     const int64_t offset = tables.at<int64_t>(buffers.first + kBufferBytes);
     found.size = tables.at<int64_t>(buffers.first + kBufferBytes + 8);
     const int64_t most = size_of(file) - body;
-    if (offset < 0 || found.size < 0 || most < 0 || offset > most || found.size > most - offset) {
+    if (body < 0 || most < 0 || offset < 0 || found.size < 0 || offset > most || found.size > most - offset) {
         fail("values at ", offset, ", ", found.size, " bytes of them, are not inside of an Arrow file of ", file.size());
     }
     found.start = body + offset;

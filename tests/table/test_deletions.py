@@ -135,7 +135,11 @@ def test_a_buffer_that_claims_more_than_its_rows_need_is_refused_before_it_is_ma
     content = bytearray(arrow_file(pa.array(np.zeros(100_000, np.uint32)), compression=compression))
     assert read(bytes(content), rows=100_000) == [0]
     claim = content.index(struct.pack("<q", 400_000))
-    for claimed, said in ((2**40, "100000 deleted rows claim"), (399_999, "are not the 100000 rows"), (400_001, "deleted rows")):
+    for claimed, said in (
+        (2**40, "100000 deleted rows claim"),
+        (399_999, "are not the 100000 rows"),
+        (400_001, "deleted rows"),
+    ):
         struct.pack_into("<q", content, claim, claimed)
         with pytest.raises(CorruptFile, match=said):
             read(bytes(content), rows=100_000)
@@ -162,6 +166,17 @@ def test_buffers_of_a_compressed_file_may_be_stored_as_they_are(compression: str
     # no writer that is at hand leaves them: so the values are what the compressor has made, which is larger
     stored = np.frombuffer(content, "<u4", 500, claim + 8)
     assert read(bytes(content), rows=2**32) == sorted(set(stored.tolist()))
+
+
+@pytest.mark.parametrize("end", [-(2**31) + 4096, -1, 2**31 - 1])
+def test_a_record_batch_outside_of_its_file_is_refused_also_where_it_is_empty(end: int) -> None:
+    content = bytearray(arrow_file(pa.array([], pa.uint32())))
+    message = content.index(b"\xff\xff\xff\xff", 16)
+    (size,) = struct.unpack_from("<i", content, message + 4)
+    block = content.index(struct.pack("<qi", message, size + 8))
+    struct.pack_into("<i", content, block + 8, end - message)
+    with pytest.raises(CorruptFile, match="inside of an Arrow file"):
+        read(bytes(content))
 
 
 @pytest.mark.parametrize("compression", [None, "zstd", "lz4"])
