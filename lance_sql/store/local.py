@@ -27,9 +27,11 @@ from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check
 GAP: Final = 2**62
 
 # Pages of a mapping that have been touched count as memory of the process until they are given back. They stay in the
-# system's cache: touching one again is cheap.
+# system's cache: touching one again is cheap, but not free.
 MAX_TOUCHED_BLOCKS: Final = 128
 BLOCK_BYTES: Final = 1024 * 1024
+
+_MEMORY_OF_PROCESS: Final = "/proc/self/statm"
 
 # A mapping holds a file descriptor, and 1,024 of them is a usual limit.
 MAX_MAPPINGS: Final = 128
@@ -66,6 +68,8 @@ class LocalStore:
         self._changes = 0
         self._touched: dict[str, int] = {}
         self._num_touched = 0
+        self._most_touched = MAX_TOUCHED_BLOCKS
+        self._resident_before: int | None = None
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[type[LocalStore], tuple[str, str]]:
@@ -224,7 +228,7 @@ class LocalStore:
             return None
 
     def _touch(self, path: str, ranges: Sequence[ByteRange]) -> None:
-        """Counts what is about to be touched, and bounds the memory that it takes.
+        """Counts what may be touched, and bounds the memory that it takes.
 
         What the least recently used files take is given back first.
         """
@@ -233,21 +237,38 @@ class LocalStore:
             first, last = start // BLOCK_BYTES, -(-end // BLOCK_BYTES)
             blocks |= ((1 << (last - first)) - 1) << first
         with self._lock:
+            if not self._touched:
+                self._most_touched, self._resident_before = MAX_TOUCHED_BLOCKS, _resident_file_blocks()
             known = self._touched.pop(path, 0)
-            self._num_touched += (blocks & ~known).bit_count()
+            num_new = (blocks & ~known).bit_count()
+            self._num_touched += num_new
+            if self._num_touched > self._most_touched:
+                self._most_touched = self._bound(num_new)
             released = []
-            while self._num_touched > MAX_TOUCHED_BLOCKS and self._touched:
+            while self._num_touched > self._most_touched and self._touched:
                 oldest = next(iter(self._touched))
                 self._num_touched -= self._touched.pop(oldest).bit_count()
                 released.append(oldest)
-            if self._num_touched > MAX_TOUCHED_BLOCKS:
+            if self._num_touched > self._most_touched:
                 self._num_touched, known = blocks.bit_count(), 0
                 released.append(path)
             self._touched[path] = known | blocks
             found = [self._mappings[each].mapping for each in released if each in self._mappings]
         for mapping in found:
-            if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
-                mapping.madvise(mmap.MADV_DONTNEED)
+            if mapping is not None:
+                _give_back(mapping)
+
+    def _bound(self, num_new: int) -> int:
+        """How many blocks may count as touched, where that many of them are about to be; the lock is held.
+
+        Of the ranges of a few rows only some pages are looked at, so that the count says too much. Where the system
+        tells what files take in memory, that counts.
+        """
+        resident = _resident_file_blocks()
+        if resident is None or self._resident_before is None:
+            return MAX_TOUCHED_BLOCKS
+        room = MAX_TOUCHED_BLOCKS - max(0, resident - self._resident_before)
+        return self._num_touched - num_new + room if num_new <= room else MAX_TOUCHED_BLOCKS
 
     def _untouch(self, path: str) -> None:
         """Forgets what was touched of a file that is no longer mapped; the lock is held."""
@@ -284,6 +305,23 @@ class LocalStore:
             with at(file=path):
                 raise CorruptFile("a link leads out of the table's folder")
         self._inside.add(folder)
+
+
+def _give_back(mapping: mmap.mmap) -> None:
+    """Takes what was touched of a file out of the memory of the process."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        mapping.madvise(mmap.MADV_DONTNEED)
+
+
+def _resident_file_blocks() -> int | None:
+    """How much of files is in the memory of the process, programs and libraries among them; None where the system does
+    not tell. Source: proc_pid_statm(5)."""
+    try:
+        with open(_MEMORY_OF_PROCESS, "rb") as file:
+            pages = int(file.read().split()[2])
+    except (OSError, IndexError, ValueError):
+        return None
+    return pages * mmap.PAGESIZE // BLOCK_BYTES
 
 
 def _identity(status: os.stat_result) -> tuple[int, int, int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 from pathlib import Path
 
@@ -103,3 +104,48 @@ def test_a_file_system_without_links_is_refused(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(UnsupportedFeature, match="no hard links"):
         LocalStore(tmp_path).put("x", b"content", mode="create")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def given_back(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Mappings whose memory the store has given back."""
+    found: list[object] = []
+    give_back = local_module._give_back
+
+    def note(mapping: mmap.mmap) -> None:
+        found.append(mapping)
+        give_back(mapping)
+
+    monkeypatch.setattr(local_module, "_give_back", note)
+    monkeypatch.setattr(local_module, "MAX_TOUCHED_BLOCKS", 32)
+    return found
+
+
+def _read_blocks(folder: Path, num_read: int) -> int:
+    """Reads as many bytes of each block of three files of 24 blocks; returns by how many blocks the process grew."""
+    num_blocks, block = 24, local_module.BLOCK_BYTES
+    store = LocalStore(folder)
+    before = local_module._resident_file_blocks() or 0
+    for name in ("a", "b", "c"):
+        (folder / name).write_bytes(bytes(num_blocks * block))
+        for i in range(num_blocks):
+            (content,) = store.get_ranges(name, [ByteRange(i * block, (i + 1) * block)])
+            assert not any(memoryview(content)[:: block // num_read])
+    return (local_module._resident_file_blocks() or 0) - before
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell what files take in memory")
+def test_memory_of_files_is_given_back_when_much_of_them_was_read(tmp_path: Path, given_back: list[object]) -> None:
+    _read_blocks(tmp_path, 1)
+    assert not given_back
+    # of the file that is being read, as much again may be about to be touched
+    assert _read_blocks(tmp_path, 256) <= 32 + 24
+    assert given_back
+
+
+def test_where_the_system_does_not_tell_all_of_a_range_counts(
+    tmp_path: Path, given_back: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_module, "_resident_file_blocks", lambda: None)
+    _read_blocks(tmp_path, 1)
+    assert len(given_back) == 2
