@@ -108,7 +108,10 @@ class GrowingSet:
                 lower = BitMap(array("I", numbers[first:end].astype(np.uint32).tobytes()))
                 upper = int(uppers[first])
                 found = self._bitmaps.get(upper)
-                self._bitmaps[upper] = lower if found is None else found | lower
+                if found is None:
+                    self._bitmaps[upper] = lower
+                else:
+                    found |= lower
 
     def serialize(self) -> bytes:
         """The bytes of the set."""
