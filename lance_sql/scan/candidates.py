@@ -73,15 +73,22 @@ class Candidates:
 
     def counts(self) -> I64:
         """Live rows of each fragment, from the manifest where it says how many were deleted."""
+        parts = [self.parts.get(place) for place in self.places.tolist()]
+        is_whole = any(part is None for part in parts)
+        counts = self._counts_of_whole() if is_whole else np.empty(len(parts), np.int64)
+        for i, part in enumerate(parts):
+            if part is not None:
+                counts[i] = row_ranges.count(part)
+        return counts
+
+    def _counts_of_whole(self) -> I64:
+        """Live rows of each fragment, whatever is left of it."""
         table = self.fragments.table
         deleted = table.num_deleted_rows[self.places].astype(np.int64)
         counts = self._physical_rows() - deleted
         unknown = table.have_deletions[self.places] & (deleted == 0)
         for i in np.flatnonzero(unknown | (counts < 0)).tolist():
             counts[i] = row_ranges.count(self.open(int(self.places[i])).live_rows())
-        for i, place in enumerate(self.places.tolist()) if self.parts else ():
-            if place in self.parts:
-                counts[i] = row_ranges.count(self.parts[place])
         return counts
 
     def narrowed(self, places: I64, parts: Mapping[int, RowRanges]) -> Candidates:

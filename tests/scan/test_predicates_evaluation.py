@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import operator
+import re
 from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.scan.predicates import Predicate, evaluate, from_sql
+from lance_sql.scan.predicates import Predicate, evaluate, from_sql, passing
 
 NAN, INF = float("nan"), float("inf")
 FLOATS = [NAN, INF, -INF, 0.0, -0.0, 1.5, None]
@@ -146,3 +149,31 @@ def test_many_values_are_one_lookup() -> None:
     predicate: Predicate = from_sql(f"i IN ({', '.join(map(str, range(0, 20000, 2)))})", pa.schema([("i", pa.int64())]))
     batch = pa.record_batch({"i": pa.array([0, 1, 19998, 20000, None])})
     assert evaluate(predicate, batch).to_pylist() == [True, False, True, False, None]
+
+
+@given(
+    type=st.sampled_from(
+        [pa.int8(), pa.uint8(), pa.int64(), pa.uint64(), pa.float64(), pa.date32(), pa.timestamp("us")]
+    ),
+    items=st.lists(st.none() | st.integers(0, 5), max_size=8),
+    text=st.sampled_from(
+        ["c = 3", "c <> 3", "c < 3", "c <= 3", "c > 3", "c >= 3 AND c < 5", "c IN (1, 3)", "NOT c > 2"]
+    ),
+    first=st.integers(0, 3),
+)
+def test_values_of_one_column_pass_where_rows_do(
+    type: pa.DataType, items: list[int | None], text: str, first: int
+) -> None:
+    storage = pa.int32() if type == pa.date32() else pa.int64() if pa.types.is_temporal(type) else type
+    values = pa.array(items, storage).view(type).slice(first)
+    predicate = from_sql(text, pa.schema([("c", storage)]))
+    if storage != type:
+        predicate = from_sql(_with_literals(text, type), pa.schema([("c", type)]))
+    expected = evaluate(predicate, pa.record_batch({"c": values})).fill_null(False).to_pylist()
+    assert passing(predicate, ("c",), values).tolist() == expected
+
+
+def _with_literals(text: str, type: pa.DataType) -> str:
+    """The text with days, or microseconds, since 1970 in the place of numbers."""
+    kind = "DATE '1970-01-{:02}'" if type == pa.date32() else "TIMESTAMP '1970-01-01 00:00:00.00000{}'"
+    return re.sub(r"\d", lambda digit: kind.format(int(digit[0]) + (type == pa.date32())), text)

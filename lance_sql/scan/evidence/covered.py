@@ -151,10 +151,14 @@ class Covered:
 
     def _located(self, fragment_ids: U64) -> I64:
         """The places of fragments by their ids; -1 for those that are not covered."""
-        ids = self.candidates.fragments.table.ids[self.places]
-        order = np.argsort(ids)
+        ids = self.ids
         if len(ids) == 0:
             return np.full(len(fragment_ids), -1, np.int64)
-        at = np.minimum(np.searchsorted(ids[order], fragment_ids), len(ids) - 1)
-        found: I64 = np.where(ids[order][at] == fragment_ids, self.places[order][at], -1)
+        at = np.minimum(np.searchsorted(ids, fragment_ids), len(ids) - 1)
+        found: I64 = np.where(ids[at] == fragment_ids, self._places_by_id[at], -1)
         return found
+
+    @cached_property
+    def _places_by_id(self) -> I64:
+        """The places in the order of `ids`."""
+        return self.places[np.argsort(self.candidates.fragments.table.ids[self.places])]

@@ -39,8 +39,8 @@ from lance_sql.scan.predicates import (
     Path,
     Predicate,
     Value,
-    evaluate,
     may_match,
+    passing,
 )
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -134,7 +134,7 @@ def in_btree(tree: BTree, covered: Covered, path: Path, predicate: Predicate, *,
         return None
     parts = [np.empty(0, np.uint64)]
     for values, ids in tree.read(kept):
-        parts.append(ids[_passed(values, path, predicate)])
+        parts.append(ids[passing(predicate, path, values)])
     found = np.concatenate(parts)
     return covered.row_ids(found) if are_ids else covered.addresses(found)
 
@@ -149,7 +149,7 @@ def in_bitmaps(
     first = 0
     found = [np.empty(0, np.int64)]
     for keys in bitmaps.key_parts():
-        found.append(first + np.flatnonzero(_passed(keys, path, predicate)))
+        found.append(first + np.flatnonzero(passing(predicate, path, keys)))
         first += len(keys)
     places = np.concatenate(found)
     limit = max(MIN_ROWS, covered.num_rows // SHARE_OF_ROWS)
@@ -177,11 +177,3 @@ def in_labels(labels: Labels, covered: Covered, path: Path, item: Literal, *, ar
     raises: CorruptFile
     """
     return in_bitmaps(labels.items, covered, path, Compare("=", ColumnRef(path), item), are_ids=are_ids)
-
-
-def _passed(values: pa.Array, path: Path, predicate: Predicate) -> Flags:
-    """Whether the predicate is true for each value of its only column."""
-    for name in reversed(path[1:]):
-        values = pa.StructArray.from_arrays([values], [name])
-    answers = evaluate(predicate, pa.RecordBatch.from_arrays([values], [path[0]]))
-    return np.asarray(answers.fill_null(False).to_numpy(zero_copy_only=False), np.bool_)

@@ -11,7 +11,7 @@ name, never ignored. The SQL parser and Arrow's compute functions are imported w
 from .arrow import from_arrow
 from .build import conjunction, disjunction, negate
 from .constants import Constant, from_scalar, plain_type
-from .evaluation import evaluate
+from .evaluation import evaluate, passing
 from .folding import compare, member
 from .may_match import may_match, must_match
 from .nulls import answer_null_tests, null_tests
@@ -77,6 +77,7 @@ __all__ = [
     "must_match",
     "negate",
     "null_tests",
+    "passing",
     "plain_type",
     "steps",
 ]

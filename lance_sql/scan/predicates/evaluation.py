@@ -5,12 +5,16 @@ A leaf over one dictionary column is answered once per dictionary value; the row
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
 
+from .numbers import compared, integers
 from .tree import (
     And,
     Call,
@@ -45,6 +49,34 @@ def evaluate(predicate: Predicate, batch: pa.RecordBatch) -> pa.BooleanArray:
         return _evaluate(predicate, _Columns(batch))
     except pa.ArrowException as error:
         raise InvalidArgument(f"The filter {predicate} cannot be evaluated: {error}") from error
+
+
+def passing(predicate: Predicate, path: Path, values: pa.Array) -> npt.NDArray[np.bool_]:
+    """Whether the predicate is true for each value of the only column that it looks at.
+
+    path: of that column
+    raises: as `evaluate`
+    """
+    numbers = integers(values)
+    found = _passing_integers(predicate, numbers) if numbers is not None else None
+    if found is not None:
+        return found
+    for name in reversed(path[1:]):
+        values = pa.StructArray.from_arrays([values], [name])
+    answers = evaluate(predicate, pa.RecordBatch.from_arrays([values], [path[0]]))
+    return np.asarray(answers.fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
+
+
+def _passing_integers(predicate: Predicate, numbers: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_] | None:
+    """The same for comparisons with integers; None for other predicates."""
+    match predicate:
+        case Compare(op, ColumnRef(), Literal(value)) if isinstance(value, int):
+            return compared(op, numbers, value)
+        case And(arguments):
+            parts = [_passing_integers(argument, numbers) for argument in arguments]
+            found = [part for part in parts if part is not None]
+            return reduce(np.logical_and, found) if len(found) == len(parts) else None
+    return None
 
 
 class _Columns:

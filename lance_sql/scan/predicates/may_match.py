@@ -1,20 +1,21 @@
 """What a predicate can be on a page of which only statistics are known: for each page, whether it may hold a match.
 
-Each predicate is asked two questions, whether it may be true and whether it may be false for a row of the page, so that
-NOT only swaps them. Whatever statistics do not tell is a maybe.
+Each predicate is asked whether it may be true, or whether it may be false, for a row of the page; NOT asks for the
+other of the two. Whatever statistics do not tell is a maybe.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, reduce
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from functools import reduce
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from .numbers import compared
+from .numbers import numbers as stored_numbers
 from .tree import And, ColumnRef, Compare, Const, In, IsNan, IsNull, Literal, Not, Or, Path, Predicate, TextMatch, Value
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def may_match(predicate: Predicate, statistics: Mapping[Path, PageStatistics], n
 
     statistics: of the columns of which there are any; all of them over the same pages
     """
-    return _answers(predicate, statistics, num_pages).true
+    return _possible(predicate, statistics, num_pages, True)
 
 
 def must_match(predicate: Predicate, statistics: Mapping[Path, PageStatistics], num_pages: int) -> Pages:
@@ -46,86 +47,53 @@ def must_match(predicate: Predicate, statistics: Mapping[Path, PageStatistics], 
 
     statistics: as for `may_match`
     """
-    return _certain(predicate, statistics, num_pages).true
+    return _certain(predicate, statistics, num_pages, True)
 
 
-def _certain(predicate: Predicate, statistics: Mapping[Path, PageStatistics], num_pages: int) -> _Answers:
-    """For each page, whether the predicate is true, and whether it is false, for all of its rows."""
-    never = np.zeros(num_pages, np.bool_)
+def _certain(predicate: Predicate, statistics: Mapping[Path, PageStatistics], num_pages: int, answer: bool) -> Pages:
+    """For each page, whether this is the answer of the predicate for all of its rows."""
     match predicate:
         case Const(value):
-            return _Answers(never | (value is True), never | (value is False))
-        case And(arguments):
-            parts = [_certain(argument, statistics, num_pages) for argument in arguments]
-            return _Answers(
-                reduce(np.logical_and, (part.true for part in parts)),
-                reduce(np.logical_or, (part.false for part in parts)),
-            )
-        case Or(arguments):
-            parts = [_certain(argument, statistics, num_pages) for argument in arguments]
-            return _Answers(
-                reduce(np.logical_or, (part.true for part in parts)),
-                reduce(np.logical_and, (part.false for part in parts)),
-            )
+            return np.full(num_pages, value is answer)
+        case And(arguments) | Or(arguments):
+            parts = [_certain(argument, statistics, num_pages, answer) for argument in arguments]
+            return reduce(np.logical_and if isinstance(predicate, And) is answer else np.logical_or, parts)
         case Not(argument):
-            part = _certain(argument, statistics, num_pages)
-            return _Answers(part.false, part.true)
+            return _certain(argument, statistics, num_pages, not answer)
         case Compare(op, ColumnRef(path), Literal(value)) if path in statistics:
             known = statistics[path]
-            no_nulls = ~_may_hold(known.null_counts, ">", 0)
-            return _Answers(
-                no_nulls & ~_may_compare(_NEGATED[op], known, value), no_nulls & ~_may_compare(op, known, value)
-            )
-        case In(ColumnRef(path), values, _, has_null) if path in statistics:
+            return _have_no_nulls(known) & ~_may_compare(_NEGATED[op] if answer else op, known, value)
+        case In(ColumnRef(path), values, _, has_null) if path in statistics and not (answer or has_null):
             known = statistics[path]
-            no_nulls = ~_may_hold(known.null_counts, ">", 0)
-            return _Answers(never, no_nulls & ~_may_be_one_of(known, values) & (not has_null))
+            return _have_no_nulls(known) & ~_may_be_one_of(known, values)
         case IsNull(ColumnRef(path)) if path in statistics:
             known = statistics[path]
-            return _Answers(~_have_values(known), ~_may_hold(known.null_counts, ">", 0))
-    return _Answers(never, never)
+            return ~_have_values(known) if answer else _have_no_nulls(known)
+    return np.zeros(num_pages, np.bool_)
 
 
-class _Answers(NamedTuple):
-    """For each page, whether the predicate may be true and whether it may be false for one of its rows."""
-
-    true: Pages
-    false: Pages
-
-
-def _answers(predicate: Predicate, statistics: Mapping[Path, PageStatistics], num_pages: int) -> _Answers:
-    maybe = np.ones(num_pages, np.bool_)
+def _possible(predicate: Predicate, statistics: Mapping[Path, PageStatistics], num_pages: int, answer: bool) -> Pages:
+    """For each page, whether this may be the answer of the predicate for one of its rows."""
     match predicate:
         case Const(value):
-            return _Answers(maybe & (value is True), maybe & (value is False))
-        case And(arguments):
-            parts = [_answers(argument, statistics, num_pages) for argument in arguments]
-            return _Answers(
-                reduce(np.logical_and, (part.true for part in parts)),
-                reduce(np.logical_or, (part.false for part in parts)),
-            )
-        case Or(arguments):
-            parts = [_answers(argument, statistics, num_pages) for argument in arguments]
-            return _Answers(
-                reduce(np.logical_or, (part.true for part in parts)),
-                reduce(np.logical_and, (part.false for part in parts)),
-            )
+            return np.full(num_pages, value is answer)
+        case And(arguments) | Or(arguments):
+            parts = [_possible(argument, statistics, num_pages, answer) for argument in arguments]
+            return reduce(np.logical_and if isinstance(predicate, And) is answer else np.logical_or, parts)
         case Not(argument):
-            part = _answers(argument, statistics, num_pages)
-            return _Answers(part.false, part.true)
+            return _possible(argument, statistics, num_pages, not answer)
         case Compare(op, ColumnRef(path), Literal(value)) if path in statistics:
-            known = statistics[path]
-            return _Answers(_may_compare(op, known, value), _may_compare(_NEGATED[op], known, value))
-        case In(ColumnRef(path), values) if path in statistics:
-            return _Answers(_may_be_one_of(statistics[path], values), maybe)
-        case TextMatch("prefix", ColumnRef(path), pattern) if path in statistics:
-            return _Answers(_may_start_with(statistics[path], pattern), maybe)
+            return _may_compare(op if answer else _NEGATED[op], statistics[path], value)
+        case In(ColumnRef(path), values) if path in statistics and answer:
+            return _may_be_one_of(statistics[path], values)
+        case TextMatch("prefix", ColumnRef(path), pattern) if path in statistics and answer:
+            return _may_start_with(statistics[path], pattern)
         case IsNull(ColumnRef(path)) if path in statistics:
             known = statistics[path]
-            return _Answers(_may_hold(known.null_counts, ">", 0), _have_values(known))
+            return ~_have_no_nulls(known) if answer else _have_values(known)
         case IsNan(ColumnRef(path)) if path in statistics:
-            return _Answers(_may_have_nan(statistics[path]), _have_numbers(statistics[path]))
-    return _Answers(maybe, maybe)
+            return _may_have_nan(statistics[path]) if answer else _have_numbers(statistics[path])
+    return np.ones(num_pages, np.bool_)
 
 
 def _may_compare(op: str, known: PageStatistics, value: Value) -> Pages:
@@ -169,6 +137,10 @@ def _may_have_nan(known: PageStatistics) -> Pages:
     if known.nan_counts is None:
         return np.ones(len(known.mins), np.bool_)
     return _may_hold(known.nan_counts, ">", 0)
+
+
+def _have_no_nulls(known: PageStatistics) -> Pages:
+    return ~_may_hold(known.null_counts, ">", 0)
 
 
 def _have_values(known: PageStatistics) -> Pages:
@@ -222,10 +194,10 @@ def _may_hold(bounds: pa.Array, op: str, value: Value) -> Pages:
     """`bound op value` for each page; true where there is no bound."""
     from . import comparisons
 
-    numbers = _numbers(bounds) if type(value) in (int, float) else None
-    if numbers is not None:
-        compared: Pages = _NUMPY[op](numbers, value)
-        return compared
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        numbers = stored_numbers(bounds)
+        if numbers is not None:
+            return compared(op, numbers, value)
     held = comparisons.compare_value(op, comparisons.plain(bounds), value)
     answers: Pages = held.fill_null(True).to_numpy(zero_copy_only=False)
     return answers
@@ -234,39 +206,9 @@ def _may_hold(bounds: pa.Array, op: str, value: Value) -> Pages:
 def _may_differ(counts: pa.Array, totals: pa.Array) -> Pages:
     import pyarrow.compute as pc
 
-    numbers, others = _numbers(counts), _numbers(totals)
+    numbers, others = stored_numbers(counts), stored_numbers(totals)
     if numbers is not None and others is not None:
         differ: Pages = numbers != others
         return differ
     answers: Pages = pc.not_equal(counts, totals).fill_null(True).to_numpy(zero_copy_only=False)
     return answers
-
-
-_NUMPY: Final = {
-    "=": operator.eq,
-    "<>": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-
-
-def _numbers(array: pa.Array) -> npt.NDArray[np.generic] | None:
-    """Numbers, dates and times as NumPy has them, which takes less time than a comparison in Arrow; None where one is
-    NULL, and for other types."""
-    dtype = _dtype(array.type)
-    if dtype is None or array.null_count:
-        return None
-    return np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * dtype.itemsize)
-
-
-@lru_cache(maxsize=256)
-def _dtype(type: pa.DataType) -> np.dtype[np.generic] | None:
-    if pa.types.is_float32(type) or pa.types.is_float64(type):
-        return np.dtype(f"f{type.bit_width // 8}")
-    if pa.types.is_unsigned_integer(type):
-        return np.dtype(f"u{type.bit_width // 8}")
-    if pa.types.is_signed_integer(type) or (pa.types.is_temporal(type) and not pa.types.is_interval(type)):
-        return np.dtype(f"i{type.bit_width // 8}")
-    return None

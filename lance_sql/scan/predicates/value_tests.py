@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from lance_sql.layouts.matching import KeyRange, StringRange, ValueTest
 
-from .evaluation import evaluate
+from .evaluation import passing
 from .tree import And, ColumnRef, Compare, Const, In, IsNan, IsNull, Literal, Not, Or, Predicate, TextMatch, Value
 
 MAX_SINGLE: Final = 16
@@ -68,9 +68,7 @@ class _Answers:
 
     def __call__(self, values: pa.Array) -> npt.NDArray[np.bool_]:
         predicate = self.predicates[0] if len(self.predicates) == 1 else And(self.predicates)
-        found = evaluate(predicate, pa.RecordBatch.from_arrays([values], [self.column]))
-        answers: npt.NDArray[np.bool_] = np.asarray(found.fill_null(False).to_numpy(zero_copy_only=False))
-        return answers
+        return passing(predicate, (self.column,), values)
 
 
 def column_tests(parts: Sequence[Predicate]) -> tuple[list[ColumnTest], list[Predicate]]:

@@ -1,0 +1,51 @@
+"""Numbers, dates and times compared by NumPy, which for some thousands of them takes a fraction of Arrow's time."""
+
+from __future__ import annotations
+
+import operator
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+_OPERATORS: Final = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def numbers(array: pa.Array) -> npt.NDArray[np.generic] | None:
+    """The values as they are stored, without a copy; None where one is NULL, and for other types."""
+    dtype = _dtype(array.type)
+    if dtype is None or array.null_count:
+        return None
+    return np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * dtype.itemsize)
+
+
+def integers(array: pa.Array) -> npt.NDArray[np.generic] | None:
+    """The same of values that have one order, without NaN."""
+    found = numbers(array)
+    return None if found is None or found.dtype.kind == "f" else found
+
+
+def compared(op: str, values: npt.NDArray[np.generic], value: int | float) -> npt.NDArray[np.bool_]:
+    """`values op value`, by IEEE 754 of floats."""
+    answers: npt.NDArray[np.bool_] = _OPERATORS[op](values, value)
+    return answers
+
+
+@lru_cache(maxsize=256)
+def _dtype(type: pa.DataType) -> np.dtype[np.generic] | None:
+    if pa.types.is_float32(type) or pa.types.is_float64(type):
+        return np.dtype(f"f{type.bit_width // 8}")
+    if pa.types.is_unsigned_integer(type):
+        return np.dtype(f"u{type.bit_width // 8}")
+    if pa.types.is_signed_integer(type) or (pa.types.is_temporal(type) and not pa.types.is_interval(type)):
+        return np.dtype(f"i{type.bit_width // 8}")
+    return None
