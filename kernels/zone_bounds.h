@@ -67,6 +67,9 @@ class ZoneBounds {
     int64_t num_unlikely_ = 0;
 };
 
+// The key of a string: its first eight bytes as a number, with zeros behind a shorter one; left: bytes that may be read.
+uint64_t string_key(const uint8_t* data, int64_t length, int64_t left);
+
 // The bounds of the values of an Arrow array between edges, ascending positions in it; one for each pair of neighbours.
 std::vector<KeyBounds> bound_runs(ValueOrder order, int64_t num_bits, Bytes values, std::optional<Bytes> validity,
                                   int64_t offset, const std::vector<int64_t>& edges);
