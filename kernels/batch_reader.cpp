@@ -79,11 +79,13 @@ Flags part_of(Flags flags, int64_t position, int64_t count) {
 
 // Clears the flags of rows that do not pass a test.
 void run_test(const std::vector<TestedColumn>& tests, size_t number, MutableBytes flags) {
-    for (const auto& [part, test, position] : tests[number]) {
+    for (const auto& [part, test, position, observer, first_row] : tests[number]) {
         try {
             const MutableBytes here = part_of(flags, position, part.rows.num_items());
             if (test == nullptr) {
                 std::memset(here.data(), 0, here.size());
+            } else if (observer != nullptr) {
+                part.page->mask_observed(part.bytes, part.rows, *test, here, first_row, *observer);
             } else {
                 part.page->mask(part.bytes, part.rows, *test, here);
             }
@@ -181,7 +183,7 @@ void filter_rows(const TestedColumn& tests, const std::vector<ColumnParts>& colu
 
 bool filters_at_once(const TestedColumn& tests) {
     return std::any_of(tests.begin(), tests.end(), [](const TestedPart& each) {
-        return each.test != nullptr && each.part.page->filters_at_once(*each.test);
+        return each.test != nullptr && each.observer == nullptr && each.part.page->filters_at_once(*each.test);
     });
 }
 
@@ -200,7 +202,8 @@ class SplitColumns {
                 throw PageFailure(true, column, part.page, error.what());
             }
             if (answer.kind != PageAnswer::kPass) {
-                parts.push_back({to_part(test.rows, part), answer.test, part.position});
+                parts.push_back({to_part(test.rows, part), answer.test, part.position, test.observer,
+                                 test.rows.column->first_row(part.page)});
             }
         }
     }

@@ -27,6 +27,8 @@ struct TestedPart {
     PagePart part;
     const PageTest* test;  // null where none of them passes
     int64_t position;      // of the first of them in the batch
+    ZoneObserver* observer = nullptr;  // who is shown the values of all of them, if anybody
+    int64_t first_row = 0;             // of the page in its file
 };
 
 using TestedColumn = std::vector<TestedPart>;
@@ -67,6 +69,7 @@ struct PageAnswer {
 struct TestedRows {
     ColumnRows rows;
     const std::vector<PageAnswer>* answers;  // by page
+    ZoneObserver* observer = nullptr;        // who is shown the values while they are tested; only of the first step
 };
 
 // Every test, one after the other.

@@ -52,29 +52,50 @@ std::vector<int64_t> sampled(const std::vector<int64_t>& rows) {
     return found;
 }
 
-// Looks at some values, then at all of them if zones of the column can be told apart.
-void learn(const StreamedTest& test, const std::vector<int64_t>& rows) {
+// Whether zones of a column can be told apart, by some of its values.
+bool is_worth_learning(const StreamedTest& test, const std::vector<int64_t>& rows) {
     const std::vector<int64_t> some = sampled(rows);
     ZoneObserver sampler(*test.learned);
     test.reader->observe(Ranges(bytes_of(some), test.reader->num_rows()), test.parts, sampler);
-    if (!sampler.is_worth_learning()) return;
-    ZoneObserver observer(*test.learned);
-    test.reader->observe(Ranges(bytes_of(rows), test.reader->num_rows()), test.parts, observer);
-    observer.finish();
+    return sampler.is_worth_learning();
 }
 
-void learn(const std::vector<StreamedTest>& tests, const std::vector<int64_t>& rows) {
-    if (Ranges(bytes_of(rows), kMaxCount).num_items() < kFewestLearned) return;
+// Whether all of the rows are decoded for the test, if it is the first one.
+bool looks_at_all(const StreamedTest& test, const std::vector<int64_t>& rows) {
+    if (rows.back() > test.learned->num_rows()) return false;
+    const auto [first, end] = test.reader->pages_of(rows.front(), rows.back());
+    for (int64_t page = first; page < end; ++page) {
+        const auto at = static_cast<size_t>(page);
+        if (at >= test.answers->size() || (*test.answers)[at].kind != PageAnswer::kTest) return false;
+    }
+    return true;
+}
+
+// Learns what is to be learned of the rows. Of the test that comes first that is left to whoever tests it, with the
+// observer that comes back, so that its values are decoded once.
+std::optional<ZoneObserver> learn(const std::vector<StreamedTest>& tests, const FilterSteps& steps,
+                                  const std::vector<int64_t>& rows) {
+    std::optional<ZoneObserver> shown;
+    if (Ranges(bytes_of(rows), kMaxCount).num_items() < kFewestLearned) return shown;
     std::vector<int64_t> wide;
-    for (const StreamedTest& each : tests) {
-        if (each.learned == nullptr) continue;
+    for (size_t i = 0; i < tests.size(); ++i) {
+        const StreamedTest& test = tests[i];
+        if (test.learned == nullptr) continue;
         if (wide.empty()) wide = widened(rows);
         try {
-            learn(each, wide);
+            if (!is_worth_learning(test, wide)) continue;
+            if (steps.front().test == i && wide == rows && looks_at_all(test, rows)) {
+                shown.emplace(*test.learned);
+                continue;
+            }
+            ZoneObserver observer(*test.learned);
+            test.reader->observe(Ranges(bytes_of(wide), test.reader->num_rows()), test.parts, observer);
+            observer.finish();
         } catch (const std::invalid_argument&) {
             // What is damaged has its error when it is read.
         }
     }
+    return shown;
 }
 
 // The arrays of a batch, and the struct that they are members of.
@@ -198,7 +219,7 @@ std::optional<ArrowArray> FragmentRows::read(int64_t batch) const {
     std::vector<ColumnRows> columns;
     for (const StreamedTest& each : tests_) {
         const Ranges rows(bytes_of(chosen), each.reader->num_rows());
-        tests.push_back({{each.reader, rows, &each.parts}, each.answers});
+        tests.push_back({{each.reader, rows, &each.parts}, each.answers, nullptr});
     }
     for (const StreamedColumn& each : columns_) {
         const Ranges rows(bytes_of(chosen), each.reader->num_rows());
@@ -209,9 +230,11 @@ std::optional<ArrowArray> FragmentRows::read(int64_t batch) const {
     if (steps_.empty()) {
         read_columns({}, steps_, columns, std::nullopt, read.columns);
     } else {
-        learn(tests_, chosen);
+        std::optional<ZoneObserver> shown = learn(tests_, steps_, chosen);
+        if (shown) tests[*steps_.front().test].observer = &*shown;
         std::vector<uint8_t> flags(static_cast<size_t>(num_rows), 1);
         num_rows = read_columns(tests, steps_, columns, flags, read.columns);
+        if (shown) shown->finish();
         if (num_rows == 0) return std::nullopt;
     }
     for (size_t i = 0; i < columns_.size(); ++i) {

@@ -34,6 +34,7 @@ class ColumnReader {
     explicit ColumnReader(Bytes row_starts);
 
     int64_t num_rows() const { return row_starts_.back(); }
+    int64_t first_row(size_t page) const { return row_starts_[page]; }
     int64_t num_pages() const { return static_cast<int64_t>(pages_.size()); }
 
     // The bytes of the page in the file; the reader outlives this object.

@@ -255,20 +255,22 @@ void with_range(const FixedWidthEncoding& encoding, const KeyRange& range, Then 
         });
         return;
     }
-    with_word(encoding.num_bits, [&](auto word) {
-        using Word = decltype(word);
-        const Word low = word_of<Word>(range.low);
-        const Word high = word_of<Word>(range.high);
-        if (low > high) fail("a range of keys that ends before it begins");
-        const KeepRange keep = filter_loops.keep_range[static_cast<size_t>(range.order)][std::bit_width(sizeof(Word)) - 1];
-        if (keep == nullptr) fail("floats of ", encoding.num_bits, " bits, not 32 or 64");
-        then(word, [&](const uint8_t* values, int64_t num_values, uint8_t* flags) {
-            keep(values, num_values, low, high, range.inside, flags);
-        });
-    });
+    const RangeLoop loop(encoding.num_bits, range);
+    with_word(encoding.num_bits, [&](auto word) { then(word, loop); });
 }
 
 }  // namespace
+
+RangeLoop::RangeLoop(int64_t num_bits, const KeyRange& range) : inside(range.inside) {
+    with_word(num_bits, [&](auto word) {
+        using Word = decltype(word);
+        low = word_of<Word>(range.low);
+        high = word_of<Word>(range.high);
+        keep = filter_loops.keep_range[static_cast<size_t>(range.order)][std::bit_width(sizeof(Word)) - 1];
+    });
+    if (low > high) fail("a range of keys that ends before it begins");
+    if (keep == nullptr) fail("floats of ", num_bits, " bits, not 32 or 64");
+}
 
 void match_range(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding, const KeyRange& range,
                  const std::optional<LevelEncoding>& definition, MutableBytes flags) {

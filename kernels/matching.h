@@ -23,6 +23,21 @@ struct KeyRange {
     bool inside;  // false: those outside of the range match
 };
 
+// The loop for a range of keys of at most 64 bits.
+struct RangeLoop {
+    // Refuses keys of more bits, and a range that ends before it begins.
+    RangeLoop(int64_t num_bits, const KeyRange& range);
+
+    void operator()(const uint8_t* values, int64_t num_values, uint8_t* flags) const {
+        keep(values, num_values, low, high, inside, flags);
+    }
+
+    uint64_t low;
+    uint64_t high;
+    bool inside;
+    KeepRange keep;
+};
+
 // NULLs do not match. No definition: there are none.
 void match_range(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding, const KeyRange& range,
                  const std::optional<LevelEncoding>& definition, MutableBytes flags);

@@ -71,6 +71,8 @@ class MiniBlockReader : public PageReader {
     void filter(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags,
                 ColumnBuilder& out) const override;
     void observe(const PageBytes& bytes, const Ranges& rows, int64_t first_row, ZoneObserver& out) const override;
+    void mask_observed(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags,
+                       int64_t first_row, ZoneObserver& out) const override;
 
   private:
     bool is_variable() const { return values_.codec == PageCodec::kVariable || values_.codec == PageCodec::kFsst; }

@@ -1,4 +1,5 @@
 // What pages show of their values to those who learn bounds of them.
+#include <cstring>
 #include <memory>
 
 #include "constant_reader.h"
@@ -32,6 +33,14 @@ uint64_t decoded_key(const SymbolTable& table, const uint8_t* codes, int64_t len
     return __builtin_bswap64(word);
 }
 
+// Whether all values within the bounds are in the range, or none is; nothing where some may be.
+std::optional<bool> answer_of_all(const KeyBounds& bounds, const RangeLoop& range) {
+    if (bounds.num_nans != 0) return std::nullopt;
+    if (bounds.high < range.low || bounds.low > range.high) return !range.inside;
+    if (bounds.low >= range.low && bounds.high <= range.high) return range.inside;
+    return std::nullopt;
+}
+
 }  // namespace
 
 void MiniBlockReader::observe(const PageBytes& bytes, const Ranges& rows, int64_t first_row, ZoneObserver& out) const {
@@ -54,6 +63,39 @@ void MiniBlockReader::observe(const PageBytes& bytes, const Ranges& rows, int64_
         if (!out.wants(row, piece.size())) return;
         out.add(row, values.of(piece), levels ? levels->of(piece) : nullptr, piece.size());
     });
+}
+
+// Of chunks whose values lie together the bounds answer the test.
+void MiniBlockReader::mask_observed(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags,
+                                    int64_t first_row, ZoneObserver& out) const {
+    const auto* range = std::get_if<RangeTest>(&test);
+    const bool are_keys = range != nullptr && range->keys.order == out.order() && values_.bits == out.num_bits();
+    if (!are_keys || values_.bits > 64 || values_.dictionary || !is_fixed()) {
+        PageReader::mask_observed(bytes, rows, test, flags, first_row, out);
+        return;
+    }
+    require_output(flags, rows.num_items(), "flags");
+    const RangeLoop keep(values_.bits, range->keys);
+    const Chunks chunks = this->chunks(bytes);
+    const FixedWidthEncoding encoding = fixed_encoding();
+    PieceValues values(chunks, encoding);
+    std::optional<PieceLevels> levels;
+    if (values_.definition) levels.emplace(chunks, *values_.definition);
+    for_each_piece(chunks.table(), rows, [&](const Piece& piece) {
+        const int64_t row = first_row + chunks.table().item_starts()[static_cast<size_t>(piece.chunk)] + piece.first;
+        uint8_t* at = flags.data() + piece.position;
+        const uint8_t* of_piece = values.of(piece);
+        const uint8_t* levels_here = levels ? levels->of(piece) : nullptr;
+        const std::optional<KeyBounds> found = out.add(row, of_piece, levels_here, piece.size());
+        const std::optional<bool> answer = found ? answer_of_all(*found, keep) : std::nullopt;
+        if (!answer) {
+            keep(of_piece, piece.size(), at);
+        } else if (!*answer) {
+            std::memset(at, 0, static_cast<size_t>(piece.size()));
+        }
+        for (int64_t i = 0; levels && i < piece.size(); ++i) at[i] &= load<uint16_t>(levels_here + 2 * i) == 0;
+    });
+    note_share(count_flags(flags.first(static_cast<size_t>(rows.num_items()))), rows.num_items());
 }
 
 // Indices become the items that they stand for, or the keys of those.

@@ -79,6 +79,12 @@ class PageReader {
     }
     // Shows the values of the rows, where they are of a kind that has bounds; first_row: of the page in the file.
     virtual void observe(const PageBytes&, const Ranges&, int64_t, ZoneObserver&) const {}
+    // Both, of values that are decoded once; all of the flags are set.
+    virtual void mask_observed(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags,
+                               int64_t first_row, ZoneObserver& out) const {
+        observe(bytes, rows, first_row, out);
+        mask(bytes, rows, test, flags);
+    }
 };
 
 }  // namespace lance

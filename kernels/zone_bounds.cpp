@@ -220,12 +220,18 @@ SeenRows& ZoneObserver::run(int64_t row, int64_t count) {
     return runs_.back();
 }
 
-void ZoneObserver::add(int64_t row, const uint8_t* values, const uint8_t* levels, int64_t count) {
+std::optional<KeyBounds> ZoneObserver::add(int64_t row, const uint8_t* values, const uint8_t* levels, int64_t count) {
     const int64_t width = zones_.num_bits() / 8;
+    KeyBounds all;
+    int64_t num_seen = 0;
     for_each_zone(row, count, [&](int64_t first, int64_t now) {
-        bound_keys_(values + first * width, levels == nullptr ? nullptr : levels + 2 * first, now,
-                    run(row + first, now).keys);
+        KeyBounds found;
+        bound_keys_(values + first * width, levels == nullptr ? nullptr : levels + 2 * first, now, found);
+        merge(run(row + first, now).keys, found);
+        merge(all, found);
+        num_seen += now;
     });
+    return num_seen == count ? std::optional(all) : std::nullopt;
 }
 
 void ZoneObserver::add_constant(int64_t row, const uint8_t* value, int64_t count) {

@@ -79,11 +79,13 @@ class ZoneObserver {
   public:
     explicit ZoneObserver(ZoneBounds& zones);
 
+    ValueOrder order() const { return zones_.order(); }
     int64_t num_bits() const { return zones_.num_bits(); }
     // Whether one of the rows is in a zone that is not known.
     bool wants(int64_t row, int64_t count) const;
-    // levels: u16 for each value, 0 where it is not NULL; null without NULLs
-    void add(int64_t row, const uint8_t* values, const uint8_t* levels, int64_t count);
+    // levels: u16 for each value, 0 where it is not NULL; null without NULLs. Returns the bounds of all of these values;
+    // nothing where some are in a zone that is known, and were passed over.
+    std::optional<KeyBounds> add(int64_t row, const uint8_t* values, const uint8_t* levels, int64_t count);
     // The same for rows that all have one value; null for NULL.
     void add_constant(int64_t row, const uint8_t* value, int64_t count);
     // For values in an Arrow array; validity: from bit `offset` on

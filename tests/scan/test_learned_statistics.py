@@ -273,6 +273,71 @@ def test_prefixes_are_those_of_decoded_values(
     assert (by_codes == learned_numbers(table, "s")).all()
 
 
+_TESTED = {
+    "int8": pa.int8(),
+    "uint16": pa.uint16(),
+    "int32": pa.int32(),
+    "int64": pa.int64(),
+    "uint64": pa.uint64(),
+    "float32": pa.float32(),
+    "float64": pa.float64(),
+}
+
+
+@given(
+    type=st.sampled_from(sorted(_TESTED)),
+    step=st.sampled_from([1, 300, 9000]),
+    is_shuffled=st.booleans(),
+    nulls=st.sampled_from([0.0, 0.1, 1.0]),
+    nans=st.sampled_from([0.0, 0.05]),
+    condition=st.sampled_from(
+        [
+            "c = 40",
+            "c <> 40",
+            "c < 20",
+            "c <= 60",
+            "c > 60",
+            "c >= 10 AND c < 90",
+            "NOT (c > 20)",
+            "c > 40 AND i < 9000",
+        ]
+    ),
+    first=st.sampled_from([0, 5000]),
+)
+@settings(max_examples=40, deadline=None)
+def test_values_that_are_learned_while_they_are_tested_are_found(
+    tmp_path_factory: pytest.TempPathFactory,
+    type: str,
+    step: int,
+    is_shuffled: bool,
+    nulls: float,
+    nans: float,
+    condition: str,
+    first: int,
+) -> None:
+    """What was learned is what a look at all values learns, and the rows are those of a scan that learns nothing."""
+    random = np.random.default_rng(step)
+    numbers = (np.arange(ROWS) // step % 100).astype(_TESTED[type].to_pandas_dtype())
+    if is_shuffled:
+        random.shuffle(numbers)
+    if np.issubdtype(numbers.dtype, np.floating):
+        numbers[random.random(ROWS) < nans] = np.nan
+        numbers[numbers == 0] = -0.0
+    column = pa.array(numbers, _TESTED[type], mask=random.random(ROWS) < nulls)
+    path = tmp_path_factory.mktemp("tested") / "t"
+    table = lance_sql.write(pa.table({"c": column, "i": np.arange(ROWS)}), path)
+    if first:
+        table = table.delete(f"i < {first}")
+    LEARNED.clear()
+    expected = lance_sql.open(path, learn_statistics=False).scan(["i"], condition).to_table()
+    assert lance_sql.open(path).scan(["i"], condition).to_table().equals(expected)
+    whole = slice(-(-first // 8192), None)
+    while_tested = learned_numbers(lance_sql.open(path), "c")[whole]
+    LEARNED.clear()
+    lance_sql.open(path).analyze(["c"])
+    assert (while_tested == learned_numbers(lance_sql.open(path), "c")[whole]).all()
+
+
 def test_columns_whose_zones_are_alike_are_learned_in_time(tmp_path: Path) -> None:
     num_rows = 40 * 8192
     random = np.random.default_rng(5)
