@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 import lance_sql
-from fuzz import learned, page_seeds
+from fuzz import index_files, learned, page_seeds
 from fuzz.call_seeds import calls
 from fuzz.encode_seeds import JSON_TEXTS
 from fuzz.inputs import Values
@@ -47,6 +47,7 @@ def write_seeds(folder: Path) -> dict[str, list[Values]]:
     tables = list(_tables(folder / "columns"))
     versions = list(_histories(folder / "histories"))
     others = list(races(folder / "races"))
+    indexed = list(index_files.seeds(folder / "indexed"))
     manifests = [content for values in (*tables, *versions) for content in [_manifest(values)]]
     return {
         "manifests": [*versions, *tables[::5]],
@@ -62,6 +63,8 @@ def write_seeds(folder: Path) -> dict[str, list[Values]]:
         "pages": [*tables, *versions],
         "json text": [{"data": text} for text in (*JSON_TEXTS[:-1], b'{"a": "b", "c": [1.5, {}, []]}')],
         "indices": [*_index_sections(versions), *_index_sections(others)],
+        "index files": indexed,
+        "whole index files": indexed,
         "learned statistics": list(learned.seeds()),
         "references": list(_stored_refs(versions)),
         "changes": [{**values, "change": "append"} for values in (*versions, *map(_of_one_version, others))],

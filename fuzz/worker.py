@@ -5,6 +5,7 @@ The number of the input at hand is in a file that other processes see, with the 
 
 from __future__ import annotations
 
+import logging
 import mmap
 import pickle
 import resource
@@ -32,6 +33,9 @@ _SANITIZED_SECONDS: Final = 10
 # A wait without computing is a hang as well, but a busy machine is none.
 _WAITING: Final = 10
 _MOST_FINDS: Final = 5
+
+# It is what inputs are made of.
+logging.getLogger("lance_sql").setLevel(logging.ERROR)
 
 _PROGRESS: Final = struct.Struct("<4Q")
 

@@ -56,9 +56,9 @@ class Bitmaps:
             yield self.file.read(["keys"], rows)[0]
 
     def sets(
-        self, places: npt.NDArray[np.int64], *, upper_halves: npt.NDArray[np.uint64] | None = None
-    ) -> Iterator[RowSet]:
-        """The sets of the keys at these places, ascending, one after the other.
+        self, places: npt.NDArray[np.int64], *, upper_halves: npt.NDArray[np.uint64] | None = None, most_rows: int
+    ) -> Iterator[RowSet | None]:
+        """The sets of the keys at these places, ascending, one after the other; None for one that has too many rows.
 
         upper_halves: the only ones that are wanted
         raises: CorruptFile
@@ -71,7 +71,7 @@ class Bitmaps:
                 if found.null_count:
                     raise CorruptFile("a key without a set of rows")
                 for each in found:
-                    yield row_sets.parse(each.as_buffer(), keys=upper_halves)
+                    yield row_sets.parse(each.as_buffer(), keys=upper_halves, most=most_rows)
 
 
 def read(file: IndexFile) -> Bitmaps:

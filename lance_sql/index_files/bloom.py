@@ -46,7 +46,7 @@ class BloomFilters:
     @property
     def num_bytes(self) -> int:
         """Memory that keeping this takes, roughly."""
-        return 64 * len(self.zones)
+        return self.zones.num_bytes + len(self.has_null)
 
     def may_contain(self, hashes: npt.NDArray[np.uint64], asked: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Whether each zone may hold a value with one of these hashes.

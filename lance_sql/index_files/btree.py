@@ -80,8 +80,8 @@ def read(lookup: IndexFile, data: IndexFile) -> BTree:
     with at(file=lookup.path):
         if not batch_size:
             raise CorruptFile("a BTREE of pages of 0 rows")
-        if mins.type != data.type_of("values"):
-            raise CorruptFile(f"bounds of type {mins.type} for values of {data.type_of('values')}")
+        if not mins.type == maxs.type == data.type_of("values"):
+            raise CorruptFile(f"bounds of {mins.type} and {maxs.type} for values of {data.type_of('values')}")
         places = numbers.cast(pa.int64()).to_numpy(zero_copy_only=False)
         count = -(-data.num_rows // batch_size)
         if numbers.null_count or not np.array_equal(np.sort(places), np.arange(count)):

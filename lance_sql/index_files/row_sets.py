@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import struct
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lance_sql import bitmaps
-from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.errors import CorruptFile, at
 
 if TYPE_CHECKING:
     from pyroaring import BitMap
@@ -30,8 +30,8 @@ U64 = npt.NDArray[np.uint64]
 _COUNT: Final = struct.Struct("<I")
 _ENTRY: Final = struct.Struct("<II")
 
-MAX_NUMBERS: Final = 1 << 26
-"""More numbers in one set are not expanded: they would take half a gigabyte."""
+MAX_NUMBERS: Final = 1 << 24
+"""More numbers in one set are not expanded, whoever asks: a few bytes can stand for 2^32 of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,46 @@ class RowSet:
     whole: U64
 
 
-def parse(data: bytes | memoryview, *, keys: npt.NDArray[np.uint64] | None = None) -> RowSet:
-    """The set in serialized bytes.
+def parse(
+    data: bytes | memoryview, *, keys: npt.NDArray[np.uint64] | None = None, most: int = MAX_NUMBERS
+) -> RowSet | None:
+    """The set in serialized bytes; None where it has more numbers than are wanted.
 
     keys: the only upper halves that are wanted; all without it
-    raises: CorruptFile; UnsupportedFeature for more numbers than are taken into memory
+    raises: CorruptFile
+    """
+    wanted = None if keys is None else frozenset(keys.tolist())
+    parts, whole = [], []
+    total = 0
+    for upper, bitmap in _entries(data):
+        if wanted is not None and upper not in wanted:
+            continue
+        if bitmap is None:
+            whole.append(upper)
+            continue
+        total += len(bitmap)
+        if total > min(most, MAX_NUMBERS):
+            return None
+        parts.append(np.array(bitmap.to_array(), np.uint32).astype(np.uint64) | np.uint64(upper << 32))
+    numbers = np.concatenate(parts) if parts else np.empty(0, np.uint64)
+    if len(parts) > 1 and (numbers[1:] <= numbers[:-1]).any():
+        numbers = np.unique(numbers)
+    return RowSet(numbers, np.unique(np.array(whole, np.uint64)))
+
+
+def check(data: bytes | memoryview) -> None:
+    """Makes sure that bytes are a set, without making it.
+
+    raises: CorruptFile
+    """
+    for _ in _entries(data):
+        pass
+
+
+def _entries(data: bytes | memoryview) -> Iterator[tuple[int, BitMap | None]]:
+    """The upper halves of a set with the lower ones of each; None for all of them.
+
+    raises: CorruptFile
     """
     data = memoryview(data)
     with at():
@@ -58,9 +93,6 @@ def parse(data: bytes | memoryview, *, keys: npt.NDArray[np.uint64] | None = Non
             raise CorruptFile(f"a set of rows in {len(data)} bytes")
         (count,) = _COUNT.unpack_from(data)
         position = _COUNT.size
-        parts, whole = [], []
-        wanted = None if keys is None else frozenset(keys.tolist())
-        total = 0
         for _ in range(count):
             if position + _ENTRY.size > len(data):
                 raise CorruptFile(f"a set of {count} entries of rows ends at byte {len(data)}")
@@ -68,24 +100,11 @@ def parse(data: bytes | memoryview, *, keys: npt.NDArray[np.uint64] | None = Non
             position += _ENTRY.size
             if position + length > len(data):
                 raise CorruptFile(f"a bitmap of {length} bytes at byte {position} of {len(data)}")
-            if wanted is None or upper in wanted:
-                if length == 0:
-                    whole.append(upper)
-                else:
-                    bitmap = bitmaps.deserialize(data[position : position + length].tobytes(), "rows")
-                    # a few bytes of runs can stand for 2^32 rows
-                    total += len(bitmap)
-                    if total > MAX_NUMBERS:
-                        raise UnsupportedFeature(f"a set of more than {MAX_NUMBERS} rows in an index")
-                    lower = np.array(bitmap.to_array(), np.uint32).astype(np.uint64)
-                    parts.append(lower | np.uint64(upper << 32))
+            content = data[position : position + length].tobytes()
+            yield upper, bitmaps.deserialize(content, "rows") if length else None
             position += length
         if position != len(data):
             raise CorruptFile(f"{len(data) - position} bytes behind a set of rows")
-    numbers = np.concatenate(parts) if parts else np.empty(0, np.uint64)
-    if len(parts) > 1 and (numbers[1:] <= numbers[:-1]).any():
-        numbers = np.unique(numbers)
-    return RowSet(numbers, np.unique(np.array(whole, np.uint64)))
 
 
 class GrowingSet:

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.errors import UnsupportedFeature, at
+from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.file.statistics import PageStatistics
 from lance_sql.index_files import zones
 from lance_sql.index_files.index_file import IndexFile
@@ -49,6 +49,8 @@ def read(file: IndexFile) -> ZoneMap:
     mins, maxs, null_counts, nan_counts = file.read(["min", "max", "null_count", "nan_count"])
     type = mins.type
     with at(file=file.path):
+        if maxs.type != type:
+            raise CorruptFile(f"minima of type {type}, maxima of {maxs.type}")
         nulls = null_counts.cast(pa.int64())
         nans = nan_counts.cast(pa.int64())
         if pa.types.is_nested(type):
@@ -58,7 +60,8 @@ def read(file: IndexFile) -> ZoneMap:
             mins, maxs = _without_nan(mins), _without_nan(maxs)
         num_values = pa.array(found.ends - found.starts)
     statistics = PageStatistics(num_values, nulls, mins, maxs, nan_counts=nans)
-    return ZoneMap(found, statistics, type, sum(array.nbytes for array in (mins, maxs)) + 56 * file.num_rows)
+    size = found.num_bytes + mins.nbytes + maxs.nbytes + 32 * file.num_rows
+    return ZoneMap(found, statistics, type, size)
 
 
 def _without_nan(bounds: pa.Array) -> pa.Array:

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from lance_sql.errors import CorruptFile, at
 from lance_sql.index_files import row_sets
 from lance_sql.index_files.index_file import IndexFile
-from lance_sql.index_files.row_sets import RowSet
 
 I64 = npt.NDArray[np.int64]
 
@@ -24,16 +23,21 @@ _COLUMNS = ("fragment_id", "zone_start", "zone_length")
 class Zones:
     """Rows [starts, ends) of the fragments with these ids: int64 each, in any order.
 
-    null_rows: addresses of all NULLs; None where the file does not have them
+    null_rows: addresses of all NULLs, as the file has them; None where it does not
     """
 
     fragment_ids: I64
     starts: I64
     ends: I64
-    null_rows: RowSet | None
+    null_rows: bytes | None
 
     def __len__(self) -> int:
         return len(self.fragment_ids)
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory that this takes, roughly."""
+        return 24 * len(self) + len(self.null_rows or b"")
 
 
 def read(file: IndexFile) -> Zones:
@@ -60,5 +64,6 @@ def read(file: IndexFile) -> Zones:
     if place is not None:
         content = file.buffer(place)
         with at(file=file.path):
-            null_rows = row_sets.parse(content)
+            row_sets.check(content)
+        null_rows = content
     return Zones(fragment_ids, starts, ends, null_rows)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
-from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
+from lance_sql.errors import CorruptFile, LanceError
 from lance_sql.index_files import row_sets
 
 numbers = st.lists(
@@ -33,6 +33,7 @@ def several(*entries: bytes) -> bytes:
 def test_what_is_written_is_read(values: list[int]) -> None:
     wanted = np.unique(np.array(values, np.uint64))
     found = row_sets.parse(row_sets.serialize(wanted))
+    assert found is not None
     assert found.numbers.tolist() == wanted.tolist()
     assert found.numbers.dtype == np.uint64
     assert len(found.whole) == 0
@@ -44,6 +45,7 @@ def test_the_empty_set_is_four_zero_bytes() -> None:
 
 def test_an_entry_without_a_bitmap_is_all_rows() -> None:
     found = row_sets.parse(several(entry(1, bytes(BitMap([7]).serialize())), entry(3, b"")))
+    assert found is not None
     assert found.numbers.tolist() == [1 << 32 | 7]
     assert found.whole.tolist() == [3]
 
@@ -51,15 +53,25 @@ def test_an_entry_without_a_bitmap_is_all_rows() -> None:
 def test_only_the_entries_that_are_wanted_are_read() -> None:
     data = several(*[entry(upper, bytes(BitMap([upper]).serialize())) for upper in range(4)])
     found = row_sets.parse(data, keys=np.array([2, 9], np.uint64))
+    assert found is not None
     assert found.numbers.tolist() == [2 << 32 | 2]
 
 
-def test_a_few_bytes_that_stand_for_too_many_rows_are_refused() -> None:
+def test_a_few_bytes_that_stand_for_too_many_rows_are_not_expanded() -> None:
     bitmap = BitMap()
     bitmap.add_range(0, 2**32)
     bitmap.run_optimize()
-    with pytest.raises(UnsupportedFeature, match="rows"):
-        row_sets.parse(several(entry(0, bytes(bitmap.serialize()))))
+    data = several(entry(0, bytes(bitmap.serialize())))
+    row_sets.check(data)
+    assert row_sets.parse(data) is None
+    assert row_sets.parse(data, most=2**40) is None
+
+
+@given(numbers, st.integers(0, 60))
+def test_no_more_numbers_are_expanded_than_are_wanted(values: list[int], most: int) -> None:
+    wanted = np.unique(np.array(values, np.uint64))
+    found = row_sets.parse(row_sets.serialize(wanted), most=most)
+    assert (found is None) == (len(wanted) > most)
 
 
 @pytest.mark.parametrize(
@@ -70,6 +82,8 @@ def test_a_few_bytes_that_stand_for_too_many_rows_are_refused() -> None:
 def test_damage_is_named(data: bytes) -> None:
     with pytest.raises(CorruptFile):
         row_sets.parse(data)
+    with pytest.raises(CorruptFile):
+        row_sets.check(data)
 
 
 @settings(max_examples=300, deadline=None)
@@ -81,4 +95,4 @@ def test_any_changed_byte_gives_a_set_or_a_named_error(values: list[int], place:
         found = row_sets.parse(bytes(data))
     except LanceError:
         return
-    assert (found.numbers[1:] > found.numbers[:-1]).all()
+    assert found is None or (found.numbers[1:] > found.numbers[:-1]).all()

@@ -62,7 +62,9 @@ def in_zone_map(zone_map: ZoneMap, covered: Covered, path: Path, predicate: Pred
     if zones.null_rows is None:
         covered = covered.without(covered.not_tiled(zones))
     elif predicate == IsNull(ColumnRef(path)):
-        return covered.rows(zones.null_rows, are_ids=False)
+        nulls = row_sets.parse(zones.null_rows, keys=covered.ids)
+        if nulls is not None:
+            return covered.rows(nulls, are_ids=False)
     return _but_for_zones(zones, covered, may_match(predicate, {path: zone_map.statistics}, len(zones)))
 
 
@@ -86,7 +88,9 @@ def in_bloom_filters(filters: BloomFilters, covered: Covered, path: Path, predic
     if zones.null_rows is None:
         covered = covered.without(covered.not_tiled(zones))
     elif predicate == IsNull(ColumnRef(path)):
-        return covered.rows(zones.null_rows, are_ids=False)
+        nulls = row_sets.parse(zones.null_rows, keys=covered.ids)
+        if nulls is not None:
+            return covered.rows(nulls, are_ids=False)
     asked = np.isin(zones.fragment_ids, covered.ids.astype(np.int64))
     kept = _may_be_in(filters, predicate, asked)
     return None if kept.all() else _but_for_zones(zones, covered, kept)
@@ -155,7 +159,9 @@ def in_bitmaps(
     limit = max(MIN_ROWS, covered.num_rows // SHARE_OF_ROWS)
     total = 0
     sets = []
-    for each in bitmaps.sets(places, upper_halves=None if are_ids else covered.ids):
+    for each in bitmaps.sets(places, upper_halves=None if are_ids else covered.ids, most_rows=limit):
+        if each is None:
+            return None
         total += len(each.numbers)
         if total > limit:
             return None

@@ -184,10 +184,15 @@ def _may_hold_one_of(known: PageStatistics, values: Sequence[Value]) -> Pages:
 def _may_start_with(known: PageStatistics, prefix: str) -> Pages:
     import pyarrow.compute as pc
 
+    from . import comparisons
+
     # what starts with the prefix is at least the prefix, and a maximum below it would bound that away
     from_below = _may_hold(known.maxs, ">=", prefix)
-    begins = pc.utf8_slice_codeunits(known.mins, 0, len(prefix))
-    return from_below & _may_hold(begins, "<=", prefix) & _have_values(known)
+    # by bytes, which have the order of texts, for bounds in a file need not be any
+    least = comparisons.plain(known.mins)
+    least = least.view(pa.large_binary() if pa.types.is_large_string(least.type) else pa.binary())
+    start = prefix.encode()
+    return from_below & _may_hold(pc.binary_slice(least, 0, len(start)), "<=", start) & _have_values(known)
 
 
 def _may_hold(bounds: pa.Array, op: str, value: Value) -> Pages:
