@@ -35,8 +35,8 @@ _PARAMETERS: Final[dict[str, dict[str, Any]]] = {
     "btree": {"zone_size": 16},
     "bitmap": {},
     "bloomfilter": {"number_of_items": 20, "probability": 0.01},
-    "label_list": {},
 }
+_OTHERS: Final = {"LABEL_LIST": "l", "NGRAM": "s"}
 _COLUMNS: Final = {
     "i": pa.int64(),
     "f": pa.float64(),
@@ -47,7 +47,13 @@ _COLUMNS: Final = {
 _CONDITIONS: Final = {
     "i": ("i = 7", "i < 40 OR i IS NULL", "i IN (3, 60, 999)", "NOT (i > 20)"),
     "f": ("f = 1.5", "f > 100", "f = 'nan'::DOUBLE", "f IS NULL OR f < 0"),
-    "s": ("s = 'text 3'", "s LIKE 'text 1%'", "s IS NULL", "s > 'text 4' AND s < 'x'"),
+    "s": (
+        "s = 'text 3'",
+        "s LIKE 'text 1%'",
+        "s LIKE '%ext%5' OR contains(s, 'tex')",
+        "s IS NULL",
+        "s > 'text 4' AND s < 'x'",
+    ),
     "t": ("t = '1970-01-01 00:00:07'", "t < '1970-01-01 00:00:40'", "t IS NULL"),
     "l": ("list_contains(l, 'new')", "list_contains(l, 'a')"),
 }
@@ -61,10 +67,13 @@ _ODD_NOTES: Final = ("", "0", "1", "2", "-1", "99999999999999999999", "4096", "t
 
 def seeds(root: Path) -> Iterator[Values]:
     """A table for each kind of index and type that it takes, and for some versions of files."""
-    setups = [
-        (kind, column) for kind in _PARAMETERS for column in _COLUMNS if (kind == "label_list") == (column == "l")
+    setups: list[tuple[Any, str]] = [
+        (IndexConfig(index_type=kind, parameters=parameters), column)
+        for kind, parameters in _PARAMETERS.items()
+        for column in "ifst"
     ]
-    for number, (kind, column) in enumerate(setups):
+    setups += _OTHERS.items()
+    for number, (config, column) in enumerate(setups):
         path = root / str(number)
         version: Any = ("2.2", "2.1", "2.0")[number % 3]
         lance.write_dataset(
@@ -74,9 +83,6 @@ def seeds(root: Path) -> Iterator[Values]:
             data_storage_version=version,
             enable_stable_row_ids=number % 2 == 0,
         )
-        config: Any = IndexConfig(index_type=kind, parameters=_PARAMETERS[kind])
-        if kind == "label_list":
-            config = "LABEL_LIST"
         lance.dataset(str(path)).create_scalar_index(column, config)
         lance.dataset(str(path)).delete("k % 11 = 4")
         yield {**files_below(path), "column": column}

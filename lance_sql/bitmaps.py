@@ -12,7 +12,7 @@ import numpy.typing as npt
 from lance_sql.errors import CorruptFile
 
 if TYPE_CHECKING:
-    from pyroaring import BitMap
+    from pyroaring import BitMap, BitMap64
 
 U32 = npt.NDArray[np.uint32]
 U64 = npt.NDArray[np.uint64]
@@ -34,6 +34,20 @@ def deserialize(content: bytes, what: str) -> BitMap:
         # checks the counts that the containers claim as well
         return BitMap.deserialize(content)
     except ValueError as error:
+        raise CorruptFile(f"not a bitmap of {what} ({error})") from error
+
+
+def deserialize_64(content: bytes, what: str) -> BitMap64:
+    """The same of numbers of 64 bits; of these, too, a few bytes of runs can stand for very many.
+
+    what: that the numbers are, for messages
+    raises: CorruptFile
+    """
+    from pyroaring import BitMap64
+
+    try:
+        return BitMap64.deserialize(content)
+    except (ValueError, IndexError) as error:
         raise CorruptFile(f"not a bitmap of {what} ({error})") from error
 
 

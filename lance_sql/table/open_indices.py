@@ -17,12 +17,13 @@ from uuid import UUID
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
-from lance_sql.index_files import bitmap, bloom, btree, label_list, zone_map
+from lance_sql.index_files import bitmap, bloom, btree, label_list, ngram, zone_map
 from lance_sql.index_files.bitmap import Bitmaps
 from lance_sql.index_files.bloom import BloomFilters
 from lance_sql.index_files.btree import BTree
 from lance_sql.index_files.index_file import IndexFile
 from lance_sql.index_files.label_list import Labels
+from lance_sql.index_files.ngram import Postings
 from lance_sql.index_files.zone_map import ZoneMap
 from lance_sql.schema import Field, Schema, arrow_field
 from lance_sql.table.files import TableFiles
@@ -32,7 +33,7 @@ _LOG: Final = logging.getLogger("lance_sql")
 
 Path: TypeAlias = tuple[str, ...]
 _Key = tuple[UUID, int | None]
-Opened = ZoneMap | BTree | Bitmaps | BloomFilters | Labels
+Opened = ZoneMap | BTree | Bitmaps | BloomFilters | Labels | Postings
 
 BUDGET_BYTES: Final = 128 << 20
 """What has been read of index files is kept up to this much memory."""
@@ -44,6 +45,7 @@ _KNOWN: Final[Mapping[str, int]] = {
     "BitmapIndexDetails": 0,
     "BloomFilterIndexDetails": 0,
     "LabelListIndexDetails": 1,
+    "NGramIndexDetails": 0,
 }
 KINDS: Final[Mapping[str, str]] = {
     "ZoneMapIndexDetails": "zonemap",
@@ -183,6 +185,8 @@ class OpenIndices:
                 return bitmap.read(*files)
             case "LabelListIndexDetails":
                 return label_list.read(*files)
+            case "NGramIndexDetails":
+                return ngram.read(*files)
             case _:
                 return bloom.read(*files)
 
@@ -197,6 +201,7 @@ _FILES: Final[Mapping[str, tuple[str, ...]]] = {
     "BitmapIndexDetails": (bitmap.FILE,),
     "BloomFilterIndexDetails": (bloom.FILE,),
     "LabelListIndexDetails": (label_list.FILE,),
+    "NGramIndexDetails": (ngram.FILE,),
 }
 
 # The last version of each kind that has stable row ids where a table has them.
@@ -204,6 +209,7 @@ _LAST_WITH_ROW_IDS: Final[Mapping[str, int]] = {
     "BTreeIndexDetails": 0,
     "BitmapIndexDetails": 0,
     "LabelListIndexDetails": 1,
+    "NGramIndexDetails": 0,
 }
 
 # Their files say which fragments they know, so that a fragment that only the manifest names has no zone.

@@ -9,19 +9,21 @@ Source: indices; search of each kind.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from functools import reduce
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql.index_files import bloom_values, row_sets
+from lance_sql.index_files import bloom_values, ngram, row_sets
 from lance_sql.index_files.bitmap import Bitmaps
 from lance_sql.index_files.bloom import BloomFilters
 from lance_sql.index_files.btree import BTree
 from lance_sql.index_files.label_list import Labels
+from lance_sql.index_files.ngram import Postings
 from lance_sql.index_files.zone_map import ZoneMap
 from lance_sql.index_files.zones import Zones
 from lance_sql.scan.evidence.covered import Covered
@@ -38,10 +40,14 @@ from lance_sql.scan.predicates import (
     Or,
     Path,
     Predicate,
+    TextMatch,
     Value,
     may_match,
     passing,
 )
+
+if TYPE_CHECKING:
+    from pyroaring import BitMap64
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 U64: TypeAlias = npt.NDArray[np.uint64]
@@ -167,6 +173,60 @@ def in_bitmaps(
             return None
         sets.append(each)
     return covered.rows(row_sets.union(sets), are_ids=are_ids)
+
+
+def in_postings(postings: Postings, covered: Covered, predicate: Predicate, *, are_ids: bool) -> KnownRows | None:
+    """See the module; None where no trigram is asked for, or more rows have them than are worth it.
+
+    raises: CorruptFile
+    """
+    found = _with_trigrams(postings, predicate)
+    if found is None or len(found) > max(MIN_ROWS, covered.num_rows // SHARE_OF_ROWS):
+        return None
+    numbers = np.array(found.to_array(), np.uint64)
+    return covered.row_ids(numbers) if are_ids else covered.addresses(numbers)
+
+
+def _with_trigrams(postings: Postings, predicate: Predicate) -> BitMap64 | None:
+    """The rows with the trigrams that the predicate needs; None where it needs none."""
+    match predicate:
+        case And(arguments) | Or(arguments):
+            parts = [_with_trigrams(postings, argument) for argument in arguments]
+            known = [part for part in parts if part is not None]
+            if not known or (isinstance(predicate, Or) and len(known) < len(parts)):
+                return None
+            return reduce(operator.and_ if isinstance(predicate, And) else operator.or_, known)
+        case Compare("=", ColumnRef(), Literal(str(value))):
+            return _with_all(postings, [value])
+        case In(ColumnRef(), values):
+            return _with_trigrams(postings, Or(tuple(_equals(predicate, value) for value in values)))
+        case TextMatch("like", ColumnRef(), pattern):
+            return _with_all(postings, _literals(pattern))
+        case TextMatch(_, ColumnRef(), pattern):
+            return _with_all(postings, [pattern])
+    return None
+
+
+def _equals(predicate: In, value: Value) -> Predicate:
+    assert isinstance(predicate.operand, ColumnRef)
+    return Compare("=", predicate.operand, Literal(value, predicate.type))
+
+
+def _with_all(postings: Postings, texts: Sequence[str]) -> BitMap64 | None:
+    wanted = [trigram for text in texts for trigram in ngram.trigrams(text)]
+    return postings.rows_with(wanted) if wanted else None
+
+
+def _literals(pattern: str) -> list[str]:
+    """The texts between the wildcards of LIKE, where a backslash takes the next character as it is."""
+    found = [""]
+    characters = iter(pattern)
+    for character in characters:
+        if character in "%_":
+            found.append("")
+        else:
+            found[-1] += next(characters, "") if character == "\\" else character
+    return found
 
 
 def wanted_item(predicate: Predicate) -> Literal | None:

@@ -23,6 +23,7 @@ from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.index_files.bitmap import Bitmaps
 from lance_sql.index_files.btree import BTree
 from lance_sql.index_files.label_list import Labels
+from lance_sql.index_files.ngram import Postings
 from lance_sql.index_files.zone_map import ZoneMap
 from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.evidence import index_search, known_rows
@@ -50,7 +51,7 @@ from lance_sql.table.indices import IndexSegment
 from lance_sql.table.open_indices import KINDS, OpenIndices
 
 # Indices of rows before those of zones: what they leave is hardly ever narrowed further.
-_ORDER: Final = ("labellist", "bitmap", "btree", "zonemap", "bloomfilter")
+_ORDER: Final = ("labellist", "bitmap", "btree", "ngram", "zonemap", "bloomfilter")
 
 
 class ScalarIndices:
@@ -162,6 +163,10 @@ class _Search:
             case Labels():
                 assert item is not None
                 return index_search.in_labels(opened, covered, path, item, are_ids=are_ids)
+            case Postings():
+                if not pa.types.is_string(plain_type(type)) and not pa.types.is_large_string(plain_type(type)):
+                    raise UnsupportedFeature(f"an n-gram index on a column of type {type}")
+                return index_search.in_postings(opened, covered, predicate, are_ids=are_ids)
             case Bitmaps():
                 return index_search.in_bitmaps(opened, covered, path, predicate, are_ids=are_ids)
             case _:

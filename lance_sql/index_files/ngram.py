@@ -1,0 +1,119 @@
+"""N-gram: for each trigram of letters and digits the rows of the texts that have it.
+
+    tokens   posting_list       'abc' = 11 * 37^2 + 12 * 37 + 13, with 0-9 as 1 to 10 and a-z as 11 to 36
+
+Before texts are taken apart, they are folded to ASCII and lower-cased, and cut where there is neither a letter nor a
+digit. Of what is looked for only runs of ASCII are taken: these stay next to each other in a text, whatever becomes of
+other characters.
+
+Source: indices, n-gram.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql import bitmaps, row_ranges
+from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.index_files.index_file import IndexFile
+
+if TYPE_CHECKING:
+    from pyroaring import BitMap64
+
+FILE: Final = "ngram_postings.lance"
+MAX_TOKENS: Final = 37**3
+"""Tokens are below this."""
+
+_RUNS: Final = re.compile(r"[0-9a-z]{3,}")
+_PLACE_OF: Final = {character: place for place, character in enumerate("0123456789abcdefghijklmnopqrstuvwxyz", 1)}
+_BYTES_AT_ONCE: Final = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """The rows of each trigram, which are read when they are asked for.
+
+    tokens: ascending: uint32[n]
+    places: the row of each in the file: int64[n]
+    """
+
+    tokens: npt.NDArray[np.uint32]
+    places: npt.NDArray[np.int64]
+    file: IndexFile
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory that keeping this takes, roughly."""
+        return 12 * len(self.tokens) + (1 << 16)
+
+    def rows_with(self, trigrams: Sequence[int]) -> BitMap64:
+        """The addresses, or row ids, of the rows of all of some trigrams, at least one.
+
+        raises: CorruptFile
+        """
+        from pyroaring import BitMap64
+
+        wanted = np.unique(np.array(trigrams, np.uint32))
+        at = np.minimum(np.searchsorted(self.tokens, wanted), max(len(self.tokens) - 1, 0))
+        if len(self.tokens) == 0 or (self.tokens[at] != wanted).any():
+            return BitMap64()
+        found: BitMap64 | None = None
+        for rows in self._lists(np.sort(self.places[at])):
+            found = rows if found is None else found & rows
+            if not found:
+                break
+        assert found is not None
+        return found
+
+    def _lists(self, places: npt.NDArray[np.int64]) -> Iterator[BitMap64]:
+        at_once = max(1, int(_BYTES_AT_ONCE / max(self.file.row_bytes(["posting_list"]), 1)))
+        for start in range(0, len(places), at_once):
+            (lists,) = self.file.read(["posting_list"], row_ranges.from_sorted(places[start : start + at_once]))
+            with at(file=self.file.path, column="posting_list"):
+                if lists.null_count:
+                    raise CorruptFile("a trigram without rows")
+                for each in lists:
+                    yield bitmaps.deserialize_64(each.as_buffer().to_pybytes(), "rows")
+
+
+def read(file: IndexFile) -> Postings:
+    """The lists of a file.
+
+    raises: CorruptFile; UnsupportedFeature for a file that cannot tell NULL from other values
+    """
+    kind = file.type_of("posting_list")
+    with at(file=file.path):
+        if file.loses_nulls:
+            raise UnsupportedFeature("an n-gram index in a file of version 0.1")
+        if not pa.types.is_binary(kind) and not pa.types.is_large_binary(kind):
+            raise CorruptFile(f"lists of rows of type {kind}")
+        if file.num_rows > MAX_TOKENS:
+            raise CorruptFile(f"{file.num_rows} trigrams, of which there are {MAX_TOKENS}")
+    (found,) = file.read(["tokens"])
+    with at(file=file.path, column="tokens"):
+        if found.type != pa.uint32() or found.null_count:
+            raise CorruptFile(f"trigrams of type {found.type}, {found.null_count} of them NULL")
+        tokens = found.to_numpy()
+        places = np.argsort(tokens, kind="stable")
+        tokens = tokens[places]
+        if (tokens[1:] == tokens[:-1]).any():
+            raise CorruptFile("two lists of rows of one trigram")
+    return Postings(tokens, places.astype(np.int64), file)
+
+
+def trigrams(text: str) -> list[int]:
+    """Trigrams that every text has in which this one is; none where it has too few letters and digits together."""
+    found = []
+    # of other characters some have an ASCII letter as their lower case
+    lowered = "".join(character.lower() if character.isascii() else " " for character in text)
+    for run in _RUNS.findall(lowered):
+        numbers = [_PLACE_OF[character] for character in run]
+        found += [(a * 37 + b) * 37 + c for a, b, c in zip(numbers, numbers[1:], numbers[2:], strict=False)]
+    return found
