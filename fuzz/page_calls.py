@@ -39,6 +39,7 @@ def run(values: Values) -> None:
         symbol_table=None if values["symbol_table"] is None else _exact(values["symbol_table"]),
         items=items,  # type: ignore[arg-type]  # likewise
         format=format,
+        list_size=values["list_size"],  # type: ignore[arg-type]  # likewise
         keeps_indices=bool(values["keeps_indices"]),
     )
     rows = np.frombuffer(_exact(values["rows"]), np.int64).reshape(-1, 2)
@@ -49,10 +50,11 @@ def run(values: Values) -> None:
     column = kernels.ColumnReader(np.array([0, max(table.num_items, 1)]))
     column.open(0, reader, 0, len(data))
     part, given = (reader, rows, data, 0, None), (column, rows, [(0, data, 0)])
-    _import(kernels.read_batch([], [(0, [part, part])], None), format)
-    _import(kernels.read_batch([], [(0, [part])], flags.copy()), format)
-    _import(kernels.read_rows([], [given], None), format)
-    _import(kernels.read_rows([(*given, _test(values))], [given], flags), format)
+    type = _type(format, values["list_size"])
+    _import(kernels.read_batch([], [(0, [part, part])], None), type)
+    _import(kernels.read_batch([], [(0, [part])], flags.copy()), type)
+    _import(kernels.read_rows([], [given], None), type)
+    _import(kernels.read_rows([(*given, _test(values))], [given], flags), type)
     zones = kernels.ZoneBounds(0, 64, max(table.num_items, 1), 8192)
     column.observe(rows, given[2], zones)
 
@@ -73,17 +75,22 @@ def _test(values: Values) -> kernels.ColumnTest:
     return test
 
 
-def _import(found: tuple[int, list[kernels.NativeArray], Any], format: tuple[bool, int]) -> None:
+def _import(found: tuple[int, list[kernels.NativeArray], Any], type: pa.DataType) -> None:
     _, arrays, failure = found
     if failure is not None:
         assert not arrays
         return
-    has_offsets, bits = format
-    type = pa.binary(bits // 8) if bits % 8 == 0 else pa.bool_()
-    if has_offsets:
-        type = pa.binary() if bits == 32 else pa.large_binary()
     for array in arrays:
         pa.Array._import_from_c(array.address, type).validate(full=True)
+
+
+def _type(format: tuple[bool, int], list_size: Any) -> pa.DataType:
+    has_offsets, bits = format
+    if has_offsets:
+        return pa.binary() if bits == 32 else pa.large_binary()
+    if list_size is not None:
+        return pa.list_(pa.binary(bits // 8 // list_size), list_size)
+    return pa.binary(bits // 8) if bits % 8 == 0 else pa.bool_()
 
 
 def _exact(value: object) -> np.ndarray[Any, np.dtype[np.uint8]]:

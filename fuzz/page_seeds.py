@@ -35,6 +35,9 @@ def calls() -> Iterator[Values]:
         flags = [[oracles.bitmap(part % 2)] for part in _split(numbers)]
         yield _call(_page(flags, has_nulls), 0, 1, False, 1)
         yield _call(_page([[bytes(16 * size)] for size in _SIZES], has_nulls), 0, 128, False, 64)
+        for dimension in (2, 5):
+            vectors = [[bytes(8 * dimension * size)] for size in _SIZES]
+            yield _call(_page(vectors, has_nulls), 0, 64 * dimension, False, 64 * dimension, list_size=dimension)
         for bits in (32, 64):
             strings = [[oracles.variable_chunk(part, bits)] for part in _parts(words)]
             yield _call(_page(strings, has_nulls), 4, bits, True, 32)
@@ -84,6 +87,7 @@ def _call(page: Page, codec: int, bits: int, variable: bool, format_bits: int, *
         "bits": bits,
         "variable": variable,
         "format_bits": format_bits,
+        "list_size": None,
         "symbol_table": None,
         "num_items": None,
         "item_bits": None,

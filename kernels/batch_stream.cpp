@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "arrow_node.h"
 #include "decode_threads.h"
 
 namespace lance {
@@ -98,24 +99,6 @@ std::optional<ZoneObserver> learn(const std::vector<StreamedTest>& tests, const 
     return shown;
 }
 
-// The arrays of a batch, and the struct that they are members of.
-struct OwnedBatch {
-    ~OwnedBatch() {
-        for (ArrowArray& column : columns) {
-            if (column.release != nullptr) column.release(&column);
-        }
-    }
-
-    std::vector<ArrowArray> columns;
-    std::vector<ArrowArray*> pointers;
-    const void* no_validity = nullptr;
-};
-
-void release_batch(ArrowArray* array) {
-    delete static_cast<OwnedBatch*>(array->private_data);
-    array->release = nullptr;
-}
-
 // first_row, last_row: of the batch
 void add_items(ArrowArray& indices, const std::vector<StreamedItems>& items, int64_t first_row, int64_t last_row) {
     const StreamedItems* found = nullptr;
@@ -129,32 +112,15 @@ void add_items(ArrowArray& indices, const std::vector<StreamedItems>& items, int
     indices.dictionary = dictionary.release();
 }
 
-ArrowArray to_struct(std::unique_ptr<OwnedBatch> owned, int64_t num_rows) {
-    for (ArrowArray& column : owned->columns) owned->pointers.push_back(&column);
-    ArrowArray array{};
-    array.length = num_rows;
-    array.n_buffers = 1;
-    array.buffers = &owned->no_validity;
-    array.n_children = static_cast<int64_t>(owned->pointers.size());
-    array.children = owned->pointers.data();
-    array.release = release_batch;
-    array.private_data = owned.release();
-    return array;
-}
-
-}  // namespace
-
-namespace {
-
 // The struct of some columns, which are moved out of `read`.
 ArrowArray assemble(const std::vector<StreamedShape>& members, std::vector<ArrowArray>& read, int64_t num_rows) {
-    auto owned = std::make_unique<OwnedBatch>();
-    owned->columns.reserve(members.size());
+    HeldArrays columns;
+    columns.arrays.reserve(members.size());
     for (const StreamedShape& member : members) {
-        owned->columns.push_back(member.column ? read[*member.column] : assemble(member.members, read, num_rows));
+        columns.arrays.push_back(member.column ? read[*member.column] : assemble(member.members, read, num_rows));
         if (member.column) read[*member.column].release = nullptr;
     }
-    return to_struct(std::move(owned), num_rows);
+    return around(std::move(columns.arrays), {num_rows, 0, {}, std::nullopt});
 }
 
 void count_columns(const std::vector<StreamedShape>& shapes, std::vector<int>& counts) {
@@ -226,25 +192,25 @@ std::optional<ArrowArray> FragmentRows::read(int64_t batch) const {
         columns.push_back({each.reader, rows, &each.parts});
     }
     int64_t num_rows = Ranges(bytes_of(chosen), kMaxCount).num_items();
-    OwnedBatch read;
+    HeldArrays read;
     if (steps_.empty()) {
-        read_columns({}, steps_, columns, std::nullopt, read.columns);
+        read_columns({}, steps_, columns, std::nullopt, read.arrays);
     } else {
         std::optional<ZoneObserver> shown = learn(tests_, steps_, chosen);
         if (shown) tests[*steps_.front().test].observer = &*shown;
         std::vector<uint8_t> flags(static_cast<size_t>(num_rows), 1);
-        num_rows = read_columns(tests, steps_, columns, flags, read.columns);
+        num_rows = read_columns(tests, steps_, columns, flags, read.arrays);
         if (shown) shown->finish();
         if (num_rows == 0) return std::nullopt;
     }
     for (size_t i = 0; i < columns_.size(); ++i) {
-        ArrowArray& array = read.columns[i];
+        ArrowArray& array = read.arrays[i];
         if (!columns_[i].nullable && array.null_count != 0) {
             throw PageFailure(false, i, kUnknownPage, "NULL in a column that has none by the table's schema");
         }
         if (!columns_[i].items.empty()) add_items(array, columns_[i].items, chosen.front(), chosen.back() - 1);
     }
-    return assemble(shapes_, read.columns, num_rows);
+    return assemble(shapes_, read.arrays, num_rows);
 }
 
 // A batch that is wanted, until it is taken or given up.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "arrow_node.h"
+
 namespace lance {
 
 namespace {
@@ -36,6 +38,9 @@ ColumnBuilder::ColumnBuilder(ColumnFormat format, int64_t most_rows, int64_t spa
         return;
     }
     if (format.bits != 1 && format.bits % 8 != 0) fail("values of ", format.bits, " bits");
+    if (format.list_size > 0 && format.bits % (8 * format.list_size) != 0) {
+        fail("lists of ", format.list_size, " items in ", format.bits, " bits");
+    }
     values_ = PooledBuffer(bytes_for_bits(multiply(most_rows, format.bits)));
     if (format.bits == 1) bits_.emplace(MutableBytes(values_.data(), static_cast<size_t>(bytes_for_bits(most_rows))));
 }
@@ -117,6 +122,10 @@ void ColumnBuilder::finish(ArrowArray& out) {
     if (bits_) bits_->finish();
     if (validity_bits_) validity_bits_->finish();
     shrink();
+    if (format_.list_size > 0) {
+        finish_lists(out);
+        return;
+    }
     auto owned = std::make_unique<OwnedArray>();
     if (num_null_ > 0) {
         owned->validity = std::move(validity_);
@@ -139,6 +148,16 @@ void ColumnBuilder::finish(ArrowArray& out) {
     out.buffers = owned->buffers.data();
     out.release = release;
     out.private_data = owned.release();
+}
+
+void ColumnBuilder::finish_lists(ArrowArray& out) {
+    NodeSlots slots{num_rows_, num_null_, std::move(validity_), std::nullopt};
+    ColumnBuilder items({false, format_.bits / format_.list_size}, 0);
+    items.values_ = std::move(values_);
+    items.num_rows_ = num_rows_ * format_.list_size;
+    HeldArrays held(1);
+    items.finish(held.arrays[0]);
+    out = around(std::move(held.arrays), std::move(slots));
 }
 
 }  // namespace lance

@@ -12,8 +12,12 @@ namespace lance {
 
 // How the values of an array lie in memory.
 struct ColumnFormat {
-    bool variable;  // offsets, and the bytes of all values
-    int64_t bits;   // of a value, or of an offset
+    bool variable;          // offsets, and the bytes of all values
+    int64_t bits;           // of a value, or of an offset
+    int64_t list_size = 0;  // of a fixed-size list that is a value: its items; 0: values are no lists
+
+    // The same bytes, as one value.
+    ColumnFormat without_list() const { return {variable, bits}; }
 
     bool operator==(const ColumnFormat&) const = default;
 };
@@ -52,6 +56,7 @@ class ColumnBuilder {
     void begin_validity();
     void append_ones(int64_t count);
     void shrink();
+    void finish_lists(ArrowArray& out);
 
     ColumnFormat format_;
     int64_t most_rows_;  // and spare ones

@@ -451,7 +451,7 @@ void MiniBlockReader::take_all(const PageBytes& bytes, const Ranges& rows, Bytes
         return;
     }
     const int64_t count = rows.num_items();
-    ColumnBuilder all(values_.format, count);
+    ColumnBuilder all(values_.format.without_list(), count);
     read(bytes, rows, all);
     ArrowArray array;
     all.finish(array);

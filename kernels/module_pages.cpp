@@ -18,10 +18,15 @@ namespace lance {
 
 namespace {
 
-ColumnFormat to_format(const std::pair<bool, Count>& format) {
+ColumnFormat to_format(const std::pair<bool, Count>& format, const std::optional<Count>& list_size) {
     const int64_t bits = format.second;
     if (bits < 1) fail("values of ", bits, " bits");
-    return {format.first, bits};
+    if (!list_size) return {format.first, bits};
+    const int64_t num_items = *list_size;
+    if (format.first || num_items < 1 || bits % (8 * num_items) != 0) {
+        fail("lists of ", num_items, " items in values of ", bits, " bits");
+    }
+    return {false, bits, num_items};
 }
 
 PageCodec to_codec(int64_t number) {
@@ -32,22 +37,22 @@ PageCodec to_codec(int64_t number) {
 using Levels = std::optional<std::pair<Count, Count>>;
 using Items = std::optional<nb::tuple>;
 
-BoundPage* constant(Count num_rows, std::pair<bool, Count> format, nb::object value) {
+BoundPage* constant(Count num_rows, std::pair<bool, Count> format, std::optional<Count> list_size, nb::object value) {
     auto page = std::make_unique<BoundPage>();
     std::optional<Bytes> bytes;
     if (!value.is_none()) {
         page->buffers.push_back(hold(value));
         bytes = page->buffers.back();
     }
-    page->reader = std::make_unique<ConstantReader>(to_format(format), num_rows, bytes);
+    page->reader = std::make_unique<ConstantReader>(to_format(format, list_size), num_rows, bytes);
     return page.release();
 }
 
 BoundPage* mini_block(nb::object table, Count codec, Count bits, const Levels& definition,
-                nb::object symbol_table, const Items& items, std::pair<bool, Count> format, bool keeps_indices) {
+                nb::object symbol_table, const Items& items, std::pair<bool, Count> format,
+                std::optional<Count> list_size, bool keeps_indices) {
     auto page = std::make_unique<BoundPage>();
-    MiniBlockValues values{to_codec(codec), bits, std::nullopt, {}, std::nullopt, to_format(format),
-                           keeps_indices};
+    MiniBlockValues values{to_codec(codec), bits, std::nullopt, {}, std::nullopt, to_format(format, list_size), keeps_indices};
     if (definition) values.definition.emplace(definition->first, definition->second);
     if (!symbol_table.is_none()) {
         page->buffers.push_back(hold(symbol_table));
@@ -194,9 +199,9 @@ void bind_pages(nb::module_& m) {
     nb::class_<BoundPage>(m, "PageReader")
         .def_static("mini_block", mini_block, nb::rv_policy::take_ownership, "table"_a, nb::kw_only(), "codec"_a,
                     "bits"_a, "definition"_a.none(), "symbol_table"_a.none(), "items"_a.none(), "format"_a,
-                    "keeps_indices"_a)
+                    "list_size"_a.none() = nb::none(), "keeps_indices"_a)
         .def_static("constant", constant, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "format"_a,
-                    "value"_a.none());
+                    "list_size"_a.none() = nb::none(), "value"_a.none());
     nb::class_<BoundTest>(m, "PageTest")
         .def_static(
             "range",

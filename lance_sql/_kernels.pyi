@@ -67,6 +67,7 @@ class PageReader:
     """A page that the kernels read by themselves; made once, asked for any rows, by any number of threads.
 
     format: of what it makes: whether there are offsets, and the bits of a value or of an offset
+    list_size: of fixed-size lists: the items of each, all of which are one value of `format`
     """
 
     @staticmethod
@@ -79,6 +80,7 @@ class PageReader:
         symbol_table: Buffer | None,
         items: tuple[int, int, Buffer | None, Buffer] | None,
         format: tuple[bool, int],
+        list_size: int | None = None,
         keeps_indices: bool,
     ) -> PageReader:
         """A mini-block page without lists.
@@ -93,7 +95,9 @@ class PageReader:
         raises: ValueError for a combination that no page has, and for items that break the rules
         """
     @staticmethod
-    def constant(num_rows: int, *, format: tuple[bool, int], value: Buffer | None) -> PageReader:
+    def constant(
+        num_rows: int, *, format: tuple[bool, int], list_size: int | None = None, value: Buffer | None
+    ) -> PageReader:
         """A page of one value for all rows; NULL without one."""
 
 @final

@@ -19,6 +19,7 @@ from lance_sql.encodings.fsst import SYMBOL_TABLE_BYTES
 from lance_sql.encodings.tree import (
     ByteStreamSplit,
     Encoding,
+    FixedSizeList,
     Flat,
     Fsst,
     InlineBitpacking,
@@ -27,6 +28,9 @@ from lance_sql.encodings.tree import (
 )
 from lance_sql.layouts.levels import LevelCodec
 from lance_sql.row_ranges import RowRanges
+
+MAX_LIST_SIZE = 1 << 20
+"""Items of a fixed-size list that the kernels read as one value."""
 
 INDEX_BITS = 32
 """Of the indices of dictionary arrays that are handed over."""
@@ -87,8 +91,9 @@ def mini_block_page(
     raises: CorruptFile, ValueError for a dictionary that breaks the rules
     """
     levels = (definition.codec, definition.num_bits) if definition is not None else None
-    found = _value_codec(values)
     storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
+    list_size = _list_size(storage)
+    found = _value_codec(values) if list_size is None else _codec_of_lists(values, list_size)
     format = _format(storage, dictionary)
     if found is not None and format is not None:
         codec, bits, symbol_table = found
@@ -107,6 +112,7 @@ def mini_block_page(
                 symbol_table=symbol_table,
                 items=items,
                 format=format,
+                list_size=list_size,
                 keeps_indices=keeps_indices,
             )
             if keeps_indices and dictionary is not None:
@@ -138,8 +144,8 @@ def constant_page(value: pa.Array, num_rows: int) -> NativePage | None:
         form = Form(leaf.index_type, storage.dictionary)
         reader = _kernels.PageReader.constant(num_rows, format=(False, INDEX_BITS), value=bytes(INDEX_BITS // 8))
         return NativePage(reader, form)
-    format = _format(storage.type, None)
-    if format is None:
+    format, list_size = _format(storage.type, None), _list_size(storage.type)
+    if format is None or (list_size is not None and not value.null_count):
         return None
     content = None
     if not value.null_count:
@@ -149,7 +155,8 @@ def constant_page(value: pa.Array, num_rows: int) -> NativePage | None:
             content = storage.cast(pa.large_binary())[0].as_py() if bits == 64 else storage.cast(pa.binary())[0].as_py()
         else:
             content = bytes(memoryview(data)[: (bits + 7) // 8])
-    return NativePage(_kernels.PageReader.constant(num_rows, format=format, value=content), Form(storage.type))
+    reader = _kernels.PageReader.constant(num_rows, format=format, list_size=list_size, value=content)
+    return NativePage(reader, Form(storage.type))
 
 
 def fixed_width_bits(values: Encoding) -> int | None:
@@ -186,6 +193,14 @@ def _value_codec(values: Encoding) -> tuple[int, int, bytes | None] | None:
     return None
 
 
+def _codec_of_lists(values: Encoding, list_size: int) -> tuple[int, int, None] | None:
+    """The same for fixed-size lists whose items have no NULLs: all items of a list are one value."""
+    match values:
+        case FixedSizeList(dimension=dimension, values=Flat(bits_per_value=bits), has_validity=False):
+            return (0, dimension * bits, None) if dimension == list_size and bits % 8 == 0 else None
+    return None
+
+
 _NARROW = (pa.types.is_string, pa.types.is_binary)
 _WIDE = (pa.types.is_large_string, pa.types.is_large_binary)
 
@@ -200,6 +215,10 @@ def _format(type: pa.DataType, dictionary: Block | None) -> tuple[bool, int] | N
         return True, 32
     if any(is_type(type) for is_type in _WIDE):
         return True, 64
+    list_size = _list_size(type)
+    if list_size is not None:
+        format = _format(type.value_type, None)
+        return (False, list_size * format[1]) if format is not None else None
     if pa.types.is_nested(type) or pa.types.is_null(type):
         return None
     try:
@@ -207,6 +226,18 @@ def _format(type: pa.DataType, dictionary: Block | None) -> tuple[bool, int] | N
     except ValueError:
         return None
     return (False, bits) if bits == 1 or (bits > 0 and bits % 8 == 0) else None
+
+
+def _list_size(type: pa.DataType) -> int | None:
+    """The items of a fixed-size list of values of whole bytes; None for other types."""
+    if not pa.types.is_fixed_size_list(type) or not 0 < type.list_size <= MAX_LIST_SIZE:
+        return None
+    items = type.value_type
+    if pa.types.is_nested(items) or pa.types.is_dictionary(items) or isinstance(items, pa.BaseExtensionType):
+        return None
+    format = _format(items, None)
+    is_whole = format is not None and not format[0] and format[1] % 8 == 0
+    return int(type.list_size) if is_whole else None
 
 
 def _fits(codec: int, bits: int, type: pa.DataType, format: tuple[bool, int]) -> bool:

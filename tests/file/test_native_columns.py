@@ -61,6 +61,10 @@ def kinds() -> dict[str, pa.Array]:
         "no words": pa.nulls(NUM_ROWS, pa.string()),
         "kind": pa.array(words[small % 4]).dictionary_encode(),
         "vector": pa.FixedSizeListArray.from_arrays(pa.array(rng.random(8 * NUM_ROWS)), 8),
+        "vector?": pa.FixedSizeListArray.from_arrays(pa.array(wide[:4].repeat(NUM_ROWS)), 4, mask=pa.array(some)),
+        "vector with NULL items": pa.FixedSizeListArray.from_arrays(pa.array([1, None, 3] * NUM_ROWS, pa.int16()), 3),
+        "vector of flags": pa.FixedSizeListArray.from_arrays(pa.array([True, False] * NUM_ROWS), 2),
+        "no vectors": pa.nulls(NUM_ROWS, pa.list_(pa.float32(), 4)),
         "list": pa.array([[int(number)] * (int(number) % 3) for number in small]),
         "struct": pa.array([{"x": int(number)} for number in small]),
         "null": pa.nulls(NUM_ROWS),
@@ -73,8 +77,8 @@ def kinds() -> dict[str, pa.Array]:
     return found | with_nulls
 
 
-NOT_NATIVE = {"vector", "list", "struct", "null"}
-"""Values in lists or structs, and the type that has no values."""
+NOT_NATIVE = {"vector with NULL items", "vector of flags", "list", "struct", "null"}
+"""Values in lists or structs, items with NULLs or of single bits, and the type that has no values."""
 
 AT_TIMES_NATIVE = {"kind", "noise", "noise?", "same?", "same word?"}
 """Dictionaries of several pages, compressed chunks, and one value with NULLs in between: as the writer stores them."""

@@ -1,0 +1,39 @@
+// Arrow arrays around other ones: structs, lists and fixed-size lists.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "arrow_abi.h"
+#include "buffers.h"
+
+namespace lance {
+
+// What is known of the slots of an array beside its children.
+struct NodeSlots {
+    int64_t num_slots = 0;
+    int64_t num_null = 0;
+    PooledBuffer validity;                // only where there are NULLs
+    std::optional<PooledBuffer> offsets;  // of a list with offsets
+};
+
+// An array that owns the children, which are moved out of `children`; whoever imports it may move them out again.
+ArrowArray around(std::vector<ArrowArray> children, NodeSlots slots);
+
+// Arrays that are released with it, unless they are taken.
+class HeldArrays {
+  public:
+    HeldArrays() = default;
+    explicit HeldArrays(size_t count) : arrays(count) {}
+    HeldArrays(const HeldArrays&) = delete;
+    HeldArrays& operator=(const HeldArrays&) = delete;
+    ~HeldArrays() {
+        for (ArrowArray& array : arrays) {
+            if (array.release != nullptr) array.release(&array);
+        }
+    }
+
+    std::vector<ArrowArray> arrays;
+};
+
+}  // namespace lance
