@@ -23,10 +23,36 @@ _FLAT_LEVELS = 16
 
 def run(values: Values) -> None:
     """Reads the rows, all and those that pass, each way; raises what the kernels raise."""
+    if "entries" in values:
+        _read(values, *_full_zip(values))
+    else:
+        _read(values, *_mini_block(values))
+
+
+def _full_zip(values: Values) -> tuple[kernels.PageReader, Any, int]:
+    """The reader of a page of entries, its bytes, and the number of its rows."""
+    num_rows = int(values["num_rows"])  # type: ignore[arg-type]  # never None
+    if num_rows > _MOST_ROWS:
+        raise ValueError("too many rows")
+    reader = kernels.PageReader.full_zip(
+        num_rows,
+        bits_def=values["bits_def"],  # type: ignore[arg-type]  # arguments are wrong on purpose
+        has_nulls=bool(values["has_nulls"]),
+        value_bytes=values["value_bytes"],  # type: ignore[arg-type]  # likewise
+        length_bytes=values["length_bytes"],  # type: ignore[arg-type]  # likewise
+        row_starts=None if values["row_starts"] is None else _exact(values["row_starts"]),
+        symbol_table=None if values["symbol_table"] is None else _exact(values["symbol_table"]),
+        format=_format(values),
+        list_size=values["list_size"],  # type: ignore[arg-type]  # likewise
+    )
+    return reader, _exact(values["entries"]), num_rows
+
+
+def _mini_block(values: Values) -> tuple[kernels.PageReader, Any, int]:
+    """The same for a page of chunks."""
     page: dict[str, Any] = {name.removeprefix(_CHUNKS): values[name] for name in values if name.startswith(_CHUNKS)}
     data, metadata = (_exact(page.pop(name)) for name in ("data", "metadata"))
     table = kernels.ChunkTable(metadata, **page)
-    format = (bool(values["variable"]), int(values["format_bits"]))  # type: ignore[arg-type]  # never None
     items = None
     if values["items"] is not None:
         offsets = None if values["item_offsets"] is None else _exact(values["item_offsets"])
@@ -38,16 +64,25 @@ def run(values: Values) -> None:
         definition=(0, _FLAT_LEVELS) if page["has_def"] else None,
         symbol_table=None if values["symbol_table"] is None else _exact(values["symbol_table"]),
         items=items,  # type: ignore[arg-type]  # likewise
-        format=format,
+        format=_format(values),
         list_size=values["list_size"],  # type: ignore[arg-type]  # likewise
         keeps_indices=bool(values["keeps_indices"]),
     )
+    return reader, data, table.num_items
+
+
+def _format(values: Values) -> tuple[bool, int]:
+    return bool(values["variable"]), int(values["format_bits"])  # type: ignore[arg-type]  # never None
+
+
+def _read(values: Values, reader: kernels.PageReader, data: Any, num_rows: int) -> None:
+    format = _format(values)
     rows = np.frombuffer(_exact(values["rows"]), np.int64).reshape(-1, 2)
     count = int((rows[:, 1] - rows[:, 0]).clip(0).sum())
     if count > _MOST_ROWS or format[1] > 1 << 12:
         return
     flags = np.resize(_exact(values["flags"]) & 1, count)
-    column = kernels.ColumnReader(np.array([0, max(table.num_items, 1)]))
+    column = kernels.ColumnReader(np.array([0, max(num_rows, 1)]))
     column.open(0, reader, 0, len(data))
     part, given = (reader, rows, data, 0, None), (column, rows, [(0, data, 0)])
     type = _type(format, values["list_size"])
@@ -55,7 +90,7 @@ def run(values: Values) -> None:
     _import(kernels.read_batch([], [(0, [part])], flags.copy()), type)
     _import(kernels.read_rows([], [given], None), type)
     _import(kernels.read_rows([(*given, _test(values))], [given], flags), type)
-    zones = kernels.ZoneBounds(0, 64, max(table.num_items, 1), 8192)
+    zones = kernels.ZoneBounds(0, 64, max(num_rows, 1), 8192)
     column.observe(rows, given[2], zones)
 
 

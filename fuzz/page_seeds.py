@@ -18,6 +18,7 @@ _SYMBOLS = [b"abc", b"ab", b"c", b"longest!"]
 
 def calls() -> Iterator[Values]:
     """A page of each codec, without and with NULLs, and dictionaries."""
+    yield from _full_zip_calls()
     rng = np.random.default_rng(3)
     numbers = rng.integers(0, 9, _NUM_ROWS)
     words = [b"abclongest!x"[: i % 12] for i in range(_NUM_ROWS)]
@@ -55,6 +56,44 @@ def calls() -> Iterator[Values]:
         fixed: Values = {"num_items": 9, "item_bits": 64, "item_offsets": None, "items": bytes(72)}
         packed = [[oracles.inline_group(part.astype("<u4"), 4)] for part in _split(numbers)]
         yield _call(_page(packed, has_nulls), 1, 32, False, 64, **fixed, test=2)
+
+
+def _full_zip_calls() -> Iterator[Values]:
+    """Entries of each kind, without and with NULLs."""
+    num_rows = 40
+    words = [b"abclongest!x"[: i % 12] * 3 for i in range(num_rows)]
+    codes = [oracles.fsst_encode(word, _SYMBOLS) for word in words]
+    for has_nulls in (False, True):
+        nulls = [has_nulls and i % 5 == 0 for i in range(num_rows)]
+        controls = [bytes([null]) if has_nulls else b"" for null in nulls]
+        given: Values = {
+            "num_rows": num_rows,
+            "bits_def": int(has_nulls),
+            "has_nulls": has_nulls,
+            "value_bytes": 0,
+            "length_bytes": 0,
+            "row_starts": None,
+            "symbol_table": None,
+            "list_size": None,
+            "rows": np.array([0, 7, 10, 30, 31, num_rows], np.int64).tobytes(),
+            "flags": np.array([1, 0, 0, 1, 1, 1, 0], np.uint8).tobytes(),
+            "test": 2,
+            "order": 0,
+            "key": bytes(16),
+        }
+        for list_size in (None, 3):
+            entries = b"".join(control + bytes(24) for control in controls)
+            format: Values = {"variable": False, "format_bits": 192, "value_bytes": 24, "list_size": list_size}
+            yield {**given, **format, "entries": entries}
+        for symbols, strings in ((None, words), (oracles.symbol_table(_SYMBOLS), codes)):
+            for width in (4, 8):
+                parts = [
+                    control + (b"" if null else len(string).to_bytes(width, "little") + string)
+                    for control, null, string in zip(controls, nulls, strings, strict=True)
+                ]
+                starts = np.cumsum([0, *map(len, parts)]).astype("<i8").tobytes()
+                format = {"variable": True, "format_bits": 8 * width, "length_bytes": width, "symbol_table": symbols}
+                yield {**given, **format, "row_starts": starts, "entries": b"".join(parts)}
 
 
 def _split(values: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:

@@ -179,27 +179,58 @@ std::vector<int64_t> FragmentRows::rows_of(int64_t batch) const {
     return found;
 }
 
+std::vector<ColumnRows> FragmentRows::column_rows(const std::vector<int64_t>& chosen) const {
+    std::vector<ColumnRows> columns;
+    for (const StreamedColumn& each : columns_) {
+        columns.push_back({each.reader, Ranges(bytes_of(chosen), each.reader->num_rows()), &each.parts});
+    }
+    return columns;
+}
+
+// Values that lie in the file as Arrow has them are not copied.
+void FragmentRows::read_all(const std::vector<int64_t>& chosen, std::vector<ArrowArray>& arrays) const {
+    arrays.resize(columns_.size());
+    std::vector<ColumnRows> copied;
+    std::vector<size_t> places;
+    const std::vector<ColumnRows> columns = column_rows(chosen);
+    for (size_t i = 0; i < columns_.size(); ++i) {
+        if (!columns_[i].lent.empty()) {
+            try {
+                const auto found = lend(*columns_[i].reader, columns_[i].parts, columns_[i].lent, columns[i].rows);
+                if (found) arrays[i] = *found;
+                if (found) continue;
+            } catch (const std::invalid_argument& error) {
+                throw PageFailure(false, i, kUnknownPage, error.what());
+            }
+        }
+        copied.push_back(columns[i]);
+        places.push_back(i);
+    }
+    std::vector<ArrowArray> made;
+    try {
+        read_columns({}, steps_, copied, std::nullopt, made);
+    } catch (const PageFailure& failure) {
+        throw PageFailure(false, places[failure.column], failure.number, failure.what());
+    }
+    for (size_t i = 0; i < made.size(); ++i) arrays[places[i]] = made[i];
+}
+
 std::optional<ArrowArray> FragmentRows::read(int64_t batch) const {
     const std::vector<int64_t> chosen = rows_of(batch);
     std::vector<TestedRows> tests;
-    std::vector<ColumnRows> columns;
     for (const StreamedTest& each : tests_) {
         const Ranges rows(bytes_of(chosen), each.reader->num_rows());
         tests.push_back({{each.reader, rows, &each.parts}, each.answers, nullptr});
     }
-    for (const StreamedColumn& each : columns_) {
-        const Ranges rows(bytes_of(chosen), each.reader->num_rows());
-        columns.push_back({each.reader, rows, &each.parts});
-    }
     int64_t num_rows = Ranges(bytes_of(chosen), kMaxCount).num_items();
     HeldArrays read;
     if (steps_.empty()) {
-        read_columns({}, steps_, columns, std::nullopt, read.arrays);
+        read_all(chosen, read.arrays);
     } else {
         std::optional<ZoneObserver> shown = learn(tests_, steps_, chosen);
         if (shown) tests[*steps_.front().test].observer = &*shown;
         std::vector<uint8_t> flags(static_cast<size_t>(num_rows), 1);
-        num_rows = read_columns(tests, steps_, columns, flags, read.arrays);
+        num_rows = read_columns(tests, steps_, column_rows(chosen), flags, read.arrays);
         if (shown) shown->finish();
         if (num_rows == 0) return std::nullopt;
     }

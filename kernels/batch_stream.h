@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "batch_reader.h"
+#include "lent_values.h"
 #include "shared_arrow.h"
 #include "zone_bounds.h"
 
@@ -27,6 +28,7 @@ struct StreamedColumn {
     FileParts parts;
     bool nullable;
     std::vector<StreamedItems> items;  // ascending; none where values are no indices
+    std::vector<LentBytes> lent;       // of parts whose values may be handed over as they are
 };
 
 struct StreamedTest {
@@ -57,6 +59,8 @@ class FragmentRows {
 
   private:
     std::vector<int64_t> rows_of(int64_t batch) const;
+    void read_all(const std::vector<int64_t>& chosen, std::vector<ArrowArray>& arrays) const;
+    std::vector<ColumnRows> column_rows(const std::vector<int64_t>& chosen) const;
 
     std::vector<int64_t> rows_;
     std::vector<int64_t> before_;  // rows before each range

@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 
+#include "append_symbols.h"
 #include "fsst.h"
 #include "kernels.h"
 
@@ -11,43 +12,11 @@ namespace lance {
 
 namespace {
 
-// A batch of codes is given this much more room than the one before has needed, and a whole chunk's worth.
-constexpr double kHeadroom = 1.1;
-constexpr int64_t kSlack = 64 * 1024;
-constexpr int64_t kMostExpansion = 8;
-
 // Of rows that pass in runs of fewer than this on average, and that are more than one in so many, all are decoded.
 constexpr int64_t kRowsPerRun = 8;
 
 // So many strings are decoded, tested and moved together before the next ones.
 constexpr int64_t kStringsTogether = kSpareRows;
-
-// The rows of `rows` that have a flag, as ranges.
-std::vector<int64_t> flagged_ranges(const Ranges& rows, Bytes flags) {
-    std::vector<int64_t> found;
-    int64_t position = 0;
-    for (int64_t i = 0; i < rows.size(); ++i) {
-        const int64_t start = rows.start(i);
-        const int64_t count = rows.end(i) - start;
-        const uint8_t* at = flags.data() + position;
-        int64_t k = 0;
-        while (k < count) {
-            if (k + 8 <= count && load<uint64_t>(at + k) == 0) {
-                k += 8;
-                continue;
-            }
-            if (at[k] == 0) {
-                ++k;
-                continue;
-            }
-            const int64_t first = k;
-            while (k < count && at[k] != 0) ++k;
-            found.insert(found.end(), {start + first, start + k});
-        }
-        position += count;
-    }
-    return found;
-}
 
 int64_t count_runs(Bytes flags) {
     int64_t runs = 0;
@@ -234,33 +203,10 @@ void MiniBlockReader::read_strings(const Chunks& chunks, const Ranges& rows, Col
 }
 
 void MiniBlockReader::read_symbols(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
-    const int64_t count = rows.num_items();
-    const MutableBytes offsets = out.offsets(count);
-    const int64_t compressed = num_variable_bytes(chunks, rows, values_.bits);
-    const int64_t most = multiply(compressed, kMostExpansion) + 2 * kMostExpansion;
-    const double guess = static_cast<double>(compressed) * expansion_.load(std::memory_order_relaxed) * kHeadroom;
-    int64_t room = std::min(most, static_cast<int64_t>(guess) + kSlack);
-    int64_t row = 0;
-    int64_t size = 0;
-    for (;;) {
-        // What has been decoded counts as bytes, so that it moves along when the buffer grows.
-        out.add_bytes(size);
-        const MutableBytes rest = out.bytes(room - size);
-        out.add_bytes(-size);
-        const MutableBytes all(rest.data() - size, rest.size() + static_cast<size_t>(size));
-        const FsstProgress done = fsst(chunks, rows, values_.bits, values_.symbol_table, row, offsets,
-                                       values_.format.bits, all);
-        row = done.num_rows;
-        size = done.num_bytes;
-        if (row == count) break;
-        if (room >= most) fail("FSST codes stand for more bytes than they can");
-        room = std::min(most, std::max(2 * room, size * count / std::max<int64_t>(row, 1)) + kSlack);
-    }
-    if (compressed > 0) {
-        expansion_.store(static_cast<double>(size) / static_cast<double>(compressed), std::memory_order_relaxed);
-    }
-    raise_offsets(values_.format.bits, offsets, count, out.num_bytes(), size);
-    out.add_bytes(size);
+    const int64_t num_codes = num_variable_bytes(chunks, rows, values_.bits);
+    append_symbols(rows.num_items(), num_codes, expansion_, out, [&](int64_t row, MutableBytes offsets, MutableBytes all) {
+        return fsst(chunks, rows, values_.bits, values_.symbol_table, row, offsets, values_.format.bits, all);
+    });
 }
 
 void MiniBlockReader::mask(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags) const {
@@ -418,7 +364,7 @@ void MiniBlockReader::take_strings(const Chunks& chunks, const Ranges& rows, Mut
 void MiniBlockReader::reserve_strings(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
     const int64_t num_bytes = num_variable_bytes(chunks, rows, values_.bits);
     const double expansion = values_.codec == PageCodec::kFsst ? expansion_.load(std::memory_order_relaxed) : 1.0;
-    out.bytes(static_cast<int64_t>(static_cast<double>(num_bytes) * expansion * kHeadroom) + 2 * kSlack);
+    out.bytes(static_cast<int64_t>(static_cast<double>(num_bytes) * expansion * kSymbolHeadroom) + 2 * kSymbolSlack);
 }
 
 // Strings behind those of `out`, in whose memory they lie without being counted in.

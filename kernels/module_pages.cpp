@@ -9,6 +9,7 @@
 #include "bound_pages.h"
 #include "buffers.h"
 #include "constant_reader.h"
+#include "full_zip_reader.h"
 #include "mini_block_reader.h"
 #include "zone_bounds.h"
 
@@ -45,6 +46,22 @@ BoundPage* constant(Count num_rows, std::pair<bool, Count> format, std::optional
         bytes = page->buffers.back();
     }
     page->reader = std::make_unique<ConstantReader>(to_format(format, list_size), num_rows, bytes);
+    return page.release();
+}
+
+// Nothing as row_starts: all values have value_bytes; otherwise each has a length of length_bytes.
+BoundPage* full_zip(Count num_rows, Count bits_def, bool has_nulls, Count value_bytes, Count length_bytes,
+                    nb::object row_starts, nb::object symbol_table, std::pair<bool, Count> format,
+                    std::optional<Count> list_size) {
+    auto page = std::make_unique<BoundPage>();
+    const auto keep = [&](nb::object buffer) -> std::optional<Bytes> {
+        if (buffer.is_none()) return std::nullopt;
+        page->buffers.push_back(hold(buffer));
+        return page->buffers.back();
+    };
+    const FullZipValues values{has_nulls,    bits_def, value_bytes, length_bytes, keep(symbol_table).value_or(Bytes()),
+                               to_format(format, list_size)};
+    page->reader = std::make_unique<FullZipReader>(values, num_rows, keep(row_starts));
     return page.release();
 }
 
@@ -200,6 +217,9 @@ void bind_pages(nb::module_& m) {
         .def_static("mini_block", mini_block, nb::rv_policy::take_ownership, "table"_a, nb::kw_only(), "codec"_a,
                     "bits"_a, "definition"_a.none(), "symbol_table"_a.none(), "items"_a.none(), "format"_a,
                     "list_size"_a.none() = nb::none(), "keeps_indices"_a)
+        .def_static("full_zip", full_zip, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "bits_def"_a,
+                    "has_nulls"_a, "value_bytes"_a, "length_bytes"_a, "row_starts"_a.none(), "symbol_table"_a.none(),
+                    "format"_a, "list_size"_a.none() = nb::none())
         .def_static("constant", constant, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "format"_a,
                     "list_size"_a.none() = nb::none(), "value"_a.none());
     nb::class_<BoundTest>(m, "PageTest")

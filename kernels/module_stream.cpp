@@ -68,6 +68,16 @@ std::vector<StreamedItems> to_items(const nb::list& given) {
     return found;
 }
 
+// (page, its bytes as an array)
+std::vector<LentBytes> to_lent(nb::handle given) {
+    std::vector<LentBytes> found;
+    for (nb::handle each : given) {
+        const auto pair = nb::cast<nb::tuple>(each);
+        found.push_back({static_cast<size_t>(to_count(pair[0])), exported<ArrowArray>(pair[1])});
+    }
+    return found;
+}
+
 // The number of a test, or a sequence of sequences of steps.
 FilterSteps to_steps(nb::handle given, size_t num_tests, int depth) {
     if (depth > kDeepestSteps) fail("a filter of more than ", kDeepestSteps, " levels");
@@ -100,7 +110,7 @@ std::vector<StreamedShape> to_shapes(nb::handle given, int depth) {
 }
 
 // tests: (column, parts of its pages, test, bounds to be learned or None); columns: (column, parts of its pages, whether
-// there may be NULLs, [(first row, items)])
+// there may be NULLs, [(first row, items)], [(page, bytes that may be lent)])
 BoundFragmentRows fragment_rows(nb::list tests, nb::handle steps, nb::list columns, nb::handle shapes,
                                 const InputBuffer& rows, const InputBuffer& ends, nb::object raise) {
     auto held = std::make_unique<HeldByPython>();
@@ -121,7 +131,7 @@ BoundFragmentRows fragment_rows(nb::list tests, nb::handle steps, nb::list colum
         const auto given = nb::cast<nb::tuple>(each);
         held->objects.push_back(nb::borrow(each));
         wanted.push_back({&nb::cast<const BoundColumn&>(given[0]).reader, to_parts(given[1], keep),
-                          nb::cast<bool>(given[2]), to_items(nb::cast<nb::list>(given[3]))});
+                          nb::cast<bool>(given[2]), to_items(nb::cast<nb::list>(given[3])), to_lent(given[4])});
     }
     FilterSteps passed = to_steps(steps, tested.size(), 0);
     held->raise = std::move(raise);

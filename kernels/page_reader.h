@@ -77,6 +77,8 @@ class PageReader {
         const Bytes left = flags.first(static_cast<size_t>(rows.num_items()));
         take(bytes, rows, PassedRows(left, count_flags(left)), out);
     }
+    // The rows as they lie in the page, where that is how Arrow has them; none of them is NULL.
+    virtual std::optional<Bytes> stored_values(const PageBytes&, const Ranges&) const { return std::nullopt; }
     // Shows the values of the rows, where they are of a kind that has bounds; first_row: of the page in the file.
     virtual void observe(const PageBytes&, const Ranges&, int64_t, ZoneObserver&) const {}
     // Both, of values that are decoded once; all of the flags are set.

@@ -95,6 +95,28 @@ class PageReader:
         raises: ValueError for a combination that no page has, and for items that break the rules
         """
     @staticmethod
+    def full_zip(
+        num_rows: int,
+        *,
+        bits_def: int,
+        has_nulls: bool,
+        value_bytes: int,
+        length_bytes: int,
+        row_starts: Buffer | None,
+        symbol_table: Buffer | None,
+        format: tuple[bool, int],
+        list_size: int | None = None,
+    ) -> PageReader:
+        """A full-zip page without lists.
+
+        bits_def: of the definition levels; has_nulls: whether level 1 is NULL
+        value_bytes: of values of fixed width
+        length_bytes: of the length of each value, 4 or 8; 0: all values have value_bytes
+        row_starts: where each row begins in the page, and the end of the last: int64, where values have lengths
+        symbol_table: of FSST
+        raises: ValueError for a combination that no page has, and for starts that descend
+        """
+    @staticmethod
     def constant(
         num_rows: int, *, format: tuple[bool, int], list_size: int | None = None, value: Buffer | None
     ) -> PageReader:
@@ -250,8 +272,9 @@ class FragmentRows:
 
     tests: (column, parts of its pages, what rows can pass, bounds that are learned of it)
     steps: what the rows have to pass, all of it
-    columns: (column, parts of its pages, whether there may be NULLs, [(first row, items)]); the last are what values
-        from that row on are indices of, as `pyarrow.Array`
+    columns: (column, parts of its pages, whether there may be NULLs, [(first row, items)], [(page, bytes)]); items are
+        what values from that row on are indices of; bytes, as an array of uint8, are handed over without a copy where
+        values lie in them as Arrow has them
     shapes: the columns of a batch; each column that is read is in one of them
     rows: int64[k, 2], ascending
     ends: how many of the rows come before the end of each batch, int64[batches]
@@ -263,7 +286,9 @@ class FragmentRows:
         self,
         tests: Sequence[tuple[ColumnReader, PageParts, ColumnTest, ZoneBounds | None]],
         steps: Sequence[FilterStep],
-        columns: Sequence[tuple[ColumnReader, PageParts, bool, Sequence[tuple[int, pa.Array]]]],
+        columns: Sequence[
+            tuple[ColumnReader, PageParts, bool, Sequence[tuple[int, pa.Array]], Sequence[tuple[int, pa.Array]]]
+        ],
         shapes: Sequence[Shape | None],
         rows: Buffer,
         ends: Buffer,

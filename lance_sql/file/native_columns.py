@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,9 @@ from lance_sql.store import ByteRange
 
 MAX_TESTS = 32
 """Tests of a filter whose answers for the pages of a column are kept."""
+
+PageParts: TypeAlias = "list[tuple[int, pa.Buffer, int]]"
+"""Bytes of pages: page, bytes, and where in the file they begin."""
 
 _PAGE_BYTES = 2048
 _ROWS_PER_CHUNK, _CHUNK_BYTES = 1024, 64
@@ -50,6 +54,7 @@ class NativeColumn:
         self._row_starts = row_starts
         self._pages: list[Page | None] = [None] * (len(row_starts) - 1)
         self._forms: list[Form | None] = [None] * (len(row_starts) - 1)
+        self._lends = False
         self._tests: dict[ValueTest, _ColumnTest] = {}
         self._lock = Lock()
         # what its pages are going to take
@@ -69,6 +74,7 @@ class NativeColumn:
                 native, data = found
                 self.reader.open(number, native.reader, data.start, data.end)
                 self._forms[number] = self._shared(native.form)
+                self._lends = self._lends or native.lends
             # the last step, which other threads look for
             self._pages[number] = page
 
@@ -88,6 +94,12 @@ class NativeColumn:
     def forms(self, pages: Sequence[int]) -> list[Form | None]:
         """The form of each page; None for one that is not read by the kernels."""
         return [self._forms[page] for page in pages]
+
+    def lent(self, parts: PageParts) -> list[tuple[int, pa.Array]]:
+        """Those of the parts whose bytes may be handed over where they lie, each as an array."""
+        if not self._lends:
+            return []
+        return [(page, pa.Array.from_buffers(pa.uint8(), data.size, [None, data])) for page, data, _ in parts]
 
     def first_row(self, page: int) -> int:
         """The row that the page begins with."""
@@ -161,12 +173,12 @@ def read(
     ]
 
 
-def fetch(columns: Sequence[NativeRows]) -> list[list[tuple[int, pa.Buffer, int]]]:
+def fetch(columns: Sequence[NativeRows]) -> list[PageParts]:
     """The bytes that hold the rows of each column: page, bytes, and where in its file they begin."""
     by_file: dict[FileReader, list[int]] = {}
     for place, each in enumerate(columns):
         by_file.setdefault(each.column.file, []).append(place)
-    found: dict[int, list[tuple[int, pa.Buffer, int]]] = {}
+    found: dict[int, PageParts] = {}
     for file, places in by_file.items():
         spans = []
         for place in places:

@@ -18,6 +18,7 @@ from lance_sql.encodings.blocks import Block, VariableWidth
 from lance_sql.encodings.codecs import decode_fixed_values, decode_variable_values
 from lance_sql.errors import CorruptFile
 from lance_sql.layouts.matching import ValueTest
+from lance_sql.layouts.native import NativePage, full_zip_page
 from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
 from lance_sql.layouts.page import PageRead, cluster, concat
 from lance_sql.layouts.tree import FullZip, max_repetition, max_visible
@@ -48,13 +49,39 @@ class FullZipPage:
             raise CorruptFile(f"repetition levels of {layout.bits_rep} bits for layers {layout.layers}")
         self._control_bytes = _control_bytes(layout.bits_rep + layout.bits_def)
         self._index = _row_index(head[0], num_rows, self._data) if head else None
+        self._native: dict[pa.DataType, NativePage | None] = {}
         self.num_bytes = 64 + sum(buffer.size for buffer in head)
 
-    def native(self, chain: Chain) -> None:
+    def native(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
         """See `Page.native`."""
+        chain.check(self._layout.layers)
+        if self._max_rep or not chain.is_never_null_around(self._layout.layers):
+            return None
+        leaf = chain.leaf
+        if leaf not in self._native:
+            layout = self._layout
+            self._native[leaf] = full_zip_page(
+                layout.values,
+                self._num_rows,
+                self._index,
+                leaf,
+                bits_def=layout.bits_def,
+                has_nulls=self._has_nulls,
+                value_bytes=(layout.bits_per_value or 0) // 8,
+                length_bytes=(layout.bits_per_offset or 0) // 8,
+            )
+        found = self._native[leaf]
+        return (found, self._data) if found is not None else None
 
-    def test(self, test: ValueTest, leaf: pa.DataType) -> None:
-        """See `Page.test`."""
+    @property
+    def _has_nulls(self) -> bool:
+        return self._layout.layers[0].num_levels > 0 and self._layout.bits_def > 0
+
+    def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
+        """See `Page.test`; values are decoded to be tested."""
+        if test.wants_null is None:
+            return None
+        return _kernels.PageTest.validity(not test.wants_null) if self._has_nulls else not test.wants_null
 
     def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> None:
         """See `Page.match`."""

@@ -70,10 +70,14 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class NativePage:
-    """A reader and its form; without one, it only tests whether values are NULL."""
+    """A reader and its form; without one, it only tests whether values are NULL.
+
+    lends: whether values may be handed over where they lie in the file
+    """
 
     reader: _kernels.PageReader
     form: Form | None
+    lends: bool = False
 
 
 def mini_block_page(
@@ -131,6 +135,49 @@ def mini_block_page(
     return NativePage(reader, None)
 
 
+def full_zip_page(
+    values: Encoding,
+    num_rows: int,
+    row_starts: npt.NDArray[np.int64] | None,
+    leaf: pa.DataType,
+    *,
+    bits_def: int,
+    has_nulls: bool,
+    value_bytes: int,
+    length_bytes: int,
+) -> NativePage | None:
+    """The reader of a full-zip page without lists; None for values that are not read by the kernels.
+
+    row_starts: where each row begins, where values have lengths
+    has_nulls: whether definition level 1 is NULL, and not damage
+    raises: ValueError for what does not fit together
+    """
+    storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
+    list_size = _list_size(storage)
+    found = _value_codec(values) if list_size is None else _codec_of_lists(values, list_size)
+    format = _format(storage, None)
+    if found is None or format is None or found[0] not in (_FLAT, _VARIABLE, _FSST):
+        return None
+    codec, bits, symbol_table = found
+    has_lengths = codec != _FLAT
+    if not _fits(codec, bits, storage, format) or has_lengths != (length_bytes > 0) or format[1] != bits:
+        return None
+    if not has_lengths and (bits % 8 or bits // 8 != value_bytes):
+        return None
+    reader = _kernels.PageReader.full_zip(
+        num_rows,
+        bits_def=bits_def,
+        has_nulls=has_nulls,
+        value_bytes=value_bytes,
+        length_bytes=length_bytes,
+        row_starts=row_starts if has_lengths else None,
+        symbol_table=symbol_table,
+        format=format,
+        list_size=list_size,
+    )
+    return NativePage(reader, Form(storage), lends=not has_lengths and bits_def == 0)
+
+
 def constant_page(value: pa.Array, num_rows: int) -> NativePage | None:
     """The reader of a page that holds one value, or NULL, in all rows; None for values of other kinds.
 
@@ -171,7 +218,7 @@ def are_strings(values: Encoding, leaf: pa.DataType) -> bool:
     return found is not None and found[0] in (_VARIABLE, _FSST) and any(is_type(leaf) for is_type in _NARROW + _WIDE)
 
 
-_LAST_FIXED, _VARIABLE, _FSST, _OTHER = 3, 4, 5, 6
+_FLAT, _LAST_FIXED, _VARIABLE, _FSST, _OTHER = 0, 3, 4, 5, 6
 _INDICES = (8, 16, 32, 64)
 
 

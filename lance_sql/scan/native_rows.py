@@ -118,7 +118,7 @@ def prepared(plan: ReadPlan, run: Run) -> _kernels.FragmentRows | None:
         ],
         numbers,
         [
-            (leaf.found.column.reader, parts, leaf.nullable, leaf.items)
+            (leaf.found.column.reader, parts, leaf.nullable, leaf.items, leaf.found.column.lent(parts))
             for leaf, parts in zip(output.leaves, data[len(tested) :], strict=True)
         ],
         shapes,

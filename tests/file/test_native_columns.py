@@ -62,6 +62,13 @@ def kinds() -> dict[str, pa.Array]:
         "kind": pa.array(words[small % 4]).dictionary_encode(),
         "vector": pa.FixedSizeListArray.from_arrays(pa.array(rng.random(8 * NUM_ROWS)), 8),
         "vector?": pa.FixedSizeListArray.from_arrays(pa.array(wide[:4].repeat(NUM_ROWS)), 4, mask=pa.array(some)),
+        "embedding": pa.FixedSizeListArray.from_arrays(pa.array(wide[:80].repeat(NUM_ROWS)), 80),
+        "embedding?": pa.FixedSizeListArray.from_arrays(pa.array(wide[:80].repeat(NUM_ROWS)), 80, mask=pa.array(some)),
+        "digest": pa.array([rng.bytes(300) for _ in range(100)] * (NUM_ROWS // 100), pa.binary(300)),
+        "letter of many words": pa.array([f"{number} words " * 40 for number in wide]),
+        "noises": pa.array(
+            [rng.bytes(int(number) * 5) for number in small[:300]] * (NUM_ROWS // 300), pa.large_binary()
+        ),
         "vector with NULL items": pa.FixedSizeListArray.from_arrays(pa.array([1, None, 3] * NUM_ROWS, pa.int16()), 3),
         "vector of flags": pa.FixedSizeListArray.from_arrays(pa.array([True, False] * NUM_ROWS), 2),
         "no vectors": pa.nulls(NUM_ROWS, pa.list_(pa.float32(), 4)),
@@ -80,7 +87,7 @@ def kinds() -> dict[str, pa.Array]:
 NOT_NATIVE = {"vector with NULL items", "vector of flags", "list", "struct", "null"}
 """Values in lists or structs, items with NULLs or of single bits, and the type that has no values."""
 
-AT_TIMES_NATIVE = {"kind", "noise", "noise?", "same?", "same word?"}
+AT_TIMES_NATIVE = {"kind", "noise", "noise?", "noises", "noises?", "same?", "same word?"}
 """Dictionaries of several pages, compressed chunks, and one value with NULLs in between: as the writer stores them."""
 
 
