@@ -25,8 +25,10 @@ def run(values: Values) -> None:
     """Reads the rows, all and those that pass, each way; raises what the kernels raise."""
     if "entries" in values:
         _read(values, *_full_zip(values))
+    elif "layers" in values:
+        _read(values, *_nested(values))
     else:
-        _read(values, *_mini_block(values))
+        _read(values, *_mini_block(values)[:3])
 
 
 def _full_zip(values: Values) -> tuple[kernels.PageReader, Any, int]:
@@ -48,8 +50,46 @@ def _full_zip(values: Values) -> tuple[kernels.PageReader, Any, int]:
     return reader, _exact(values["entries"]), num_rows
 
 
-def _mini_block(values: Values) -> tuple[kernels.PageReader, Any, int]:
-    """The same for a page of chunks."""
+def _nested(values: Values) -> tuple[kernels.PageReader, Any, int]:
+    """The same for values inside of lists and structs, with levels in chunks or in memory."""
+    num_rows = int(values["num_rows"])  # type: ignore[arg-type]  # never None
+    layers = _layers(values)
+    if num_rows > _MOST_ROWS:
+        raise ValueError("too many rows")
+    if values["in_memory"]:
+        rep, definition = (None if values[name] is None else _exact(values[name]) for name in ("rep", "def"))
+        constant = kernels.PageReader.constant(_MOST_ROWS, format=_format(values), value=bytes(8))
+        reader = kernels.PageReader.nested_stored(
+            constant,
+            layers,
+            num_rows=num_rows,
+            repetition=rep,
+            definition=definition,
+            are_null=bool(values["are_null"]),
+        )
+        return reader, np.empty(0, np.uint8), num_rows
+    flat, data, _, table = _mini_block(values)
+    reader = kernels.PageReader.nested_chunks(
+        flat,
+        layers,
+        num_rows=num_rows,
+        table=table,
+        repetition=(0, _FLAT_LEVELS) if values["chunks.has_rep"] else None,
+        definition=(0, _FLAT_LEVELS) if values["chunks.has_def"] else None,
+        starts_through=None if values["starts"] is None else _exact(values["starts"]),
+        ends_through=None if values["ends"] is None else _exact(values["ends"]),
+    )
+    return reader, data, num_rows
+
+
+def _layers(values: Values) -> list[tuple[int, int, bool]]:
+    raw = values["layers"]
+    assert isinstance(raw, bytes)
+    return [(raw[i], raw[i + 1], bool(raw[i + 2])) for i in range(0, len(raw) // 3 * 3, 3)]
+
+
+def _mini_block(values: Values) -> tuple[kernels.PageReader, Any, int, kernels.ChunkTable]:
+    """The same for a page of chunks, and their table."""
     page: dict[str, Any] = {name.removeprefix(_CHUNKS): values[name] for name in values if name.startswith(_CHUNKS)}
     data, metadata = (_exact(page.pop(name)) for name in ("data", "metadata"))
     table = kernels.ChunkTable(metadata, **page)
@@ -61,14 +101,15 @@ def _mini_block(values: Values) -> tuple[kernels.PageReader, Any, int]:
         table,
         codec=values["codec"],  # type: ignore[arg-type]  # arguments are wrong on purpose
         bits=values["bits"],  # type: ignore[arg-type]  # likewise
-        definition=(0, _FLAT_LEVELS) if page["has_def"] else None,
+        # inside of lists and structs, levels are not those of values alone
+        definition=(0, _FLAT_LEVELS) if page["has_def"] and "layers" not in values else None,
         symbol_table=None if values["symbol_table"] is None else _exact(values["symbol_table"]),
         items=items,  # type: ignore[arg-type]  # likewise
         format=_format(values),
         list_size=values["list_size"],  # type: ignore[arg-type]  # likewise
         keeps_indices=bool(values["keeps_indices"]),
     )
-    return reader, data, table.num_items
+    return reader, data, table.num_items, table
 
 
 def _format(values: Values) -> tuple[bool, int]:
@@ -86,6 +127,8 @@ def _read(values: Values, reader: kernels.PageReader, data: Any, num_rows: int) 
     column.open(0, reader, 0, len(data))
     part, given = (reader, rows, data, 0, None), (column, rows, [(0, data, 0)])
     type = _type(format, values["list_size"])
+    for bits, _, _ in _layers(values)[1:] if "layers" in values else []:
+        type = pa.struct({"x": type}) if bits == 0 else pa.list_(type) if bits == 32 else pa.large_list(type)
     _import(kernels.read_batch([], [(0, [part, part])], None), type)
     _import(kernels.read_batch([], [(0, [part])], flags.copy()), type)
     _import(kernels.read_rows([], [given], None), type)

@@ -19,6 +19,7 @@ _SYMBOLS = [b"abc", b"ab", b"c", b"longest!"]
 def calls() -> Iterator[Values]:
     """A page of each codec, without and with NULLs, and dictionaries."""
     yield from _full_zip_calls()
+    yield from _nested_calls()
     rng = np.random.default_rng(3)
     numbers = rng.integers(0, 9, _NUM_ROWS)
     words = [b"abclongest!x"[: i % 12] for i in range(_NUM_ROWS)]
@@ -96,6 +97,61 @@ def _full_zip_calls() -> Iterator[Values]:
                 yield {**given, **format, "row_starts": starts, "entries": b"".join(parts)}
 
 
+_ENTRIES = 64
+_LISTS = bytes([0, 1, 0, 32, 2, 1])
+_NULL_STRUCTS = bytes([0, 1, 0, 0, 1, 0])
+_LISTS_OF_STRUCTS = bytes([0, 1, 0, 0, 1, 0, 64, 2, 1])
+_LISTS_OF_LISTS = bytes([0, 1, 0, 32, 2, 1, 0, 1, 0, 32, 2, 1])
+
+
+def _nested_calls() -> Iterator[Values]:
+    """Values inside of lists and structs: levels of random rows, in chunks and in memory."""
+    rng = np.random.default_rng(4)
+    for layers in (_LISTS, _NULL_STRUCTS, _LISTS_OF_STRUCTS, _LISTS_OF_LISTS):
+        num_lists = sum(width > 0 for width in layers[::3])
+        num_levels = sum(layers[1::3])
+        first_list = next((i for i in range(0, len(layers), 3) if layers[i]), len(layers))
+        visible = sum(layers[1:first_list:3])
+        parts = []
+        for number, _ in enumerate(_SIZES):
+            rep = rng.integers(0, num_lists + 1, _ENTRIES).astype("<u2")
+            rep[0] = num_lists
+            # only an entry with an item is followed by another one of its list
+            is_last = np.append(rep[1:], num_lists) == num_lists
+            definition = np.where(is_last & (rep == num_lists), rng.integers(0, num_levels + 1, _ENTRIES), 0)
+            # all chunks but the last have a power of two of items
+            parts.append((rep, (definition * number).astype("<u2")))
+        given: Values = {
+            "layers": layers,
+            "in_memory": False,
+            "are_null": False,
+            "rep": None,
+            "def": None,
+            "rows": np.array([0, 3, 7, 9, 11, 20], np.int64).tobytes(),
+        }
+        starts = np.cumsum([int((rep == num_lists).sum()) if num_lists else _ENTRIES for rep, _ in parts]).astype("<i8")
+        given |= {"num_rows": int(starts[-1]), "starts": starts.tobytes(), "ends": starts.tobytes()}
+        if not num_lists:
+            given |= {"starts": None, "ends": None}
+        for variable in (False, True):
+            chunks = []
+            for rep, definition in parts:
+                count = int((definition <= visible).sum())
+                words = [b"word"[: i % 5] for i in range(count)]
+                values = oracles.variable_chunk(words, 32) if variable else bytes(8 * count)
+                chunks.append(
+                    Chunk(count, [values], rep.tobytes() if num_lists else None, definition.tobytes(), _ENTRIES)
+                )
+            page = build(chunks, large=True)
+            bits = 32 if variable else 64
+            yield _call(page, 4 if variable else 0, bits, variable, bits, **given, test=2)
+        levels = [np.concatenate(kind).tobytes() for kind in zip(*parts, strict=True)]
+        for are_null in (False, True):
+            in_memory: Values = {"in_memory": True, "are_null": are_null, "def": levels[1]}
+            in_memory["rep"] = levels[0] if num_lists else None
+            yield _call(page, 0, 64, False, 64, **(given | in_memory), test=2)
+
+
 def _split(values: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
     return np.split(values, np.cumsum(_SIZES)[:-1])
 
@@ -118,7 +174,7 @@ def _call(page: Page, codec: int, bits: int, variable: bool, format_bits: int, *
         "chunks.num_items": page.num_items,
         "chunks.large": True,
         "chunks.num_bytes": len(page.data),
-        "chunks.has_rep": False,
+        "chunks.has_rep": page.has_rep,
         "chunks.has_def": page.has_def,
         "chunks.num_buffers": page.num_buffers,
         "chunks.data": page.data,

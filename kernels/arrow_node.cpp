@@ -46,4 +46,11 @@ ArrowArray around(std::vector<ArrowArray> children, NodeSlots slots) {
     return array;
 }
 
+NodeParts take_apart(ArrowArray& array) {
+    if (array.release != release_node) fail("an array that is not around others");
+    const std::unique_ptr<OwnedNode> owned(static_cast<OwnedNode*>(array.private_data));
+    array.release = nullptr;
+    return {std::move(owned->slots), std::move(owned->children)};
+}
+
 }  // namespace lance

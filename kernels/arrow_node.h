@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "arrow_abi.h"
@@ -15,18 +16,16 @@ struct NodeSlots {
     int64_t num_null = 0;
     PooledBuffer validity;                // only where there are NULLs
     std::optional<PooledBuffer> offsets;  // of a list with offsets
+    int64_t offset_bits = 0;              // of these
 };
-
-// An array that owns the children, which are moved out of `children`; whoever imports it may move them out again.
-ArrowArray around(std::vector<ArrowArray> children, NodeSlots slots);
 
 // Arrays that are released with it, unless they are taken.
 class HeldArrays {
   public:
     HeldArrays() = default;
     explicit HeldArrays(size_t count) : arrays(count) {}
-    HeldArrays(const HeldArrays&) = delete;
-    HeldArrays& operator=(const HeldArrays&) = delete;
+    HeldArrays(HeldArrays&& other) noexcept : arrays(std::exchange(other.arrays, {})) {}
+    HeldArrays& operator=(HeldArrays&&) = delete;
     ~HeldArrays() {
         for (ArrowArray& array : arrays) {
             if (array.release != nullptr) array.release(&array);
@@ -35,5 +34,17 @@ class HeldArrays {
 
     std::vector<ArrowArray> arrays;
 };
+
+// An array that owns the children, which are moved out of `children`; whoever imports it may move them out again.
+ArrowArray around(std::vector<ArrowArray> children, NodeSlots slots);
+
+// What such an array was made of.
+struct NodeParts {
+    NodeSlots slots;
+    HeldArrays children;
+};
+
+// Ends an array that `around` has made, and of which nobody else knows.
+NodeParts take_apart(ArrowArray& array);
 
 }  // namespace lance

@@ -4,6 +4,8 @@
 #include <deque>
 #include <utility>
 
+#include "nested_reader.h"
+
 namespace lance {
 
 namespace {
@@ -25,6 +27,7 @@ class Arrays {
         return std::all_of(arrays_.begin(), arrays_.end(), [](const ArrowArray& each) { return each.release != nullptr; });
     }
     void set(size_t column, ColumnBuilder& builder) { builder.finish(arrays_[column]); }
+    void set(size_t column, const ArrowArray& array) { arrays_[column] = array; }
     std::vector<ArrowArray> take() { return std::exchange(arrays_, {}); }
 
   private:
@@ -63,6 +66,20 @@ void make_array(const std::vector<ColumnParts>& columns, size_t column, ArraySiz
     } catch (const std::invalid_argument& error) {
         throw PageFailure(false, column, i < parts.size() ? parts[i].number : 0, error.what());
     }
+}
+
+// The array of a column inside of lists or structs; false for other columns.
+bool make_nested(const std::vector<ColumnParts>& columns, size_t column, std::optional<Bytes> flags, Arrays& arrays) {
+    const std::vector<PagePart>& parts = columns[column].parts;
+    if (parts.empty() || parts[0].page->nested() == nullptr) return false;
+    size_t i = 0;
+    try {
+        if (flags) flags = flags->subspan(static_cast<size_t>(std::min(columns[column].position, size_of(*flags))));
+        arrays.set(column, read_nested(parts, flags, i));
+    } catch (const std::invalid_argument& error) {
+        throw PageFailure(false, column, parts[i].number, error.what());
+    }
+    return true;
 }
 
 int64_t num_rows_of(const ColumnParts& column) {
@@ -125,7 +142,7 @@ void run_any(const std::vector<TestedColumn>& tests, const std::vector<FilterSte
 
 void read_rows(const std::vector<ColumnParts>& columns, Arrays& arrays) {
     for (size_t column = 0; column < columns.size(); ++column) {
-        if (arrays.has(column)) continue;
+        if (arrays.has(column) || make_nested(columns, column, std::nullopt, arrays)) continue;
         const auto append = [&](size_t i, int64_t, ColumnBuilder& out) {
             const PagePart& part = columns[column].parts[i];
             part.page->read(part.bytes, part.rows, out);
@@ -147,7 +164,7 @@ void take_rows(const std::vector<ColumnParts>& columns, Bytes flags, int64_t num
         return PassedRows(here, last - first, {first, last}, position);
     };
     for (size_t column = 0; column < columns.size(); ++column) {
-        if (arrays.has(column)) continue;
+        if (arrays.has(column) || make_nested(columns, column, flags, arrays)) continue;
         const auto append = [&](size_t i, int64_t position, ColumnBuilder& out) {
             const PagePart& part = columns[column].parts[i];
             part.page->take(part.bytes, part.rows, passed(position, part.rows.num_items()), out);

@@ -112,29 +112,6 @@ void add_items(ArrowArray& indices, const std::vector<StreamedItems>& items, int
     indices.dictionary = dictionary.release();
 }
 
-// The struct of some columns, which are moved out of `read`.
-ArrowArray assemble(const std::vector<StreamedShape>& members, std::vector<ArrowArray>& read, int64_t num_rows) {
-    HeldArrays columns;
-    columns.arrays.reserve(members.size());
-    for (const StreamedShape& member : members) {
-        columns.arrays.push_back(member.column ? read[*member.column] : assemble(member.members, read, num_rows));
-        if (member.column) read[*member.column].release = nullptr;
-    }
-    return around(std::move(columns.arrays), {num_rows, 0, {}, std::nullopt});
-}
-
-void count_columns(const std::vector<StreamedShape>& shapes, std::vector<int>& counts) {
-    for (const StreamedShape& shape : shapes) {
-        if (!shape.column) {
-            count_columns(shape.members, counts);
-        } else if (*shape.column >= counts.size()) {
-            fail("no column ", *shape.column, " among ", counts.size());
-        } else {
-            ++counts[*shape.column];
-        }
-    }
-}
-
 }  // namespace
 
 FragmentRows::FragmentRows(Bytes rows, Bytes ends, std::vector<StreamedTest> tests, FilterSteps steps,
@@ -145,11 +122,7 @@ FragmentRows::FragmentRows(Bytes rows, Bytes ends, std::vector<StreamedTest> tes
       steps_(std::move(steps)),
       columns_(std::move(columns)),
       shapes_(std::move(shapes)) {
-    std::vector<int> counts(columns_.size());
-    count_columns(shapes_, counts);
-    for (const int count : counts) {
-        if (count != 1) fail("a column that is in ", count, " places of a batch");
-    }
+    check_shapes(shapes_, columns_.size());
     const Ranges ranges(bytes_of(rows_), kMaxCount);
     int64_t num_rows = 0;
     for (int64_t i = 0; i < ranges.size(); ++i) {
@@ -235,13 +208,32 @@ std::optional<ArrowArray> FragmentRows::read(int64_t batch) const {
         if (num_rows == 0) return std::nullopt;
     }
     for (size_t i = 0; i < columns_.size(); ++i) {
-        ArrowArray& array = read.arrays[i];
-        if (!columns_[i].nullable && array.null_count != 0) {
-            throw PageFailure(false, i, kUnknownPage, "NULL in a column that has none by the table's schema");
-        }
-        if (!columns_[i].items.empty()) add_items(array, columns_[i].items, chosen.front(), chosen.back() - 1);
+        if (columns_[i].items.empty()) continue;
+        ArrowArray* leaf = &read.arrays[i];
+        while (leaf->n_children == 1) leaf = leaf->children[0];
+        add_items(*leaf, columns_[i].items, chosen.front(), chosen.back() - 1);
     }
-    return assemble(shapes_, read.arrays, num_rows);
+    return to_batch(read.arrays, num_rows);
+}
+
+// The struct of the columns of a batch.
+ArrowArray FragmentRows::to_batch(std::vector<ArrowArray>& read, int64_t num_rows) const {
+    HeldArrays batch;
+    batch.arrays.reserve(shapes_.size());
+    for (const StreamedShape& shape : shapes_) {
+        const size_t first = shape.first_column();
+        try {
+            batch.arrays.push_back(assemble(shape, read));
+            const ArrowArray& made = batch.arrays.back();
+            if (made.length != num_rows) fail(num_rows, " rows became ", made.length);
+            if (!columns_[first].nullable && made.null_count != 0) fail("NULL in a column that has none by the table's schema");
+        } catch (const std::invalid_argument& error) {
+            throw PageFailure(false, first, kUnknownPage, error.what());
+        }
+    }
+    NodeSlots slots;
+    slots.num_slots = num_rows;
+    return around(std::move(batch.arrays), std::move(slots));
 }
 
 // A batch that is wanted, until it is taken or given up.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "batch_reader.h"
+#include "batch_shape.h"
 #include "lent_values.h"
 #include "shared_arrow.h"
 #include "zone_bounds.h"
@@ -26,7 +27,7 @@ struct StreamedItems {
 struct StreamedColumn {
     const ColumnReader* reader;
     FileParts parts;
-    bool nullable;
+    bool nullable;                     // whether what it is the first column of may be NULL in a batch
     std::vector<StreamedItems> items;  // ascending; none where values are no indices
     std::vector<LentBytes> lent;       // of parts whose values may be handed over as they are
 };
@@ -36,12 +37,6 @@ struct StreamedTest {
     FileParts parts;
     const std::vector<PageAnswer>* answers;
     ZoneBounds* learned;  // what is to be learned of the column, if anything
-};
-
-// A column of a batch: one that is read, or a struct of such columns that is never NULL.
-struct StreamedShape {
-    std::optional<size_t> column;
-    std::vector<StreamedShape> members;  // unless there is a column
 };
 
 // Rows of one fragment, cut into batches. What it points at lives as long as it does.
@@ -60,6 +55,7 @@ class FragmentRows {
   private:
     std::vector<int64_t> rows_of(int64_t batch) const;
     void read_all(const std::vector<int64_t>& chosen, std::vector<ArrowArray>& arrays) const;
+    ArrowArray to_batch(std::vector<ArrowArray>& read, int64_t num_rows) const;
     std::vector<ColumnRows> column_rows(const std::vector<int64_t>& chosen) const;
 
     std::vector<int64_t> rows_;

@@ -20,6 +20,7 @@ struct BoundPage {
 
     std::vector<InputBuffer> buffers;
     nb::object table;
+    nb::object values;  // the reader of what is inside of lists or structs
     std::unique_ptr<PageReader> reader;
 };
 

@@ -94,8 +94,26 @@ void ColumnBuilder::add_rows(int64_t num_rows, int64_t num_valid) {
 
 void ColumnBuilder::add_valid(int64_t num_rows) {
     require_room(num_rows);
+    if (expected_ != nullptr) {
+        add_expected(num_rows);
+        return;
+    }
     if (validity_bits_) append_ones(num_rows);
     num_rows_ += num_rows;
+}
+
+void ColumnBuilder::add_expected(int64_t num_rows) {
+    BitWriter& bits = validity();
+    int64_t num_valid = 0;
+    for (int64_t left = num_rows; left > 0;) {
+        const int64_t now = std::min<int64_t>(left, 64);
+        const uint64_t word = load_bits(expected_, num_expected_, now);
+        bits.append(word, now);
+        num_valid += count_ones(word);
+        num_expected_ += now;
+        left -= now;
+    }
+    add_rows(num_rows, num_valid);
 }
 
 void ColumnBuilder::add_null(int64_t num_rows) {
@@ -151,7 +169,7 @@ void ColumnBuilder::finish(ArrowArray& out) {
 }
 
 void ColumnBuilder::finish_lists(ArrowArray& out) {
-    NodeSlots slots{num_rows_, num_null_, std::move(validity_), std::nullopt};
+    NodeSlots slots{num_rows_, num_null_, std::move(validity_), std::nullopt, 0};
     ColumnBuilder items({false, format_.bits / format_.list_size}, 0);
     items.values_ = std::move(values_);
     items.num_rows_ = num_rows_ * format_.list_size;

@@ -44,6 +44,11 @@ class ColumnBuilder {
 
     // The rows that come next: all valid, or as many as num_valid of those whose bits were appended.
     void add_valid(int64_t num_rows);
+    // Rows that are added as valid are NULL where `bits`, which begin with the next row, have zeros; until null is given.
+    void expect_validity(const uint8_t* bits) {
+        expected_ = bits;
+        num_expected_ = 0;
+    }
     void add_null(int64_t num_rows);
     BitWriter& validity();
     void add_rows(int64_t num_rows, int64_t num_valid);
@@ -54,6 +59,7 @@ class ColumnBuilder {
   private:
     void require_room(int64_t num_rows) const;
     void begin_validity();
+    void add_expected(int64_t num_rows);
     void append_ones(int64_t count);
     void shrink();
     void finish_lists(ArrowArray& out);
@@ -69,6 +75,8 @@ class ColumnBuilder {
     PooledBuffer validity_;
     std::optional<BitWriter> bits_;
     std::optional<BitWriter> validity_bits_;
+    const uint8_t* expected_ = nullptr;
+    int64_t num_expected_ = 0;  // rows that have come since
 };
 
 }  // namespace lance

@@ -54,7 +54,7 @@ std::optional<ArrowArray> lend(const ColumnReader& column, const FileParts& part
     HeldArrays items;
     items.arrays.reserve(1);
     items.arrays.push_back(to_array(*values, multiply(num_rows, format.list_size), found->owner));
-    return around(std::move(items.arrays), {num_rows, 0, {}, std::nullopt});
+    return around(std::move(items.arrays), {num_rows, 0, {}, std::nullopt, 0});
 }
 
 }  // namespace lance

@@ -11,6 +11,7 @@
 #include "constant_reader.h"
 #include "full_zip_reader.h"
 #include "mini_block_reader.h"
+#include "nested_reader.h"
 #include "zone_bounds.h"
 
 using namespace nanobind::literals;
@@ -88,6 +89,66 @@ BoundPage* mini_block(nb::object table, Count codec, Count bits, const Levels& d
     page->reader = std::make_unique<MiniBlockReader>(nb::cast<const ChunkTable&>(table), values);
     page->table = std::move(table);
     return page.release();
+}
+
+// (bits of offsets or 0, levels, whether there are empty lists), from the inside
+std::vector<NestedLayer> to_layers(const nb::list& given) {
+    std::vector<NestedLayer> layers;
+    for (nb::handle each : given) {
+        const auto layer = nb::cast<nb::tuple>(each);
+        layers.push_back({to_count(layer[0]), to_count(layer[1]), nb::cast<bool>(layer[2])});
+    }
+    return layers;
+}
+
+EntryRules rules_of(const std::vector<NestedLayer>& layers) {
+    EntryRules rules{0, 0};
+    for (const NestedLayer& layer : layers) {
+        if (rules.max_rep == 0 && !layer.is_list()) rules.max_visible += layer.num_levels;
+        rules.max_rep += layer.is_list();
+    }
+    return rules;
+}
+
+BoundPage* nest(nb::object values, const nb::list& layers, std::unique_ptr<const LevelSource> levels, int64_t num_rows,
+                bool are_null, std::unique_ptr<BoundPage> page) {
+    page->reader = std::make_unique<NestedReader>(*nb::cast<const BoundPage&>(values).reader, to_layers(layers),
+                                                  std::move(levels), num_rows, are_null);
+    page->values = std::move(values);
+    return page.release();
+}
+
+// Around values of which no level is known: structs that are never NULL.
+BoundPage* nested_plain(nb::object values, const nb::list& layers, Count num_rows) {
+    auto levels = std::make_unique<NoLevels>(*nb::cast<const BoundPage&>(values).reader);
+    return nest(std::move(values), layers, std::move(levels), num_rows, false, std::make_unique<BoundPage>());
+}
+
+BoundPage* nested_chunks(nb::object values, const nb::list& layers, Count num_rows, nb::object table,
+                         const Levels& repetition, const Levels& definition, const std::optional<InputBuffer>& starts,
+                         const std::optional<InputBuffer>& ends) {
+    auto page = std::make_unique<BoundPage>();
+    const auto encoding = [](const Levels& given) {
+        return given ? std::optional(LevelEncoding(given->first, given->second)) : std::nullopt;
+    };
+    auto levels = std::make_unique<ChunkLevels>(nb::cast<const ChunkTable&>(table), rules_of(to_layers(layers)),
+                                                encoding(repetition), encoding(definition),
+                                                starts ? Bytes(*starts) : Bytes(), ends ? Bytes(*ends) : Bytes());
+    page->table = std::move(table);
+    return nest(std::move(values), layers, std::move(levels), num_rows, false, std::move(page));
+}
+
+BoundPage* nested_stored(nb::object values, const nb::list& layers, Count num_rows, nb::object repetition,
+                         nb::object definition, bool are_null) {
+    auto page = std::make_unique<BoundPage>();
+    const auto keep = [&](nb::object buffer) -> std::optional<Bytes> {
+        if (buffer.is_none()) return std::nullopt;
+        page->buffers.push_back(hold(buffer));
+        return page->buffers.back();
+    };
+    const std::optional<Bytes> rep = keep(repetition);
+    auto levels = std::make_unique<StoredLevels>(rules_of(to_layers(layers)), num_rows, rep, keep(definition));
+    return nest(std::move(values), layers, std::move(levels), num_rows, are_null, std::move(page));
 }
 
 // What Python has said of the columns of a batch; holds the buffers while it lives.
@@ -220,6 +281,13 @@ void bind_pages(nb::module_& m) {
         .def_static("full_zip", full_zip, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "bits_def"_a,
                     "has_nulls"_a, "value_bytes"_a, "length_bytes"_a, "row_starts"_a.none(), "symbol_table"_a.none(),
                     "format"_a, "list_size"_a.none() = nb::none())
+        .def_static("nested_plain", nested_plain, nb::rv_policy::take_ownership, "values"_a, "layers"_a, nb::kw_only(),
+                    "num_rows"_a)
+        .def_static("nested_chunks", nested_chunks, nb::rv_policy::take_ownership, "values"_a, "layers"_a, nb::kw_only(),
+                    "num_rows"_a, "table"_a, "repetition"_a.none(), "definition"_a.none(), "starts_through"_a.none(),
+                    "ends_through"_a.none())
+        .def_static("nested_stored", nested_stored, nb::rv_policy::take_ownership, "values"_a, "layers"_a, nb::kw_only(),
+                    "num_rows"_a, "repetition"_a.none(), "definition"_a.none(), "are_null"_a)
         .def_static("constant", constant, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "format"_a,
                     "list_size"_a.none() = nb::none(), "value"_a.none());
     nb::class_<BoundTest>(m, "PageTest")

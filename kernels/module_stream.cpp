@@ -94,17 +94,21 @@ FilterSteps to_steps(nb::handle given, size_t num_tests, int depth) {
     return steps;
 }
 
-// The number of a column, or a sequence of the members of a struct.
+// The number of a column, or (kind, members).
 std::vector<StreamedShape> to_shapes(nb::handle given, int depth) {
-    if (depth > kDeepestSteps) fail("structs of more than ", kDeepestSteps, " levels");
+    if (depth > kDeepestSteps) fail("columns of more than ", kDeepestSteps, " levels");
     std::vector<StreamedShape> shapes;
     for (nb::handle each : given) {
         StreamedShape& shape = shapes.emplace_back();
         if (nb::isinstance<nb::int_>(each)) {
             shape.column = static_cast<size_t>(to_count(each));
-        } else {
-            shape.members = to_shapes(each, depth + 1);
+            continue;
         }
+        const auto pair = nb::cast<nb::tuple>(each);
+        const int64_t kind = to_count(pair[0]);
+        if (kind > StreamedShape::kMap) fail("kind ", kind, " of columns is not 0 to 2");
+        shape.kind = static_cast<StreamedShape::Kind>(kind);
+        shape.members = to_shapes(pair[1], depth + 1);
     }
     return shapes;
 }

@@ -36,6 +36,7 @@ struct ItemsTest {
 struct ValidityTest {
     bool is_valid;
 };
+class NestedReader;
 class ZoneObserver;
 
 // Byte strings from `low` on, in the order of their bytes, and before `end`, or all others.
@@ -79,6 +80,8 @@ class PageReader {
     }
     // The rows as they lie in the page, where that is how Arrow has them; none of them is NULL.
     virtual std::optional<Bytes> stored_values(const PageBytes&, const Ranges&) const { return std::nullopt; }
+    // Itself, where what it reads is inside of lists or structs.
+    virtual const NestedReader* nested() const { return nullptr; }
     // Shows the values of the rows, where they are of a kind that has bounds; first_row: of the page in the file.
     virtual void observe(const PageBytes&, const Ranges&, int64_t, ZoneObserver&) const {}
     // Both, of values that are decoded once; all of the flags are set.

@@ -62,6 +62,8 @@ class ChunkTable:
     def chunk_of(self, item: int) -> int:
         """The chunk that holds `item`."""
 
+_Layer: TypeAlias = tuple[int, int, bool]
+
 @final
 class PageReader:
     """A page that the kernels read by themselves; made once, asked for any rows, by any number of threads.
@@ -115,6 +117,49 @@ class PageReader:
         row_starts: where each row begins in the page, and the end of the last: int64, where values have lengths
         symbol_table: of FSST
         raises: ValueError for a combination that no page has, and for starts that descend
+        """
+    @staticmethod
+    def nested_plain(values: PageReader, layers: Sequence[_Layer], *, num_rows: int) -> PageReader:
+        """Values inside of structs that are never NULL.
+
+        values: tells which of them are NULL
+        layers: from the inside, the first is that of the values: (bits of a list's offsets or 0, number of levels,
+            whether there are empty lists)
+        """
+    @staticmethod
+    def nested_chunks(
+        values: PageReader,
+        layers: Sequence[_Layer],
+        *,
+        num_rows: int,
+        table: ChunkTable,
+        repetition: tuple[int, int] | None,
+        definition: tuple[int, int] | None,
+        starts_through: Buffer | None,
+        ends_through: Buffer | None,
+    ) -> PageReader:
+        """Values inside of lists and structs, with levels in the chunks of a mini-block page.
+
+        values: none of which is NULL by itself
+        repetition, definition: (level codec, bits)
+        starts_through, ends_through: how many rows start, and end, in the chunks up to each: int64; for lists
+        raises: ValueError for what does not fit together
+        """
+    @staticmethod
+    def nested_stored(
+        values: PageReader,
+        layers: Sequence[_Layer],
+        *,
+        num_rows: int,
+        repetition: Buffer | None,
+        definition: Buffer | None,
+        are_null: bool,
+    ) -> PageReader:
+        """Values inside of lists and structs, with levels of all rows: u16 each.
+
+        values: all the same
+        are_null: no item has a value
+        raises: ValueError for what does not fit together
         """
     @staticmethod
     def constant(
@@ -263,7 +308,7 @@ def renew_zone_bounds() -> None:
 FilterStep: TypeAlias = int | Sequence[Sequence[FilterStep]]
 """What rows have to pass: a test, by its number, or all steps of one of several lists."""
 
-Shape: TypeAlias = int | Sequence[Shape]
+Shape: TypeAlias = int | tuple[int, Sequence[Shape]]
 """What a column of a batch is: a column that is read, by its number, or a struct of such columns."""
 
 @final
@@ -275,7 +320,8 @@ class FragmentRows:
     columns: (column, parts of its pages, whether there may be NULLs, [(first row, items)], [(page, bytes)]); items are
         what values from that row on are indices of; bytes, as an array of uint8, are handed over without a copy where
         values lie in them as Arrow has them
-    shapes: the columns of a batch; each column that is read is in one of them
+    shapes: the columns of a batch; each column that is read is in one of them, by its number or among the members of
+        (0, members of a struct), (1, [items of a list]) or (2, [entries of a map])
     rows: int64[k, 2], ascending
     ends: how many of the rows come before the end of each batch, int64[batches]
     raise_failure: called with (in a test, number of the column, page or None, message); raises

@@ -98,8 +98,9 @@ class Column(Protocol):
         """
         ...
 
-    def member(self, rows: RowRanges) -> NativeRows | None:
-        """The same for the leaf without the structs around it; pages in which one of these is NULL have no form.
+    def nested(self, rows: RowRanges) -> NativeRows | None:
+        """The same for a leaf with the lists and structs around it, as arrays of the whole chain; such columns are not
+        tested.
 
         raises: as `read`
         """

@@ -18,6 +18,7 @@ from lance_sql.file.metadata_v2 import ColumnMetadata
 from lance_sql.file.native_columns import NativeColumn, NativeRows
 from lance_sql.file.reader import FileReader
 from lance_sql.file.statistics import PageStatistics
+from lance_sql.layouts import nested
 from lance_sql.layouts.matching import Flags, PageMatch, ValueTest
 from lance_sql.layouts.nest import Chain
 from lance_sql.layouts.page import BlobRead, NativeRead, Page, PageRead
@@ -162,17 +163,18 @@ class LeafColumn:
 
     def native(self, rows: RowRanges) -> NativeRows | None:
         """See `Column`."""
-        return None if self.chain.outer else self.member(rows)
+        return self._native(rows) if self._is_plain else None
 
-    def member(self, rows: RowRanges) -> NativeRows | None:
+    def nested(self, rows: RowRanges) -> NativeRows | None:
         """See `Column`."""
-        if not self._is_plain:
-            return None
-        file, leaf = self.file, self.chain.leaf
-        key = (file, self.index, leaf)
+        return self._native(rows) if self._is_read_where_it_lies and nested.is_possible(self.chain) else None
+
+    def _native(self, rows: RowRanges) -> NativeRows:
+        file, chain = self.file, self.chain
+        key = (file, self.index, chain.leaf, chain.outer)
         column = file.page_cache.get(key)
         if column is None:
-            column = NativeColumn(file, self.row_starts, self.chain, self.at)
+            column = NativeColumn(file, self.row_starts, chain, self.at, is_nested=bool(chain.outer))
             file.page_cache.put(key, column)
         assert isinstance(column, NativeColumn)
         numbers: Sequence[int] = range(*column.reader.pages_of(int(rows[0, 0]), int(rows[-1, 1])))
@@ -196,12 +198,16 @@ class LeafColumn:
             if self.file.is_unchanged:
                 found.column.reader.observe(rows, parts, zones)
 
-    @cached_property
+    @property
     def _is_plain(self) -> bool:
-        """Whether values become rows as they are, and asking for all of their bytes at once costs nothing."""
+        """Whether values become rows as they are, and the kernels may read them."""
         chain = self.chain
-        if not chain.is_flat or chain.stored is not None or chain.finish is not None:
-            return False
+        is_changed = bool(chain.outer) or chain.stored is not None or chain.finish is not None
+        return not is_changed and self._is_read_where_it_lies
+
+    @cached_property
+    def _is_read_where_it_lies(self) -> bool:
+        """Whether asking for all bytes of pages at once costs nothing."""
         # of a short file that was read when it was opened, keeping pages costs more than it saves
         is_short = self.file.is_in_memory and self.file.num_rows < LONG_FILE_ROWS
         return self.file.gap >= self.file.num_bytes and not is_short

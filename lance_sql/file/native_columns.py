@@ -39,16 +39,23 @@ class NativeColumn:
     """A column of a file in a form, and those of its pages that are open. Thread-safe.
 
     file: that it is in
-    chain: what its values become; the kernels make arrays of the leaf
+    chain: what its values become; the kernels make arrays of the leaf, or of the chain if is_nested
     where: adds to errors in which page they are
     """
 
     def __init__(
-        self, file: FileReader, row_starts: npt.NDArray[np.int64], chain: Chain, where: Callable[[int], at]
+        self,
+        file: FileReader,
+        row_starts: npt.NDArray[np.int64],
+        chain: Chain,
+        where: Callable[[int], at],
+        *,
+        is_nested: bool = False,
     ) -> None:
         self.file = file
         self.leaf = chain.leaf
         self._chain = chain
+        self._is_nested = is_nested
         self.where = where
         self.reader = _kernels.ColumnReader(np.ascontiguousarray(row_starts))
         self._row_starts = row_starts
@@ -66,7 +73,7 @@ class NativeColumn:
 
     def open(self, number: int, page: Page) -> None:
         """Makes a page known; nothing happens where it is, for another thread may be reading it."""
-        found = page.native(self._chain)
+        found = page.nested(self._chain) if self._is_nested else page.native(self._chain)
         with self._lock:
             if self._pages[number] is not None:
                 return

@@ -202,7 +202,7 @@ class PathColumn:
     def native(self, rows: RowRanges) -> None:
         """See `Column`."""
 
-    def member(self, rows: RowRanges) -> None:
+    def nested(self, rows: RowRanges) -> None:
         """See `Column`; these file versions are read in Python."""
 
     def observe(self, rows: RowRanges, zones: _kernels.ZoneBounds) -> None:

@@ -87,6 +87,9 @@ class BlobPage:
     def native(self, chain: Chain) -> None:
         """See `Page.native`."""
 
+    def nested(self, chain: Chain) -> None:
+        """See `Page.nested`."""
+
     def test(self, test: ValueTest, leaf: pa.DataType) -> None:
         """See `Page.test`."""
 

@@ -16,9 +16,10 @@ from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, Nulls, Var
 from lance_sql.encodings.tree import Encoding
 from lance_sql.errors import CorruptFile
 from lance_sql.file_versions import PageRules
+from lance_sql.layouts import nested
 from lance_sql.layouts.levels import encode_levels, levels_from_buffer
 from lance_sql.layouts.matching import ValueTest
-from lance_sql.layouts.native import NativePage, Part, constant_page
+from lance_sql.layouts.native import NativePage, Part, constant_page, empty_page
 from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
 from lance_sql.layouts.page import NativeRead, PageRead
 from lance_sql.layouts.shredded import Buffers, ShreddedPage
@@ -128,6 +129,29 @@ class ConstantPage:
             return None
         found = self._native_page(Chain(chain.leaf))
         return (found, ByteRange(0, 0)) if found is not None and found.form is not None else None
+
+    def nested(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
+        """See `Page.nested`."""
+        layers = self._layout.layers
+        if self._rep is None and self._def is None:
+            found = self.native(chain)
+            return (nested.plain(found[0], self._num_rows, layers, chain), found[1]) if found is not None else None
+        chain.check(layers)
+        has_lists = max_repetition(layers) > 0
+        if has_lists != (self._rep is not None) or (self._scalar is None and max_definition(layers) == 0):
+            return None
+        levels = self._rep if self._rep is not None else self._def
+        num_entries = len(levels) if levels is not None else 0
+        if self._scalar is None:
+            values = empty_page(chain.leaf, num_entries)
+        else:
+            values = constant_page(self._without_levels(1, Chain(chain.leaf)), num_entries)
+        if values is None or values.form is None:
+            return None
+        page = nested.in_memory(
+            values, self._num_rows, layers, chain, self._rep, self._def, are_null=self._scalar is None
+        )
+        return page, ByteRange(0, 0)
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> bool | None:
         """See `Page.test`."""

@@ -17,6 +17,7 @@ from lance_sql import _kernels, row_ranges
 from lance_sql.encodings.blocks import Block, VariableWidth
 from lance_sql.encodings.codecs import decode_fixed_values, decode_variable_values
 from lance_sql.errors import CorruptFile
+from lance_sql.layouts import nested
 from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.native import NativePage, full_zip_page
 from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
@@ -72,6 +73,13 @@ class FullZipPage:
             )
         found = self._native[leaf]
         return (found, self._data) if found is not None else None
+
+    def nested(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
+        """See `Page.nested`; inside of structs only that are never NULL."""
+        found = self.native(chain)
+        if found is None:
+            return None
+        return nested.plain(found[0], self._num_rows, self._layout.layers, chain), found[1]
 
     @property
     def _has_nulls(self) -> bool:

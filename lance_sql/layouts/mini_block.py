@@ -20,6 +20,7 @@ from lance_sql.encodings.chunk_rows import ChunkRows
 from lance_sql.encodings.codecs import decode_block, decode_mini_block
 from lance_sql.encodings.tree import Encoding, General
 from lance_sql.errors import CorruptFile
+from lance_sql.layouts import nested
 from lance_sql.layouts.levels import LevelCodec, level_codec
 from lance_sql.layouts.matching import PageMatch, ValueTest, mini_block_test
 from lance_sql.layouts.native import NativePage, Part, mini_block_page
@@ -113,6 +114,24 @@ class MiniBlockPage:
             return None
         page = self._native_page(chain.leaf)
         return (page, self._data) if page.form is not None else None
+
+    def nested(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
+        """See `Page.nested`."""
+        layers = self._layout.layers
+        if chain.is_flat and chain.is_never_null_around(layers):
+            found = self.native(chain)
+            return (nested.plain(found[0], self._num_rows, layers, chain), self._data) if found is not None else None
+        chain.check(layers)
+        if isinstance(self._layout.values, General) or (chain.is_flat and self._layout.num_items < self._num_rows):
+            return None
+        values = mini_block_page(self._table, self._values_inside, None, self._dictionary, chain.leaf)
+        if values.form is None:
+            return None
+        rows = self._rows
+        through = (rows.starts_through, rows.ends_through) if rows is not None else None
+        repetition = self._rep if rows is not None else None
+        page = nested.in_chunks(values, self._num_rows, layers, chain, self._table, repetition, self._def, through)
+        return page, self._data
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
         """See `Page.test`."""

@@ -206,6 +206,18 @@ def constant_page(value: pa.Array, num_rows: int) -> NativePage | None:
     return NativePage(reader, Form(storage.type))
 
 
+def empty_page(leaf: pa.DataType, num_rows: int) -> NativePage | None:
+    """The reader of a page whose values are all zero or empty; None for types that it has no values of."""
+    storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
+    format = _format(storage, None)
+    if format is None:
+        return None
+    has_offsets, bits = format
+    value = b"" if has_offsets else bytes((bits + 7) // 8)
+    reader = _kernels.PageReader.constant(num_rows, format=format, list_size=_list_size(storage), value=value)
+    return NativePage(reader, Form(storage))
+
+
 def fixed_width_bits(values: Encoding) -> int | None:
     """Bits of values of fixed width that can be tested as they are encoded; None for other values."""
     found = _value_codec(values)

@@ -72,6 +72,13 @@ class Page(Protocol):
         """
         ...
 
+    def nested(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
+        """The same for values inside of the lists and structs of the chain, which may be NULL or empty.
+
+        chain: one that `nested.is_possible`
+        """
+        ...
+
     def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
         """The answer of a test that is the same for all rows, or what the kernels ask of `native` to know; None where
         the values have to be decoded.

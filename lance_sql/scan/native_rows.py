@@ -161,21 +161,24 @@ class _Output:
             return self._add_leaf(columns[0].native(self._rows), arrow) if len(columns) == 1 else None
         if len(columns) != len(leaves(field)):
             return None
-        return self._add_struct(field, arrow, iter(columns))
+        return self._add_nested(field, arrow.type, iter(columns), arrow)
 
-    def _add_struct(self, field: Field, arrow: pa.Field, columns: Iterator[Column]) -> _kernels.Shape | None:
-        if not pa.types.is_struct(arrow.type) or arrow.type.num_fields != len(field.children):
+    def _add_nested(
+        self, field: Field, type: pa.DataType, columns: Iterator[Column], arrow: pa.Field
+    ) -> _kernels.Shape | None:
+        """The same for a part of a column, of that type."""
+        if is_leaf(field):
+            return self._add_leaf(next(columns).nested(self._rows), arrow)
+        kind, inside = _inside(type)
+        if kind is None or len(inside) != len(field.children):
             return None
         members: list[_kernels.Shape] = []
-        for child, type in zip(field.children, arrow.type, strict=True):
-            if is_leaf(child):
-                member = self._add_leaf(next(columns).member(self._rows), type)
-            else:
-                member = self._add_struct(child, type, columns)
+        for child, below in zip(field.children, inside, strict=True):
+            member = self._add_nested(child, below, columns, arrow)
             if member is None:
                 return None
             members.append(member)
-        return members
+        return kind, members
 
     def _add_leaf(self, found: NativeRows | None, arrow: pa.Field) -> _kernels.Shape | None:
         items = _dictionaries(found) if found is not None else None
@@ -264,6 +267,17 @@ class _Tests:
         self.answers.append(answer)
         self.columns_of.append(place)
         return len(self.answers) - 1
+
+
+def _inside(type: pa.DataType) -> tuple[int | None, list[pa.DataType]]:
+    """The kernels' number of what is around values, None for what they do not know, and the types inside."""
+    if pa.types.is_struct(type):
+        return 0, [type.field(place).type for place in range(type.num_fields)]
+    if pa.types.is_list(type) or pa.types.is_large_list(type):
+        return 1, [type.value_type]
+    if pa.types.is_map(type):
+        return 2, [pa.struct([type.key_field, type.item_field])]
+    return None, []
 
 
 def _native(fragment: OpenFragment, field: Field, delivered: pa.DataType | None, rows: RowRanges) -> NativeRows | None:

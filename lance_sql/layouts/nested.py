@@ -1,0 +1,104 @@
+"""Pages of values inside of lists and structs, as the kernels read them.
+
+A reader of values is told the layers around them, and where the levels of a page are: in its chunks, in memory beside a
+value that is the same for all, or nowhere, where all there is are structs that are never NULL. Rows become a chain of
+arrays with one child each, as in `nest`; chains of sibling leaves are laid together in the kernels.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql import _kernels
+from lance_sql.layouts.levels import LevelCodec
+from lance_sql.layouts.native import NativePage
+from lance_sql.layouts.nest import Chain, Levels
+from lance_sql.layouts.tree import Layer, Layers
+
+
+def is_possible(chain: Chain) -> bool:
+    """Whether the kernels can read a chain at all, as far as its types tell."""
+    if chain.stored is not None or chain.finish is not None or chain.is_empty_struct:
+        return False
+    # fixed-size lists of structs have levels for each item
+    return not any(pa.types.is_fixed_size_list(type) for type in chain.outer)
+
+
+def plain(values: NativePage, num_rows: int, layers: Layers, chain: Chain) -> NativePage:
+    """The page of a chain of structs that are never NULL.
+
+    values: tells by itself which of them are NULL
+    """
+    around = _described(layers, chain)
+    return NativePage(_kernels.PageReader.nested_plain(values.reader, around, num_rows=num_rows), values.form)
+
+
+def in_chunks(
+    values: NativePage,
+    num_rows: int,
+    layers: Layers,
+    chain: Chain,
+    table: _kernels.ChunkTable,
+    repetition: LevelCodec | None,
+    definition: LevelCodec | None,
+    rows_through: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None,
+) -> NativePage:
+    """The page of values whose levels are in the chunks of a mini-block page.
+
+    rows_through: how many rows start, and end, in the chunks up to each; for lists
+    """
+    starts, ends = rows_through if rows_through is not None else (None, None)
+    reader = _kernels.PageReader.nested_chunks(
+        values.reader,
+        _described(layers, chain),
+        num_rows=num_rows,
+        table=table,
+        repetition=_codec(repetition),
+        definition=_codec(definition),
+        starts_through=starts,
+        ends_through=ends,
+    )
+    return NativePage(reader, values.form)
+
+
+def in_memory(
+    values: NativePage,
+    num_rows: int,
+    layers: Layers,
+    chain: Chain,
+    repetition: Levels | None,
+    definition: Levels | None,
+    *,
+    are_null: bool,
+) -> NativePage:
+    """The page of one value, with levels for all of its rows.
+
+    are_null: no item has a value
+    """
+    reader = _kernels.PageReader.nested_stored(
+        values.reader,
+        _described(layers, chain),
+        num_rows=num_rows,
+        repetition=repetition,
+        definition=definition,
+        are_null=are_null,
+    )
+    return NativePage(reader, values.form)
+
+
+def _described(layers: Layers, chain: Chain) -> Sequence[tuple[int, int, bool]]:
+    """For each layer from the inside the bits of a list's offsets or 0, its levels, and whether lists can be empty."""
+    bits = [0]
+    for type in chain.outer:
+        is_list = pa.types.is_list(type) or pa.types.is_large_list(type)
+        bits.append((64 if pa.types.is_large_list(type) else 32) if is_list else 0)
+    return [
+        (width, layer.num_levels, layer in (Layer.EMPTYABLE_LIST, Layer.NULL_AND_EMPTY_LIST))
+        for width, layer in zip(bits, layers, strict=True)
+    ]
+
+
+def _codec(codec: LevelCodec | None) -> tuple[int, int] | None:
+    return (codec.codec, codec.num_bits) if codec is not None else None
