@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <span>
 #include <type_traits>
 
 #include "bits.h"
@@ -103,14 +102,10 @@ class Collector {
         return (at_ - before) / width;
     }
 
-    // Items that value_at(place) finds one by one.
-    template <class ValueAt>
-    void find(std::span<const int32_t> places, ValueAt value_at) {
-        if (end_ - at_ < static_cast<int64_t>(places.size()) * width) fail("more items have a flag than fit into out");
-        for (const int32_t place : places) {
-            store(at_, static_cast<Item>(value_at(place)));
-            at_ += width;
-        }
+    void put(Item item) {
+        if (end_ - at_ < width) fail("more items have a flag than fit into out");
+        store(at_, item);
+        at_ += width;
     }
 
   private:
@@ -120,25 +115,51 @@ class Collector {
     uint8_t* end_;
 };
 
-// Places among the items of a chunk, of which so many are looked for at a time.
-class Places {
+// Single values that are collected in order, some time after it is known where they are: by then they are on their way
+// to the processor, whichever chunks they lie in.
+template <class Item, class Place>
+class Awaited {
   public:
-    void clear() { count_ = 0; }
-    bool full() const { return count_ == all_.size(); }
-    void add(int64_t place) { all_[count_++] = static_cast<int32_t>(place); }
-    std::span<const int32_t> all() const { return {all_.data(), count_}; }
+    explicit Awaited(Collector<Item>& collector) : collector_(collector) {}
+
+    void add(const Place& place) {
+        Place& slot = places_[count_ % kMost];
+        if (count_ >= kMost) collector_.put(slot.template get<Item>());
+        slot = place;
+        prefetch(place.at);
+        prefetch(place.at + place.next);
+        ++count_;
+    }
+
+    void finish() {
+        for (size_t i = count_ < kMost ? 0 : count_ - kMost; i < count_; ++i) {
+            collector_.put(places_[i % kMost].template get<Item>());
+        }
+        count_ = 0;
+    }
 
   private:
-    std::array<int32_t, 256> all_;
+    // Processors wait for no more than some dozens of lines of memory at a time.
+    static constexpr size_t kMost = 16;
+
+    Collector<Item>& collector_;
+    std::array<Place, kMost> places_;
     size_t count_ = 0;
 };
 
-// Single values of a chunk that is bit-packed. All of them are on their way to the processor before the first is used.
-template <class Item>
-void find_packed(Collector<Item>& collector, const PackedGroup<Item>& group, int64_t first, std::span<const int32_t> places) {
-    for (const int32_t place : places) prefetch(group.address(first + place));
-    collector.find(places, [&](int64_t place) { return group.at(first + place); });
-}
+// A value that lies in memory as it is.
+struct StoredValue {
+    const uint8_t* at;
+    static constexpr int64_t next = 0;
+
+    template <class Item>
+    Item get() const {
+        return load<Item>(at);
+    }
+};
+
+// The beginnings of so many chunks are on their way, for it says how their values are packed.
+constexpr int64_t kChunksAhead = 4;
 
 // Calls visit(piece, first, last) for pieces with items that have passed: which of the places lie in it.
 template <class Visit>
@@ -149,8 +170,7 @@ void for_each_passed(const Chunks& chunks, const Ranges& ranges, const PassedRow
         const size_t first = i;
         while (i < passed.num_places() && passed.place(i) < end) ++i;
         if (first == i) return;
-        // the next chunk comes while this one is decoded
-        chunks.prefetch(piece.chunk + 1);
+        chunks.prefetch(piece.chunk + kChunksAhead);
         visit(piece, first, i);
     });
 }
@@ -159,34 +179,39 @@ void for_each_passed(const Chunks& chunks, const Ranges& ranges, const PassedRow
 template <class Item>
 void append_places(Collector<Item>& collector, const Chunks& chunks, const Ranges& ranges, PieceValues& values,
                    PieceLevels* levels, const PassedRows& passed, BitWriter* validity, int64_t& num_null) {
-    Places places;
+    constexpr bool can_be_packed = sizeof(Item) <= 8;
+    Awaited<Item, std::conditional_t<can_be_packed, PackedValue, StoredValue>> packed(collector);
+    Awaited<Item, StoredValue> stored(collector);
     for_each_passed(chunks, ranges, passed, [&](const Piece& piece, size_t first, size_t last) {
+        const auto for_each_place = [&](auto visit) {
+            for (size_t i = first; i < last; ++i) visit(passed.place(i) - piece.position);
+        };
         const bool are_few = static_cast<int64_t>(last - first) * kRowsPerPlace < piece.num_items;
-        const uint8_t* decoded = nullptr;
-        std::optional<PackedGroup<std::conditional_t<sizeof(Item) <= 8, Item, uint64_t>>> group;
-        if constexpr (sizeof(Item) <= 8) {
-            if (are_few && values.has_places(piece)) group.emplace(values.template group<Item>(piece));
+        bool is_found = false;
+        if constexpr (can_be_packed) {
+            is_found = are_few && values.has_places(piece);
+            if (is_found) {
+                const PackedGroup<Item> group = values.template group<Item>(piece);
+                for_each_place([&](int64_t place) { packed.add(group.find(piece.first + place)); });
+            }
         }
-        if (!group) decoded = values.of(piece);
-        for (size_t i = first; i < last;) {
-            places.clear();
-            for (; i < last && !places.full(); ++i) places.add(passed.place(i) - piece.position);
-            if constexpr (sizeof(Item) <= 8) {
-                if (group) find_packed(collector, *group, piece.first, places.all());
-            }
-            if (decoded != nullptr) {
-                for (const int32_t place : places.all()) prefetch(decoded + place * static_cast<int64_t>(sizeof(Item)));
-                collector.find(places.all(), [&](int64_t place) { return load<Item>(decoded + place * static_cast<int64_t>(sizeof(Item))); });
-            }
+        if (!is_found) {
+            packed.finish();
+            const uint8_t* found = values.of(piece);
+            for_each_place([&](int64_t place) { stored.add({found + place * static_cast<int64_t>(sizeof(Item))}); });
+            // what was decoded goes with the next piece
+            if (!values.are_stored()) stored.finish();
         }
         if (levels == nullptr) return;
         const uint8_t* here = levels->of(piece);
-        for (size_t i = first; i < last; ++i) {
-            const bool is_valid = load<uint16_t>(here + 2 * (passed.place(i) - piece.position)) == 0;
+        for_each_place([&](int64_t place) {
+            const bool is_valid = load<uint16_t>(here + 2 * place) == 0;
             validity->append(is_valid, 1);
             num_null += !is_valid;
-        }
+        });
     });
+    packed.finish();
+    stored.finish();
 }
 
 // Calls visit(Item{}) with a type of that many bits.

@@ -20,6 +20,23 @@ uint64_t inline_width(Bytes packed) {
     return num_bits;
 }
 
+// One value: its lowest bits are in the word at `at`, those that this word does not hold in the one `next` bytes on.
+struct PackedValue {
+    const uint8_t* at;
+    uint32_t next;  // 0 where the word holds all of them
+    uint8_t shift;
+    uint8_t num_bits;
+
+    template <class T>
+    T get() const {
+        constexpr int64_t bits = 8 * sizeof(T);
+        const uint64_t low = uint64_t{load<T>(at)} >> shift;
+        // Without a branch, which cannot be predicted: what the word itself becomes here is cut off below.
+        const uint64_t high = uint64_t{load<T>(at + next)} << 1 << (bits - 1 - shift);
+        return static_cast<T>((low | high) & low_bits(num_bits));
+    }
+};
+
 // Single values of such a group; see unpack_group.h for where they are.
 template <class T>
 class PackedGroup {
@@ -27,47 +44,26 @@ class PackedGroup {
     explicit PackedGroup(Bytes packed)
         : words_(packed.data() + sizeof(T)), num_bits_(static_cast<int64_t>(inline_width<T>(packed))) {}
 
-    int64_t num_bits() const { return num_bits_; }
-
-    // Of value `index`, which is below 1024.
-    T at(int64_t index) const {
-        if (num_bits_ == 0) return 0;
-        const auto [lane, bit] = place(index);
-        const int64_t word = bit / kBits;
-        const int64_t shift = bit % kBits;
-        uint64_t value = uint64_t{get(word, lane)} >> shift;
-        if (shift + num_bits_ > kBits) value |= uint64_t{get(word + 1, lane)} << (kBits - shift);
-        return static_cast<T>(value & low_bits(num_bits_));
-    }
-
-    // Where its first bits are.
-    const uint8_t* address(int64_t index) const {
-        const auto [lane, bit] = place(index);
-        return words_ + (bit / kBits * kLanes + lane) * static_cast<int64_t>(sizeof(T));
-    }
-
-  private:
-    static constexpr int64_t kBits = 8 * sizeof(T);
-    static constexpr int64_t kLanes = kGroup / kBits;
-
-    struct Place {
-        int64_t lane;
-        int64_t bit;
-    };
-
-    Place place(int64_t index) const {
+    // Value `index`, which is below 1024.
+    PackedValue find(int64_t index) const {
+        static constexpr T zero = 0;
+        if (num_bits_ == 0) return {reinterpret_cast<const uint8_t*>(&zero), 0, 0, 0};
         // Numbers of fixed size: divisions by powers of two are shifts of what has no sign.
         const auto at = static_cast<uint64_t>(index);
         const uint64_t lane = at % kLanes;
         const uint64_t order = (at % 128 - lane) / 16;
         // The order of eight is its own inverse: the bits of a number turned around.
         const uint64_t row = 8 * ((order & 1) << 2 | (order & 2) | order >> 2) + at / 128;
-        return {static_cast<int64_t>(lane), static_cast<int64_t>(row) * num_bits_};
+        const uint64_t bit = row * static_cast<uint64_t>(num_bits_);
+        const uint64_t shift = bit % kBits;
+        return {words_ + (bit / kBits * kLanes + lane) * sizeof(T),
+                shift + static_cast<uint64_t>(num_bits_) > kBits ? static_cast<uint32_t>(kLanes * sizeof(T)) : 0,
+                static_cast<uint8_t>(shift), static_cast<uint8_t>(num_bits_)};
     }
 
-    T get(int64_t word, int64_t lane) const {
-        return load<T>(words_ + (word * kLanes + lane) * static_cast<int64_t>(sizeof(T)));
-    }
+  private:
+    static constexpr uint64_t kBits = 8 * sizeof(T);
+    static constexpr uint64_t kLanes = kGroup / kBits;
 
     const uint8_t* words_;
     int64_t num_bits_;

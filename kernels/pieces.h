@@ -30,6 +30,9 @@ class PieceValues {
     // Valid until the next call.
     const uint8_t* of(const Piece& piece);
 
+    // Whether what `of` finds is not decoded, and stays valid.
+    bool are_stored() const { return encoding_.codec == FixedCodec::kFlat; }
+
     // Whether single values of the piece can be found without the others.
     bool has_places(const Piece& piece) const {
         return encoding_.codec == FixedCodec::kInlineBitpacking && piece.chunk != chunk_in_group_;
