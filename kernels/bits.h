@@ -1,6 +1,8 @@
 // Bits in memory, least significant first.
 #pragma once
 
+#include <algorithm>
+
 #include "bytes.h"
 
 namespace lance {
@@ -21,8 +23,9 @@ inline int64_t count_flags(Bytes flags) {
     size_t i = 0;
     // Bytes are added up side by side, so often that none of them overflows.
     while (i + 8 <= flags.size()) {
+        const size_t end = i + 8 * std::min<size_t>((flags.size() - i) / 8, 255);
         uint64_t sums = 0;
-        for (int k = 0; k < 255 && i + 8 <= flags.size(); ++k, i += 8) sums += load<uint64_t>(flags.data() + i);
+        for (; i < end; i += 8) sums += load<uint64_t>(flags.data() + i);
         const uint64_t pairs = (sums & 0x00FF00FF00FF00FF) + (sums >> 8 & 0x00FF00FF00FF00FF);
         count += static_cast<int64_t>((pairs * 0x0001000100010001) >> 48);
     }

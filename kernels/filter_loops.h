@@ -32,6 +32,9 @@ struct Compacted {
 using CompactItems = Compacted (*)(const uint8_t* values, const uint8_t* flags, int64_t num_values, uint8_t* out,
                                    int64_t room);
 
+// Writes the places of flags that are set, and stops where there is no room for the next; returns how many it has written.
+using FindFlags = int64_t (*)(const uint8_t* flags, int64_t num_flags, int64_t* places, int64_t room);
+
 // The keys of some values.
 struct KeyBounds {
     uint64_t low = ~uint64_t{0};  // of those that are neither NULL nor NaN; above `high` without any
@@ -50,6 +53,7 @@ struct FilterLoops {
     std::array<KeepItems, 4> keep_items;                     // by the logarithm of the bytes of an index
     CompactItems compact4;
     CompactItems compact8;
+    FindFlags find_flags;
 };
 
 // The functions that suit this processor.

@@ -1,12 +1,12 @@
 // Which of some rows have passed a filter.
 #pragma once
 
-#include <bit>
 #include <span>
 #include <vector>
 
 #include "bits.h"
 #include "chunks.h"
+#include "filter_loops.h"
 
 namespace lance {
 
@@ -36,23 +36,8 @@ constexpr int64_t kRowsPerPlace = 24;
 
 // Where the flags are that are set, of which there are `count`.
 inline std::vector<int64_t> places_of(Bytes flags, int64_t count) {
-    std::vector<int64_t> places;
-    places.reserve(static_cast<size_t>(count));
-    size_t i = 0;
-    for (; i + 8 <= flags.size(); i += 8) {
-        // most of them are far from each other
-        while (i + 32 <= flags.size() && (load<uint64_t>(flags.data() + i) | load<uint64_t>(flags.data() + i + 8) |
-                                          load<uint64_t>(flags.data() + i + 16) | load<uint64_t>(flags.data() + i + 24)) == 0) {
-            i += 32;
-        }
-        if (i + 8 > flags.size()) break;
-        for (auto rest = load<uint64_t>(flags.data() + i); rest != 0; rest &= rest - 1) {
-            places.push_back(static_cast<int64_t>(i) + std::countr_zero(rest) / 8);
-        }
-    }
-    for (; i < flags.size(); ++i) {
-        if (flags[i] != 0) places.push_back(static_cast<int64_t>(i));
-    }
+    std::vector<int64_t> places(static_cast<size_t>(count));
+    if (filter_loops.find_flags(flags.data(), size_of(flags), places.data(), count) != count) fail("fewer flags than ", count);
     return places;
 }
 
