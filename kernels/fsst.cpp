@@ -10,8 +10,6 @@ namespace {
 
 constexpr int64_t kTableBytes = 8 + 256 * 8 + 256;
 constexpr uint64_t kMagic = 0x46535354;
-constexpr uint8_t kEscape = 255;
-
 // Codes decoded before the positions are read; a block's positions stay in L1.
 constexpr int64_t kBlock = 4096;
 
@@ -81,7 +79,7 @@ FsstDecoder::Block FsstDecoder::decode_block(Bytes codes, uint8_t* out) {
         emit_escape();
     }
     while (i < end) {
-        if (from[i] == kEscape) {
+        if (from[i] == SymbolTable::kEscape) {
             emit_escape();
         } else {
             emit(from[i], i);
@@ -160,11 +158,12 @@ FsstProgress decode_chunks(const Chunks& chunks, const Ranges& ranges, const Sym
     FsstDecoder decoder(table, out, start_position<OutOffset>(out_offsets, ranges.num_items(), start_row));
     int64_t row = start_row;
     bool full = false;
+    VariableChunks<Offset> variable(chunks);
     for_each_piece(chunks.table(), ranges, [&](Piece piece) {
         if (full || piece.position + piece.size() <= row) return;
         piece.first += row - piece.position;
         piece.position = row;
-        const VariableChunk<Offset> chunk(chunks, piece);
+        const VariableChunk<Offset>& chunk = variable.of(piece);
         const Bytes data = chunk.checked_bytes(piece);
         full = !decoder.has_room(size_of(data));
         if (full) return;

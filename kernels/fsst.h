@@ -25,6 +25,7 @@ class SymbolTable {
         uint64_t step;  // length, or kUndefined
     };
     static constexpr uint64_t kUndefined = uint64_t{1} << 40;
+    static constexpr uint8_t kEscape = 255;
 
     const Symbol* symbols() const { return symbols_.data(); }
 

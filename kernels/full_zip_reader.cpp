@@ -5,6 +5,7 @@
 #include "append_symbols.h"
 #include "fsst.h"
 #include "kernels.h"
+#include "passed_ranges.h"
 #include "variable.h"
 
 namespace lance {

@@ -4,29 +4,16 @@
 #include <bit>
 #include <limits>
 
-#include "append_symbols.h"
 #include "fsst.h"
 #include "kernels.h"
+#include "passed_ranges.h"
 
 namespace lance {
 
 namespace {
 
-// Of rows that pass in runs of fewer than this on average, and that are more than one in so many, all are decoded.
-constexpr int64_t kRowsPerRun = 8;
-
-// So many strings are decoded, tested and moved together before the next ones.
-constexpr int64_t kStringsTogether = kSpareRows;
-
-int64_t count_runs(Bytes flags) {
-    int64_t runs = 0;
-    uint8_t before = 0;
-    for (const uint8_t flag : flags) {
-        runs += flag > before;
-        before = flag;
-    }
-    return runs;
-}
+// Of strings that pass a test, where those that do are fewer than one in so many, the others are not decoded.
+constexpr double kRowsPerMatch = 3.0;
 
 // Releases an array in the end.
 class OwnedArray {
@@ -39,31 +26,6 @@ class OwnedArray {
   private:
     ArrowArray& array_;
 };
-
-// Calls visit(rows, position) for at most so many of the rows at a time; position: of the first of them.
-template <class Visit>
-void for_each_run(const Ranges& rows, int64_t most_rows, Visit visit) {
-    std::vector<int64_t> pairs;
-    int64_t position = 0;
-    int64_t count = 0;
-    const auto flush = [&] {
-        if (count == 0) return;
-        visit(Ranges({reinterpret_cast<const uint8_t*>(pairs.data()), pairs.size() * sizeof(int64_t)}, kMaxCount), position);
-        position += count;
-        count = 0;
-        pairs.clear();
-    };
-    for (int64_t i = 0; i < rows.size(); ++i) {
-        for (int64_t row = rows.start(i); row < rows.end(i);) {
-            const int64_t now = std::min(rows.end(i) - row, most_rows - count);
-            pairs.insert(pairs.end(), {row, row + now});
-            row += now;
-            count += now;
-            if (count == most_rows) flush();
-        }
-    }
-    flush();
-}
 
 }  // namespace
 
@@ -194,21 +156,6 @@ void MiniBlockReader::decode_fixed(const Chunks& chunks, const Ranges& rows, Mut
     }
 }
 
-void MiniBlockReader::read_strings(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
-    const MutableBytes offsets = out.offsets(rows.num_items());
-    const int64_t total = variable_offsets(chunks, rows, values_.bits, offsets, values_.format.bits);
-    raise_offsets(values_.format.bits, offsets, rows.num_items(), out.num_bytes(), total);
-    variable_bytes(chunks, rows, values_.bits, out.bytes(total));
-    out.add_bytes(total);
-}
-
-void MiniBlockReader::read_symbols(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
-    const int64_t num_codes = num_variable_bytes(chunks, rows, values_.bits);
-    append_symbols(rows.num_items(), num_codes, expansion_, out, [&](int64_t row, MutableBytes offsets, MutableBytes all) {
-        return fsst(chunks, rows, values_.bits, values_.symbol_table, row, offsets, values_.format.bits, all);
-    });
-}
-
 void MiniBlockReader::mask(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags) const {
     require_output(flags, rows.num_items(), "flags");
     const Chunks chunks = this->chunks(bytes);
@@ -230,28 +177,6 @@ void MiniBlockReader::mask(const PageBytes& bytes, const Ranges& rows, const Pag
         }
         match_items(chunks, rows, fixed_encoding(), answers, values_.definition, flags);
     }
-}
-
-// Strings of which tests before have left few runs are decoded alone.
-void MiniBlockReader::mask_strings(const PageBytes& bytes, const Ranges& rows, const StringTest& test,
-                                   MutableBytes flags) const {
-    if (!is_variable()) fail("values of fixed width are tested as strings");
-    const int64_t num_left = count_flags(flags);
-    if (num_left == 0) return;
-    const bool is_sparse = num_left < rows.num_items() && count_runs(flags) * kRowsPerRun <= rows.num_items();
-    const std::vector<int64_t> pairs = is_sparse ? flagged_ranges(rows, flags) : std::vector<int64_t>();
-    const Bytes view(reinterpret_cast<const uint8_t*>(pairs.data()), pairs.size() * sizeof(int64_t));
-    const Ranges wanted = is_sparse ? Ranges(view, num_rows()) : rows;
-    ColumnBuilder decoded(values_.format, wanted.num_items());
-    read(bytes, wanted, decoded);
-    const auto strings_in = [&](ArrowArray& array) {
-        const auto buffer = [&](size_t i) { return static_cast<uint8_t*>(const_cast<void*>(array.buffers[i])); };
-        return DecodedStrings{buffer(1), values_.format.bits, buffer(2), decoded.num_bytes(), buffer(0), array.length, is_sparse};
-    };
-    ArrowArray array;
-    decoded.finish(array);
-    const OwnedArray owned(array);
-    keep_strings(strings_in(array), test, flags);
 }
 
 void MiniBlockReader::take(const PageBytes& bytes, const Ranges& rows, const PassedRows& passed,
@@ -298,7 +223,10 @@ void MiniBlockReader::take_fixed(const Chunks& chunks, const Ranges& rows, const
 }
 
 bool MiniBlockReader::filters_at_once(const PageTest& test) const {
-    if (std::holds_alternative<StringTest>(test)) return is_variable();
+    if (std::holds_alternative<StringTest>(test)) {
+        // Few strings are found without decoding all others, and plain ones are compared where they lie.
+        return values_.codec == PageCodec::kFsst && share_.load(std::memory_order_relaxed) * kRowsPerMatch > 1.0;
+    }
     if (!std::holds_alternative<RangeTest>(test) || !is_fixed() || is_looked_up()) return false;
     // Few values are found in their places with less work.
     return share_.load(std::memory_order_relaxed) * kRowsPerPlace > 1.0;
@@ -323,63 +251,6 @@ void MiniBlockReader::filter(const PageBytes& bytes, const Ranges& rows, const P
         out.add_valid(count);
         note_share(count, rows.num_items());
     }
-}
-
-// Some thousands of strings at a time: those that match move together while they are in a cache.
-void MiniBlockReader::filter_strings(const Chunks& chunks, const Ranges& rows, const StringTest& test,
-                                     MutableBytes flags, ColumnBuilder& out) const {
-    if (values_.definition) match_validity(chunks, rows, *values_.definition, true, flags);
-    reserve_strings(chunks, rows, out);
-    for_each_run(rows, kStringsTogether, [&](const Ranges& run, int64_t position) {
-        const MutableBytes of_run = flags.subspan(static_cast<size_t>(position), static_cast<size_t>(run.num_items()));
-        const int64_t num_left = count_flags(of_run);
-        if (num_left == 0) return;
-        const bool is_sparse = num_left < run.num_items() && count_runs(of_run) * kRowsPerRun <= run.num_items();
-        const std::vector<int64_t> pairs = is_sparse ? flagged_ranges(run, of_run) : std::vector<int64_t>();
-        const Bytes view(reinterpret_cast<const uint8_t*>(pairs.data()), pairs.size() * sizeof(int64_t));
-        DecodedStrings decoded = decode_strings(chunks, is_sparse ? Ranges(view, num_rows()) : run, out);
-        decoded.are_flagged = is_sparse;
-        out.add_bytes(lance::filter_strings(decoded, test, of_run));
-        out.add_valid(count_flags(of_run));
-    });
-}
-
-// Likewise, by the flags that there are.
-void MiniBlockReader::take_strings(const Chunks& chunks, const Ranges& rows, MutableBytes flags, ColumnBuilder& out) const {
-    reserve_strings(chunks, rows, out);
-    for_each_run(rows, kStringsTogether, [&](const Ranges& run, int64_t position) {
-        const MutableBytes of_run = flags.subspan(static_cast<size_t>(position), static_cast<size_t>(run.num_items()));
-        const int64_t num_left = count_flags(of_run);
-        if (num_left == 0) return;
-        out.add_bytes(compact_strings(decode_strings(chunks, run, out), of_run));
-        if (!values_.definition) {
-            out.add_valid(num_left);
-        } else {
-            out.add_rows(num_left, append_selected_validity(chunks, run, *values_.definition, of_run, out.validity()));
-        }
-    });
-}
-
-// Room for all strings at once is moved less often than room that grows; what is not used is given back in the end.
-void MiniBlockReader::reserve_strings(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
-    const int64_t num_bytes = num_variable_bytes(chunks, rows, values_.bits);
-    const double expansion = values_.codec == PageCodec::kFsst ? expansion_.load(std::memory_order_relaxed) : 1.0;
-    out.bytes(static_cast<int64_t>(static_cast<double>(num_bytes) * expansion * kSymbolHeadroom) + 2 * kSymbolSlack);
-}
-
-// Strings behind those of `out`, in whose memory they lie without being counted in.
-DecodedStrings MiniBlockReader::decode_strings(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
-    const int64_t before = out.num_bytes();
-    if (values_.codec == PageCodec::kFsst) {
-        read_symbols(chunks, rows, out);
-    } else {
-        read_strings(chunks, rows, out);
-    }
-    const int64_t after = out.num_bytes();
-    out.add_bytes(before - after);
-    const MutableBytes bytes = out.bytes(after - before);
-    return {out.offsets(rows.num_items()).data(), values_.format.bits, bytes.data() - before,
-            before + size_of(bytes), nullptr, rows.num_items(), false};
 }
 
 void MiniBlockReader::take_ranges(const PageBytes& bytes, const Ranges& rows, Bytes flags, ColumnBuilder& out) const {

@@ -4,11 +4,13 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "page_reader.h"
 #include "string_matching.h"
+#include "symbol_matching.h"
 
 namespace lance {
 
@@ -90,6 +92,9 @@ class MiniBlockReader : public PageReader {
     // u64 for each item of a dictionary of strings: its first eight bytes.
     Bytes item_keys() const;
     void mask_strings(const PageBytes& bytes, const Ranges& rows, const StringTest& test, MutableBytes flags) const;
+    void mask_decoded(const Chunks& chunks, const Ranges& rows, const StringTest& test, MutableBytes flags) const;
+    // Null where the test cannot be told from codes.
+    std::shared_ptr<const SymbolMatcher> symbol_matcher(const StringTest& test) const;
     FixedWidthEncoding fixed_encoding() const { return {static_cast<int64_t>(values_.codec), values_.bits}; }
 
     void read_validity(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const;
@@ -143,6 +148,9 @@ class MiniBlockReader : public PageReader {
     mutable std::atomic<double> expansion_ = 3.0;
     // Of the rows that were last tested, those that passed.
     mutable std::atomic<double> share_ = 1.0;
+    // Of the last test of strings.
+    mutable std::mutex matcher_mutex_;
+    mutable std::shared_ptr<const SymbolMatcher> matcher_;
 };
 
 }  // namespace lance

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "batch_reader.h"
+#include "passed_ranges.h"
 
 namespace lance {
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "bits.h"
-#include "chunks.h"
 #include "filter_loops.h"
 
 namespace lance {
@@ -39,33 +38,6 @@ inline std::vector<int64_t> places_of(Bytes flags, int64_t count) {
     std::vector<int64_t> places(static_cast<size_t>(count));
     if (filter_loops.find_flags(flags.data(), size_of(flags), places.data(), count) != count) fail("fewer flags than ", count);
     return places;
-}
-
-// The rows of `rows` that have a flag, as ranges.
-inline std::vector<int64_t> flagged_ranges(const Ranges& rows, Bytes flags) {
-    std::vector<int64_t> found;
-    int64_t position = 0;
-    for (int64_t i = 0; i < rows.size(); ++i) {
-        const int64_t start = rows.start(i);
-        const int64_t count = rows.end(i) - start;
-        const uint8_t* at = flags.data() + position;
-        int64_t k = 0;
-        while (k < count) {
-            if (k + 8 <= count && load<uint64_t>(at + k) == 0) {
-                k += 8;
-                continue;
-            }
-            if (at[k] == 0) {
-                ++k;
-                continue;
-            }
-            const int64_t first = k;
-            while (k < count && at[k] != 0) ++k;
-            found.insert(found.end(), {start + first, start + k});
-        }
-        position += count;
-    }
-    return found;
 }
 
 }  // namespace lance

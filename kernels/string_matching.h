@@ -10,13 +10,16 @@ struct DecodedStrings {
     uint8_t* offsets;  // one more than there are strings
     int64_t offset_bits;
     uint8_t* data;
-    int64_t num_bytes;        // that may be read from `data` on
-    const uint8_t* validity;  // a bit for each string; null without NULLs
+    int64_t num_bytes;  // that may be read from `data` on
     int64_t count;
     bool are_flagged;  // these are the strings that have a flag; false: one for each of the flags
 };
 
-// Clears the flags of strings that do not match; NULL never does.
+// Clears the flags of strings that do not match, where they lie in chunks as they are.
+void match_strings(const Chunks& chunks, const Ranges& rows, int64_t offset_bits, const StringTest& test,
+                   MutableBytes flags);
+
+// Clears the flags of strings that do not match.
 void keep_strings(const DecodedStrings& strings, const StringTest& test, MutableBytes flags);
 
 // The same; those that match move to the front, with their offsets. Returns how many bytes they have.

@@ -12,8 +12,9 @@ int64_t offsets_of(const Chunks& chunks, const Ranges& ranges, MutableBytes out)
     require_output(out, (ranges.num_items() + 1) * width, "out_offsets");
     store<OutOffset>(out.data(), 0);
     int64_t total = 0;
+    VariableChunks<Offset> variable(chunks);
     for_each_piece(chunks.table(), ranges, [&](const Piece& piece) {
-        const VariableChunk<Offset> chunk(chunks, piece);
+        const VariableChunk<Offset>& chunk = variable.of(piece);
         const int64_t num_bytes = size_of(chunk.checked_bytes(piece));
         require_offset<OutOffset>(total + num_bytes);
         // Wraps around where the chunk's offsets are larger than the output's; the sum is exact all the same.
@@ -30,8 +31,9 @@ int64_t offsets_of(const Chunks& chunks, const Ranges& ranges, MutableBytes out)
 template <class Offset>
 int64_t bytes_of(const Chunks& chunks, const Ranges& ranges, MutableBytes out) {
     int64_t total = 0;
+    VariableChunks<Offset> variable(chunks);
     for_each_piece(chunks.table(), ranges, [&](const Piece& piece) {
-        const Bytes bytes = VariableChunk<Offset>(chunks, piece).bytes(piece);
+        const Bytes bytes = variable.of(piece).bytes(piece);
         require_output(out, total + size_of(bytes));
         copy(out.data() + total, bytes.data(), size_of(bytes));
         total += size_of(bytes);
@@ -42,8 +44,9 @@ int64_t bytes_of(const Chunks& chunks, const Ranges& ranges, MutableBytes out) {
 template <class Offset>
 int64_t num_bytes_of(const Chunks& chunks, const Ranges& ranges) {
     int64_t total = 0;
+    VariableChunks<Offset> variable(chunks);
     for_each_piece(chunks.table(), ranges, [&](const Piece& piece) {
-        total += size_of(VariableChunk<Offset>(chunks, piece).bytes(piece));
+        total += size_of(variable.of(piece).bytes(piece));
     });
     return total;
 }

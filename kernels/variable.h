@@ -32,6 +32,10 @@ class VariableChunk {
         }
     }
 
+    // What the offsets count from.
+    const uint8_t* start() const { return values_.data(); }
+    // From there on.
+    int64_t num_bytes() const { return size_of(values_); }
     const uint8_t* offsets(int64_t item) const { return values_.data() + item * sizeof(Offset); }
     Offset offset(int64_t item) const { return load<Offset>(offsets(item)); }
 
@@ -56,6 +60,26 @@ class VariableChunk {
 
   private:
     Bytes values_;
+};
+
+// The chunk of one piece after the other, many of which may lie in one.
+template <class Offset>
+class VariableChunks {
+  public:
+    explicit VariableChunks(const Chunks& chunks) : chunks_(chunks) {}
+
+    const VariableChunk<Offset>& of(const Piece& piece) {
+        if (piece.chunk != number_) {
+            chunk_ = VariableChunk<Offset>(chunks_, piece);
+            number_ = piece.chunk;
+        }
+        return chunk_;
+    }
+
+  private:
+    const Chunks& chunks_;
+    VariableChunk<Offset> chunk_;
+    int64_t number_ = -1;
 };
 
 // Calls visit(Offset{}) with the unsigned type of offsets of that many bits.

@@ -1,0 +1,158 @@
+// Byte strings of mini-block pages.
+#include "mini_block_reader.h"
+
+#include "append_symbols.h"
+#include "fsst.h"
+#include "kernels.h"
+#include "passed_ranges.h"
+#include "symbol_matching.h"
+
+namespace lance {
+
+namespace {
+
+// So many strings are decoded, tested and moved together before the next ones.
+constexpr int64_t kStringsTogether = kSpareRows;
+
+// Calls visit(rows, position) for at most so many of the rows at a time; position: of the first of them.
+template <class Visit>
+void for_each_run(const Ranges& rows, int64_t most_rows, Visit visit) {
+    std::vector<int64_t> pairs;
+    int64_t position = 0;
+    int64_t count = 0;
+    const auto flush = [&] {
+        if (count == 0) return;
+        visit(Ranges({reinterpret_cast<const uint8_t*>(pairs.data()), pairs.size() * sizeof(int64_t)}, kMaxCount), position);
+        position += count;
+        count = 0;
+        pairs.clear();
+    };
+    for (int64_t i = 0; i < rows.size(); ++i) {
+        for (int64_t row = rows.start(i); row < rows.end(i);) {
+            const int64_t now = std::min(rows.end(i) - row, most_rows - count);
+            pairs.insert(pairs.end(), {row, row + now});
+            row += now;
+            count += now;
+            if (count == most_rows) flush();
+        }
+    }
+    flush();
+}
+
+}  // namespace
+
+void MiniBlockReader::read_strings(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
+    const MutableBytes offsets = out.offsets(rows.num_items());
+    const int64_t total = variable_offsets(chunks, rows, values_.bits, offsets, values_.format.bits);
+    raise_offsets(values_.format.bits, offsets, rows.num_items(), out.num_bytes(), total);
+    variable_bytes(chunks, rows, values_.bits, out.bytes(total));
+    out.add_bytes(total);
+}
+
+void MiniBlockReader::read_symbols(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
+    const int64_t num_codes = num_variable_bytes(chunks, rows, values_.bits);
+    append_symbols(rows.num_items(), num_codes, expansion_, out, [&](int64_t row, MutableBytes offsets, MutableBytes all) {
+        return fsst(chunks, rows, values_.bits, values_.symbol_table, row, offsets, values_.format.bits, all);
+    });
+}
+
+void MiniBlockReader::mask_strings(const PageBytes& bytes, const Ranges& rows, const StringTest& test,
+                                   MutableBytes flags) const {
+    if (!is_variable()) fail("values of fixed width are tested as strings");
+    const Chunks chunks = this->chunks(bytes);
+    if (values_.definition) match_validity(chunks, rows, *values_.definition, true, flags);
+    if (count_flags(flags) == 0) return;
+    if (values_.codec == PageCodec::kVariable) {
+        match_strings(chunks, rows, values_.bits, test, flags);
+    } else if (const std::shared_ptr<const SymbolMatcher> matcher = symbol_matcher(test)) {
+        matcher->keep(chunks, rows, values_.bits, flags);
+    } else {
+        mask_decoded(chunks, rows, test, flags);
+    }
+    note_share(count_flags(flags), rows.num_items());
+}
+
+std::shared_ptr<const SymbolMatcher> MiniBlockReader::symbol_matcher(const StringTest& test) const {
+    const std::lock_guard lock(matcher_mutex_);
+    if (!matcher_ || !matcher_->is_for(test)) {
+        std::optional<SymbolMatcher> made = SymbolMatcher::make(SymbolTable(values_.symbol_table), test);
+        matcher_ = made ? std::make_shared<const SymbolMatcher>(std::move(*made)) : nullptr;
+    }
+    return matcher_;
+}
+
+// Strings of which tests before have left few runs are decoded alone.
+void MiniBlockReader::mask_decoded(const Chunks& chunks, const Ranges& rows, const StringTest& test,
+                                   MutableBytes flags) const {
+    const bool is_sparse = count_flags(flags) < rows.num_items() && count_runs(flags) * kRowsPerRun <= rows.num_items();
+    const std::vector<int64_t> pairs = is_sparse ? flagged_ranges(rows, flags) : std::vector<int64_t>();
+    const Bytes view(reinterpret_cast<const uint8_t*>(pairs.data()), pairs.size() * sizeof(int64_t));
+    const Ranges wanted = is_sparse ? Ranges(view, num_rows()) : rows;
+    ColumnBuilder scratch(values_.format, wanted.num_items());
+    DecodedStrings decoded = decode_strings(chunks, wanted, scratch);
+    decoded.are_flagged = is_sparse;
+    keep_strings(decoded, test, flags);
+}
+
+// Some thousands of strings at a time: those that match move together while they are in a cache.
+void MiniBlockReader::filter_strings(const Chunks& chunks, const Ranges& rows, const StringTest& test,
+                                     MutableBytes flags, ColumnBuilder& out) const {
+    if (values_.definition) match_validity(chunks, rows, *values_.definition, true, flags);
+    int64_t num_passed = 0;
+    reserve_strings(chunks, rows, out);
+    for_each_run(rows, kStringsTogether, [&](const Ranges& run, int64_t position) {
+        const MutableBytes of_run = flags.subspan(static_cast<size_t>(position), static_cast<size_t>(run.num_items()));
+        const int64_t num_left = count_flags(of_run);
+        if (num_left == 0) return;
+        const bool is_sparse = num_left < run.num_items() && count_runs(of_run) * kRowsPerRun <= run.num_items();
+        const std::vector<int64_t> pairs = is_sparse ? flagged_ranges(run, of_run) : std::vector<int64_t>();
+        const Bytes view(reinterpret_cast<const uint8_t*>(pairs.data()), pairs.size() * sizeof(int64_t));
+        DecodedStrings decoded = decode_strings(chunks, is_sparse ? Ranges(view, num_rows()) : run, out);
+        decoded.are_flagged = is_sparse;
+        out.add_bytes(lance::filter_strings(decoded, test, of_run));
+        const int64_t num_matches = count_flags(of_run);
+        out.add_valid(num_matches);
+        num_passed += num_matches;
+    });
+    note_share(num_passed, rows.num_items());
+}
+
+// Likewise, by the flags that there are.
+void MiniBlockReader::take_strings(const Chunks& chunks, const Ranges& rows, MutableBytes flags, ColumnBuilder& out) const {
+    reserve_strings(chunks, rows, out);
+    for_each_run(rows, kStringsTogether, [&](const Ranges& run, int64_t position) {
+        const MutableBytes of_run = flags.subspan(static_cast<size_t>(position), static_cast<size_t>(run.num_items()));
+        const int64_t num_left = count_flags(of_run);
+        if (num_left == 0) return;
+        out.add_bytes(compact_strings(decode_strings(chunks, run, out), of_run));
+        if (!values_.definition) {
+            out.add_valid(num_left);
+        } else {
+            out.add_rows(num_left, append_selected_validity(chunks, run, *values_.definition, of_run, out.validity()));
+        }
+    });
+}
+
+// Room for all strings at once is moved less often than room that grows; what is not used is given back in the end.
+void MiniBlockReader::reserve_strings(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
+    const int64_t num_bytes = num_variable_bytes(chunks, rows, values_.bits);
+    const double expansion = values_.codec == PageCodec::kFsst ? expansion_.load(std::memory_order_relaxed) : 1.0;
+    out.bytes(static_cast<int64_t>(static_cast<double>(num_bytes) * expansion * kSymbolHeadroom) + 2 * kSymbolSlack);
+}
+
+// Strings behind those of `out`, in whose memory they lie without being counted in.
+DecodedStrings MiniBlockReader::decode_strings(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
+    const int64_t before = out.num_bytes();
+    if (values_.codec == PageCodec::kFsst) {
+        read_symbols(chunks, rows, out);
+    } else {
+        read_strings(chunks, rows, out);
+    }
+    const int64_t after = out.num_bytes();
+    out.add_bytes(before - after);
+    const MutableBytes bytes = out.bytes(after - before);
+    return {out.offsets(rows.num_items()).data(), values_.format.bits, bytes.data() - before,
+            before + size_of(bytes), rows.num_items(), false};
+}
+
+}  // namespace lance

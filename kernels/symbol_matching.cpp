@@ -1,0 +1,188 @@
+#include "symbol_matching.h"
+
+#include <algorithm>
+#include <array>
+
+namespace lance {
+
+namespace {
+
+// How many bytes of a bound a string begins with; kDecided where it is known which of both comes first.
+constexpr int64_t kDecided = -1;
+
+struct Progress {
+    int64_t low;
+    int64_t end;
+
+    bool operator==(const Progress&) const = default;
+};
+
+enum class Verdict { kRejected, kAccepted, kOpen };
+
+// Of strings, byte by byte.
+class ByteAutomaton {
+  public:
+    explicit ByteAutomaton(const StringTest& test) : test_(test) {}
+
+    Progress start() const {
+        // what is empty is below everything
+        return {test_.low.empty() ? kDecided : 0, test_.end ? 0 : kDecided};
+    }
+
+    // What is known of a string before its next byte.
+    Verdict verdict(const Progress& at) const {
+        if (test_.end && at.end == size_of(*test_.end)) return outside();
+        return at.low == kDecided && at.end == kDecided ? inside() : Verdict::kOpen;
+    }
+
+    // What a string is that ends here: it comes before bounds that go on.
+    Verdict verdict_at_end(const Progress& at) const { return at.low == kDecided ? inside() : outside(); }
+
+    // Moves on by a byte, of a string whose verdict is open.
+    Verdict step(Progress& at, uint8_t byte) const {
+        if (at.low != kDecided) {
+            const uint8_t bound = test_.low[static_cast<size_t>(at.low)];
+            if (byte < bound) return outside();
+            at.low = byte == bound && at.low + 1 < size_of(test_.low) ? at.low + 1 : kDecided;
+        }
+        if (at.end != kDecided) {
+            const uint8_t bound = (*test_.end)[static_cast<size_t>(at.end)];
+            if (byte > bound) return outside();
+            at.end = byte == bound ? at.end + 1 : kDecided;
+        }
+        return verdict(at);
+    }
+
+  private:
+    Verdict inside() const { return test_.inside ? Verdict::kAccepted : Verdict::kRejected; }
+    Verdict outside() const { return test_.inside ? Verdict::kRejected : Verdict::kAccepted; }
+
+    const StringTest& test_;
+};
+
+// Strings that are looked at side by side: what comes next in one of them does not wait for another.
+constexpr int64_t kStringsTogether = 8;
+// So many codes of each of them, before they go on one by one.
+constexpr int64_t kCodesTogether = 4;
+
+}  // namespace
+
+std::optional<SymbolMatcher> SymbolMatcher::make(const SymbolTable& symbols, const StringTest& test) {
+    // A state for each byte of a bound that a string may begin with, at the most.
+    const int64_t most_states = size_of(test.low) + (test.end ? size_of(*test.end) : 0);
+    if (!symbols.in_use() || kFirst + 2 * most_states > kMostRows) return std::nullopt;
+    const ByteAutomaton bytes(test);
+    SymbolMatcher made;
+    made.low_.assign(test.low.begin(), test.low.end());
+    if (test.end) made.end_.emplace(test.end->begin(), test.end->end());
+    made.inside_ = test.inside;
+    const auto row_of = [](Verdict verdict) -> uint8_t { return verdict == Verdict::kAccepted ? kAccepted : kRejected; };
+
+    std::vector<Progress> states;
+    // The row of a state, which gets one where it has none.
+    const auto add = [&](const Progress& at, Verdict verdict) -> uint8_t {
+        if (verdict != Verdict::kOpen) return row_of(verdict);
+        const auto found = std::find(states.begin(), states.end(), at);
+        const size_t row = kFirst + 2 * static_cast<size_t>(found - states.begin());
+        if (found == states.end()) states.push_back(at);
+        return static_cast<uint8_t>(row);
+    };
+    made.start_ = add(bytes.start(), bytes.verdict(bytes.start()));
+    for (uint8_t row : {kRejected, kAccepted, kDamaged}) {
+        made.next_.insert(made.next_.end(), 256, row);
+        made.at_end_.push_back(row);
+    }
+    for (size_t i = 0; i < states.size(); ++i) {
+        std::array<uint8_t, 512> rows;
+        for (size_t code = 0; code < 256; ++code) {
+            const SymbolTable::Symbol& symbol = symbols.symbols()[code];
+            Progress at = states[i];
+            Verdict verdict = Verdict::kOpen;
+            for (uint64_t k = 0; k < symbol.step % SymbolTable::kUndefined && verdict == Verdict::kOpen; ++k) {
+                verdict = bytes.step(at, static_cast<uint8_t>(symbol.bytes >> (8 * k)));
+            }
+            rows[code] = symbol.step == SymbolTable::kUndefined ? uint8_t{kDamaged} : add(at, verdict);
+            at = states[i];
+            verdict = bytes.step(at, static_cast<uint8_t>(code));
+            rows[256 + code] = add(at, verdict);
+        }
+        rows[SymbolTable::kEscape] = static_cast<uint8_t>(kFirst + 2 * i + 1);
+        made.next_.insert(made.next_.end(), rows.begin(), rows.end());
+        made.at_end_.push_back(row_of(bytes.verdict_at_end(states[i])));
+        made.at_end_.push_back(kDamaged);
+    }
+    return made;
+}
+
+bool SymbolMatcher::is_for(const StringTest& test) const {
+    return inside_ == test.inside && std::ranges::equal(low_, test.low) && end_.has_value() == test.end.has_value() &&
+           (!end_ || std::ranges::equal(*end_, *test.end));
+}
+
+template <class Offset>
+void SymbolMatcher::keep_of_piece(const uint8_t* offsets, int64_t num_strings, const uint8_t* chunk,
+                                  uint8_t* flags) const {
+    const auto code = [&](int64_t i) { return chunk + load<Offset>(offsets + i * static_cast<int64_t>(sizeof(Offset))); };
+    const uint8_t* const data_end = code(num_strings);
+    constexpr uint64_t all = 0x0101010101010101;
+    uint8_t seen = 0;
+    int64_t i = 0;
+    const auto finish = [&](int64_t string, uint8_t state) {
+        seen |= state;
+        flags[string] &= state & kAccepted;
+    };
+    for (; i + kStringsTogether <= num_strings; i += kStringsTogether) {
+        const auto together = load<uint64_t>(flags + i);
+        if (together == 0) continue;
+        if (together != all || data_end - code(i + kStringsTogether) < kCodesTogether) {
+            for (int64_t k = i; k < i + kStringsTogether; ++k) {
+                if (flags[k]) finish(k, run(start_, code(k), code(k + 1)));
+            }
+            continue;
+        }
+        std::array<const uint8_t*, kStringsTogether> at;
+        std::array<int64_t, kStringsTogether> left;
+        std::array<uint8_t, kStringsTogether> states;
+        for (size_t k = 0; k < kStringsTogether; ++k) {
+            at[k] = code(i + static_cast<int64_t>(k));
+            left[k] = code(i + static_cast<int64_t>(k) + 1) - at[k];
+            states[k] = start_;
+        }
+        for (int64_t step = 0; step < kCodesTogether; ++step) {
+            for (size_t k = 0; k < kStringsTogether; ++k) {
+                // behind the end of the string codes of the next one are read, for nothing
+                const uint8_t next = next_[size_t{states[k]} << 8 | at[k][step]];
+                states[k] = step < left[k] ? next : states[k];
+            }
+        }
+        for (size_t k = 0; k < kStringsTogether; ++k) {
+            const int64_t done = std::min(left[k], kCodesTogether);
+            finish(i + static_cast<int64_t>(k), run(states[k], at[k] + done, at[k] + left[k]));
+        }
+    }
+    for (; i < num_strings; ++i) {
+        if (flags[i]) finish(i, run(start_, code(i), code(i + 1)));
+    }
+    if (seen & kDamaged) fail("a code without a symbol, or an escape at the end of a value");
+}
+
+void SymbolMatcher::keep(const Chunks& chunks, const Ranges& rows, int64_t offset_bits, MutableBytes flags) const {
+    chunks.require_buffer_index(0);
+    require_output(flags, rows.num_items(), "flags");
+    with_offset(offset_bits, [&](auto offset) {
+        using Offset = decltype(offset);
+        for_each_piece(chunks.table(), rows, [&](const Piece& piece) {
+            uint8_t* of_piece = flags.data() + piece.position;
+            if (std::memchr(of_piece, 1, static_cast<size_t>(piece.size())) == nullptr) return;
+            const VariableChunk<Offset> chunk(chunks, piece);
+            chunk.checked_bytes(piece);
+            try {
+                keep_of_piece<Offset>(chunk.offsets(piece.first), piece.size(), chunk.start(), of_piece);
+            } catch (const std::invalid_argument& error) {
+                fail("chunk ", piece.chunk, ": ", error.what());
+            }
+        });
+    });
+}
+
+}  // namespace lance
