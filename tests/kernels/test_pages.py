@@ -22,6 +22,9 @@ VARIABLE, FSST, OTHER = 4, 5, 6
 FLAT_LEVELS = (0, 16)
 SYMBOLS = [b"abc", b"ab", b"c", b"longest!"]
 TEXT = [b"abclongest!x"[: i % 13] for i in range(64)]
+NEAR = [
+    stem[:n] + end for stem in [b"abclongest!x" * 4, b"ab" * 20] for n in range(40) for end in (b"", b"\x00", b"\xff")
+]
 DESCENDING = np.array([0, 9], "<i4").tobytes()
 LONG = [(b"abc" * 9)[: i % 27] for i in range(30)]
 
@@ -117,9 +120,15 @@ def split_list(values: Sequence[bytes], sizes: Sequence[int]) -> list[list[bytes
 
 
 def text_page(
-    sizes: Sequence[int], seed: int, valid: np.ndarray | None, codec: int, offset_bits: int, wanted_bits: int
+    sizes: Sequence[int],
+    seed: int,
+    valid: np.ndarray | None,
+    codec: int,
+    offset_bits: int,
+    wanted_bits: int,
+    texts: Sequence[bytes] = TEXT,
 ) -> Made:
-    values = [TEXT[i % len(TEXT)] for i in random_values(seed, sum(sizes), np.uint8).tolist()]
+    values = [texts[i % len(texts)] for i in random_values(seed, sum(sizes), np.uint8).tolist()]
     stored = [oracles.fsst_encode(value, SYMBOLS) for value in values] if codec == FSST else values
     parts = [[oracles.variable_chunk(part, offset_bits)] for part in split_list(stored, sizes)]
     table = oracles.symbol_table(SYMBOLS) if codec == FSST else None
@@ -309,6 +318,49 @@ def test_tests_come_before_the_rows_that_pass(data: st.DataObject) -> None:
     assert found[0] == len(expected) == int(flags.sum())
     if expected:
         assert imported(found, numbers.type).to_pylist() == expected
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=150)
+def test_texts_pass_by_the_order_of_their_bytes(data: st.DataObject) -> None:
+    sizes, seed = [1024] * data.draw(st.integers(0, 1)) + [data.draw(st.integers(1, 1024))], data.draw(seeds)
+    valid = random_values(seed + 1, sum(sizes), np.uint8) % 3 > 0 if data.draw(st.booleans()) else None
+    bits = data.draw(st.sampled_from([32, 64]))
+    made = text_page(sizes, seed, valid, data.draw(st.sampled_from([VARIABLE, FSST])), bits, 32, NEAR)
+    # the longest ones have more bytes than a table of codes has rows for
+    bound = st.sampled_from([*NEAR, b"", NEAR[-1] * 5])
+    low, end = data.draw(bound), data.draw(st.none() | bound)
+    inside = data.draw(st.booleans())
+    column, test = kernels.ColumnReader(np.array([0, sum(sizes)])), kernels.ColumnTest(1)
+    column.open(0, made.reader, 0, len(made.data))
+    test.set(0, kernels.PageTest.strings(low, end, inside))
+    rows = data.draw(rows_of(sum(sizes)))
+    places = np.concatenate([np.arange(start, stop) for start, stop in rows])
+    parts = [(0, made.data, 0)]
+    # how many have passed decides how the next ones are found
+    for _ in range(3):
+        flags = data.draw(some_flags(len(places)))
+        expected = [
+            value
+            for flag, value in zip(flags.tolist(), [made.values[place] for place in places.tolist()], strict=True)
+            if flag and value is not None and (low <= value and (end is None or value < end)) == inside
+        ]
+        found = kernels.read_rows([(column, rows, parts, test)], [(column, rows, parts)], flags)
+        assert found[0] == len(expected) == int(flags.sum())
+        if expected:
+            assert imported(found, made.type).to_pylist() == expected
+
+
+@pytest.mark.parametrize("codes", [b"\x04", b"\x00\xff"])
+def test_codes_that_stand_for_nothing_are_damage_to_a_test(codes: bytes) -> None:
+    chunk = oracles.variable_chunk([codes] * 20, 32)
+    table = oracles.symbol_table(SYMBOLS)
+    reader, data = reader_of([[chunk]], [20], None, codec=FSST, bits=32, format=(True, 32), symbol_table=table)
+    column, test = kernels.ColumnReader(np.array([0, 20])), kernels.ColumnTest(1)
+    column.open(0, reader, 0, len(data))
+    test.set(0, kernels.PageTest.strings(b"abcabc", None, True))
+    found = kernels.read_rows([(column, np.array([[0, 20]]), [(0, data, 0)], test)], [], np.ones(20, np.uint8))
+    assert "chunk 0: a code without a symbol, or an escape at the end of a value" in found[2][3]
 
 
 def test_an_answer_for_a_whole_page_needs_no_values() -> None:
