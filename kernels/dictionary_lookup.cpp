@@ -16,7 +16,8 @@ MiniBlockReader::Lookup::Lookup(const MiniBlockReader& page, int64_t num_values,
     to_ = out.offsets(num_values);
     position_ = out.num_bytes();
     if (strings_ != nullptr) {
-        bytes_ = out.bytes(multiply(num_values, ShortStrings::kBytes));
+        // the last one is written with what is behind it
+        bytes_ = out.bytes(multiply(num_values, strings_->longest) + ShortStrings::kBytes);
     } else {
         indices_ = PooledBuffer(multiply(num_values, values_.bits / 8));
     }
@@ -104,6 +105,7 @@ ShortStrings::ShortStrings(const DictionaryItems& dictionary) {
             const int64_t length = bound(i + 1) - bound(i);
             copy(reinterpret_cast<uint8_t*>(&items[i]), dictionary.data.data() + bound(i), length);
             lengths[i] = static_cast<uint8_t>(length);
+            longest = std::max(longest, length);
         }
     });
 }

@@ -18,6 +18,16 @@ enum class ValueOrder : int {
 using KeepRange = void (*)(const uint8_t* values, int64_t num_values, uint64_t low, uint64_t high, bool inside,
                            uint8_t* flags);
 
+// 128 bits, as they are stored: the low half first.
+struct Wide {
+    uint64_t low;
+    uint64_t high;
+};
+
+// The same for signed values of 128 bits.
+using KeepWideRange = void (*)(const uint8_t* values, int64_t num_values, Wide low, Wide high, bool inside,
+                               uint8_t* flags);
+
 // Clears the flags of values whose index has a 0 among the bits of at most 256 items; indices are below 256.
 using KeepItems = void (*)(const uint8_t* indices, int64_t num_values, const std::array<uint32_t, 8>& items,
                            uint8_t* flags);
@@ -51,8 +61,10 @@ struct FilterLoops {
     std::array<std::array<KeepRange, 4>, 3> keep_range;
     std::array<std::array<BoundKeys, 4>, 3> bound_keys;  // likewise
     std::array<KeepItems, 4> keep_items;                     // by the logarithm of the bytes of an index
+    KeepWideRange keep_wide_range;
     CompactItems compact4;
     CompactItems compact8;
+    CompactItems compact16;
     FindFlags find_flags;
 };
 

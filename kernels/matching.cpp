@@ -13,11 +13,6 @@ namespace lance {
 
 namespace {
 
-struct Wide {
-    uint64_t low;
-    uint64_t high;
-};
-
 bool any(Bytes flags) { return std::memchr(flags.data(), 1, flags.size()) != nullptr; }
 
 // Drops the flags of NULLs, or of all others.
@@ -59,7 +54,6 @@ int64_t append_bits(const uint8_t* levels, const uint8_t* flags, int64_t count, 
     return num_null;
 }
 
-constexpr uint64_t kAllFlags = 0x0101010101010101;
 constexpr int64_t kFlagsTogether = 8;
 
 // Collects the items that have a flag. Room for eight items more than are left would let every item be written; the
@@ -72,24 +66,19 @@ class Collector {
     int64_t add(const uint8_t* values, const uint8_t* flags, int64_t num_values) {
         uint8_t* const before = at_;
         int64_t i = 0;
-        if constexpr (width == 4 || width == 8) {
-            const CompactItems compact = width == 4 ? filter_loops.compact4 : filter_loops.compact8;
+        if constexpr (width >= 4) {
+            const CompactItems compact = width == 4   ? filter_loops.compact4
+                                         : width == 8 ? filter_loops.compact8
+                                                      : filter_loops.compact16;
             const Compacted done = compact(values, flags, num_values, at_, (end_ - at_) / width);
             i = done.num_values;
             at_ += done.num_items * width;
         }
-        for (; i + kFlagsTogether <= num_values; i += kFlagsTogether) {
+        for (; i + kFlagsTogether <= num_values && end_ - at_ >= kFlagsTogether * width; i += kFlagsTogether) {
             const auto together = load<uint64_t>(flags + i);
             if (together == 0) continue;
-            if (end_ - at_ < kFlagsTogether * width) break;
-            const uint8_t* from = values + i * width;
-            if (together == kAllFlags) {
-                std::memcpy(at_, from, static_cast<size_t>(kFlagsTogether * width));
-                at_ += kFlagsTogether * width;
-                continue;
-            }
             for (int64_t k = 0; k < kFlagsTogether; ++k) {
-                store(at_, load<Item>(from + k * width));
+                store(at_, load<Item>(values + (i + k) * width));
                 at_ += (together >> (8 * k) & 1) * width;
             }
         }
@@ -243,28 +232,6 @@ std::optional<std::array<uint32_t, 8>> bits_of_few(Bytes answers) {
 
 bool at_most(Wide a, Wide b) { return a.high < b.high || (a.high == b.high && a.low <= b.low); }
 
-// How far a key is above the lowest one tells whether it is in the range, without a branch.
-void keep_wide_range(const uint8_t* values, int64_t num_values, Wide low, Wide high, bool inside, uint8_t* flags) {
-    const auto above = [&](Wide key) {
-        return Wide{key.low - low.low, key.high - low.high - static_cast<uint64_t>(key.low < low.low)};
-    };
-    const Wide span = above(high);
-    const auto outside = static_cast<uint8_t>(!inside);
-    for (int64_t i = 0; i < num_values; ++i) {
-        auto key = load<Wide>(values + 16 * i);
-        key.high ^= uint64_t{1} << 63;
-        const Wide distance = above(key);
-        const auto is_less = static_cast<uint8_t>(distance.high < span.high);
-        const auto is_equal = static_cast<uint8_t>(distance.high == span.high);
-        const auto is_low = static_cast<uint8_t>(distance.low <= span.low);
-        flags[i] &= static_cast<uint8_t>(((is_less | (is_equal & is_low)) & 1) ^ outside);
-    }
-}
-
-}  // namespace
-
-namespace {
-
 // Calls then(Item{}, keep), where keep(values, num_values, flags) clears the flags of values outside of the range.
 template <class Then>
 void with_range(const FixedWidthEncoding& encoding, const KeyRange& range, Then then) {
@@ -276,7 +243,7 @@ void with_range(const FixedWidthEncoding& encoding, const KeyRange& range, Then 
         const auto high = load<Wide>(range.high.data());
         if (!at_most(low, high)) fail("a range of keys that ends before it begins");
         then(Wide{}, [&](const uint8_t* values, int64_t num_values, uint8_t* flags) {
-            keep_wide_range(values, num_values, low, high, range.inside, flags);
+            filter_loops.keep_wide_range(values, num_values, low, high, range.inside, flags);
         });
         return;
     }

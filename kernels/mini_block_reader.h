@@ -52,6 +52,7 @@ struct ShortStrings {
 
     std::vector<std::array<uint64_t, 2>> items;
     std::vector<uint8_t> lengths;
+    int64_t longest = 0;
 };
 
 class MiniBlockReader : public PageReader {
