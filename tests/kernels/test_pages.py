@@ -359,8 +359,8 @@ def test_codes_that_stand_for_nothing_are_damage_to_a_test(codes: bytes) -> None
     column, test = kernels.ColumnReader(np.array([0, 20])), kernels.ColumnTest(1)
     column.open(0, reader, 0, len(data))
     test.set(0, kernels.PageTest.strings(b"abcabc", None, True))
-    found = kernels.read_rows([(column, np.array([[0, 20]]), [(0, data, 0)], test)], [], np.ones(20, np.uint8))
-    assert "chunk 0: a code without a symbol, or an escape at the end of a value" in found[2][3]
+    _, _, failure = kernels.read_rows([(column, np.array([[0, 20]]), [(0, data, 0)], test)], [], np.ones(20, np.uint8))
+    assert failure == (True, 0, 0, "chunk 0: a code without a symbol, or an escape at the end of a value")
 
 
 def test_an_answer_for_a_whole_page_needs_no_values() -> None:
