@@ -158,7 +158,9 @@ def ordered(
         while True:
             with _consumers:
                 while len(pending) < window and (piece := next(pieces, _END)) is not _END:
-                    pending.append((piece, None if is_light(piece) else _executor(waits).submit(run, piece)))
+                    # the first result is waited for at once: another thread would only begin later
+                    is_here = window == 1 or is_light(piece)
+                    pending.append((piece, None if is_here else _executor(waits).submit(run, piece)))
                 if not pending:
                     return
                 piece, future = pending.popleft()
