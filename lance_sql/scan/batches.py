@@ -4,6 +4,7 @@ A batch is small enough to bound memory and large enough that its overhead does 
 of the projected columns ends, if one does near enough, so that most arrays come from one page without a copy.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -123,8 +124,9 @@ def runs(
         elif batch_rows is None and _fits(plan, each.fragment):
             yield Run(fragment, rows, np.array([num_rows]))
         else:
-            most = rows_per_batch(plan.columns_of(fragment), batch_rows, keeps_all=keeps_all)
-            borders = _page_borders(plan, fragment)
+            columns = list(plan.columns_of(fragment))
+            most = rows_per_batch(columns, batch_rows, keeps_all=keeps_all)
+            borders = _page_borders(columns)
             ends = _ends(rows, num_rows, most, borders, min(most, FIRST_BATCH_ROWS) if small_first else most)
             start = 0
             # a consumer that wants a few rows waits for no more than the first batch
@@ -200,28 +202,36 @@ def _ends(rows: RowRanges, total: int, most: int, borders: npt.NDArray[np.int64]
     """
     if total <= first and (len(borders) == 0 or total <= first // 4):
         return np.array([total])
-    # borders as numbers of selected rows before them
-    lengths = rows[:, 1] - rows[:, 0]
-    before = np.cumsum(lengths) - lengths
-    at = np.searchsorted(rows[:, 0], borders, side="right") - 1
-    inside = at >= 0
-    at = np.maximum(at, 0)
-    positions = np.where(inside, before[at] + np.minimum(borders - rows[at, 0], lengths[at]), 0)
+    positions = _selected_before(rows, borders) if len(borders) else []
     ends = []
     start = 0
     while start < total:
         end = min(start + first, total)
-        near = int(np.searchsorted(positions, end, side="right")) - 1
+        near = bisect_right(positions, end) - 1
         if near >= 0 and positions[near] > start + first // 4:
-            end = int(positions[near])
+            end = positions[near]
         ends.append(end)
         start, first = end, most
     return np.array(ends)
 
 
-def _page_borders(plan: ReadPlan, fragment: OpenFragment) -> npt.NDArray[np.int64]:
+def _selected_before(rows: RowRanges, borders: npt.NDArray[np.int64]) -> list[int]:
+    """How many of the rows come before each border."""
+    if len(rows) == 1:
+        start, end = rows[0].tolist()
+        return [min(max(border, start), end) - start for border in borders.tolist()]
+    lengths = rows[:, 1] - rows[:, 0]
+    before = np.cumsum(lengths) - lengths
+    at = np.searchsorted(rows[:, 0], borders, side="right") - 1
+    inside = at >= 0
+    at = np.maximum(at, 0)
+    found: list[int] = np.where(inside, before[at] + np.minimum(borders - rows[at, 0], lengths[at]), 0).tolist()
+    return found
+
+
+def _page_borders(columns: Iterable[Column]) -> npt.NDArray[np.int64]:
     borders: set[int] = set()
-    for column in plan.columns_of(fragment):
+    for column in columns:
         starts = column.row_starts
         if column.is_flat and starts[-1] > PAGE_ROWS * (len(starts) - 1):
             borders.update(starts[1:-1].tolist())
