@@ -99,7 +99,7 @@ void MiniBlockReader::filter_strings(const Chunks& chunks, const Ranges& rows, c
                                      MutableBytes flags, ColumnBuilder& out) const {
     if (values_.definition) match_validity(chunks, rows, *values_.definition, true, flags);
     int64_t num_passed = 0;
-    reserve_strings(chunks, rows, out);
+    reserve_strings(chunks, rows, share_.load(std::memory_order_relaxed), out);
     for_each_run(rows, kStringsTogether, [&](const Ranges& run, int64_t position) {
         const MutableBytes of_run = flags.subspan(static_cast<size_t>(position), static_cast<size_t>(run.num_items()));
         const int64_t num_left = count_flags(of_run);
@@ -119,7 +119,8 @@ void MiniBlockReader::filter_strings(const Chunks& chunks, const Ranges& rows, c
 
 // Likewise, by the flags that there are.
 void MiniBlockReader::take_strings(const Chunks& chunks, const Ranges& rows, MutableBytes flags, ColumnBuilder& out) const {
-    reserve_strings(chunks, rows, out);
+    const double num_flags = static_cast<double>(count_flags(flags));
+    reserve_strings(chunks, rows, num_flags / static_cast<double>(std::max<int64_t>(rows.num_items(), 1)), out);
     for_each_run(rows, kStringsTogether, [&](const Ranges& run, int64_t position) {
         const MutableBytes of_run = flags.subspan(static_cast<size_t>(position), static_cast<size_t>(run.num_items()));
         const int64_t num_left = count_flags(of_run);
@@ -133,11 +134,13 @@ void MiniBlockReader::take_strings(const Chunks& chunks, const Ranges& rows, Mut
     });
 }
 
-// Room for all strings at once is moved less often than room that grows; what is not used is given back in the end.
-void MiniBlockReader::reserve_strings(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
+// Room for all strings at once is moved less often than room that grows, and strings in room of which most is not used
+// are moved in the end. share: of the rows, those that are expected to pass
+void MiniBlockReader::reserve_strings(const Chunks& chunks, const Ranges& rows, double share, ColumnBuilder& out) const {
     const int64_t num_bytes = num_variable_bytes(chunks, rows, values_.bits);
     const double expansion = values_.codec == PageCodec::kFsst ? expansion_.load(std::memory_order_relaxed) : 1.0;
-    out.bytes(static_cast<int64_t>(static_cast<double>(num_bytes) * expansion * kSymbolHeadroom) + 2 * kSymbolSlack);
+    const double room = static_cast<double>(num_bytes) * expansion * share * kSymbolHeadroom;
+    out.bytes(static_cast<int64_t>(room) + 2 * kSymbolSlack);
 }
 
 // Strings behind those of `out`, in whose memory they lie without being counted in.
