@@ -52,12 +52,18 @@ class History:
             {
                 "k": pa.array(keys, pa.int64()),
                 "a": pa.array([some.choice([None, *range(8)]) for _ in keys], pa.int32()),
-                "s": pa.array([some.choice([None, "", "a", "ab", "b", "zz"]) for _ in keys], pa.string()),
+                "s": pa.array(
+                    [some.choice([None, "", "a", "ab", "b", "zz", "abcd-\u00e9"]) for _ in keys], pa.string()
+                ),
                 "f": pa.array([some.choice([None, -1.5, 0.0, 2.0, 9.0]) for _ in keys], pa.float64()),
             }
         )
 
     def create_index(self, column: str) -> None:
+        if column == "s" and self.random.random() < 0.3:
+            self.log.append("their ngram on s")
+            lance.dataset(self.path).create_scalar_index(column, "NGRAM", replace=True)
+            return
         kind = self.random.choice(KINDS)
         if self.random.random() < 0.5:
             self.log.append(f"our {kind} on {column}")
@@ -130,6 +136,7 @@ class History:
             "a IS NULL",
             f"s = '{some.choice(['', 'a', 'ab'])}'",
             "s LIKE 'a%' AND a > 3",
+            f"s LIKE '%bcd%' AND k > {place}",
             "f = 2 OR f = 7.5",
             f"f = 9 AND k > {place}",
             "f < 1",
@@ -148,7 +155,9 @@ class History:
         """Whether pylance 14 may answer wrongly by itself: it takes hits of a segment for fragments that only another
         segment covers, so that entries of rows that were changed come back."""
         segments = lance_sql.open(self.path).snapshot.indices()
-        kinds = ["BitmapIndexDetails"] + (["BTreeIndexDetails"] if "rewrite of f" in self.log else [])
+        kinds = ["BitmapIndexDetails", "NGramIndexDetails"] + (
+            ["BTreeIndexDetails"] if "rewrite of f" in self.log else []
+        )
         names = [segment.name for segment in segments if segment.index_type in kinds]
         return len(set(names)) < len(names)
 
