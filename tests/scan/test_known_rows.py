@@ -7,13 +7,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lance_sql import row_ranges
-from lance_sql.scan.evidence.known_rows import KnownRows, everything, numbers_of
+from lance_sql.scan.evidence.known_rows import KnownRows, distinct, everything, numbers_of
 
 ROWS = 6
 PLACES = 4
 
 # by place the rows that may pass; nothing is known of places that are not there
 answers = st.dictionaries(st.integers(0, PLACES - 1), st.sets(st.integers(0, ROWS - 1)), max_size=PLACES)
+
+
+@given(st.lists(st.integers(0, 20), max_size=8), st.booleans())
+def test_numbers_are_put_in_order_once(values: list[int], is_ordered: bool) -> None:
+    given_order = sorted(set(values)) if is_ordered else values
+    assert distinct(np.array(given_order, np.int64)).tolist() == sorted(set(values))
 
 
 def known(answer: dict[int, set[int]]) -> KnownRows:

@@ -15,7 +15,7 @@ from lance_sql.index_files.zones import Zones
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import lineage
 from lance_sql.scan.candidates import Candidates
-from lance_sql.scan.evidence.known_rows import KnownRows, numbers_of
+from lance_sql.scan.evidence.known_rows import KnownRows, distinct, numbers_of
 
 I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]
@@ -66,7 +66,7 @@ class Covered:
 
     def row_ids(self, found: U64) -> KnownRows:
         """The rows with these stable ids, as far as they are in the covered fragments."""
-        found = np.unique(found)
+        found = distinct(found)
         inside = replace(self.candidates, places=self.places)
         parts = [np.empty(0, np.int64)]
         for place in lineage.with_row_ids(inside, found).tolist() if len(found) else ():

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,8 @@ from lance_sql.scan.candidates import Candidates
 
 I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]
+
+_Number = TypeVar("_Number", bound=np.integer[Any])
 
 _OFFSET_BITS = 32
 
@@ -42,7 +45,7 @@ class KnownRows:
 
         numbers: in any order, repeated or not, all of these places
         """
-        return cls(places, row_ranges.from_sorted(np.unique(numbers)))
+        return cls(places, row_ranges.from_sorted(distinct(numbers)))
 
     @classmethod
     def but_for(cls, places: I64, ruled_out: RowRanges) -> KnownRows:
@@ -87,6 +90,11 @@ class KnownRows:
         """The rows, and all rows of the other ones of these places."""
         others = np.setdiff1d(places, self.places, assume_unique=True)
         return row_ranges.union(self.rows, everything(others)) if len(others) else self.rows
+
+
+def distinct(numbers: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+    """The numbers in ascending order, each once; what index files hold is in this order as a rule."""
+    return numbers if (numbers[1:] > numbers[:-1]).all() else np.unique(numbers)
 
 
 def everything(places: I64) -> RowRanges:
