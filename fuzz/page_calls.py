@@ -5,7 +5,8 @@ A call is the arguments of one page and of what is read of it; names with `chunk
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import suppress
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,7 @@ mutate, some_cuts = calls.mutate, calls.some_cuts
 _CHUNKS = "chunks."
 _MOST_ROWS = 1 << 20
 _FLAT_LEVELS = 16
+_NUMBER_BITS = (8, 16, 32, 64)
 
 
 def run(values: Values) -> None:
@@ -135,6 +137,37 @@ def _read(values: Values, reader: kernels.PageReader, data: Any, num_rows: int) 
     _import(kernels.read_rows([(*given, _test(values))], [given], flags), type)
     zones = kernels.ZoneBounds(0, 64, max(num_rows, 1), 8192)
     column.observe(rows, given[2], zones)
+    _stream(values, given, type, max(num_rows, 1))
+
+
+def _stream(values: Values, given: tuple[kernels.ColumnReader, Any, Any], type: pa.DataType, num_rows: int) -> None:
+    """Reads the rows that pass as a stream, which learns bounds of them on its way."""
+    column, rows, parts = given
+    bits = next((bits for bits in _NUMBER_BITS if bits == values.get("bits")), 64)
+    zones = kernels.ZoneBounds(int(values["order"] == 1), bits, num_rows, 8192)
+    count = int((rows[:, 1] - rows[:, 0]).sum())
+    fragment = kernels.FragmentRows(
+        [(column, parts, _test(values), zones)],
+        [0],
+        [(column, parts, True, [], [])],
+        [0],
+        rows,
+        np.array([count], np.int64),
+        _fail,
+    )
+    schema = pa.schema([("c", type)])
+    with suppress(_Refused):
+        for batch in kernels.BatchStream(iter([fragment]), schema, most_ahead=1, eager=False):
+            pa.RecordBatch._import_from_c(batch.address, schema).validate(full=True)
+    assert zones.num_known <= -(-num_rows // 8192)
+
+
+def _fail(in_test: bool, column: int, page: int | None, message: str) -> NoReturn:
+    raise _Refused(message)
+
+
+class _Refused(Exception):  # noqa: N818 - one of the two outcomes that are allowed
+    """What the kernels say of a page that they do not read."""
 
 
 def _test(values: Values) -> kernels.ColumnTest:

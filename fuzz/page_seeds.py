@@ -17,9 +17,10 @@ _SYMBOLS = [b"abc", b"ab", b"c", b"longest!"]
 
 
 def calls() -> Iterator[Values]:
-    """A page of each codec, without and with NULLs, and dictionaries."""
+    """A page of each codec, without and with NULLs, and dictionaries; long ones, of whose values bounds are learned."""
     yield from _full_zip_calls()
     yield from _nested_calls()
+    yield from _long()
     rng = np.random.default_rng(3)
     numbers = rng.integers(0, 9, _NUM_ROWS)
     words = [b"abclongest!x"[: i % 12] for i in range(_NUM_ROWS)]
@@ -150,6 +151,21 @@ def _nested_calls() -> Iterator[Values]:
             in_memory: Values = {"in_memory": True, "are_null": are_null, "def": levels[1]}
             in_memory["rep"] = levels[0] if num_lists else None
             yield _call(page, 0, 64, False, 64, **(given | in_memory), test=2)
+
+
+def _long() -> Iterator[Values]:
+    """Pages of more rows than a zone has, in order, as they are and packed."""
+    num_chunks = 9
+    numbers = np.arange(num_chunks * 1024, dtype="<u4") // 100
+    parts = np.split(numbers, num_chunks)
+    levels = (np.arange(1024) % 5 == 0).astype("<u2").tobytes()
+    rows = np.array([0, len(numbers)], np.int64).tobytes()
+    for codec in (0, 1):
+        for has_nulls in (False, True):
+            marks = (levels, 1024) if has_nulls else (None, 0)
+            encoded = [part.tobytes() if codec == 0 else oracles.inline_group(part, 7) for part in parts]
+            page = build([Chunk(1024, [part], None, *marks) for part in encoded], large=True)
+            yield _call(page, codec, 32, False, 32, rows=rows, key=bytes([40] + [0] * 15))
 
 
 def _split(values: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
