@@ -202,7 +202,9 @@ std::optional<ArrowArray> FragmentRows::read(int64_t batch) const {
     } else {
         std::optional<ZoneObserver> shown = learn(tests_, steps_, chosen);
         if (shown) tests[*steps_.front().test].observer = &*shown;
-        std::vector<uint8_t> flags(static_cast<size_t>(num_rows), 1);
+        const PooledBuffer memory(num_rows);
+        const MutableBytes flags(memory.data(), static_cast<size_t>(num_rows));
+        std::ranges::fill(flags, uint8_t{1});
         num_rows = read_columns(tests, steps_, column_rows(chosen), flags, read.arrays);
         if (shown) shown->finish();
         if (num_rows == 0) return std::nullopt;
