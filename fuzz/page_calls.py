@@ -27,6 +27,8 @@ def run(values: Values) -> None:
     """Reads the rows, all and those that pass, each way; raises what the kernels raise."""
     if "entries" in values:
         _read(values, *_full_zip(values))
+    elif "stored" in values:
+        _read(values, *_array(values))
     elif "layers" in values:
         _read(values, *_nested(values))
     else:
@@ -50,6 +52,45 @@ def _full_zip(values: Values) -> tuple[kernels.PageReader, Any, int]:
         list_size=values["list_size"],  # type: ignore[arg-type]  # likewise
     )
     return reader, _exact(values["entries"]), num_rows
+
+
+def _array(values: Values) -> tuple[kernels.PageReader, Any, int]:
+    """The same for a page without levels."""
+    num_rows = int(values["num_rows"])  # type: ignore[arg-type]  # never None
+    if num_rows > _MOST_ROWS:
+        raise ValueError("too many rows")
+    data = _exact(values["stored"])
+    # arguments are wrong on purpose
+    first: Any = (values["first"], values["first_size"])
+    second: Any = (values["second"], values["second_size"])
+    if values["item_offsets"] is not None:
+        reader = kernels.PageReader.array_keys(
+            num_rows,
+            size=len(data),
+            keys=first,
+            key_bits=int(values["key_bits"]),  # type: ignore[arg-type]  # never None
+            num_items=int(values["num_items"]),  # type: ignore[arg-type]  # never None
+            offset_bits=32,
+            offsets=_exact(values["item_offsets"]),
+            data=_exact(values["items"]),
+            first_is_null=bool(values["has_nulls"]),
+            format=_format(values),
+        )
+    elif values["variable"]:
+        adjustment = int(values["null_adjustment"])  # type: ignore[arg-type]  # never None
+        reader = kernels.PageReader.array_strings(
+            num_rows, size=len(data), ends=first, bytes=second, null_adjustment=adjustment, format=_format(values)
+        )
+    else:
+        reader = kernels.PageReader.array_values(
+            num_rows,
+            size=len(data),
+            values=first,
+            validity=second if values["has_nulls"] else None,
+            format=_format(values),
+            list_size=values["list_size"],  # type: ignore[arg-type]  # wrong on purpose
+        )
+    return reader, data, num_rows
 
 
 def _nested(values: Values) -> tuple[kernels.PageReader, Any, int]:

@@ -20,6 +20,7 @@ def calls() -> Iterator[Values]:
     """A page of each codec, without and with NULLs, and dictionaries; long ones, of whose values bounds are learned."""
     yield from _full_zip_calls()
     yield from _nested_calls()
+    yield from _array_calls()
     yield from _long()
     rng = np.random.default_rng(3)
     numbers = rng.integers(0, 9, _NUM_ROWS)
@@ -96,6 +97,52 @@ def _full_zip_calls() -> Iterator[Values]:
                 starts = np.cumsum([0, *map(len, parts)]).astype("<i8").tobytes()
                 format = {"variable": True, "format_bits": 8 * width, "length_bytes": width, "symbol_table": symbols}
                 yield {**given, **format, "row_starts": starts, "entries": b"".join(parts)}
+
+
+def _array_calls() -> Iterator[Values]:
+    """Pages without levels: values and bitmaps, strings and ends, keys and items."""
+    num_rows = 50
+    words = [b"abclongest!x"[: i % 12] for i in range(num_rows)]
+    ends = np.cumsum([len(word) for word in words]).astype("<u8")
+    given: Values = {
+        "num_rows": num_rows,
+        "has_nulls": False,
+        "null_adjustment": 0,
+        "key_bits": 8,
+        "num_items": 0,
+        "item_offsets": None,
+        "items": None,
+        "list_size": None,
+        "second": 0,
+        "second_size": 0,
+        "rows": np.array([0, 7, 10, 30, 31, num_rows], np.int64).tobytes(),
+        "flags": np.array([1, 0, 0, 1, 1, 1, 0], np.uint8).tobytes(),
+        "test": 2,
+        "order": 0,
+        "key": bytes(16),
+    }
+
+    def call(first: bytes, second: bytes, variable: bool, format_bits: int, **others: Any) -> Values:
+        places = {"first": 0, "first_size": len(first), "second": len(first), "second_size": len(second)}
+        format = {"variable": variable, "format_bits": format_bits}
+        return {**given, **places, **format, "stored": first + second, **others}
+
+    bitmap = oracles.bitmap(np.arange(num_rows) % 5)
+    for has_nulls in (False, True):
+        for bits in (1, 32, 192):
+            values = bytes((bits * num_rows + 7) // 8)
+            yield call(values, bitmap, False, bits, has_nulls=has_nulls)
+        yield call(bytes(24 * num_rows), bitmap, False, 192, has_nulls=has_nulls, list_size=3)
+        total = int(ends[-1]) + 1
+        stored = ends + np.where(np.arange(num_rows) % 12 == 0, total, 0) if has_nulls else ends
+        for bits in (32, 64):
+            data = b"".join(words)
+            yield call(stored.astype("<u8").tobytes(), data, True, bits, null_adjustment=total)
+        for bits in (8, 16, 32):
+            keys = (np.arange(num_rows) % 4).astype(f"<u{bits // 8}").tobytes()
+            offsets = np.array([0, 0, 2, 7, 9], "<u4").tobytes()
+            items: Values = {"key_bits": bits, "num_items": 4, "item_offsets": offsets, "items": b"aabbbbbcc"}
+            yield call(keys, b"", True, 32, has_nulls=has_nulls, **items)
 
 
 _ENTRIES = 64

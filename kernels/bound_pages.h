@@ -57,6 +57,17 @@ inline int64_t to_count(nb::handle object) {
     return count;
 }
 
+inline ColumnFormat to_format(const std::pair<bool, Count>& format, const std::optional<Count>& list_size) {
+    const int64_t bits = format.second;
+    if (bits < 1) fail("values of ", bits, " bits");
+    if (!list_size) return {format.first, bits};
+    const int64_t num_items = *list_size;
+    if (format.first || num_items < 1 || bits % (8 * num_items) != 0) {
+        fail("lists of ", num_items, " items in values of ", bits, " bits");
+    }
+    return {false, bits, num_items};
+}
+
 // (page, bytes, where these begin in the file); keep(object) holds a buffer and gives its bytes.
 template <class Keep>
 FileParts to_parts(nb::handle list, Keep keep) {
@@ -69,6 +80,8 @@ FileParts to_parts(nb::handle list, Keep keep) {
     }
     return parts;
 }
+
+void bind_array_pages(nb::class_<BoundPage>& page);
 
 // A column, the readers of whose pages it keeps alive.
 struct BoundColumn {

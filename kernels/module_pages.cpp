@@ -20,17 +20,6 @@ namespace lance {
 
 namespace {
 
-ColumnFormat to_format(const std::pair<bool, Count>& format, const std::optional<Count>& list_size) {
-    const int64_t bits = format.second;
-    if (bits < 1) fail("values of ", bits, " bits");
-    if (!list_size) return {format.first, bits};
-    const int64_t num_items = *list_size;
-    if (format.first || num_items < 1 || bits % (8 * num_items) != 0) {
-        fail("lists of ", num_items, " items in values of ", bits, " bits");
-    }
-    return {false, bits, num_items};
-}
-
 PageCodec to_codec(int64_t number) {
     if (number > static_cast<int64_t>(PageCodec::kOther)) fail("value codec ", number, " is not 0 to 6");
     return static_cast<PageCodec>(number);
@@ -274,8 +263,9 @@ nb::tuple read_rows_of(nb::list tests, nb::list columns, std::optional<OutputBuf
 }  // namespace
 
 void bind_pages(nb::module_& m) {
-    nb::class_<BoundPage>(m, "PageReader")
-        .def_static("mini_block", mini_block, nb::rv_policy::take_ownership, "table"_a, nb::kw_only(), "codec"_a,
+    nb::class_<BoundPage> page(m, "PageReader");
+    bind_array_pages(page);
+    page.def_static("mini_block", mini_block, nb::rv_policy::take_ownership, "table"_a, nb::kw_only(), "codec"_a,
                     "bits"_a, "definition"_a.none(), "symbol_table"_a.none(), "items"_a.none(), "format"_a,
                     "list_size"_a.none() = nb::none(), "keeps_indices"_a)
         .def_static("full_zip", full_zip, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "bits_def"_a,

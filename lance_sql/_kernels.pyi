@@ -119,6 +119,48 @@ class PageReader:
         raises: ValueError for a combination that no page has, and for starts that descend
         """
     @staticmethod
+    def array_values(
+        num_rows: int,
+        *,
+        size: int,
+        values: tuple[int, int],
+        validity: tuple[int, int] | None,
+        format: tuple[bool, int],
+        list_size: int | None = None,
+    ) -> PageReader:
+        """A page of values of fixed width, and a bit for each that is not NULL.
+
+        size: of the page's bytes; values, validity: buffers among them, as start and size
+        raises: ValueError for buffers that are too short
+        """
+    @staticmethod
+    def array_strings(
+        num_rows: int,
+        *,
+        size: int,
+        ends: tuple[int, int],
+        bytes: tuple[int, int],
+        null_adjustment: int,
+        format: tuple[bool, int],
+    ) -> PageReader:
+        """A page of byte strings side by side: u64 where each ends, greater by null_adjustment for NULL; see
+        `array_values`."""
+    @staticmethod
+    def array_keys(
+        num_rows: int,
+        *,
+        size: int,
+        keys: tuple[int, int],
+        key_bits: int,
+        num_items: int,
+        offset_bits: int,
+        offsets: Buffer,
+        data: Buffer,
+        first_is_null: bool,
+        format: tuple[bool, int],
+    ) -> PageReader:
+        """A page of keys of byte strings that are in memory; first_is_null: key 0 is NULL; see `array_values`."""
+    @staticmethod
     def nested_plain(values: PageReader, layers: Sequence[_Layer], *, num_rows: int) -> PageReader:
         """Values inside of structs that are never NULL.
 

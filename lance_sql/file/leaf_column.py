@@ -13,9 +13,9 @@ from lance_sql import _kernels, row_ranges
 from lance_sql.errors import CorruptFile, at
 from lance_sql.file import batch, blob_v2, native_columns
 from lance_sql.file.batch import UnreadColumn, UntestedColumn
-from lance_sql.file.column_pages import open_pages, pages_with, split_by_page, value_bytes
+from lance_sql.file.column_pages import open_pages, split_by_page, value_bytes
 from lance_sql.file.metadata_v2 import ColumnMetadata
-from lance_sql.file.native_columns import NativeColumn, NativeRows
+from lance_sql.file.native_columns import NativeRows
 from lance_sql.file.reader import FileReader
 from lance_sql.file.statistics import PageStatistics
 from lance_sql.layouts import nested
@@ -30,9 +30,6 @@ from lance_sql.store import ByteRange
 
 BLOB_BYTES = 256 * 1024
 """Taken for the size of a blob that may lie outside of the data file."""
-
-LONG_FILE_ROWS = 32 * 1024
-"""Of a file with so many rows, pages are kept for the kernels however few bytes it has."""
 
 _NEVER_NULL = (Layer.ALL_VALID_ITEM, Layer.ALL_VALID_LIST, Layer.EMPTYABLE_LIST)
 
@@ -170,22 +167,13 @@ class LeafColumn:
         return self._native(rows) if self._is_read_where_it_lies and nested.is_possible(self.chain) else None
 
     def _native(self, rows: RowRanges) -> NativeRows:
-        file, chain = self.file, self.chain
-        key = (file, self.index, chain.leaf, chain.outer)
-        column = file.page_cache.get(key)
-        if column is None:
-            column = NativeColumn(file, self.row_starts, chain, self.at, is_nested=bool(chain.outer))
-            file.page_cache.put(key, column)
-        assert isinstance(column, NativeColumn)
-        numbers: Sequence[int] = range(*column.reader.pages_of(int(rows[0, 0]), int(rows[-1, 1])))
-        if not all(map(column.is_open, numbers)):
-            numbers = pages_with(self.row_starts, rows)
-            missing = [number for number in numbers if not column.is_open(number)]
-            pages = run(open_pages(file, self.index, missing, self.at, self._head_ranges, self._open), file.fetch)
-            for number, page in zip(missing, pages, strict=True):
-                with self.at(number):
-                    column.open(number, page)
-        return NativeRows(column, rows, numbers)
+        return native_columns.open_rows(
+            self.file, self.index, self.row_starts, self.chain, self.at, rows, self._open_pages
+        )
+
+    def _open_pages(self, numbers: Sequence[int]) -> Sequence[Page]:
+        pages = open_pages(self.file, self.index, numbers, self.at, self._head_ranges, self._open)
+        return run(pages, self.file.fetch)
 
     def observe(self, rows: RowRanges, zones: _kernels.ZoneBounds) -> None:
         """See `Column`."""
@@ -207,10 +195,7 @@ class LeafColumn:
 
     @cached_property
     def _is_read_where_it_lies(self) -> bool:
-        """Whether asking for all bytes of pages at once costs nothing."""
-        # of a short file that was read when it was opened, keeping pages costs more than it saves
-        is_short = self.file.is_in_memory and self.file.num_rows < LONG_FILE_ROWS
-        return self.file.gap >= self.file.num_bytes and not is_short
+        return native_columns.are_read_where_they_lie(self.file)
 
     def match(self, rows: RowRanges, test: ValueTest, flags: Flags) -> Reading[bool | UntestedColumn]:
         """See `Column`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,22 +17,35 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, at
+from lance_sql.file.column_pages import pages_with
 from lance_sql.file.reader import FileReader
 from lance_sql.layouts.matching import Flags, ValueTest
-from lance_sql.layouts.native import Form
+from lance_sql.layouts.native import Form, NativePage
 from lance_sql.layouts.nest import Chain
-from lance_sql.layouts.page import Page
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
 
 MAX_TESTS = 32
 """Tests of a filter whose answers for the pages of a column are kept."""
 
+LONG_FILE_ROWS = 32 * 1024
+"""Of a file with so many rows, pages are kept for the kernels however few bytes it has."""
+
 PageParts: TypeAlias = "list[tuple[int, pa.Buffer, int]]"
 """Bytes of pages: page, bytes, and where in the file they begin."""
 
 _PAGE_BYTES = 2048
 _ROWS_PER_CHUNK, _CHUNK_BYTES = 1024, 64
+
+
+class KnownPage(Protocol):
+    """What is asked of a page; see `Page`."""
+
+    def native(self, chain: Chain) -> tuple[NativePage, ByteRange] | None: ...
+
+    def nested(self, chain: Chain) -> tuple[NativePage, ByteRange] | None: ...
+
+    def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None: ...
 
 
 class NativeColumn:
@@ -59,7 +72,7 @@ class NativeColumn:
         self.where = where
         self.reader = _kernels.ColumnReader(np.ascontiguousarray(row_starts))
         self._row_starts = row_starts
-        self._pages: list[Page | None] = [None] * (len(row_starts) - 1)
+        self._pages: list[KnownPage | None] = [None] * (len(row_starts) - 1)
         self._forms: list[Form | None] = [None] * (len(row_starts) - 1)
         self._lends = False
         self._tests: dict[ValueTest, _ColumnTest] = {}
@@ -71,7 +84,7 @@ class NativeColumn:
         """Whether the page was opened before."""
         return self._pages[page] is not None
 
-    def open(self, number: int, page: Page) -> None:
+    def open(self, number: int, page: KnownPage) -> None:
         """Makes a page known; nothing happens where it is, for another thread may be reading it."""
         found = page.nested(self._chain) if self._is_nested else page.native(self._chain)
         with self._lock:
@@ -153,6 +166,44 @@ class NativeRows:
     column: NativeColumn
     rows: RowRanges
     pages: Sequence[int]
+
+
+def are_read_where_they_lie(file: FileReader) -> bool:
+    """Whether asking for all bytes of pages at once costs nothing."""
+    # of a short file that was read when it was opened, keeping pages costs more than it saves
+    is_short = file.is_in_memory and file.num_rows < LONG_FILE_ROWS
+    return file.gap >= file.num_bytes and not is_short
+
+
+def open_rows(
+    file: FileReader,
+    key: object,
+    row_starts: npt.NDArray[np.int64],
+    chain: Chain,
+    where: Callable[[int], at],
+    rows: RowRanges,
+    pages: Callable[[Sequence[int]], Sequence[KnownPage]],
+) -> NativeRows:
+    """Some rows of a column, whose pages are open then.
+
+    key: tells the column from others of the file
+    pages: opens the pages of some numbers
+    raises: CorruptFile, UnsupportedFeature
+    """
+    kept = (file, key, chain.leaf, chain.outer)
+    column = file.page_cache.get(kept)
+    if column is None:
+        column = NativeColumn(file, row_starts, chain, where, is_nested=bool(chain.outer))
+        file.page_cache.put(kept, column)
+    assert isinstance(column, NativeColumn)
+    numbers: Sequence[int] = range(*column.reader.pages_of(int(rows[0, 0]), int(rows[-1, 1])))
+    if not all(map(column.is_open, numbers)):
+        numbers = pages_with(row_starts, rows)
+        missing = [number for number in numbers if not column.is_open(number)]
+        for number, page in zip(missing, pages(missing), strict=True):
+            with where(number):
+                column.open(number, page)
+    return NativeRows(column, rows, numbers)
 
 
 def read(

@@ -20,17 +20,19 @@ from lance_sql import _kernels, row_ranges
 from lance_sql.encodings.stored import bitmap
 from lance_sql.encodings.tree import Constant, Dictionary, Encoding, Stored
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.file import native_columns
 from lance_sql.file.column_pages import open_pages, split_by_page, value_bytes
 from lance_sql.file.metadata_v2 import ColumnMetadata
+from lance_sql.file.native_columns import NativeRows
 from lance_sql.file.reader import FileReader
 from lance_sql.file.statistics import PageStatistics
-from lance_sql.layouts import blob
+from lance_sql.layouts import blob, nested
 from lance_sql.layouts.array_tree import ArrayPage, ListRows, head_ranges
 from lance_sql.layouts.ends import Bounds
 from lance_sql.layouts.matching import Flags, ValueTest
 from lance_sql.layouts.nest import Chain, Slots, nest
 from lance_sql.layouts.page import concat
-from lance_sql.layouts.reading import Reading, Shared, together
+from lance_sql.layouts.reading import Reading, Shared, run, together
 from lance_sql.layouts.tree import ArrayTree
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
@@ -88,6 +90,11 @@ class StoredColumn:
                 [np.ones(len(p.bounds.lengths), np.bool_) if p.valid is None else p.valid for _, p in found]
             )
         return ListRows(Bounds(lengths, row_ranges.coalesce(items, 0)), valid)
+
+    def open_pages(self, numbers: Sequence[int]) -> Sequence[ArrayPage]:
+        """The pages of some numbers."""
+        pages = open_pages(self.file, self.key, numbers, self.at, self._head_ranges, self._open)
+        return run(pages, self.file.fetch)
 
     def at(self, page: int) -> at:
         """Where errors in a page are."""
@@ -199,11 +206,24 @@ class PathColumn:
         with at(file=self.file.path, column=self.leaf.name):
             return self.stored_statistics()
 
-    def native(self, rows: RowRanges) -> None:
-        """See `Column`."""
+    def native(self, rows: RowRanges) -> NativeRows | None:
+        """See `Column`; the values are not tested."""
+        return None if self.chain.outer else self._native(rows)
 
-    def nested(self, rows: RowRanges) -> None:
-        """See `Column`; these file versions are read in Python."""
+    def nested(self, rows: RowRanges) -> NativeRows | None:
+        """See `Column`; inside of structs only."""
+        return self._native(rows) if nested.is_possible(self.chain) else None
+
+    def _native(self, rows: RowRanges) -> NativeRows | None:
+        leaf, chain = self.leaf, self.chain
+        is_plain = not self.lists and self.characters is None and chain.stored is None and chain.finish is None
+        if not is_plain or not self._is_read_where_it_lies or leaf.is_blob:
+            return None
+        return native_columns.open_rows(self.file, leaf.key, self.row_starts, chain, leaf.at, rows, leaf.open_pages)
+
+    @cached_property
+    def _is_read_where_it_lies(self) -> bool:
+        return native_columns.are_read_where_they_lie(self.file)
 
     def observe(self, rows: RowRanges, zones: _kernels.ZoneBounds) -> None:
         """See `Column`; these file versions are decoded in Python."""

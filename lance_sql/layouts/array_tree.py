@@ -53,11 +53,15 @@ from lance_sql.encodings.values import (
     with_validity,
 )
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.layouts import ends
+from lance_sql.layouts import ends, nested
 from lance_sql.layouts.ends import Bounds
+from lance_sql.layouts.matching import ValueTest
+from lance_sql.layouts.native import NativePage
+from lance_sql.layouts.native_array import array_page
 from lance_sql.layouts.nest import Chain
 from lance_sql.layouts.page import cluster
 from lance_sql.layouts.reading import Reading, run, together
+from lance_sql.layouts.tree import Layer
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
 
@@ -95,6 +99,7 @@ class ArrayPage:
     ) -> None:
         self._encoding = encoding
         self._has_null_key = has_null_key
+        self._num_rows = num_rows
         self._buffers: list[ByteRange | pa.Buffer] = list(buffers)
         numbers = _head_numbers(encoding, len(buffers))
         compressed = dict(_compressed(encoding))
@@ -104,6 +109,25 @@ class ArrayPage:
         self._items: dict[Encoding, Values] = {}
         self._check(encoding, num_rows)
         self.num_bytes = 64 + sum(data.size for data in self._buffers if isinstance(data, pa.Buffer))
+
+    def native(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
+        """See `Page.native`."""
+        if chain.stored is not None or chain.finish is not None or not chain.is_flat:
+            return None
+        encoding = self._encoding
+        items = self._dictionary_items(encoding) if isinstance(encoding, DictionaryEncoding) else None
+        return array_page(encoding, self._buffers, self._num_rows, chain.leaf, items, has_null_key=self._has_null_key)
+
+    def nested(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
+        """See `Page.nested`; in structs, which are never NULL in these file versions."""
+        found = self.native(chain)
+        if found is None:
+            return None
+        layers = (Layer.ALL_VALID_ITEM,) * (len(chain.outer) + 1)
+        return nested.plain(found[0], self._num_rows, layers, chain), found[1]
+
+    def test(self, test: ValueTest, leaf: pa.DataType) -> None:
+        """See `Page.test`; values are tested in Python."""
 
     def read(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
         """The leaf of the chain for `rows` (relative to the page; at least one).

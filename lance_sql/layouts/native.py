@@ -96,7 +96,7 @@ def mini_block_page(
     """
     levels = (definition.codec, definition.num_bits) if definition is not None else None
     storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
-    list_size = _list_size(storage)
+    list_size = list_size_of(storage)
     found = _value_codec(values) if list_size is None else _codec_of_lists(values, list_size)
     format = _format(storage, dictionary)
     if found is not None and format is not None:
@@ -153,7 +153,7 @@ def full_zip_page(
     raises: ValueError for what does not fit together
     """
     storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
-    list_size = _list_size(storage)
+    list_size = list_size_of(storage)
     found = _value_codec(values) if list_size is None else _codec_of_lists(values, list_size)
     format = _format(storage, None)
     if found is None or format is None or found[0] not in (_FLAT, _VARIABLE, _FSST):
@@ -178,6 +178,11 @@ def full_zip_page(
     return NativePage(reader, Form(storage), lends=not has_lengths and bits_def == 0)
 
 
+def format_of(type: pa.DataType) -> tuple[bool, int] | None:
+    """Whether arrays of the type have offsets, and the bits of an offset or a value; None for types of other kinds."""
+    return _format(type, None)
+
+
 def constant_page(value: pa.Array, num_rows: int) -> NativePage | None:
     """The reader of a page that holds one value, or NULL, in all rows; None for values of other kinds.
 
@@ -191,7 +196,7 @@ def constant_page(value: pa.Array, num_rows: int) -> NativePage | None:
         form = Form(leaf.index_type, storage.dictionary)
         reader = _kernels.PageReader.constant(num_rows, format=(False, INDEX_BITS), value=bytes(INDEX_BITS // 8))
         return NativePage(reader, form)
-    format, list_size = _format(storage.type, None), _list_size(storage.type)
+    format, list_size = _format(storage.type, None), list_size_of(storage.type)
     if format is None or (list_size is not None and not value.null_count):
         return None
     content = None
@@ -214,7 +219,7 @@ def empty_page(leaf: pa.DataType, num_rows: int) -> NativePage | None:
         return None
     has_offsets, bits = format
     value = b"" if has_offsets else bytes((bits + 7) // 8)
-    reader = _kernels.PageReader.constant(num_rows, format=format, list_size=_list_size(storage), value=value)
+    reader = _kernels.PageReader.constant(num_rows, format=format, list_size=list_size_of(storage), value=value)
     return NativePage(reader, Form(storage))
 
 
@@ -274,7 +279,7 @@ def _format(type: pa.DataType, dictionary: Block | None) -> tuple[bool, int] | N
         return True, 32
     if any(is_type(type) for is_type in _WIDE):
         return True, 64
-    list_size = _list_size(type)
+    list_size = list_size_of(type)
     if list_size is not None:
         format = _format(type.value_type, None)
         return (False, list_size * format[1]) if format is not None else None
@@ -287,7 +292,7 @@ def _format(type: pa.DataType, dictionary: Block | None) -> tuple[bool, int] | N
     return (False, bits) if bits == 1 or (bits > 0 and bits % 8 == 0) else None
 
 
-def _list_size(type: pa.DataType) -> int | None:
+def list_size_of(type: pa.DataType) -> int | None:
     """The items of a fixed-size list of values of whole bytes; None for other types."""
     if not pa.types.is_fixed_size_list(type) or not 0 < type.list_size <= MAX_LIST_SIZE:
         return None

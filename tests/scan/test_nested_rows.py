@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.file import leaf_column
+from lance_sql.file import native_columns
 from lance_sql.scan import native_rows
 from lance_sql.scan.scan import Scan
 from tests.file.random_tables import AnyArrow
@@ -27,7 +27,7 @@ file_versions = pytest.mark.parametrize("file_version", ["2.0", "2.1", "2.2"])
 
 @pytest.fixture(autouse=True)
 def short_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leaf_column, "LONG_FILE_ROWS", 0)
+    monkeypatch.setattr(native_columns, "LONG_FILE_ROWS", 0)
 
 
 def random_table(seed: int, file_version: FileVersion) -> pa.Table:

@@ -1,0 +1,114 @@
+"""Pages without levels that the kernels read by themselves.
+
+Their values, bitmaps, strings and keys are stored as they are, in buffers that are fetched together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import _kernels
+from lance_sql.encodings.blocks import VariableWidth
+from lance_sql.encodings.tree import Binary, Constant, Dictionary, Encoding, FixedSizeList, Flat, Nullable, Stored
+from lance_sql.encodings.values import Values
+from lance_sql.layouts.native import Form, NativePage, format_of, list_size_of
+from lance_sql.store import ByteRange
+
+END_BITS = 64
+_KEY_BITS = (8, 16, 32)
+
+
+def array_page(
+    encoding: Encoding,
+    buffers: Sequence[ByteRange | pa.Buffer],
+    num_rows: int,
+    leaf: pa.DataType,
+    items: Values | None,
+    *,
+    has_null_key: bool,
+) -> tuple[NativePage, ByteRange] | None:
+    """The reader of a page, and the bytes of all of its buffers; None for what is read in Python.
+
+    buffers: those that are in memory already are no bytes of the page
+    items: of the dictionary, where the page has one
+    raises: ValueError for buffers that are too short
+    """
+    storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
+    format, list_size = format_of(storage), list_size_of(storage)
+    places = [buffer for buffer in buffers if isinstance(buffer, ByteRange)]
+    if format is None:
+        return None
+    if encoding == Constant(None):
+        nulls = _kernels.PageReader.constant(num_rows, format=format, list_size=list_size, value=None)
+        return NativePage(nulls, Form(storage)), ByteRange(0, 0)
+    if not places:
+        return None
+    where = ByteRange(min(place.start for place in places), max(place.end for place in places))
+
+    def place(stored: Encoding, bits: int) -> tuple[int, int] | None:
+        """Where values of so many bits lie, from the beginning of the page's bytes on."""
+        if not isinstance(stored, Stored) or stored.values != Flat(bits):
+            return None
+        found = buffers[stored.buffer_index]
+        return (found.start - where.start, found.end - found.start) if isinstance(found, ByteRange) else None
+
+    has_offsets, bits = format
+    size = where.end - where.start
+    reader: _kernels.PageReader | None = None
+    lends = False
+    match encoding:
+        case Dictionary(indices=Stored(values=Flat(bits_per_value=key_bits)) as indices) if key_bits in _KEY_BITS:
+            keys = place(indices, key_bits)
+            known = items.block if items is not None and items.validity is None else None
+            if not has_offsets or keys is None or not isinstance(known, VariableWidth):
+                return None
+            strings = _with_null(known) if has_null_key else known
+            reader = _kernels.PageReader.array_keys(
+                num_rows,
+                size=size,
+                keys=keys,
+                key_bits=key_bits,
+                num_items=strings.num_values,
+                offset_bits=strings.offset_bits,
+                offsets=strings.offsets,
+                data=strings.data,
+                first_is_null=has_null_key,
+                format=format,
+            )
+        case Binary(ends=ends, bytes=data, null_adjustment=adjustment):
+            found, content = place(ends, END_BITS), place(data, 8)
+            if not has_offsets or found is None or content is None:
+                return None
+            reader = _kernels.PageReader.array_strings(
+                num_rows, size=size, ends=found, bytes=content, null_adjustment=adjustment, format=format
+            )
+        case _:
+            validity = None
+            if isinstance(encoding, Nullable):
+                validity = place(encoding.validity, 1)
+                if validity is None:
+                    return None
+                encoding = encoding.values
+            if list_size is not None:
+                if not isinstance(encoding, FixedSizeList) or encoding.dimension != list_size:
+                    return None
+                values = place(encoding.values, bits // list_size)
+            else:
+                values = place(encoding, bits)
+            if has_offsets or values is None:
+                return None
+            reader = _kernels.PageReader.array_values(
+                num_rows, size=size, values=values, validity=validity, format=format, list_size=list_size
+            )
+            lends = validity is None and bits > 1
+    return NativePage(reader, Form(storage), lends), where
+
+
+def _with_null(items: VariableWidth) -> VariableWidth:
+    """The items behind an empty one, which stands for NULL."""
+    offsets = np.frombuffer(items.offsets, f"<i{items.offset_bits // 8}", items.num_values + 1)
+    moved = np.ascontiguousarray(np.concatenate((offsets[:1], offsets)))
+    return VariableWidth(items.num_values + 1, items.offset_bits, pa.py_buffer(moved), items.data)
