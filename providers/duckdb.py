@@ -124,7 +124,14 @@ def connect(
 
     A database file that the process has open already, without the extension, has `lance_scan` only in DuckDB 1.5.
     """
-    return register(duckdb_extension.open_with_extension(database, options), statistics_cache)
+    connection = duckdb_extension.open_with_extension(database, options)
+    check_replacements(connection)
+    for add in _functions(connection, statistics_cache).values():
+        # Another connection of the process may have added it. Asking takes longer than all the rest of this.
+        with suppress(duckdb.NotImplementedException, duckdb.CatalogException):
+            add()
+    _add_macros(connection)
+    return connection
 
 
 def register(
@@ -139,18 +146,35 @@ def register(
     raises: InvalidArgument for a connection that does not look at Python variables
     """
     check_replacements(connection)
+    functions = _functions(connection, statistics_cache)
+    # an error would end a transaction of the caller's, so that trying is not enough here
+    query = f"SELECT function_name FROM duckdb_functions() WHERE function_name IN ({', '.join('?' * len(functions))})"
+    known = {name for (name,) in connection.execute(query, list(functions)).fetchall()}
+    for name, add in functions.items():
+        if name not in known:
+            add()
+    _add_macros(connection)
+    return connection
+
+
+def _functions(
+    connection: DuckDBPyConnection, statistics_cache: str | os.PathLike[str] | None
+) -> dict[str, Callable[[], object]]:
+    """What adds each of the functions that the macros call."""
     cache = None if statistics_cache is None else os.fspath(statistics_cache)
-    opening = functools.partial(_refer, cache)
-    for name, function, types in ((_REFERENCE, opening, _OPENING), *_FUNCTIONS):
-        # to ask DuckDB which functions it has takes longer than all the rest
-        with suppress(duckdb.NotImplementedException, duckdb.CatalogException):
-            connection.create_function(  # type: ignore[call-overload]
-                name, function, list(types), "VARCHAR", null_handling="special"
-            )
+    functions = ((_REFERENCE, functools.partial(_refer, cache), _OPENING), *_FUNCTIONS)
+    return {
+        name: functools.partial(
+            connection.create_function, name, function, list(types), "VARCHAR", null_handling="special"
+        )
+        for name, function, types in functions
+    }
+
+
+def _add_macros(connection: DuckDBPyConnection) -> None:
     # Temporary macros belong to one connection. In memory a lasting one leaves nothing behind, and cursors have it.
     kinds = ("TEMP ", "") if _is_in_memory(connection) else ("TEMP ",)
     connection.execute(";".join(f"CREATE OR REPLACE {kind}{macro}" for kind in kinds for macro in _MACROS))
-    return connection
 
 
 def register_table(connection: DuckDBPyConnection, name: str, dataset: Dataset) -> None:

@@ -237,6 +237,17 @@ def test_registering_twice_changes_nothing(connection: Any, path: str) -> None:
     assert connection.execute(f"SELECT count(*) FROM lance_scan({quoted(path)})").fetchall() == [(1100,)]
 
 
+@pytest.mark.parametrize("database", [":memory:", "file.duckdb"])
+def test_registering_leaves_a_transaction_as_it_is(database: str, path: str, tmp_path: Path) -> None:
+    with lance_sql.connect(database if database == ":memory:" else str(tmp_path / database)) as connection:
+        cursor = connection.cursor()
+        cursor.execute("BEGIN; CREATE TABLE mine AS SELECT 42 AS x")
+        lance_sql.register(cursor)
+        assert cursor.execute(f"SELECT count(*) FROM lance_scan({quoted(path)})").fetchall() == [(1100,)]
+        cursor.execute("COMMIT")
+        assert connection.execute("SELECT x FROM mine").fetchall() == [(42,)]
+
+
 def test_a_connection_without_replacements_is_refused() -> None:
     with duckdb.connect(config={"python_enable_replacements": "false"}) as connection:  # noqa: SIM117
         with pytest.raises(InvalidArgument, match="python_enable_replacements = false"):
