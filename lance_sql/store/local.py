@@ -272,7 +272,10 @@ class LocalStore:
 
     def _untouch(self, path: str) -> None:
         """Forgets what was touched of a file that is no longer mapped; the lock is held."""
-        self._num_touched -= self._touched.pop(path, 0).bit_count()
+        num_blocks = self._touched.pop(path, 0).bit_count()
+        self._num_touched -= num_blocks
+        # the bound may have been raised for them
+        self._most_touched = max(MAX_TOUCHED_BLOCKS, self._most_touched - num_blocks)
 
     def _open(self, path: str) -> tuple[int, int]:
         """A descriptor of the file, and its size."""
