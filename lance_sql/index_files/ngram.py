@@ -61,11 +61,11 @@ class Postings:
         from pyroaring import BitMap64
 
         wanted = np.unique(np.array(trigrams, np.uint32))
-        at = np.minimum(np.searchsorted(self.tokens, wanted), max(len(self.tokens) - 1, 0))
-        if len(self.tokens) == 0 or (self.tokens[at] != wanted).any():
+        numbers = np.minimum(np.searchsorted(self.tokens, wanted), max(len(self.tokens) - 1, 0))
+        if len(self.tokens) == 0 or (self.tokens[numbers] != wanted).any():
             return BitMap64()
         found: BitMap64 | None = None
-        for rows in self._lists(np.sort(self.places[at])):
+        for rows in self._lists(np.sort(self.places[numbers])):
             found = rows if found is None else found & rows
             if not found:
                 break

@@ -96,3 +96,14 @@ def test_no_row_is_lost(tmp_path_factory: pytest.TempPathFactory, data: st.DataO
         part = data.draw(st.just(text[first : first + data.draw(st.integers(1, 6))]) | some)
         for condition in (f"contains(s, '{part}')", f"s LIKE '%{part}%'", f"s = '{part}'", f"starts_with(s, '{part}')"):
             check(path, condition)
+
+
+def test_many_texts_are_not_looked_up(words: Path) -> None:
+    """The lists of each would be read: reading the column takes less time."""
+    few, many = (
+        ", ".join(f"'Row {i} of City{i % 40:03d}-Street'" for i in range(start, start + count))
+        for start, count in ((4, 10), (4, 300))
+    )
+    for listed in (few, many):
+        check(words, f"s IN ({listed})")
+    assert candidates(words, f"s IN ({few})") < 200 < candidates(words, f"s IN ({many})")

@@ -55,6 +55,8 @@ U64: TypeAlias = npt.NDArray[np.uint64]
 MIN_ROWS: Final = 1 << 16
 SHARE_OF_ENTRIES: Final = 16
 SHARE_OF_ROWS: Final = 8
+# Lists of rows are read for each of several texts: of more than so many, reading the column is faster.
+MOST_TEXTS: Final = 16
 """An index of rows is given up where more than a 16th of its entries would have to be read, or more than an 8th of the
 rows match: reading the column costs less then. Up to 65,536 rows are always looked up."""
 
@@ -190,6 +192,8 @@ def in_postings(postings: Postings, covered: Covered, predicate: Predicate, *, a
 def _with_trigrams(postings: Postings, predicate: Predicate) -> BitMap64 | None:
     """The rows with the trigrams that the predicate needs; None where it needs none."""
     match predicate:
+        case Or(arguments) if len(arguments) > MOST_TEXTS:
+            return None
         case And(arguments) | Or(arguments):
             parts = [_with_trigrams(postings, argument) for argument in arguments]
             known = [part for part in parts if part is not None]
