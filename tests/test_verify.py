@@ -7,6 +7,7 @@ import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import lance
 import pyarrow as pa
@@ -115,6 +116,21 @@ def test_a_damaged_page_leaves_the_other_columns_readable(tmp_path: Path) -> Non
     report = lance_sql.verify(table, deep=True)
     assert {problem.column for problem in report.problems} == {"a"}
     assert report.readable_columns == {1: ("b",)}
+
+
+@pytest.mark.parametrize("kind", ["NGRAM", "BITMAP"])
+def test_a_damaged_set_of_rows_of_an_index_is_found(kind: Any, tmp_path: Path) -> None:
+    lance.write_dataset(pa.table({"s": [f"city {i % 9:03d} x" for i in range(500)]}), tmp_path / "t")
+    lance.dataset(tmp_path / "t").create_scalar_index("s", kind)
+    (file,) = (tmp_path / "t" / "_indices").glob("*/*.lance")
+    content = bytearray(file.read_bytes())
+    # the number with which a bitmap of Roaring begins
+    place = content.index(b"\x3a\x30\x00\x00")
+    content[place : place + 4] = b"\xff" * 4
+    file.write_bytes(content)
+    assert not lance_sql.verify(tmp_path / "t").problems
+    (problem,) = lance_sql.verify(tmp_path / "t", deep=True).problems
+    assert file.name in str(problem)
 
 
 def test_row_ids_of_two_rows_are_found(healthy: Path) -> None:

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 from typing import Final, TypeAlias
 from uuid import UUID
 
 import pyarrow as pa
 
+from lance_sql.bitmaps import deserialize_64
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
-from lance_sql.index_files import bitmap, bloom, btree, label_list, ngram, zone_map
+from lance_sql.index_files import bitmap, bloom, btree, label_list, ngram, row_sets, zone_map
 from lance_sql.index_files.bitmap import Bitmaps
 from lance_sql.index_files.bloom import BloomFilters
 from lance_sql.index_files.btree import BTree
@@ -59,6 +60,12 @@ KINDS: Final[Mapping[str, str]] = {
     FRAGMENT_REUSE: "fragmentreuse",
 }
 """The kinds of indices by the type of their details."""
+
+# Columns of sets of rows, which are not made before a search wants one.
+_SETS: Final[Mapping[str, Callable[[bytes], object]]] = {
+    "bitmaps": row_sets.check,
+    "posting_list": lambda data: deserialize_64(data, "rows"),
+}
 
 
 class OpenIndices:
@@ -151,6 +158,8 @@ class OpenIndices:
                 for part in file.parts(name):
                     with at(file=file.path, column=name):
                         part.validate(full=True)
+                        if name in _SETS:
+                            _check_sets(part, _SETS[name])
 
     def has_row_ids(self, segment: IndexSegment) -> bool:
         """Whether the numbers in a segment's files are stable row ids; addresses otherwise."""
@@ -235,3 +244,10 @@ def _indexed_columns(fields: Iterable[Field], above: Path = ()) -> Iterator[tupl
             yield field.id, path, arrow_field(field).type
         elif field.logical_type == "struct" and not field.is_blob_v2:
             yield from _indexed_columns(field.children, path)
+
+
+def _check_sets(sets: pa.Array, check: Callable[[bytes], object]) -> None:
+    if sets.null_count:
+        raise CorruptFile("a set of rows is NULL")
+    for each in sets:
+        check(each.as_buffer().to_pybytes())
