@@ -72,13 +72,18 @@ void MiniBlockReader::mask_strings(const PageBytes& bytes, const Ranges& rows, c
     note_share(count_flags(flags), rows.num_items());
 }
 
+// The one of the last test is kept. Nobody waits for it: a process that was forked may have inherited the lock as held.
 std::shared_ptr<const SymbolMatcher> MiniBlockReader::symbol_matcher(const StringTest& test) const {
-    const std::lock_guard lock(matcher_mutex_);
-    if (!matcher_ || !matcher_->is_for(test)) {
-        std::optional<SymbolMatcher> made = SymbolMatcher::make(SymbolTable(values_.symbol_table), test);
-        matcher_ = made ? std::make_shared<const SymbolMatcher>(std::move(*made)) : nullptr;
+    {
+        const std::unique_lock lock(matcher_mutex_, std::try_to_lock);
+        if (lock && matcher_ && matcher_->is_for(test)) return matcher_;
     }
-    return matcher_;
+    std::optional<SymbolMatcher> made = SymbolMatcher::make(SymbolTable(values_.symbol_table), test);
+    if (!made) return nullptr;
+    const auto matcher = std::make_shared<const SymbolMatcher>(std::move(*made));
+    const std::unique_lock lock(matcher_mutex_, std::try_to_lock);
+    if (lock) matcher_ = matcher;
+    return matcher;
 }
 
 // Strings of which tests before have left few runs are decoded alone.
