@@ -29,6 +29,15 @@ NodeSlots merged_slots(std::vector<NodeParts>& parts) {
     return slots;
 }
 
+bool same_validity(const NodeSlots& slots, const NodeSlots& other) {
+    if (slots.num_null != other.num_null) return false;
+    for (int64_t at = 0; slots.num_null > 0 && at < slots.num_slots; at += 64) {
+        const int64_t count = std::min<int64_t>(64, slots.num_slots - at);
+        if (load_bits(slots.validity.data(), at, count) != load_bits(other.validity.data(), at, count)) return false;
+    }
+    return true;
+}
+
 NodeSlots same_lists(std::vector<NodeParts>& parts) {
     NodeSlots& slots = parts[0].slots;
     if (!slots.offsets) fail("a struct where a list was expected");
@@ -38,6 +47,7 @@ NodeSlots same_lists(std::vector<NodeParts>& parts) {
                           std::memcmp(slots.offsets->data(), other.offsets->data(),
                                       static_cast<size_t>((slots.num_slots + 1) * (slots.offset_bits / 8))) == 0;
         if (!same) fail("columns that disagree on the lengths of lists");
+        if (!same_validity(slots, other)) fail("columns that disagree on which lists are NULL");
     }
     return std::move(slots);
 }
