@@ -156,6 +156,8 @@ void ArrayReader::read_strings(const StoredStrings& stored, const PageBytes& byt
         if (size < 0) fail("rows ", first, " to ", last, " end before they begin");
         total += size;
     });
+    // ends that go back between the ranges would have the same bytes taken again and again
+    if (total > size_of(data)) fail("rows of ", total, " bytes, of which the page has ", data.size());
     const int64_t count = rows.num_items();
     const MutableBytes offsets = out.offsets(count);
     std::vector<uint8_t> validity(static_cast<size_t>(bytes_for_bits(count)) + 8);
