@@ -64,10 +64,11 @@ bool is_worth_learning(const StreamedTest& test, const std::vector<int64_t>& row
 // Whether all of the rows are decoded for the test, if it is the first one.
 bool looks_at_all(const StreamedTest& test, const std::vector<int64_t>& rows) {
     if (rows.back() > test.learned->num_rows()) return false;
-    const auto [first, end] = test.reader->pages_of(rows.front(), rows.back());
-    for (int64_t page = first; page < end; ++page) {
-        const auto at = static_cast<size_t>(page);
-        if (at >= test.answers->size() || (*test.answers)[at].kind != PageAnswer::kTest) return false;
+    for (size_t i = 0; i < rows.size(); i += 2) {
+        const auto [first, end] = test.reader->pages_of(rows[i], rows[i + 1]);
+        for (auto page = static_cast<size_t>(first); page < static_cast<size_t>(end); ++page) {
+            if (page >= test.answers->size() || (*test.answers)[page].kind != PageAnswer::kTest) return false;
+        }
     }
     return true;
 }
