@@ -351,7 +351,8 @@ FilterStep: TypeAlias = int | Sequence[Sequence[FilterStep]]
 """What rows have to pass: a test, by its number, or all steps of one of several lists."""
 
 Shape: TypeAlias = int | tuple[int, Sequence[Shape]]
-"""What a column of a batch is: a column that is read, by its number, or a struct of such columns."""
+"""What a column of a batch is: a column that is read, by its number, or its kind (0 a struct, 1 a list, 2 a map) and
+its members."""
 
 @final
 class FragmentRows:

@@ -92,7 +92,8 @@ class Column(Protocol):
         ...
 
     def native(self, rows: RowRanges) -> NativeRows | None:
-        """The rows for the kernels, which know the pages; None where Python has a part in reading or testing them.
+        """The rows for the kernels, which know the pages; None where Python has a part in reading them. Of tests they
+        may know nothing.
 
         raises: as `read`
         """

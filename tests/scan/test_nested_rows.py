@@ -87,7 +87,8 @@ def check(seed: int, file_version: FileVersion, folder: Path) -> int:
 @file_versions
 def test_streams_of_nested_columns_are_what_pylance_reads(file_version: FileVersion, tmp_path: Path) -> None:
     num_native = sum(check(seed, file_version, tmp_path / str(seed)) for seed in SEEDS)
-    assert num_native > len(SEEDS) * 2 or file_version == "2.0"
+    # the kernels read no lists of 2.0, which most of these tables have
+    assert num_native > (4 if file_version == "2.0" else len(SEEDS) * 2)
 
 
 @pytest.mark.slow
