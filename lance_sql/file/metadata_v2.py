@@ -16,11 +16,12 @@ from google.protobuf.any_pb2 import Any
 
 from lance_sql import _kernels
 from lance_sql.encodings import wire_v2_0
-from lance_sql.encodings.tree import List, OffsetList
+from lance_sql.encodings.fsst import MAX_EXPANSION
+from lance_sql.encodings.tree import General, List, OffsetList
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.file.footer import Footer, parse_entry
 from lance_sql.layouts import wire_v2_1
-from lance_sql.layouts.tree import ArrayTree, Constant, PageLayout
+from lance_sql.layouts.tree import ArrayTree, Constant, MiniBlock, PageLayout
 from lance_sql.proto import encodings_v2_0_pb2, file2_pb2, file_pb2
 from lance_sql.schema import Schema
 from lance_sql.schema.wire import from_messages, to_messages
@@ -66,11 +67,19 @@ class PageMetadata:
 
     @property
     def row_bytes(self) -> float:
-        """Bytes of one row on disk, on average; the whole scalar for a constant page."""
-        if isinstance(self.layout, Constant):
-            start, end = self.buffers[0] if len(self.buffers) in (1, 3) else (0, 0)
-            return float(len(self.layout.inline_value or b"") + end - start)
-        return self.num_bytes / max(self.num_rows, 1)
+        """Bytes of one row on disk, on average; the whole scalar for a constant page, an item of the dictionary where
+        rows refer to long ones."""
+        stored = self.num_bytes / max(self.num_rows, 1)
+        match self.layout:
+            case Constant(inline_value=value):
+                start, end = self.buffers[0] if len(self.buffers) in (1, 3) else (0, 0)
+                return float(len(value or b"") + end - start)
+            case MiniBlock(dictionary=encoding, num_dictionary_items=count) if encoding and len(self.buffers) > 2:
+                start, end = self.buffers[2]
+                item = (end - start) / max(count, 1)
+                # a value is taken to become larger than it is on disk, which items do that are not compressed
+                return max(stored, item if isinstance(encoding, General) else item / MAX_EXPANSION)
+        return stored
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import lance
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -30,6 +32,18 @@ def test_batches_of_wide_rows_are_short(wide: Path, monkeypatch: pytest.MonkeyPa
     assert pa.Table.from_batches(read).equals(expected)
     assert len(list(dataset.scan(batch_size=50).to_reader())) > 5
     assert dataset.take([7, 3, 40]).equals(expected.take([7, 3, 40]))
+
+
+@pytest.mark.parametrize("file_version", ["2.1", "2.2"])
+def test_batches_of_long_texts_from_a_dictionary_are_short(file_version: Any, tmp_path: Path) -> None:
+    """A row is one bit on disk, and 20,000 bytes of Arrow."""
+    characters = np.random.default_rng(2).integers(32, 127, (2, 20_000)).astype(np.uint8)
+    texts = [row.tobytes().decode() for row in characters]
+    table = pa.table({"s": [texts[i % 2] for i in range(4000)]})
+    lance.write_dataset(table, tmp_path / "t.lance", data_storage_version=file_version)
+    read = list(lance_sql.open(tmp_path / "t.lance").scan().to_reader())
+    assert max(batch.nbytes for batch in read) <= 1.2 * batches.MAX_BATCH_BYTES
+    assert pa.Table.from_batches(read).equals(table)
 
 
 @pytest.mark.parametrize("most", [1, 3, 7, 100])
