@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from functools import lru_cache
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-_OPERATORS: Final = {
-    "=": operator.eq,
-    "<>": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+from .tree import COMPARISONS
 
 
 def numbers(array: pa.Array) -> npt.NDArray[np.generic] | None:
@@ -36,7 +27,7 @@ def integers(array: pa.Array) -> npt.NDArray[np.generic] | None:
 
 def compared(op: str, values: npt.NDArray[np.generic], value: int | float) -> npt.NDArray[np.bool_]:
     """`values op value`, by IEEE 754 of floats."""
-    answers: npt.NDArray[np.bool_] = _OPERATORS[op](values, value)
+    answers: npt.NDArray[np.bool_] = COMPARISONS[op](values, value)
     return answers
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -21,7 +20,7 @@ from .constants import Constant, Day, Instant, plain_type
 from .sql_operand import Known, Operand, Typed, check_arguments, refuse
 from .sql_operands import Operands
 from .terms import result_type
-from .tree import Call, Const, IsNan, IsNull, IsUnknown, Predicate
+from .tree import COMPARISONS, Call, Const, IsNan, IsNull, IsUnknown, Predicate
 
 
 class Conditions:
@@ -102,7 +101,7 @@ def _compare_constants(op: str, left: Constant, right: Constant, node: exp.Expr)
         order = (left.nanoseconds > right.nanoseconds) - (left.nanoseconds < right.nanoseconds)
     else:
         raise refuse(node)
-    return Const(_ORDERS[op](order, 0))
+    return Const(COMPARISONS[op](order, 0))
 
 
 def _connect(build: Callable[[list[Predicate]], Predicate]) -> _Translate:
@@ -299,14 +298,6 @@ def _anonymous(conditions: Conditions, node: exp.Expr) -> Predicate:
 
 _Translate: TypeAlias = Callable[[Conditions, exp.Expr], Predicate]
 
-_ORDERS: Final = {
-    "=": operator.eq,
-    "<>": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 _MATCH_FUNCTIONS: Final = {"prefix": "prefix", "suffix": "suffix", "ends_with": "suffix"}
 _UNARY: Final = frozenset({"this"})
 _BINARY: Final = frozenset({"this", "expression"})

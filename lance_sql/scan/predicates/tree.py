@@ -22,15 +22,26 @@ of the type can meet (`int32 = 3000000000`) before a tree exists. How a value is
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
 Value: TypeAlias = bool | int | float | Decimal | str | bytes
 Path: TypeAlias = tuple[str, ...]
+
+# What the operators of Compare mean for two values that have an order.
+COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +107,7 @@ class Const(Predicate):
 class Compare(Predicate):
     """`left op right`, unknown where either side is NULL. A Literal is always on the right.
 
-    op: one of = <> < <= > >=
+    op: a key of COMPARISONS
     """
 
     op: str
