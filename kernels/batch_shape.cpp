@@ -57,6 +57,7 @@ ArrowArray join(const StreamedShape& shape, HeldArrays chains);
 // The children of chains that belong to one member.
 ArrowArray join_children(const StreamedShape& member, std::vector<NodeParts>& parts, size_t first) {
     HeldArrays inside;
+    inside.arrays.reserve(member.num_columns());
     for (size_t i = first; i < first + member.num_columns(); ++i) {
         if (parts[i].children.arrays.size() != 1) fail("a chain of ", parts[i].children.arrays.size(), " children");
         inside.arrays.push_back(std::exchange(parts[i].children.arrays[0], ArrowArray{}));
@@ -131,6 +132,7 @@ void check_shapes(const std::vector<StreamedShape>& shapes, size_t num_columns) 
 
 ArrowArray assemble(const StreamedShape& shape, std::vector<ArrowArray>& read) {
     HeldArrays chains;
+    chains.arrays.reserve(shape.num_columns());
     collect(shape, read, chains);
     return join(shape, std::move(chains));
 }
