@@ -9,10 +9,6 @@ namespace lance {
 
 namespace {
 
-Bytes bytes_of(const std::vector<int64_t>& numbers) {
-    return {reinterpret_cast<const uint8_t*>(numbers.data()), numbers.size() * sizeof(int64_t)};
-}
-
 // Some rows of a page: what is around their values, and where these are.
 struct Unravelled {
     size_t part;
@@ -30,7 +26,7 @@ void unravel_part(const std::vector<PagePart>& parts, size_t number, const Range
     const NestedReader& page = *parts[number].page->nested();
     int64_t num_rows = 0;
     for (Entries& entries : page.entries(parts[number].bytes, rows)) {
-        const int64_t num_items = Ranges(bytes_of(entries.items), page.values().num_rows()).num_items();
+        const int64_t num_items = Ranges(as_bytes(entries.items), page.values().num_rows()).num_items();
         page.values().require_bytes(parts[number].bytes, num_items);
         std::vector<NodeSlots> layers = unravel(entries, page.layers(), num_items);
         num_rows += layers.back().num_slots;
@@ -41,7 +37,7 @@ void unravel_part(const std::vector<PagePart>& parts, size_t number, const Range
 
 void read_values(const PagePart& part, const Unravelled& found, ColumnBuilder& out) {
     const NestedReader& page = *part.page->nested();
-    const Ranges items(bytes_of(found.items), page.values().num_rows());
+    const Ranges items(as_bytes(found.items), page.values().num_rows());
     const int64_t before = out.num_rows();
     if (page.are_null()) {
         const PooledBuffer nothing(bytes_for_bits(found.num_items));
@@ -98,7 +94,7 @@ ArrowArray read_nested(const std::vector<PagePart>& parts, std::optional<Bytes> 
         if (position + count > size_of(*flags)) fail("rows outside of the batch");
         const std::vector<int64_t> passed =
             flagged_ranges(part.rows, flags->subspan(static_cast<size_t>(position), static_cast<size_t>(count)));
-        unravel_part(parts, i, Ranges(bytes_of(passed), page->num_rows()), found);
+        unravel_part(parts, i, Ranges(as_bytes(passed), page->num_rows()), found);
         position += count;
     }
     int64_t num_items = 0;
@@ -114,8 +110,8 @@ ArrowArray read_nested(const std::vector<PagePart>& parts, std::optional<Bytes> 
         std::vector<NodeSlots> slots;
         for (Unravelled& each : found) slots.push_back(std::move(each.layers[layer]));
         NodeSlots all = concatenate(std::move(slots), layers[layer].offset_bits);
-        ArrowArray outside = around(std::exchange(inside.arrays, {}), std::move(all));
-        inside.arrays.push_back(outside);
+        // with room for what comes, which nobody would release if there were none
+        inside.arrays[0] = around(std::exchange(inside.arrays, std::vector<ArrowArray>(1)), std::move(all));
     }
     return std::exchange(inside.arrays[0], ArrowArray{});
 }

@@ -1,0 +1,235 @@
+#include "fragment_rows.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "arrow_node.h"
+
+namespace lance {
+
+namespace {
+
+std::vector<int64_t> to_numbers(Bytes bytes) {
+    if (bytes.size() % sizeof(int64_t) != 0) fail("64-bit numbers in ", bytes.size(), " bytes");
+    std::vector<int64_t> numbers(bytes.size() / sizeof(int64_t));
+    copy(reinterpret_cast<uint8_t*>(numbers.data()), bytes.data(), size_of(bytes));
+    return numbers;
+}
+
+// Rows between two ranges, deleted ones for example, are learned as well, so that zones become whole.
+constexpr int64_t kLearnedGap = 4096;
+// Of fewer rows nothing is learned: what finds single rows is to stay cheap.
+constexpr int64_t kFewestLearned = 8192;
+
+std::vector<int64_t> widened(const std::vector<int64_t>& rows) {
+    std::vector<int64_t> wide;
+    for (size_t i = 0; i < rows.size(); i += 2) {
+        if (!wide.empty() && rows[i] - wide.back() <= kLearnedGap) {
+            wide.back() = rows[i + 1];
+        } else {
+            wide.insert(wide.end(), {rows[i], rows[i + 1]});
+        }
+    }
+    return wide;
+}
+
+// Of a batch so many rows are looked at, in two places, before it is learned as a whole.
+constexpr int64_t kSampledRows = 512;
+
+std::vector<int64_t> sampled(const std::vector<int64_t>& rows) {
+    const size_t middle = rows.size() / 4 * 2;
+    const int64_t first = rows.size() > 2 ? rows[middle] : (rows[0] + rows[1]) / 2;
+    std::vector<int64_t> found;
+    if (rows[0] + kSampledRows < first) found = {rows[0], std::min(rows[0] + kSampledRows, rows[1])};
+    found.insert(found.end(), {first, std::min(first + kSampledRows, rows[middle + 1])});
+    return found;
+}
+
+// Whether zones of a column can be told apart, by some of its values.
+bool is_worth_learning(const StreamedTest& test, const std::vector<int64_t>& rows) {
+    const std::vector<int64_t> some = sampled(rows);
+    ZoneObserver sampler(*test.learned);
+    test.reader->observe(Ranges(as_bytes(some), test.reader->num_rows()), test.parts, sampler);
+    return sampler.is_worth_learning();
+}
+
+// Whether all of the rows are decoded for the test, if it is the first one.
+bool looks_at_all(const StreamedTest& test, const std::vector<int64_t>& rows) {
+    if (rows.back() > test.learned->num_rows()) return false;
+    for (size_t i = 0; i < rows.size(); i += 2) {
+        const auto [first, end] = test.reader->pages_of(rows[i], rows[i + 1]);
+        for (auto page = static_cast<size_t>(first); page < static_cast<size_t>(end); ++page) {
+            if (page >= test.answers->size() || (*test.answers)[page].kind != PageAnswer::kTest) return false;
+        }
+    }
+    return true;
+}
+
+// Learns what is to be learned of the rows. Of the test that comes first that is left to whoever tests it, with the
+// observer that comes back, so that its values are decoded once.
+std::optional<ZoneObserver> learn(const std::vector<StreamedTest>& tests, const FilterSteps& steps,
+                                  const std::vector<int64_t>& rows) {
+    std::optional<ZoneObserver> shown;
+    if (Ranges(as_bytes(rows), kMaxCount).num_items() < kFewestLearned) return shown;
+    std::vector<int64_t> wide;
+    for (size_t i = 0; i < tests.size(); ++i) {
+        const StreamedTest& test = tests[i];
+        if (test.learned == nullptr) continue;
+        if (wide.empty()) wide = widened(rows);
+        try {
+            if (!is_worth_learning(test, wide)) continue;
+            if (steps.front().test == i && wide == rows && looks_at_all(test, rows)) {
+                shown.emplace(*test.learned);
+                continue;
+            }
+            ZoneObserver observer(*test.learned);
+            test.reader->observe(Ranges(as_bytes(wide), test.reader->num_rows()), test.parts, observer);
+            observer.finish();
+        } catch (const std::invalid_argument&) {
+            // What is damaged has its error when it is read.
+        }
+    }
+    return shown;
+}
+
+// first_row, last_row: of the batch
+void add_items(ArrowArray& indices, const std::vector<StreamedItems>& items, int64_t first_row, int64_t last_row) {
+    const StreamedItems* found = nullptr;
+    for (const StreamedItems& each : items) {
+        if (each.first_row <= first_row) found = &each;
+        if (each.first_row > first_row && each.first_row <= last_row) fail("a batch with items of two dictionaries");
+    }
+    if (found == nullptr) fail("no items from row ", first_row, " on");
+    auto dictionary = std::make_unique<ArrowArray>();
+    found->items.copy(*dictionary);
+    indices.dictionary = dictionary.release();
+}
+
+}  // namespace
+
+FragmentRows::FragmentRows(Bytes rows, Bytes ends, std::vector<StreamedTest> tests, FilterSteps steps,
+                           std::vector<StreamedColumn> columns, std::vector<StreamedShape> shapes)
+    : rows_(to_numbers(rows)),
+      ends_(to_numbers(ends)),
+      tests_(std::move(tests)),
+      steps_(std::move(steps)),
+      columns_(std::move(columns)),
+      shapes_(std::move(shapes)) {
+    check_shapes(shapes_, columns_.size());
+    const Ranges ranges(as_bytes(rows_), kMaxCount);
+    int64_t num_rows = 0;
+    for (int64_t i = 0; i < ranges.size(); ++i) {
+        before_.push_back(num_rows);
+        num_rows += ranges.end(i) - ranges.start(i);
+    }
+    int64_t last = 0;
+    for (const int64_t end : ends_) {
+        if (end <= last || end > num_rows) fail("a batch from row ", last, " to ", end, " of ", num_rows);
+        last = end;
+    }
+    if (last != num_rows) fail("batches of ", last, " rows for ", num_rows);
+}
+
+std::vector<int64_t> FragmentRows::rows_of(int64_t batch) const {
+    const auto at = static_cast<size_t>(batch);
+    int64_t position = batch == 0 ? 0 : ends_[at - 1];
+    const int64_t end = ends_[at];
+    std::vector<int64_t> found;
+    auto range = static_cast<size_t>(std::upper_bound(before_.begin(), before_.end(), position) - before_.begin()) - 1;
+    for (; position < end; ++range) {
+        const int64_t start = rows_[2 * range] + (position - before_[range]);
+        const int64_t stop = std::min(rows_[2 * range + 1], start + (end - position));
+        if (start < stop) found.insert(found.end(), {start, stop});
+        position += stop - start;
+    }
+    return found;
+}
+
+std::vector<ColumnRows> FragmentRows::column_rows(const std::vector<int64_t>& chosen) const {
+    std::vector<ColumnRows> columns;
+    for (const StreamedColumn& each : columns_) {
+        columns.push_back({each.reader, Ranges(as_bytes(chosen), each.reader->num_rows()), &each.parts});
+    }
+    return columns;
+}
+
+// Values that lie in the file as Arrow has them are not copied.
+void FragmentRows::read_all(const std::vector<int64_t>& chosen, std::vector<ArrowArray>& arrays) const {
+    arrays.resize(columns_.size());
+    std::vector<ColumnRows> copied;
+    std::vector<size_t> places;
+    const std::vector<ColumnRows> columns = column_rows(chosen);
+    for (size_t i = 0; i < columns_.size(); ++i) {
+        if (!columns_[i].lent.empty()) {
+            try {
+                const auto found = lend(*columns_[i].reader, columns_[i].parts, columns_[i].lent, columns[i].rows);
+                if (found) arrays[i] = *found;
+                if (found) continue;
+            } catch (const std::invalid_argument& error) {
+                throw PageFailure(false, i, kUnknownPage, error.what());
+            }
+        }
+        copied.push_back(columns[i]);
+        places.push_back(i);
+    }
+    std::vector<ArrowArray> made;
+    try {
+        read_columns({}, steps_, copied, std::nullopt, made);
+    } catch (const PageFailure& failure) {
+        throw PageFailure(false, places[failure.column], failure.number, failure.what());
+    }
+    for (size_t i = 0; i < made.size(); ++i) arrays[places[i]] = made[i];
+}
+
+std::optional<ArrowArray> FragmentRows::read(int64_t batch) const {
+    const std::vector<int64_t> chosen = rows_of(batch);
+    std::vector<TestedRows> tests;
+    for (const StreamedTest& each : tests_) {
+        const Ranges rows(as_bytes(chosen), each.reader->num_rows());
+        tests.push_back({{each.reader, rows, &each.parts}, each.answers, nullptr});
+    }
+    int64_t num_rows = Ranges(as_bytes(chosen), kMaxCount).num_items();
+    HeldArrays read;
+    if (steps_.empty()) {
+        read_all(chosen, read.arrays);
+    } else {
+        std::optional<ZoneObserver> shown = learn(tests_, steps_, chosen);
+        if (shown) tests[*steps_.front().test].observer = &*shown;
+        const PooledBuffer memory(num_rows);
+        const MutableBytes flags(memory.data(), static_cast<size_t>(num_rows));
+        std::ranges::fill(flags, uint8_t{1});
+        num_rows = read_columns(tests, steps_, column_rows(chosen), flags, read.arrays);
+        if (shown) shown->finish();
+        if (num_rows == 0) return std::nullopt;
+    }
+    for (size_t i = 0; i < columns_.size(); ++i) {
+        if (columns_[i].items.empty()) continue;
+        ArrowArray* leaf = &read.arrays[i];
+        while (leaf->n_children == 1) leaf = leaf->children[0];
+        add_items(*leaf, columns_[i].items, chosen.front(), chosen.back() - 1);
+    }
+    return to_batch(read.arrays, num_rows);
+}
+
+// The struct of the columns of a batch.
+ArrowArray FragmentRows::to_batch(std::vector<ArrowArray>& read, int64_t num_rows) const {
+    HeldArrays batch;
+    batch.arrays.reserve(shapes_.size());
+    for (const StreamedShape& shape : shapes_) {
+        const size_t first = shape.first_column();
+        try {
+            batch.arrays.push_back(assemble(shape, read));
+            const ArrowArray& made = batch.arrays.back();
+            if (made.length != num_rows) fail(num_rows, " rows became ", made.length);
+            if (!columns_[first].nullable && made.null_count != 0) fail("NULL in a column that has none by the table's schema");
+        } catch (const std::invalid_argument& error) {
+            throw PageFailure(false, first, kUnknownPage, error.what());
+        }
+    }
+    NodeSlots slots;
+    slots.num_slots = num_rows;
+    return around(std::move(batch.arrays), std::move(slots));
+}
+
+}  // namespace lance

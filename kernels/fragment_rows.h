@@ -1,0 +1,68 @@
+// Rows of one fragment that are read batch by batch: tests first, then the columns of the rows that are left.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "batch_reader.h"
+#include "batch_shape.h"
+#include "lent_values.h"
+#include "shared_arrow.h"
+#include "zone_bounds.h"
+
+namespace lance {
+
+// Items of a dictionary, of which a column's values are indices from a row on.
+struct StreamedItems {
+    int64_t first_row;
+    SharedArray items;
+};
+
+// A column of a data file in a stream.
+struct StreamedColumn {
+    const ColumnReader* reader;
+    FileParts parts;
+    bool nullable;                     // whether what it is the first column of may be NULL in a batch
+    std::vector<StreamedItems> items;  // ascending; none where values are no indices
+    std::vector<LentBytes> lent;       // of parts whose values may be handed over as they are
+};
+
+struct StreamedTest {
+    const ColumnReader* reader;
+    FileParts parts;
+    const std::vector<PageAnswer>* answers;
+    ZoneBounds* learned;  // what is to be learned of the column, if anything
+};
+
+// Rows of one fragment, cut into batches. What it points at lives as long as it does.
+class FragmentRows {
+  public:
+    // rows: int64 pairs; ends: how many of the rows come before the end of each batch, all of whose values are indices
+    // of the same items; steps: what rows have to pass, nothing where there are none; shapes: each column is in one
+    FragmentRows(Bytes rows, Bytes ends, std::vector<StreamedTest> tests, FilterSteps steps,
+                 std::vector<StreamedColumn> columns, std::vector<StreamedShape> shapes);
+
+    int64_t num_batches() const { return static_cast<int64_t>(ends_.size()); }
+
+    // The rows of a batch that pass all tests, as a struct; nothing where none does. Throws PageFailure.
+    std::optional<ArrowArray> read(int64_t batch) const;
+
+  private:
+    std::vector<int64_t> rows_of(int64_t batch) const;
+    void read_all(const std::vector<int64_t>& chosen, std::vector<ArrowArray>& arrays) const;
+    ArrowArray to_batch(std::vector<ArrowArray>& read, int64_t num_rows) const;
+    std::vector<ColumnRows> column_rows(const std::vector<int64_t>& chosen) const;
+
+    std::vector<int64_t> rows_;
+    std::vector<int64_t> before_;  // rows before each range
+    std::vector<int64_t> ends_;
+    std::vector<StreamedTest> tests_;
+    FilterSteps steps_;
+    std::vector<StreamedColumn> columns_;
+    std::vector<StreamedShape> shapes_;
+};
+
+// Of a column that has a NULL and must not; no page is known.
+constexpr size_t kUnknownPage = SIZE_MAX;
+
+}  // namespace lance
