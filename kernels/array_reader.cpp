@@ -242,7 +242,7 @@ void ArrayReader::mask(const PageBytes&, const Ranges&, const PageTest&, Mutable
 void ArrayReader::take(const PageBytes& bytes, const Ranges& rows, const PassedRows& passed, ColumnBuilder& out) const {
     require_input(passed.flags(), rows.num_items(), "flags");
     const std::vector<int64_t> pairs = flagged_ranges(rows, passed.flags().first(static_cast<size_t>(rows.num_items())));
-    const Bytes view(reinterpret_cast<const uint8_t*>(pairs.data()), pairs.size() * sizeof(int64_t));
+    const Bytes view = as_bytes(pairs);
     read(bytes, Ranges(view, num_rows_), out);
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <sstream>
 #include <stdexcept>
+#include <vector>
 
 namespace lance {
 
@@ -58,6 +59,10 @@ inline void prefetch([[maybe_unused]] const uint8_t* at) {
 
 inline int64_t size_of(Bytes bytes) { return static_cast<int64_t>(bytes.size()); }
 inline int64_t size_of(MutableBytes bytes) { return static_cast<int64_t>(bytes.size()); }
+
+inline Bytes as_bytes(const std::vector<int64_t>& numbers) {
+    return {reinterpret_cast<const uint8_t*>(numbers.data()), numbers.size() * sizeof(int64_t)};
+}
 
 // num_values * num_units, refused when it cannot be the size of anything.
 inline int64_t multiply(int64_t num_values, int64_t num_units) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "bytes.h"
@@ -91,6 +92,17 @@ class Ranges {
     int64_t start(int64_t i) const { return load<int64_t>(pairs_.data() + 16 * i); }
     int64_t end(int64_t i) const { return load<int64_t>(pairs_.data() + 16 * i + 8); }
     int64_t num_items() const { return num_items_; }
+    // The first item, and the one behind the last; both 0 without items.
+    std::pair<int64_t, int64_t> bounds() const {
+        int64_t first = -1;
+        int64_t end = 0;
+        for (int64_t i = 0; i < size(); ++i) {
+            if (start(i) == this->end(i)) continue;
+            if (first < 0) first = start(i);
+            end = this->end(i);
+        }
+        return {std::max<int64_t>(first, 0), end};
+    }
     bool operator==(const Ranges& other) const { return std::ranges::equal(pairs_, other.pairs_); }
 
   private:

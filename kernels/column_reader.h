@@ -23,8 +23,7 @@ struct PageRows {
     int64_t position;            // of the first row among all rows that were asked for
 
     Ranges rows() const {
-        return Ranges({reinterpret_cast<const uint8_t*>(pairs.data()), pairs.size() * sizeof(int64_t)},
-                      reader->num_rows());
+        return Ranges(as_bytes(pairs), reader->num_rows());
     }
 };
 

@@ -55,15 +55,9 @@ FullZipReader::FullZipReader(const FullZipValues& values, int64_t num_rows, std:
 }
 
 std::pair<int64_t, int64_t> FullZipReader::bytes_of(const Ranges& rows) const {
-    int64_t first = kMaxCount;
-    int64_t last = 0;
-    for (int64_t i = 0; i < rows.size(); ++i) {
-        if (rows.start(i) == rows.end(i)) continue;
-        first = std::min(first, rows.start(i));
-        last = rows.end(i);
-    }
-    if (first >= last) return {0, 0};
-    return {start_of(first), start_of(last)};
+    const auto [first, end] = rows.bounds();
+    if (first == end) return {0, 0};
+    return {start_of(first), start_of(end)};
 }
 
 void FullZipReader::require_bytes(const PageBytes& bytes, int64_t num_rows) const {
@@ -177,7 +171,7 @@ void FullZipReader::read_variable(const PageBytes& bytes, const Ranges& rows, Co
 void FullZipReader::mask(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags) const {
     require_output(flags, rows.num_items(), "flags");
     const auto* validity = std::get_if<ValidityTest>(&test);
-    if (validity == nullptr || !values_.has_nulls) fail("values are tested as they are never stored");
+    if (validity == nullptr || !values_.has_nulls) fail("full-zip values are tested for other than being NULL");
     for_each_entry(bytes, rows, [&](int64_t i, const ZipEntry& entry) {
         if (entry.def > kNull) fail("level ", entry.def, " of values that are NULL or not");
         flags[static_cast<size_t>(i)] &= static_cast<uint8_t>((entry.def == 0) == validity->is_valid);
@@ -188,7 +182,7 @@ void FullZipReader::take(const PageBytes& bytes, const Ranges& rows, const Passe
     require_input(passed.flags(), rows.num_items(), "flags");
     if (passed.count() == 0) return;
     const std::vector<int64_t> pairs = flagged_ranges(rows, passed.flags().first(static_cast<size_t>(rows.num_items())));
-    const Bytes view(reinterpret_cast<const uint8_t*>(pairs.data()), pairs.size() * sizeof(int64_t));
+    const Bytes view = as_bytes(pairs);
     read(bytes, Ranges(view, num_rows_), out);
 }
 

@@ -75,18 +75,12 @@ Chunks MiniBlockReader::chunks(const PageBytes& bytes) const {
 }
 
 std::pair<int64_t, int64_t> MiniBlockReader::bytes_of(const Ranges& rows) const {
-    int64_t first = kMaxCount;
-    int64_t last = 0;
-    for (int64_t i = 0; i < rows.size(); ++i) {
-        if (rows.start(i) == rows.end(i)) continue;
-        first = std::min(first, rows.start(i));
-        last = rows.end(i);
-    }
-    if (first >= last) return {0, 0};
+    const auto [first, end] = rows.bounds();
+    if (first == end) return {0, 0};
     const std::vector<int64_t>& offsets = table_.byte_offsets();
     const int64_t first_chunk = table_.chunk_of(first);
     return {offsets[static_cast<size_t>(first_chunk)],
-            offsets[static_cast<size_t>(table_.chunk_of(last - 1, first_chunk)) + 1]};
+            offsets[static_cast<size_t>(table_.chunk_of(end - 1, first_chunk)) + 1]};
 }
 
 void MiniBlockReader::require_bytes(const PageBytes& bytes, int64_t num_rows) const {
@@ -255,7 +249,7 @@ void MiniBlockReader::filter(const PageBytes& bytes, const Ranges& rows, const P
 
 void MiniBlockReader::take_ranges(const PageBytes& bytes, const Ranges& rows, Bytes flags, ColumnBuilder& out) const {
     const std::vector<int64_t> pairs = flagged_ranges(rows, flags);
-    const Bytes view(reinterpret_cast<const uint8_t*>(pairs.data()), pairs.size() * sizeof(int64_t));
+    const Bytes view = as_bytes(pairs);
     read(bytes, Ranges(view, num_rows()), out);
 }
 

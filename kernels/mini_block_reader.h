@@ -1,4 +1,4 @@
-// Mini-block pages without lists: values of fixed width, byte strings, and dictionaries of both.
+// Values of mini-block pages, whatever lists and structs are around them: those of fixed width, byte strings, and dictionaries of both.
 #pragma once
 
 #include <array>

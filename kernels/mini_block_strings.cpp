@@ -22,7 +22,7 @@ void for_each_run(const Ranges& rows, int64_t most_rows, Visit visit) {
     int64_t count = 0;
     const auto flush = [&] {
         if (count == 0) return;
-        visit(Ranges({reinterpret_cast<const uint8_t*>(pairs.data()), pairs.size() * sizeof(int64_t)}, kMaxCount), position);
+        visit(Ranges(as_bytes(pairs), kMaxCount), position);
         position += count;
         count = 0;
         pairs.clear();
@@ -91,7 +91,7 @@ void MiniBlockReader::mask_decoded(const Chunks& chunks, const Ranges& rows, con
                                    MutableBytes flags) const {
     const bool is_sparse = count_flags(flags) < rows.num_items() && count_runs(flags) * kRowsPerRun <= rows.num_items();
     const std::vector<int64_t> pairs = is_sparse ? flagged_ranges(rows, flags) : std::vector<int64_t>();
-    const Bytes view(reinterpret_cast<const uint8_t*>(pairs.data()), pairs.size() * sizeof(int64_t));
+    const Bytes view = as_bytes(pairs);
     const Ranges wanted = is_sparse ? Ranges(view, num_rows()) : rows;
     ColumnBuilder scratch(values_.format, wanted.num_items());
     DecodedStrings decoded = decode_strings(chunks, wanted, scratch);
@@ -111,7 +111,7 @@ void MiniBlockReader::filter_strings(const Chunks& chunks, const Ranges& rows, c
         if (num_left == 0) return;
         const bool is_sparse = num_left < run.num_items() && count_runs(of_run) * kRowsPerRun <= run.num_items();
         const std::vector<int64_t> pairs = is_sparse ? flagged_ranges(run, of_run) : std::vector<int64_t>();
-        const Bytes view(reinterpret_cast<const uint8_t*>(pairs.data()), pairs.size() * sizeof(int64_t));
+        const Bytes view = as_bytes(pairs);
         DecodedStrings decoded = decode_strings(chunks, is_sparse ? Ranges(view, num_rows()) : run, out);
         decoded.are_flagged = is_sparse;
         out.add_bytes(lance::filter_strings(decoded, test, of_run));

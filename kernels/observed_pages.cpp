@@ -16,12 +16,11 @@ namespace {
 
 // The key of a string in codes.
 uint64_t decoded_key(const SymbolTable& table, const uint8_t* codes, int64_t length) {
-    constexpr uint8_t escape = 255;
     uint64_t word = 0;
     uint64_t num_bytes = 0;
     for (int64_t i = 0; i < length && num_bytes < 8; ++i) {
         SymbolTable::Symbol symbol = table.symbols()[codes[i]];
-        if (codes[i] == escape) {
+        if (codes[i] == SymbolTable::kEscape) {
             if (++i == length) fail("a value ends inside of an escape");
             symbol = {codes[i], 1};
         } else if (symbol.step == SymbolTable::kUndefined) {
