@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "arrow_node.h"
+#include "string_items.h"
 
 namespace lance {
 
@@ -93,17 +94,21 @@ std::optional<ZoneObserver> learn(const std::vector<StreamedTest>& tests, const 
     return shown;
 }
 
-// first_row, last_row: of the batch
-void add_items(ArrowArray& indices, const std::vector<StreamedItems>& items, int64_t first_row, int64_t last_row) {
+// Gives values of a batch their dictionary. first_row, last_row: of the batch
+void add_items(ArrowArray& values, const std::vector<StreamedItems>& items, int64_t first_row, int64_t last_row) {
     const StreamedItems* found = nullptr;
     for (const StreamedItems& each : items) {
         if (each.first_row <= first_row) found = &each;
         if (each.first_row > first_row && each.first_row <= last_row) fail("a batch with items of two dictionaries");
     }
     if (found == nullptr) fail("no items from row ", first_row, " on");
+    if (const auto* offset_bits = std::get_if<int64_t>(&found->items)) {
+        number_items(values, *offset_bits);
+        return;
+    }
     auto dictionary = std::make_unique<ArrowArray>();
-    found->items.copy(*dictionary);
-    indices.dictionary = dictionary.release();
+    std::get<SharedArray>(found->items).copy(*dictionary);
+    values.dictionary = dictionary.release();
 }
 
 }  // namespace

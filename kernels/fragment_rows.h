@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "batch_reader.h"
@@ -12,10 +13,10 @@
 
 namespace lance {
 
-// Items of a dictionary, of which a column's values are indices from a row on.
+// What the values of a column are from a row on: indices of items, or strings that become indices.
 struct StreamedItems {
     int64_t first_row;
-    SharedArray items;
+    std::variant<SharedArray, int64_t> items;  // or the bits of the strings' offsets
 };
 
 // A column of a data file in a stream.
@@ -23,7 +24,7 @@ struct StreamedColumn {
     const ColumnReader* reader;
     FileParts parts;
     bool nullable;                     // whether what it is the first column of may be NULL in a batch
-    std::vector<StreamedItems> items;  // ascending; none where values are no indices
+    std::vector<StreamedItems> items;  // ascending; none where values are handed over as they are
     std::vector<LentBytes> lent;       // of parts whose values may be handed over as they are
 };
 

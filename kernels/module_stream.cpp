@@ -58,12 +58,17 @@ SharedNode<Node> exported(nb::handle object) {
     return SharedNode<Node>(node);
 }
 
-// (first row, items)
+// (first row, items, or the bits of the offsets of strings that become items)
 std::vector<StreamedItems> to_items(const nb::list& given) {
     std::vector<StreamedItems> found;
     for (nb::handle each : given) {
         const auto pair = nb::cast<nb::tuple>(each);
-        found.push_back({to_count(pair[0]), exported<ArrowArray>(pair[1])});
+        const int64_t first_row = to_count(pair[0]);
+        if (nb::isinstance<nb::int_>(pair[1])) {
+            found.push_back({first_row, to_count(pair[1])});
+        } else {
+            found.push_back({first_row, exported<ArrowArray>(pair[1])});
+        }
     }
     return found;
 }

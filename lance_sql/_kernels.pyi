@@ -361,7 +361,8 @@ class FragmentRows:
     tests: (column, parts of its pages, what rows can pass, bounds that are learned of it)
     steps: what the rows have to pass, all of it
     columns: (column, parts of its pages, whether there may be NULLs, [(first row, items)], [(page, bytes)]); items are
-        what values from that row on are indices of; bytes, as an array of uint8, are handed over without a copy where
+        what values from that row on are indices of, or 32 or 64, the bits of the offsets of strings that become indices
+        of items; bytes, as an array of uint8, are handed over without a copy where
         values lie in them as Arrow has them
     shapes: the columns of a batch; each column that is read is in one of them, by its number or among the members of
         (0, members of a struct), (1, [items of a list]) or (2, [entries of a map])
@@ -376,7 +377,7 @@ class FragmentRows:
         tests: Sequence[tuple[ColumnReader, PageParts, ColumnTest, ZoneBounds | None]],
         steps: Sequence[FilterStep],
         columns: Sequence[
-            tuple[ColumnReader, PageParts, bool, Sequence[tuple[int, pa.Array]], Sequence[tuple[int, pa.Array]]]
+            tuple[ColumnReader, PageParts, bool, Sequence[tuple[int, pa.Array | int]], Sequence[tuple[int, pa.Array]]]
         ],
         shapes: Sequence[Shape | None],
         rows: Buffer,

@@ -86,6 +86,8 @@ def to_array(block: Block, type: pa.DataType, validity: pa.Buffer | None = None,
         if pa.types.is_dictionary(type):
             return _dictionary_array(block, type, validity, null_count)
         block = materialize(block)
+    elif makes_items(type) and isinstance(block, VariableWidth):
+        return to_array(block, type.value_type, validity, null_count).dictionary_encode()
     elif pa.types.is_dictionary(type):
         raise UnsupportedFeature(f"values without a dictionary for the dictionary type {type}")
     match block:
@@ -104,6 +106,13 @@ def to_array(block: Block, type: pa.DataType, validity: pa.Buffer | None = None,
             children = [to_array(field, type.field(i).type) for i, field in enumerate(block.fields)]
             return pa.Array.from_buffers(type, block.num_values, [validity], null_count, children=children)
     raise AssertionError(block)
+
+
+def makes_items(type: pa.DataType) -> bool:
+    """Whether strings without a dictionary become arrays of the type: indices of the distinct ones among them."""
+    if not pa.types.is_dictionary(type) or type.ordered or type.index_type != pa.int32():
+        return False
+    return any(is_type(type.value_type) for is_type in (*_NARROW_OFFSETS, *_WIDE_OFFSETS))
 
 
 def materialize(block: Dictionary) -> Block:

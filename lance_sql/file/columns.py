@@ -57,7 +57,8 @@ class Column(Protocol):
         ...
 
     def has_dictionaries(self, most_items: int) -> bool | None:
-        """Whether a page has a dictionary, of at most so many items; None when a page has values without one."""
+        """Whether a page has a dictionary, of at most so many items, or strings that are short enough to become indices
+        of one; None when a page has other values."""
         ...
 
     def num_dictionary_items(self) -> int | None:

@@ -10,11 +10,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
+from lance_sql.encodings.tree import Variable
 from lance_sql.errors import CorruptFile, at
 from lance_sql.file import batch, blob_v2, native_columns
 from lance_sql.file.batch import UnreadColumn, UntestedColumn
 from lance_sql.file.column_pages import open_pages, split_by_page, value_bytes
-from lance_sql.file.metadata_v2 import ColumnMetadata
+from lance_sql.file.metadata_v2 import ColumnMetadata, PageMetadata
 from lance_sql.file.native_columns import NativeRows
 from lance_sql.file.reader import FileReader
 from lance_sql.file.statistics import PageStatistics
@@ -30,6 +31,9 @@ from lance_sql.store import ByteRange
 
 BLOB_BYTES = 256 * 1024
 """Taken for the size of a blob that may lie outside of the data file."""
+
+SHORT_BYTES = 2.5
+"""Strings of so many bytes on average, with levels and gaps between chunks, become indices of items where they may."""
 
 _NEVER_NULL = (Layer.ALL_VALID_ITEM, Layer.ALL_VALID_LIST, Layer.EMPTYABLE_LIST)
 
@@ -104,7 +108,7 @@ class LeafColumn:
             with self.at(number):
                 match page.layout:
                     case MiniBlock(dictionary=dictionary, num_dictionary_items=count):
-                        if dictionary is None or count > most_items:
+                        if count > most_items or (dictionary is None and not _are_short(page)):
                             return None
                         found = True
                     case Constant():
@@ -267,6 +271,14 @@ class LeafColumn:
     def _open(self, page: int, head: Sequence[pa.Buffer]) -> Page:
         metadata = self.metadata.pages[page]
         return open_page(metadata.layout, metadata.buffers, metadata.num_rows, head)
+
+
+def _are_short(page: PageMetadata) -> bool:
+    """Whether the strings of a page are codes of a letter or two, which repeat."""
+    match page.layout:
+        case MiniBlock(values=Variable(offset_bits=bits)):
+            return page.row_bytes <= bits / 8 + SHORT_BYTES
+    return False
 
 
 def _ranges(planned: Sequence[PageRead | NativeRead | BlobRead | PageMatch | bool]) -> list[ByteRange]:

@@ -6,7 +6,7 @@ rows into Arrow arrays, or into the answers of a test, and many of them are aske
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.encodings.blocks import Block, FixedWidth, VariableWidth, to_array
+from lance_sql.encodings.blocks import Block, FixedWidth, VariableWidth, makes_items, to_array
 from lance_sql.encodings.fsst import SYMBOL_TABLE_BYTES
 from lance_sql.encodings.tree import (
     ByteStreamSplit,
@@ -48,13 +48,17 @@ class Form:
 
     type: of the arrays that are handed over
     items: what they are indices of; pages with items of their own make arrays of their own
+    makes_items: whether they are strings that become indices of the distinct ones among them
     """
 
     type: pa.DataType
     items: pa.Array | None = None
+    makes_items: bool = False
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Form) and self.type == other.type and self.items is other.items
+        if not isinstance(other, Form) or self.makes_items != other.makes_items:
+            return False
+        return self.type == other.type and self.items is other.items
 
     def __hash__(self) -> int:
         return hash(self.type)
@@ -63,6 +67,8 @@ class Form:
         """The array as values of the column's type."""
         if self.items is not None:
             return pa.DictionaryArray.from_arrays(array, self.items, ordered=leaf.ordered, safe=False)
+        if self.makes_items:
+            return array.dictionary_encode()
         if isinstance(leaf, pa.BaseExtensionType):
             return pa.ExtensionArray.from_storage(leaf, array)
         return array
@@ -94,6 +100,10 @@ def mini_block_page(
     leaf: the type that the values become
     raises: CorruptFile, ValueError for a dictionary that breaks the rules
     """
+    if dictionary is None and makes_items(leaf):
+        found_strings = mini_block_page(table, values, definition, None, leaf.value_type)
+        if found_strings.form is not None:
+            return replace(found_strings, form=Form(leaf.value_type, makes_items=True))
     levels = (definition.codec, definition.num_bits) if definition is not None else None
     storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
     list_size = list_size_of(storage)
@@ -272,7 +282,6 @@ _WIDE = (pa.types.is_large_string, pa.types.is_large_binary)
 def _format(type: pa.DataType, dictionary: Block | None) -> tuple[bool, int] | None:
     """Whether arrays of the type have offsets, and the bits of an offset or a value; None for other types."""
     if pa.types.is_dictionary(type):
-        # what has no dictionary in the file cannot become one
         fits = dictionary is not None and type.index_type.bit_width == INDEX_BITS
         return (False, INDEX_BITS) if fits else None
     if any(is_type(type) for is_type in _NARROW):

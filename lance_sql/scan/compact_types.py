@@ -1,7 +1,7 @@
 """Types that hold the same values in fewer bytes, for consumers that can use them.
 
 Strings whose pages are all stored with a small dictionary stay dictionaries, so that grouping and comparing them
-works on integers. Decimals of at most 18 digits fit 64 bits.
+works on integers; strings of a letter or two, which writers store as they are, become dictionaries. Decimals of at most 18 digits fit 64 bits.
 """
 
 from collections.abc import Iterable, Mapping
@@ -42,7 +42,7 @@ def compact_types(snapshot: Snapshot) -> Mapping[str, pa.DataType]:
 
 
 def _with_dictionaries(fields: list[Field], fragments: Iterable[OpenFragment]) -> list[Field]:
-    """Those of the fields of which every page has a small dictionary, and at least one page does."""
+    """Those of the fields of which every page has a small dictionary or short strings, or one value in all rows."""
     kept = dict.fromkeys(fields, False)
     for fragment in fragments:
         for field in list(kept):

@@ -132,13 +132,13 @@ def prepared(plan: ReadPlan, run: Run) -> _kernels.FragmentRows | None:
 class _OutputLeaf:
     """A leaf of a column that is delivered.
 
-    items: what its values are indices of, from which row on
+    items: what its values are indices of, from which row on; see `_kernels.FragmentRows`
     """
 
     found: NativeRows
     name: str
     nullable: bool
-    items: Sequence[tuple[int, pa.Array]]
+    items: Sequence[tuple[int, pa.Array | int]]
 
 
 class _Output:
@@ -285,20 +285,25 @@ def _native(fragment: OpenFragment, field: Field, delivered: pa.DataType | None,
     return columns[0].native(rows) if len(columns) == 1 and is_leaf(field) else None
 
 
-def _dictionaries(found: NativeRows) -> list[tuple[int, pa.Array]] | None:
-    """What the values of a column are indices of, from which row on; empty where they are no indices.
+def _dictionaries(found: NativeRows) -> list[tuple[int, pa.Array | int]] | None:
+    """What the values of a column are or become indices of, from which row on; empty where they are no indices.
 
     None where the pages have several types, or are not read by the kernels.
     """
-    changes: list[tuple[int, pa.Array]] = []
-    kinds = set()
+    changes: list[tuple[int, pa.Array | int]] = []
+    types: set[pa.DataType | None] = set()
     for page, form in zip(found.pages, found.column.forms(found.pages), strict=True):
         if form is None:
             return None
-        kinds.add((form.type, form.items is None))
-        if form.items is not None and (not changes or form.items is not changes[-1][1]):
-            changes.append((found.column.first_row(page), form.items))
-    return changes if len(kinds) == 1 else None
+        items = _offset_bits(form.type) if form.makes_items else form.items
+        types.add(form.type if items is None else None)
+        if items is not None and (not changes or items is not changes[-1][1]):
+            changes.append((found.column.first_row(page), items))
+    return changes if len(types) == 1 else None
+
+
+def _offset_bits(type: pa.DataType) -> int:
+    return 64 if pa.types.is_large_string(type) or pa.types.is_large_binary(type) else 32
 
 
 def _cut_at(run: Run, rows: RowRanges, borders: set[int]) -> bytes:

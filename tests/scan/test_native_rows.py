@@ -84,6 +84,12 @@ def read_by_python(scan: Scan) -> pa.Table:
         return scan.to_table()
 
 
+def plain(table: pa.Table) -> pa.Table:
+    """The same values without dictionaries."""
+    types = [type.value_type if pa.types.is_dictionary(type) else type for type in table.schema.types]
+    return table.cast(pa.schema([field.with_type(type) for field, type in zip(table.schema, types, strict=True)]))
+
+
 def runs_of(scan: Scan) -> list[bool]:
     """For each run whether the kernels read it by themselves."""
     found = batches.runs(scan.read_plan, scan.plan.fragments(), scan.batch_size)
@@ -118,7 +124,8 @@ def test_any_columns_filters_and_sizes_of_batches(table: Dataset, data: st.DataO
         scan = scan.deliver(compact_types(table.snapshot))
     found = pa.RecordBatchReader.from_stream(scan).read_all()
     assert found.schema.equals(scan.schema)
-    assert found.unify_dictionaries().equals(read_by_python(scan).unify_dictionaries())
+    # made dictionaries have their items in the order that suits who makes them
+    assert plain(found).equals(plain(read_by_python(scan)))
     if size is not None:
         assert all(batch.num_rows <= size for batch in scan.to_reader())
 
