@@ -1,5 +1,5 @@
 """`python -m lance_sql.cli`."""
 
-from lance_sql.cli.main import main
+from lance_sql.cli.start import run
 
-main(prog_name="lance-sql")
+run()

@@ -1,7 +1,8 @@
 """Types that hold the same values in fewer bytes, for consumers that can use them.
 
 Strings whose pages are all stored with a small dictionary stay dictionaries, so that grouping and comparing them
-works on integers; strings of a letter or two, which writers store as they are, become dictionaries. Decimals of at most 18 digits fit 64 bits.
+works on integers; strings of a letter or two, which writers store as they are, become dictionaries. Decimals of at
+most 18 digits fit 64 bits.
 """
 
 from collections.abc import Iterable, Mapping

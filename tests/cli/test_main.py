@@ -238,6 +238,15 @@ def test_every_verb_is_documented() -> None:
     assert {name for row in rows for name in re.findall(r"`([\w-]+)`", row)} == set(main.commands)
 
 
+def test_queries_do_without_pandas(table: str) -> None:
+    pytest.importorskip("pandas")
+    command = [sys.executable, "-X", "importtime", "-m", "lance_sql.cli", f"SELECT count(*) FROM '{table}'"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "count_star()" in result.stdout
+    assert "pyarrow.lib" in result.stderr
+    assert "pandas.core" not in result.stderr
+
+
 def test_help_comes_at_once() -> None:
     command = [sys.executable, "-m", "lance_sql.cli", "--help"]
     seconds = []

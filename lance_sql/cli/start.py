@@ -1,0 +1,28 @@
+"""Where the command `lance-sql` begins as a process of its own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+
+from lance_sql.cli.main import main
+
+
+def run() -> None:
+    """Runs the command, without pandas: pyarrow would import it for its first value, which takes longer than most
+    queries, and nothing here has a use for it."""
+    sys.meta_path.insert(0, _NoPandas())
+    main(prog_name="lance-sql")
+
+
+class _NoPandas:
+    """Says that pandas is not installed."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
+        """
+        raises: ModuleNotFoundError
+        """
+        if name == "pandas":
+            raise ModuleNotFoundError("the command does without pandas", name=name)
+        return None
