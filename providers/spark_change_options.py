@@ -94,11 +94,12 @@ class StreamOptions(ChangesOptions):
         self.max_rows = _limit("maxRowsPerTrigger", found)
 
     def open_version(self, version: int) -> Dataset:
-        """One version of the table.
+        """One version of the table, of which scans have the same parts whenever they are planned: with nothing that is
+        learned meanwhile, or found in indices.
 
         raises: VersionNotFound
         """
-        return self.open_at({"version": version})
+        return self.open_at({"version": version, "use_indices": False, "learn_statistics": False})
 
     def open_range(self, start: int, end: int, dataset: Dataset | None = None) -> ChangeFeed:
         """The changes of some commits.

@@ -147,6 +147,7 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         version = self._options.first_offset(dataset)
         if version is not None:
             return Offset(version, version)
+        dataset = self._options.open_version(dataset.version)
         scan, most = self._stored_scan(dataset), self._options.max_rows
         # deleted rows count here: a part has so many rows at most
         rows = sum(task.num_candidates for task in scan.tasks(1))

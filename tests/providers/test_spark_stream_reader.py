@@ -8,6 +8,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -168,6 +169,20 @@ def test_the_rows_that_a_stream_begins_with_come_in_parts(table: lance_sql.Datas
     found += Stream(table.uri, stream.log, readChangeFeed="true", maxRowsPerTrigger=most).all()
     assert applied(found) == content(table.uri)
     assert max(len(rows) for rows in found) <= max(most, 2)
+
+
+def test_what_is_learned_between_two_batches_moves_no_row(tmp_path: Path) -> None:
+    ids = np.arange(400_000)
+    # one half of the rows passes, which a scan that has read the column knows of most zones
+    value = np.where(ids // 50_000 % 2 == 0, ids, -1)
+    made = lance_sql.write(pa.table({"id": ids, "value": value}), tmp_path / "t.lance", file_version="2.1")
+    stream = Stream(made.uri, maxRowsPerTrigger=60_000, filter="value >= 0")
+    batches = [stream.batch()]
+    assert pa.RecordBatchReader.from_stream(made.scan(["id"], "value >= 0")).read_all().num_rows == 200_000
+    again = Stream(made.uri, stream.log, maxRowsPerTrigger=60_000, filter="value >= 0")
+    batches += again.all()
+    found = [row["id"] for batch in batches if batch for row in batch]
+    assert sorted(found) == ids[value >= 0].tolist()
 
 
 def test_all_that_is_there_and_no_more(table: lance_sql.Dataset) -> None:
