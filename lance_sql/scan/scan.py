@@ -150,26 +150,19 @@ class Scan(Frames):
         return "\n".join(lines)
 
     def tasks(self, target_count: int) -> list[ScanTask]:
-        """The scan in about `target_count` parts of similar size, in scan order; each can be read anywhere."""
+        """The scan in at most `target_count` parts of nearly equal size, in scan order; each can be read anywhere."""
         fragments = tuple(self.plan.fragments())
         if self.limit is not None:
             return [self.task(fragments)] if fragments else []
-        per_task = max(1, -(-sum(each.num_rows for each in fragments) // max(target_count, 1)))
-        pieces = [
-            FragmentScan(each.fragment, row_ranges.compose(each.rows, row_ranges.single(start, end)))
-            for each in fragments
-            for start in range(0, each.num_rows, per_task)
-            for end in [min(start + per_task, each.num_rows)]
-        ]
-        tasks: list[list[FragmentScan]] = []
-        room = 0
-        for piece in pieces:
-            if room < piece.num_rows or not tasks:
-                tasks.append([])
-                room = per_task
-            tasks[-1].append(piece)
-            room -= piece.num_rows
-        return [self.task(task) for task in tasks]
+        total = sum(each.num_rows for each in fragments)
+        tasks: list[list[FragmentScan]] = [[] for _ in range(max(target_count, 1))]
+        first = 0
+        for each in fragments:
+            for task, start, end in _shares(first, first + each.num_rows, total, len(tasks)):
+                rows = row_ranges.compose(each.rows, row_ranges.single(start - first, end - first))
+                tasks[task].append(FragmentScan(each.fragment, rows))
+            first += each.num_rows
+        return [self.task(task) for task in tasks if task]
 
     def task(self, fragments: Iterable[FragmentScan]) -> ScanTask:
         """A part of the scan: these rows, of which the part of the filter that needs values is still to be passed."""
@@ -362,3 +355,14 @@ class _SavingLearned:
 
 def _read_batch(plan: ReadPlan, batch: batches.Batch) -> pa.RecordBatch | None:
     return read(null_pages.answered(plan, batch), batch)
+
+
+def _shares(start: int, end: int, total: int, count: int) -> Iterator[tuple[int, int, int]]:
+    """Which of `count` equal shares of `total` rows the rows from `start` to `end` are in: share, start, end."""
+    share = start * count // max(total, 1)
+    while start < end:
+        stop = min(end, (share + 1) * total // count)
+        if start < stop:
+            yield share, start, stop
+        start = max(start, stop)
+        share += 1
