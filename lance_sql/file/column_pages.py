@@ -10,7 +10,7 @@ import pyarrow as pa
 from lance_sql import row_ranges
 from lance_sql.encodings.fsst import MAX_EXPANSION
 from lance_sql.errors import at
-from lance_sql.file.page_cache import CachedPage
+from lance_sql.file.page_cache import KNOWN, CachedPage
 from lance_sql.file.reader import FileReader
 from lance_sql.layouts.reading import Reading
 from lance_sql.row_ranges import RowRanges
@@ -58,14 +58,19 @@ def open_pages(
     where: Callable[[int], at],
     needs: Callable[[int], list[ByteRange]],
     make: Callable[[int, Sequence[pa.Buffer]], AnyPage],
+    *,
+    depends_on_file: bool = False,
 ) -> Reading[list[AnyPage]]:
     """The opened pages of a column; heads that are not cached are fetched together.
 
     column: tells the column from others of the file
     where: adds to errors in which page they are
     needs, make: the ranges of a page's head, and the page from their buffers
+    depends_on_file: on nothing else, so that every table that has the file may use them
     """
-    found = [file.page_cache.get((file, column, number)) for number in numbers]
+    is_known = depends_on_file and file.identity is not None
+    cache, owner = (KNOWN, file.identity) if is_known else (file.page_cache, file)
+    found = [cache.get((owner, column, number)) for number in numbers]
     missing = []
     ranges: list[ByteRange] = []
     for place, (number, page) in enumerate(zip(numbers, found, strict=True)):
@@ -78,12 +83,16 @@ def open_pages(
         buffers = (yield ranges) if ranges else ()
         done = 0
         for place, number, count in missing:
+            head = buffers[done : done + count]
+            if is_known and not file.is_in_memory:
+                # a page that outlives the table must not hold the mapping of the file
+                head = [pa.py_buffer(buffer.to_pybytes()) for buffer in head]
             with where(number):
-                page = make(number, buffers[done : done + count])
+                page = make(number, head)
             done += count
             found[place] = page
             if not file.is_in_memory:
-                file.page_cache.put((file, column, number), page)
+                cache.put((owner, column, number), page)
     return found  # type: ignore[return-value]  # the cache gives back what `make` has put there
 
 

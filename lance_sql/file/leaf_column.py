@@ -25,7 +25,7 @@ from lance_sql.layouts.nest import Chain
 from lance_sql.layouts.page import BlobRead, NativeRead, Page, PageRead
 from lance_sql.layouts.pages import head_ranges, open_page
 from lance_sql.layouts.reading import Reading, Shared, run
-from lance_sql.layouts.tree import Blob, Constant, FullZip, Layer, MiniBlock
+from lance_sql.layouts.tree import Constant, FullZip, Layer, MiniBlock
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
 
@@ -81,10 +81,9 @@ class LeafColumn:
         if chain.stored == blob_v2.DESCRIPTOR:
             return max(file.num_bytes / max(file.num_rows, 1), BLOB_BYTES)
         with at(file=file.path, column=self.name):
-            pages = self.metadata.pages
-            if any(isinstance(page.layout, Blob) for page in pages):
-                return file.num_bytes / max(file.num_rows, 1)
-            stored = max((page.row_bytes for page in pages), default=0.0)
+            stored = self.metadata.row_bytes
+        if stored is None:
+            return file.num_bytes / max(file.num_rows, 1)
         return max(value_bytes(chain.leaf, stored), stored)
 
     def num_dictionary_items(self) -> int | None:
@@ -176,8 +175,7 @@ class LeafColumn:
         )
 
     def _open_pages(self, numbers: Sequence[int]) -> Sequence[Page]:
-        pages = open_pages(self.file, self.index, numbers, self.at, self._head_ranges, self._open)
-        return run(pages, self.file.fetch)
+        return run(self._reading(numbers), self.file.fetch)
 
     def observe(self, rows: RowRanges, zones: _kernels.ZoneBounds) -> None:
         """See `Column`."""
@@ -261,8 +259,11 @@ class LeafColumn:
         """The pages that hold the rows, opened, each with its number and its rows."""
         parts = split_by_page(self.row_starts, rows)
         numbers = [number for number, _ in parts]
-        pages = yield from open_pages(self.file, self.index, numbers, self.at, self._head_ranges, self._open)
+        pages = yield from self._reading(numbers)
         return parts, pages
+
+    def _reading(self, numbers: Sequence[int]) -> Reading[list[Page]]:
+        return open_pages(self.file, self.index, numbers, self.at, self._head_ranges, self._open, depends_on_file=True)
 
     def _head_ranges(self, page: int) -> list[ByteRange]:
         metadata = self.metadata.pages[page]

@@ -20,8 +20,9 @@ from lance_sql.encodings.fsst import MAX_EXPANSION
 from lance_sql.encodings.tree import General, List, OffsetList
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.file.footer import Footer, parse_entry
+from lance_sql.file.page_cache import KNOWN
 from lance_sql.layouts import wire_v2_1
-from lance_sql.layouts.tree import ArrayTree, Constant, MiniBlock, PageLayout
+from lance_sql.layouts.tree import ArrayTree, Blob, Constant, MiniBlock, PageLayout
 from lance_sql.proto import encodings_v2_0_pb2, file2_pb2, file_pb2
 from lance_sql.schema import Schema
 from lance_sql.schema.wire import from_messages, to_messages
@@ -29,6 +30,10 @@ from lance_sql.store import ByteRange
 
 # Longer messages hold the value of a constant page.
 _MAX_SHARED_BYTES = 1024
+
+# What a parsed column takes: objects of Python, and for each byte of the message a few.
+_COLUMN_BYTES = 1024
+_NUM_COPIES = 6
 
 
 @dataclass(frozen=True)
@@ -107,6 +112,16 @@ class ColumnMetadata:
         return int(self.row_starts[-1])
 
     @cached_property
+    def row_bytes(self) -> float | None:
+        """Bytes of one row on disk, on average, in the page that has most; None where pages refer to bytes elsewhere.
+
+        raises: CorruptFile, UnsupportedFeature
+        """
+        if any(isinstance(page.layout, Blob) for page in self.pages):
+            return None
+        return max((page.row_bytes for page in self.pages), default=0.0)
+
+    @cached_property
     def item_starts(self) -> npt.NDArray[np.int64]:
         """For a column of lists, the first item of each page, then the number of items: int64[pages + 1].
 
@@ -127,13 +142,31 @@ class ColumnMetadata:
         return sum(page.num_bytes for page in self.pages)
 
 
+@dataclass(frozen=True, slots=True)
+class _KnownColumn:
+    """A column of a file that others read as well.
+
+    num_bytes: that keeping it takes, roughly
+    """
+
+    metadata: ColumnMetadata
+    num_bytes: int
+
+
 class MetadataV2:
     """What a file of version 2.x says about its columns; each is parsed when it is first asked for. Thread-safe."""
 
-    def __init__(self, footer: Footer, read: Callable[[Sequence[ByteRange]], Sequence[pa.Buffer]]) -> None:
+    def __init__(
+        self,
+        footer: Footer,
+        read: Callable[[Sequence[ByteRange]], Sequence[pa.Buffer]],
+        identity: str | None = None,
+    ) -> None:
         """
         read: the bytes of ranges of the file
+        identity: of the file; see `Store.identity`
         """
+        self._identity = identity
         self._footer = footer
         self._read = read
         self._lock = Lock()
@@ -173,13 +206,21 @@ class MetadataV2:
         raises: CorruptFile when the file has no such column
         """
         column = self._parsed.get(index)
-        if column is None:
+        if column is not None:
+            return column
+        key = (self._identity, index)
+        known = KNOWN.get(key) if self._identity is not None else None
+        if isinstance(known, _KnownColumn):
+            column = known.metadata
+        else:
             if not 0 <= index < self.num_columns:
                 raise CorruptFile(f"column {index} of {self.num_columns} columns")
             (data,) = self._read([parse_entry(self._columns, index, self._footer.file_size)])
             column = parse_column(data, self._footer.file_size)
-            with self._lock:
-                self._parsed[index] = column
+            if self._identity is not None:
+                KNOWN.put(key, _KnownColumn(column, _COLUMN_BYTES + _NUM_COPIES * data.size))
+        with self._lock:
+            self._parsed[index] = column
         return column
 
     @cached_property
