@@ -68,7 +68,7 @@ inline ColumnFormat to_format(const std::pair<bool, Count>& format, const std::o
     return {false, bits, num_items};
 }
 
-// (page, bytes, where these begin in the file); keep(object) holds a buffer and gives its bytes.
+// (page, bytes, where these begin in the file), or (page, bytes, their extents in the file); keep(object) holds a buffer and gives its bytes.
 template <class Keep>
 FileParts to_parts(nb::handle list, Keep keep) {
     FileParts parts;
@@ -76,7 +76,12 @@ FileParts to_parts(nb::handle list, Keep keep) {
         const auto given = nb::cast<nb::tuple>(each);
         const auto page = static_cast<size_t>(to_count(given[0]));
         if (!parts.empty() && parts.back().page >= page) fail("parts of pages that do not ascend");
-        parts.push_back({page, keep(given[1]), to_count(given[2])});
+        const Bytes bytes = keep(given[1]);
+        if (PyLong_Check(given[2].ptr())) {
+            parts.push_back({page, bytes, to_count(given[2]), {}});
+        } else {
+            parts.push_back({page, bytes, 0, Extents(keep(given[2]), size_of(bytes))});
+        }
     }
     return parts;
 }

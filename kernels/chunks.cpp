@@ -97,7 +97,40 @@ int64_t ChunkTable::chunk_of(int64_t item, int64_t hint) const {
 Chunks::Chunks(const ChunkTable& table, Bytes data, int64_t data_start)
     : table_(&table), data_(data), data_start_(data_start) {}
 
+Extents::Extents(Bytes pairs, int64_t num_bytes) {
+    if (pairs.empty() || pairs.size() % 16 != 0) fail("extents of ", pairs.size(), " bytes");
+    int64_t position = 0;
+    int64_t previous = 0;
+    for (size_t i = 0; i < pairs.size(); i += 16) {
+        const auto start = load<int64_t>(pairs.data() + i);
+        const auto end = load<int64_t>(pairs.data() + i + 8);
+        if (start < previous || end < start || end > kMaxCount) fail("extent ", start, " to ", end, " after ", previous);
+        parts_.push_back({start, end, position});
+        position += end - start;
+        previous = end;
+    }
+    if (position != num_bytes) fail("extents of ", position, " bytes in ", num_bytes);
+}
+
+int64_t Extents::position(int64_t start, int64_t end) const {
+    const auto after = std::upper_bound(parts_.begin(), parts_.end(), start,
+                                        [](int64_t wanted, const Part& part) { return wanted < part.start; });
+    if (after == parts_.begin()) return -1;
+    const Part& part = *(after - 1);
+    return end <= part.end ? part.position + (start - part.start) : -1;
+}
+
+Chunks::Chunks(const ChunkTable& table, Bytes data, int64_t page_start, const Extents& extents)
+    : table_(&table), data_(data), data_start_(page_start), extents_(&extents) {}
+
 Bytes Chunks::bytes(int64_t chunk) const {
+    if (extents_) {
+        const int64_t first = data_start_ + table_->byte_offsets()[chunk];
+        const int64_t last = data_start_ + table_->byte_offsets()[chunk + 1];
+        const int64_t position = extents_->position(first, last);
+        if (position < 0) fail("chunk ", chunk, " has bytes ", first, " to ", last, " of the file, which were not read");
+        return data_.subspan(static_cast<size_t>(position), static_cast<size_t>(last - first));
+    }
     const int64_t start = table_->byte_offsets()[chunk] - data_start_;
     const int64_t end = table_->byte_offsets()[chunk + 1] - data_start_;
     if (start < 0 || end > size_of(data_)) {

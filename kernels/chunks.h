@@ -40,11 +40,33 @@ class ChunkTable {
     std::vector<int64_t> byte_offsets_;
 };
 
+// Parts of a file that lie in one buffer, one behind the other. They ascend.
+class Extents {
+  public:
+    Extents() = default;
+    // pairs: int64 start and end of each part in the file; together they are as long as the buffer, of num_bytes
+    Extents(Bytes pairs, int64_t num_bytes);
+
+    bool empty() const { return parts_.empty(); }
+    // Where bytes [start, end) of the file lie in the buffer; -1 where they are not all in one part.
+    int64_t position(int64_t start, int64_t end) const;
+
+  private:
+    struct Part {
+        int64_t start;
+        int64_t end;
+        int64_t position;
+    };
+    std::vector<Part> parts_;
+};
+
 // The chunks of a page of which some bytes are in memory.
 class Chunks {
   public:
     // data: bytes [data_start, data_start + size) of the page's chunk buffer; both outlive this object
     Chunks(const ChunkTable& table, Bytes data, int64_t data_start);
+    // data: parts of the file, in which the page's chunk buffer begins at page_start; all three outlive this object
+    Chunks(const ChunkTable& table, Bytes data, int64_t page_start, const Extents& extents);
 
     const ChunkTable& table() const { return *table_; }
     int64_t num_items(int64_t chunk) const { return table_->num_items(chunk); }
@@ -64,6 +86,7 @@ class Chunks {
 
     // The beginning of a chunk, if there is one, is read soon.
     void prefetch(int64_t chunk) const {
+        if (extents_) return;
         const int64_t start = chunk < table_->num_chunks() ? table_->byte_offsets()[chunk] - data_start_ : -1;
         if (start >= 0 && start < size_of(data_)) lance::prefetch(data_.data() + start);
     }
@@ -78,6 +101,7 @@ class Chunks {
     const ChunkTable* table_;
     Bytes data_;
     int64_t data_start_;
+    const Extents* extents_ = nullptr;
     Bytes first_buffers_;
     std::vector<int64_t> first_offsets_;
     int64_t first_chunk_ = 0;

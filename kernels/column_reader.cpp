@@ -62,12 +62,28 @@ std::vector<int64_t> ColumnReader::spans(const Ranges& rows) const {
     std::vector<int64_t> found;
     for (const PageRows& part : split(rows)) {
         const auto [start, end] = part.reader->bytes_of(part.rows());
-        const Page& page = pages_[part.page];
-        if (start == end) continue;
-        if (end > page.end - page.start) fail("a page of ", page.end - page.start, " bytes, expected ", end);
-        found.insert(found.end(), {static_cast<int64_t>(part.page), page.start + start, page.start + end});
+        add_span(part, start, end, found);
     }
     return found;
+}
+
+std::vector<int64_t> ColumnReader::scattered_spans(const Ranges& rows) const {
+    std::vector<int64_t> found;
+    for (const PageRows& part : split(rows)) {
+        const std::vector<int64_t> scattered = part.reader->scattered_bytes_of(part.rows());
+        for (size_t i = 0; i < scattered.size(); i += 2) add_span(part, scattered[i], scattered[i + 1], found);
+        if (!scattered.empty()) continue;
+        const auto [start, end] = part.reader->bytes_of(part.rows());
+        add_span(part, start, end, found);
+    }
+    return found;
+}
+
+void ColumnReader::add_span(const PageRows& part, int64_t start, int64_t end, std::vector<int64_t>& found) const {
+    const Page& page = pages_[part.page];
+    if (start == end) return;
+    if (end > page.end - page.start) fail("a page of ", page.end - page.start, " bytes, expected ", end);
+    found.insert(found.end(), {static_cast<int64_t>(part.page), page.start + start, page.start + end});
 }
 
 PageBytes ColumnReader::bytes(size_t page, const FileParts& parts) const {
@@ -75,6 +91,10 @@ PageBytes ColumnReader::bytes(size_t page, const FileParts& parts) const {
                                        [](const FilePart& each, size_t wanted) { return each.page < wanted; });
     if (part == parts.end() || part->page != page) return {{}, 0, std::nullopt};
     const Page& found = pages_[page];
+    if (!part->extents.empty()) {
+        if (!found.reader || !found.reader->takes_extents()) fail("extents of a page that is read as a whole");
+        return {part->data, found.start, std::nullopt, &part->extents};
+    }
     const int64_t first = std::max(found.start, part->start);
     const int64_t last = std::min(found.end, part->start + size_of(part->data));
     if (first >= last) return {{}, 0, std::nullopt};

@@ -12,6 +12,7 @@ struct FilePart {
     size_t page;
     Bytes data;
     int64_t start;
+    Extents extents;  // empty where the bytes are all that follow
 };
 using FileParts = std::vector<FilePart>;  // pages ascend
 
@@ -48,6 +49,9 @@ class ColumnReader {
     // Which bytes of the file hold the rows: (page, start, end) for each page that has bytes.
     std::vector<int64_t> spans(const Ranges& rows) const;
 
+    // The same with several parts of a page where its rows are far apart.
+    std::vector<int64_t> scattered_spans(const Ranges& rows) const;
+
     // Those of the bytes that belong to a page.
     PageBytes bytes(size_t page, const FileParts& parts) const;
 
@@ -60,6 +64,8 @@ class ColumnReader {
         int64_t start = 0;
         int64_t end = 0;
     };
+
+    void add_span(const PageRows& part, int64_t start, int64_t end, std::vector<int64_t>& found) const;
 
     std::vector<int64_t> row_starts_;
     std::vector<Page> pages_;

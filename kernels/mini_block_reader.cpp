@@ -15,6 +15,12 @@ namespace {
 // Of strings that pass a test, where those that do are fewer than one in so many, the others are not decoded.
 constexpr double kRowsPerMatch = 3.0;
 
+// Rows are far apart where so many times the bytes of their chunks lie between them. Of fewer bytes than kScatteredBytes
+// the system maps all at the first touch; more parts than kMostExtents of them are not far apart.
+constexpr int64_t kGapsPerByte = 4;
+constexpr int64_t kScatteredBytes = 64 * 1024;
+constexpr int64_t kMostExtents = 16;
+
 // Releases an array in the end.
 class OwnedArray {
   public:
@@ -69,6 +75,7 @@ MiniBlockReader::MiniBlockReader(const ChunkTable& table, const MiniBlockValues&
 }
 
 Chunks MiniBlockReader::chunks(const PageBytes& bytes) const {
+    if (bytes.extents) return Chunks(table_, bytes.data, bytes.start, *bytes.extents);
     const Chunks chunks(table_, bytes.data, bytes.start);
     if (!bytes.replaced) return chunks;
     return chunks.with_first_buffer(bytes.replaced->first_chunk, bytes.replaced->data, bytes.replaced->offsets);
@@ -81,6 +88,30 @@ std::pair<int64_t, int64_t> MiniBlockReader::bytes_of(const Ranges& rows) const 
     const int64_t first_chunk = table_.chunk_of(first);
     return {offsets[static_cast<size_t>(first_chunk)],
             offsets[static_cast<size_t>(table_.chunk_of(end - 1, first_chunk)) + 1]};
+}
+
+std::vector<int64_t> MiniBlockReader::scattered_bytes_of(const Ranges& rows) const {
+    const auto [first, end] = bytes_of(rows);
+    // A row needs a chunk at least, so that many rows need not be looked at.
+    if (end - first < kScatteredBytes || rows.size() > (end - first) / kScatteredBytes * kMostExtents) return {};
+    const std::vector<int64_t>& offsets = table_.byte_offsets();
+    std::vector<int64_t> found;
+    int64_t num_bytes = 0;
+    for_each_piece(table_, rows, [&](const Piece& piece) {
+        const int64_t start = offsets[static_cast<size_t>(piece.chunk)];
+        const int64_t stop = offsets[static_cast<size_t>(piece.chunk) + 1];
+        if (found.empty() || start > found.back()) {
+            found.insert(found.end(), {start, stop});
+        } else if (stop > found.back()) {
+            num_bytes -= found.back() - start;
+            found.back() = stop;
+        } else {
+            return;
+        }
+        num_bytes += stop - start;
+    });
+    if (num_bytes > (end - first) / kGapsPerByte) return {};
+    return found;
 }
 
 void MiniBlockReader::require_bytes(const PageBytes& bytes, int64_t num_rows) const {

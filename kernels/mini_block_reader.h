@@ -66,6 +66,8 @@ class MiniBlockReader : public PageReader {
     ColumnFormat format() const override { return values_.format; }
     int64_t num_rows() const override { return table_.num_items(); }
     std::pair<int64_t, int64_t> bytes_of(const Ranges& rows) const override;
+    std::vector<int64_t> scattered_bytes_of(const Ranges& rows) const override;
+    bool takes_extents() const override { return true; }
     void require_bytes(const PageBytes& bytes, int64_t num_rows) const override;
     void read(const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const override;
     void mask(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags) const override;

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "file_extents.h"
 #include "python.h"
 #include "small_files.h"
 
@@ -89,6 +90,21 @@ void bind_files(nb::module_& m) {
             return nb::make_tuple(read, to_list(found.unknown), columns);
         },
         "pages"_a, "paths"_a, "num_rows"_a, "formats"_a, "column_indices"_a);
+    m.def(
+        "read_extents",
+        [](const std::string& path, const InputBuffer& extents) -> std::optional<ByteArray> {
+            std::optional<FileBytes> found;
+            {
+                Unlocked unlocked;
+                found = read_extents(path, extents);
+            }
+            if (!found) return std::nullopt;
+            const auto size = static_cast<size_t>(found->num_bytes);
+            auto* owned = new PooledBuffer(std::move(found->buffer));
+            nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<PooledBuffer*>(p); });
+            return ByteArray(owned->data(), 1, &size, owner);
+        },
+        "path"_a, "extents"_a);
     m.def(
         "read_many_columns",
         [](const FlatPages& pages, const InputBuffer& file, Count num_rows,

@@ -337,6 +337,14 @@ void bind_pages(nb::module_& m) {
             },
             "rows"_a)
         .def(
+            "scattered_spans",
+            [](const BoundColumn& self, const InputBuffer& rows) {
+                std::vector<int64_t> spans = self.reader.scattered_spans(Ranges(rows, self.reader.num_rows()));
+                const size_t num_spans = spans.size() / 3;
+                return to_numpy(std::move(spans), {num_spans, 3});
+            },
+            "rows"_a)
+        .def(
             "observe",
             [](const BoundColumn& self, const InputBuffer& rows, nb::object given, ZoneBounds& zones) {
                 const Ranges ranges(rows, self.reader.num_rows());

@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "chunks.h"
 #include "column_builder.h"
 #include "matching.h"
 #include "passed_rows.h"
@@ -23,6 +24,7 @@ struct PageBytes {
     Bytes data;
     int64_t start;
     std::optional<ReplacedBuffers> replaced;
+    const Extents* extents = nullptr;  // of `data`, where that has parts of a file in which the page begins at `start`
 
     int64_t size() const { return size_of(data) + (replaced ? size_of(replaced->data) : 0); }
 };
@@ -60,6 +62,11 @@ class PageReader {
 
     // The bytes that hold the rows, among those of the page: start and end.
     virtual std::pair<int64_t, int64_t> bytes_of(const Ranges& rows) const = 0;
+    // The same bytes without those between that are not needed, as pairs of start and end, where they are most: rows that
+    // are far apart. Nothing where they are not.
+    virtual std::vector<int64_t> scattered_bytes_of(const Ranges&) const { return {}; }
+    // Whether bytes may be those alone.
+    virtual bool takes_extents() const { return false; }
     // Refuses more rows than the bytes can hold, before memory is taken for them.
     virtual void require_bytes(const PageBytes& bytes, int64_t num_rows) const = 0;
     // Appends the rows.

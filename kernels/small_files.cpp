@@ -8,13 +8,8 @@
 
 #include "bits.h"
 #include "columns.h"
+#include "descriptor.h"
 #include "kernels.h"
-
-#ifndef _WIN32
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#endif
 
 namespace lance {
 
@@ -41,30 +36,11 @@ constexpr int64_t kEntryBytes = 16;
 #ifdef _WIN32
 std::optional<Bytes> read_whole(const std::string&, std::vector<uint8_t>&) { return std::nullopt; }
 #else
-class Descriptor {
-  public:
-    explicit Descriptor(const std::string& path)
-        : number_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (number_ >= 0) close(number_);
-    }
-    operator int() const { return number_; }
-
-  private:
-    int number_;
-};
-
 std::optional<Bytes> read_whole(const std::string& path, std::vector<uint8_t>& scratch) {
-    // The system would end the path there.
-    if (path.find('\0') != std::string::npos) return std::nullopt;
     const Descriptor descriptor(path);
-    if (descriptor < 0) return std::nullopt;
-    struct stat status;
-    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-    if (status.st_size > kSmallFileBytes) return std::nullopt;
-    scratch.resize(static_cast<size_t>(status.st_size));
+    const std::optional<int64_t> size = descriptor.file_size();
+    if (!size || *size > kSmallFileBytes) return std::nullopt;
+    scratch.resize(static_cast<size_t>(*size));
     size_t done = 0;
     while (done < scratch.size()) {
         const ssize_t count = read(descriptor, scratch.data() + done, scratch.size() - done);

@@ -233,8 +233,9 @@ class NativeArray:
     @property
     def address(self) -> int: ...
 
-PageParts: TypeAlias = Sequence[tuple[int, Buffer, int]]
-"""Bytes of pages in ascending order: number of the page, the bytes, and where in the file they begin."""
+PageParts: TypeAlias = Sequence[tuple[int, Buffer, int | Buffer]]
+"""Bytes of pages in ascending order: number of the page, the bytes, and where in the file they begin; or which parts of
+the file they are, one behind the other: start and end of each, ascending, int64[k, 2]."""
 
 @final
 class ColumnReader:
@@ -253,6 +254,8 @@ class ColumnReader:
 
         rows: ranges of rows of open pages, int64[k, 2]
         """
+    def scattered_spans(self, rows: Buffer) -> npt.NDArray[np.int64]:
+        """The same; of pages whose rows are far apart several parts each, without what lies between."""
     def observe(self, rows: Buffer, parts: PageParts, zones: ZoneBounds) -> None:
         """Shows the values of rows to the bounds of zones, where pages are of a kind that has keys.
 
@@ -1034,6 +1037,13 @@ def read_small_files(
     column_indices: int64[files, columns]
     returns: whether each file was read; encodings that are not in `pages`; and each column, of all files that were
         read, one after the other. The buffers have room for the rows of all files.
+    """
+
+def read_extents(path: str, extents: Buffer) -> npt.NDArray[np.uint8] | None:
+    """Parts of a local file, one behind the other; None where the file is shorter, is missing, or is not a plain file.
+    Links are not followed.
+
+    extents: start and end of each part, in any order: int64[k, 2]
     """
 
 def read_many_columns(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from threading import Lock
 from typing import Protocol, TypeAlias
 
@@ -33,6 +34,9 @@ LONG_FILE_ROWS = 32 * 1024
 
 PageParts: TypeAlias = "list[tuple[int, pa.Buffer, int]]"
 """Bytes of pages: page, bytes, and where in the file they begin."""
+
+GivenParts: TypeAlias = "PageParts | list[tuple[int, pa.Buffer, npt.NDArray[np.int64]]]"
+"""The same, or bytes of pages with the parts of the file that they are: start and end of each, int64[k, 2]."""
 
 _PAGE_BYTES = 2048
 _ROWS_PER_CHUNK, _CHUNK_BYTES = 1024, 64
@@ -213,7 +217,7 @@ def read(
 ) -> tuple[int, list[pa.Array]]:
     """One array for each column; see `batch.read`."""
     everything = [rows for rows, _ in tests] + [rows for rows, _ in columns]
-    data = fetch(everything)
+    data = _fetch_scattered(everything)
     num_tests = len(tests)
     num_left, arrays, failure = _kernels.read_rows(
         [(rows.column.reader, rows.rows, parts, test) for (rows, test), parts in zip(tests, data, strict=False)],
@@ -229,6 +233,41 @@ def read(
         form.finish(pa.Array._import_from_c(array.address, form.type), rows.column.leaf)
         for array, (rows, form) in zip(arrays, columns, strict=False)
     ]
+
+
+def _fetch_scattered(columns: Sequence[NativeRows]) -> list[GivenParts]:
+    """The same as `fetch`; of pages of which few bytes are needed, these alone."""
+    found: list[GivenParts | None] = [None] * len(columns)
+    by_file: dict[FileReader, list[tuple[int, npt.NDArray[np.int64]]]] = {}
+    for place, each in enumerate(columns):
+        # neighbouring rows need all that lies between them
+        if len(each.rows) > 1:
+            with each.column.where(each.pages[0]):
+                spans = each.column.reader.scattered_spans(each.rows)
+            if len(spans) > 1 and bool((spans[1:, 0] == spans[:-1, 0]).any()):
+                by_file.setdefault(each.column.file, []).append((place, spans))
+    for file, wanted in by_file.items():
+        data = file.read_extents(np.concatenate([spans[:, 1:] for _, spans in wanted]))
+        if data is not None:
+            start = 0
+            for place, spans in wanted:
+                found[place], start = _given_parts(spans, data, start)
+    others = [place for place, parts in enumerate(found) if parts is None]
+    for place, parts in zip(others, fetch([columns[place] for place in others]), strict=True):
+        found[place] = parts
+    return [parts for parts in found if parts is not None]
+
+
+def _given_parts(spans: npt.NDArray[np.int64], data: pa.Buffer, start: int) -> tuple[GivenParts, int]:
+    """The parts of each page, and where in the data those of the next column begin."""
+    borders = [0, *(np.flatnonzero(spans[1:, 0] != spans[:-1, 0]) + 1).tolist(), len(spans)]
+    parts: list[tuple[int, pa.Buffer, npt.NDArray[np.int64]]] = []
+    for first, last in pairwise(borders):
+        extents = np.ascontiguousarray(spans[first:last, 1:])
+        num_bytes = int((extents[:, 1] - extents[:, 0]).sum())
+        parts.append((int(spans[first, 0]), data.slice(start, num_bytes), extents))
+        start += num_bytes
+    return parts, start
 
 
 def fetch(columns: Sequence[NativeRows]) -> list[PageParts]:

@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql import _kernels
 from lance_sql.errors import at
 from lance_sql.file.footer import LegacyFooter, parse_footer
 from lance_sql.file.metadata_v0_1 import LegacyMetadata
@@ -35,7 +38,7 @@ class FileReader:
             if isinstance(self._footer, LegacyFooter):
                 self.metadata = LegacyMetadata(self._footer, self._read)
             else:
-                self.metadata = MetadataV2(self._footer, self._read)
+                self.metadata = MetadataV2(self._footer, self._read, self.identity)
 
     @property
     def file_version(self) -> FileVersion:
@@ -68,6 +71,17 @@ class FileReader:
             return []
         with at(file=self.path):
             return self._read(ranges)
+
+    def read_extents(self, extents: npt.NDArray[np.int64]) -> pa.Buffer | None:
+        """Parts of the file, one behind the other; None where `fetch` has to read them.
+
+        extents: start and end of each part: int64[k, 2]
+        raises: CorruptFile for a path that leads out of the store
+        """
+        with at(file=self.path):
+            local = self._store.local_path(self.path)
+        found = _kernels.read_extents(local, extents) if local is not None else None
+        return pa.py_buffer(found) if found is not None else None
 
     @property
     def concurrency(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -9,7 +10,9 @@ from typing import Any
 
 import lance
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -21,10 +24,12 @@ from lance_sql.errors import CorruptFile
 from lance_sql.file.columns import filter_columns, read_columns
 from lance_sql.file.leaf_column import LeafColumn
 from lance_sql.file.native_columns import NativeRows
+from lance_sql.file.reader import FileReader
 from lance_sql.layouts.constant import ConstantPage
 from lance_sql.layouts.mini_block import MiniBlockPage
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.compact_types import compact_types
+from lance_sql.table.open_fragment import OpenFragment
 
 NUM_ROWS = 30_000
 
@@ -194,6 +199,103 @@ def test_whole_tables_are_read_as_pylance_reads_them(table: Dataset) -> None:
     names = [name for name in table.schema.names if name != "kind"]
     expected = pa.table(kinds()).select(names)
     assert table.scan(names).to_table().combine_chunks().equals(expected.combine_chunks())
+
+
+@pytest.fixture(scope="module")
+def long_table(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """Two files with several pages of many chunks in each column."""
+    num_rows = 1_500_000
+    rng = np.random.default_rng(9)
+    numbers = rng.integers(-(2**62), 2**62, num_rows)
+    rows = pa.table(
+        {
+            "number": pa.array(numbers),
+            "small": pa.array(numbers % 1000, pa.int16(), mask=numbers % 7 == 0),
+            "text": pc.binary_join_element_wise("order ", pa.array(numbers).cast(pa.string()), " for somebody", ""),
+            "word": np.array(["AIR", "SHIP", "RAIL"])[numbers % 3],
+            "same": np.full(num_rows, 7),
+        }
+    )
+    path = str(tmp_path_factory.mktemp("long") / "t.lance")
+    lance.write_dataset(rows, path, max_rows_per_file=num_rows // 2, data_storage_version="2.2")
+    return lance_sql.open(path)
+
+
+def fragments_of(table: Dataset) -> list[OpenFragment]:
+    return [table.snapshot.open_fragments.get(fragment) for fragment in table.snapshot.manifest.fragments]
+
+
+@pytest.mark.parametrize("step", [1, 100, 5_000, 100_000])
+def test_rows_that_are_far_apart_are_read_as_all_rows_are(
+    long_table: Dataset, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fragment = fragments_of(long_table)[0]
+    fields = list(long_table.snapshot.manifest.schema.fields)
+    read: list[int] = []
+
+    def noted(file: FileReader, extents: npt.NDArray[np.int64]) -> pa.Buffer | None:
+        read.append(len(extents))
+        return read_extents(file, extents)
+
+    read_extents = FileReader.read_extents
+    monkeypatch.setattr(FileReader, "read_extents", noted)
+    places = np.arange(3, fragment.num_rows, step)[:2000]
+    rows = row_ranges.from_sorted(places)
+    found = fragment.read(fields, rows)
+    whole = fragment.read(fields, row_ranges.single(0, fragment.num_rows))
+    for array, expected in zip(found, whole, strict=True):
+        assert array.equals(expected.take(pa.array(places)))
+    # neighbours, and chunks of which nearly every one is needed, are taken from the mapping
+    assert bool(read) == (step >= 5_000)
+
+
+def test_a_file_that_was_cut_is_damage_to_rows_that_are_far_apart(long_table: Dataset, tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    shutil.copytree(long_table.uri, path)
+    table = lance_sql.open(path)
+    fragment = fragments_of(table)[0]
+    fields = list(table.snapshot.manifest.schema.fields)
+    fragment.read(fields, row_ranges.single(0, 10))
+    (file,) = fragment.fragment.files
+    data = path / "data" / file.path
+    data.write_bytes(data.read_bytes()[:1_000_000])
+    with pytest.raises(CorruptFile):
+        fragment.read(fields, row_ranges.from_sorted(np.arange(0, fragment.num_rows, 50_000)))
+
+
+def test_what_is_known_of_a_file_serves_every_handle(
+    long_table: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.lance"
+    shutil.copytree(long_table.uri, path)
+    opened: list[int] = []
+    make = MiniBlockPage.__init__
+
+    def noted(page: MiniBlockPage, *arguments: Any) -> None:
+        opened.append(1)
+        make(page, *arguments)
+
+    monkeypatch.setattr(MiniBlockPage, "__init__", noted)
+    first = lance_sql.open(path).to_table()
+    count = len(opened)
+    assert count > 0
+    assert lance_sql.open(path).to_table() == first
+    assert len(opened) == count
+    # another file under the same name is another file
+    other = long_table.to_table().slice(10, long_table.count_rows() // 2)
+    (name, *_) = sorted((path / "data").iterdir())
+    made = lance.write_dataset(other, tmp_path / "other.lance", data_storage_version="2.2")
+    (new,) = (tmp_path / "other.lance" / "data").iterdir()
+    assert made.count_rows() == other.num_rows
+    shutil.copyfile(new, name)
+    half = long_table.count_rows() // 2
+    table = lance_sql.open(path)
+    (fragment,) = (each for each in fragments_of(table) if each.fragment.files[0].path == name.name)
+    fields = list(table.snapshot.manifest.schema.fields)
+    found = fragment.read(fields, row_ranges.single(0, half))
+    for array, expected in zip(found, other.columns, strict=True):
+        assert array.equals(pa.concat_arrays(expected.chunks))
+    assert len(opened) > count
 
 
 def test_damage_names_file_column_and_page(tmp_path: Path) -> None:

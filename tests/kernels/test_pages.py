@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -274,6 +275,8 @@ def test_rows_are_the_values_that_pages_were_made_of(data: st.DataObject) -> Non
     spans = column.spans(rows).tolist()
     given_rows = (column, rows, [(page, file[start:end], start) for page, start, end in spans])
     assert imported(kernels.read_rows([], [given_rows], None), made[0].type).equals(expected)
+    # rows of so short pages are never far apart
+    assert column.scattered_spans(rows).tolist() == spans
     assert column.pages_of(int(rows[0, 0]), int(rows[-1, 1]))[0] == int(starts.searchsorted(rows[0, 0], "right")) - 1
 
     for found in (
@@ -431,6 +434,105 @@ def test_columns_refuse_pages_that_do_not_fit() -> None:
     for starts in ([0], [1, 2], [0, 5, 4]):
         with pytest.raises(ValueError, match="row"):
             kernels.ColumnReader(np.array(starts))
+
+
+def parts_of(file: bytes, spans: np.ndarray) -> list[tuple[int, bytes, np.ndarray]]:
+    """The bytes of each page with their extents, as `scattered_spans` has them."""
+    found = []
+    for page in dict.fromkeys(spans[:, 0].tolist()):
+        extents = np.ascontiguousarray(spans[spans[:, 0] == page, 1:])
+        found.append((page, b"".join(file[start:end] for start, end in extents), extents))
+    return found
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=60)
+def test_of_rows_that_are_far_apart_only_their_chunks_are_needed(data: st.DataObject) -> None:
+    sizes, seed = [1024] * 192 + [data.draw(st.integers(1, 1024))], data.draw(seeds)
+    valid = random_values(seed, sum(sizes), np.uint8) % 3 > 0 if data.draw(st.booleans()) else None
+    made = [
+        number_page("<i8", FLAT, sizes, seed, valid),
+        number_page("<u4", data.draw(st.sampled_from([FLAT, SPLIT])), sizes, seed + 1, valid),
+        text_page(sizes, seed, valid, VARIABLE, 32, 32),
+    ]
+    page = data.draw(st.sampled_from(made))
+    column, file = kernels.ColumnReader(np.array([0, sum(sizes)])), b"head" + page.data
+    column.open(0, page.reader, 4, len(file))
+    places = sorted(data.draw(st.sets(st.integers(0, sum(sizes) - 1), min_size=2, max_size=60)))
+    rows = np.array([[place, place + 1] for place in places])
+    expected = pa.array(page.values, page.type).take(pa.array(places))
+    spans = column.scattered_spans(rows)
+    assert (np.diff(spans[:, 1:].ravel()) >= 0).all()
+    assert int((spans[:, 2] - spans[:, 1]).sum()) <= int(np.diff(column.spans(rows)[:, 1:]).sum())
+    parts = parts_of(file, spans)
+    found = kernels.read_rows([], [(column, rows, parts)], None)
+    assert imported(found, page.type).equals(expected)
+    flags = data.draw(some_flags(len(places)))
+    passed = expected.filter(pa.array(flags == 1))
+    found = kernels.read_rows([], [(column, rows, parts)], flags.copy())
+    assert imported(found, page.type).equals(passed) if len(passed) else found[1] == []
+
+
+def test_few_bytes_of_a_long_page_are_asked_for() -> None:
+    page = number_page("<i8", FLAT, [1024] * 256, 1, None)
+    column = kernels.ColumnReader(np.array([0, 256 * 1024]))
+    column.open(0, page.reader, 0, len(page.data))
+    spans = column.scattered_spans(np.array([[5, 6], [7, 9], [128 * 1024, 128 * 1024 + 1], [255 * 1024, 256 * 1024]]))
+    assert len(spans) == 3
+    assert 3 * 8192 <= int((spans[:, 2] - spans[:, 1]).sum()) < 4 * 8192
+    # of every chunk some row: nothing lies between
+    every = np.arange(0, 256 * 1024, 1024)
+    assert len(column.scattered_spans(np.stack((every, every + 1), axis=1))) == 1
+
+
+def test_extents_that_do_not_fit_are_refused() -> None:
+    page = number_page("<i8", FLAT, [1024] * 32, 1, None)
+    column = kernels.ColumnReader(np.array([0, 32 * 1024]))
+    column.open(0, page.reader, 100, 100 + len(page.data))
+    rows = np.array([[0, 1], [31 * 1024, 31 * 1024 + 1]])
+
+    def read(data: bytes, extents: Any) -> Any:
+        return kernels.read_rows([], [(column, rows, [(0, data, np.array(extents, np.int64))])], None)
+
+    for extents in ([[100, 200], [150, 250]], [[200, 100]], [[-5, 95]], [[100, 1 << 60]], [[100, 150]], []):
+        with pytest.raises(ValueError, match="extent"):
+            read(bytes(100), extents)
+    with pytest.raises(TypeError, match="buffer"):
+        kernels.read_rows([], [(column, rows, [(0, bytes(8), "0")])], None)
+    # the second chunk that is needed is not there, or not whole
+    length = len(page.data) // 32
+    for first in ([100, 100 + length], [100, 100 + length + 7]):
+        _, arrays, failure = read(bytes(first[1] - first[0]), [first])
+        assert arrays == []
+        assert failure is not None
+
+
+def test_extents_are_for_pages_of_chunks() -> None:
+    page = constant_page(2000, "number")
+    column = kernels.ColumnReader(np.array([0, 2000]))
+    column.open(0, page.reader, 0, 100)
+    extents = np.array([[0, 50]])
+    with pytest.raises(ValueError, match="extents of a page that is read as a whole"):
+        kernels.read_rows([], [(column, np.array([[0, 9]]), [(0, bytes(50), extents)])], None)
+
+
+def test_parts_of_a_file_are_read_into_one_buffer(tmp_path: Path) -> None:
+    content = bytes(range(256)) * 300
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    extents = np.array([[700, 70_000], [0, 3], [5, 5], [1, 2]])
+    found = kernels.read_extents(str(path), extents)
+    assert found is not None
+    assert found.tobytes() == b"".join(content[start:end] for start, end in extents)
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    for other in (link, tmp_path, tmp_path / "none"):
+        assert kernels.read_extents(str(other), extents) is None
+    assert kernels.read_extents(f"{path}\0", extents) is None
+    for wrong in ([[0, len(content) + 1]], [[-1, 5]], [[5, 4]], [[0, 2**63 - 1]]):
+        assert kernels.read_extents(str(path), np.array(wrong)) is None
+    with pytest.raises(ValueError, match="extents of 7 bytes"):
+        kernels.read_extents(str(path), bytes(7))
 
 
 def test_buffers_that_are_let_go_of_serve_the_next_array() -> None:
