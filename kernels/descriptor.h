@@ -1,17 +1,25 @@
 // A plain file that is open for reading. Links are not followed.
 #pragma once
 
-#ifndef _WIN32
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#ifndef _WIN32
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
 namespace lance {
 
+#ifdef _WIN32
+class Descriptor {
+  public:
+    explicit Descriptor(const std::string&) {}
+    std::optional<int64_t> file_size() const { return std::nullopt; }
+};
+#else
 class Descriptor {
   public:
     // The system would end a path at a NUL.
@@ -36,6 +44,6 @@ class Descriptor {
   private:
     int number_;
 };
+#endif
 
 }  // namespace lance
-#endif

@@ -106,6 +106,30 @@ void bind_files(nb::module_& m) {
         },
         "path"_a, "extents"_a);
     m.def(
+        "read_tail",
+        [](const std::string& path, Count most_bytes) -> nb::object {
+            const int64_t most = most_bytes;
+            std::optional<FileTail> tail;
+            {
+                Unlocked unlocked;
+                tail.emplace(path, most);
+            }
+            if (!tail->file_size()) return nb::none();
+            const auto size = static_cast<Py_ssize_t>(tail->num_bytes());
+            const auto content = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, size));
+            if (!content.is_valid()) throw nb::python_error();
+            // Nobody else has the bytes yet.
+            auto* to = reinterpret_cast<uint8_t*>(PyBytes_AsString(content.ptr()));
+            bool is_whole = false;
+            {
+                Unlocked unlocked;
+                is_whole = tail->read(to);
+            }
+            if (!is_whole) return nb::none();
+            return nb::make_tuple(*tail->file_size(), content);
+        },
+        "path"_a, "most_bytes"_a);
+    m.def(
         "read_many_columns",
         [](const FlatPages& pages, const InputBuffer& file, Count num_rows,
            const std::vector<std::pair<bool, int64_t>>& formats, const InputBuffer& column_indices) {

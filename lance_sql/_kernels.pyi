@@ -1046,6 +1046,11 @@ def read_extents(path: str, extents: Buffer) -> npt.NDArray[np.uint8] | None:
     extents: start and end of each part, in any order: int64[k, 2]
     """
 
+def read_tail(path: str, most_bytes: int) -> tuple[int, bytes] | None:
+    """The size of a local file and its last bytes, or all of a shorter one; None where it is missing, or is not a plain
+    file. Links are not followed.
+    """
+
 def read_many_columns(
     pages: FlatPages, file: Buffer, num_rows: int, formats: Sequence[tuple[bool, int]], column_indices: Buffer
 ) -> tuple[list[bytes], list[PlainColumn | None]]:

@@ -29,8 +29,8 @@ def count(rows: RowRanges) -> int:
 
 def from_sorted(positions: npt.NDArray[np.int64]) -> RowRanges:
     """The set that holds `positions` (ascending, distinct); neighbours become one range."""
-    if len(positions) == 0:
-        return EMPTY
+    if len(positions) <= 1:
+        return single(int(positions[0]), int(positions[0]) + 1) if len(positions) else EMPTY
     breaks = np.flatnonzero(positions[1:] - positions[:-1] != 1)
     rows = np.empty((len(breaks) + 1, 2), np.int64)
     rows[0, 0] = positions[0]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
@@ -65,7 +65,7 @@ class Side:
 
     def open(self, fragment: Fragment) -> OpenFragment:
         """The fragment as it is opened for its rows: without deletions, so that versions share it that delete."""
-        return self.files.get(replace(fragment, deletion_file=None))
+        return self.files.get(fragment.without_deletions)
 
     def load_deleted(self, fragments: Sequence[Fragment]) -> None:
         """Reads the deletion files of fragments, at the same time where that saves waiting.

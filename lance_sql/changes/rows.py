@@ -43,7 +43,7 @@ class Rows:
     def of(cls, files: OpenFragments, parts: Iterable[tuple[Fragment, RowRanges]]) -> Rows:
         """These rows; fragments without any are left out."""
         kept = [(fragment, rows) for fragment, rows in parts if len(rows)]
-        return cls(files, tuple(FragmentScan(replace(fragment, deletion_file=None), rows) for fragment, rows in kept))
+        return cls(files, tuple(FragmentScan(fragment.without_deletions, rows) for fragment, rows in kept))
 
     @cached_property
     def num_rows(self) -> int:

@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
+from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, at
 from lance_sql.store import durable
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
@@ -32,6 +33,8 @@ MAX_TOUCHED_BLOCKS: Final = 128
 BLOCK_BYTES: Final = 1024 * 1024
 
 _MEMORY_OF_PROCESS: Final = "/proc/self/statm"
+
+_WHOLE_FILE: Final = 2**47
 
 # A mapping holds a file descriptor, and 1,024 of them is a usual limit.
 MAX_MAPPINGS: Final = 128
@@ -92,7 +95,7 @@ class LocalStore:
     def lists_by_name(self) -> bool:
         return False
 
-    def local_path(self, path: str) -> str | None:
+    def local_path(self, path: str) -> str:
         check_path(path)
         full = os.path.join(self._root, path)
         self._check_folder(os.path.dirname(full), path)
@@ -108,6 +111,10 @@ class LocalStore:
 
     def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
         # The size is part of opening: what the caller knows saves nothing here.
+        full = self.local_path(path)
+        found = _kernels.read_tail(full, min(num_bytes, _WHOLE_FILE))
+        if found is not None:
+            return found[0], pa.py_buffer(found[1])
         descriptor, file_size = self._open(path)
         try:
             start = max(0, file_size - num_bytes)

@@ -119,6 +119,16 @@ class Fragment:
     created_at: SequenceSource = None
     last_updated_at: SequenceSource = None
 
+    @property
+    def without_deletions(self) -> Fragment:
+        """The same fragment with all of its rows."""
+        if self.deletion_file is None:
+            return self
+        # what `dataclasses.replace` does takes several times as long, and this is asked for every change of a version
+        return Fragment(
+            self.id, self.files, None, self.physical_rows, self.row_ids, self.created_at, self.last_updated_at
+        )
+
     def file_of(self, field_id: int) -> DataFile | None:
         """The file that holds a field; None when every row is null there. Of two the first one counts."""
         for file in self.files:
