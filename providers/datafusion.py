@@ -8,7 +8,7 @@
     lance_versions('path'[, version or tag]), lance_files, lance_fragments, lance_columns, lance_indices,
     lance_statistics, lance_tags, lance_branches
                                             what the table consists of
-    lance_changes('path', start, end, since, mode)
+    lance_changes('path', start, end, since, mode, drop_unchanged, trust_snapshots)
     lance_insertions('path', start, end), lance_deletions('path', start, end), lance_row_history('path', start, end)
                                             the change feed; bounds are versions, tags or times, or NULL
     FROM name                               a table that was registered under a name, with its own columns
@@ -21,7 +21,7 @@ from __future__ import annotations
 import os
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -130,8 +130,18 @@ def _open(function: str, arguments: tuple[Expr, ...]) -> Dataset:
     raise InvalidArgument(f"{function} takes a version number or a tag, not {chosen!r}")
 
 
+_ARGUMENTS: Final = (
+    "a start",
+    "an end",
+    "a version since which",
+    "a mode",
+    "whether unchanged rows are dropped",
+    "whether snapshots are trusted",
+)
+
+
 def _lance_changes(*arguments: Expr) -> Table:
-    return _changes("lance_changes", arguments, most=5)
+    return _changes("lance_changes", arguments, most=7)
 
 
 def _lance_insertions(*arguments: Expr) -> Table:
@@ -162,14 +172,19 @@ def _changes(
     """
     try:
         if not 1 <= len(arguments) <= most:
-            others = ", ".join(("a start", "an end", "a version since which", "a mode")[: most - 1])
+            others = ", ".join(_ARGUMENTS[: most - 1])
             raise InvalidArgument(f"{name} takes a path, and after it {others}")
-        path, start, end, since, wanted, *_ = [*map(_value, arguments), None, None, None, None]
+        path, start, end, since, wanted, drops, trusts, *_ = [*map(_value, arguments), *[None] * len(_ARGUMENTS)]
         if not isinstance(path, str):
             raise InvalidArgument(f"{name} takes a path first, not {path!r}")
         if has_images:
             return _table(open_row_history(path, start, end), with_system_columns=False)
-        feed = open_changes(path, start, end, since=since, mode=mode or wanted)
+        for what, value in zip(_ARGUMENTS[4:], (drops, trusts), strict=True):
+            if value is not None and not isinstance(value, bool):
+                raise InvalidArgument(f"{name} takes {what} as true or false, not {value!r}")
+        feed = open_changes(
+            path, start, end, since=since, mode=mode or wanted, drop_unchanged=drops, trust_snapshots=trusts
+        )
         return _table(feed.only(kind) if kind is not None else feed, with_system_columns=False)
     except LanceError as error:
         raise error.with_traceback(None) from None

@@ -27,7 +27,7 @@ _BOUNDS: Final = ("start_version", "end_version", "since")
 FUNCTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "lance_scan": (*_PLACE, "filter", "use_indices"),
     "lance_table": (*_PLACE, "filter", "use_indices"),
-    "lance_changes": (*_BOUNDS, "mode", "drop_unchanged", "key", "branch"),
+    "lance_changes": (*_BOUNDS, "mode", "drop_unchanged", "key", "branch", "trust_snapshots"),
     "lance_insertions": (*_BOUNDS, "branch"),
     "lance_deletions": (*_BOUNDS, "branch"),
     "lance_row_history": ("start_version", "end_version", "branch"),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from datafusion import SessionContext
 
 import lance_sql
 from lance_sql.changes.feed import ChangeFeed
@@ -127,6 +129,17 @@ def test_sql_and_the_command_line_ask_for_it(history: Path, tmp_path: Path) -> N
         f"FROM lance_changes('{path}', {version}, {version}, trust_snapshots := true)"
     ).to_arrow_table()
     assert found.num_rows == count(path, version, version, trust_snapshots=True)
+    context = lance_sql.register(SessionContext())
+    with pytest.raises(Exception, match="trust_snapshots=True"):
+        context.sql(f"SELECT * FROM lance_changes('{path}', {version}, {version})").to_arrow_table()
+    call = f"lance_changes('{path}', {version}, {version}, NULL, 'all', false, true)"
+    assert context.sql(f"SELECT * FROM {call}").to_arrow_table().num_rows == found.num_rows
+    with pytest.raises(Exception, match="snapshots are trusted as true or false, not 1"):
+        context.sql(f"SELECT * FROM {call.replace('true', '1')}").to_arrow_table()
+    asked = f"SELECT count(*) FROM {call[: call.index(', NULL')]}, trust_snapshots => true)"
+    for engine in ("duckdb", "datafusion"):
+        counted = pa.table(lance_sql.sql(asked, engine=engine))
+        assert counted.column(0).to_pylist() == [found.num_rows]
     run = CliRunner().invoke
     assert "trust_snapshots=True" in run(main, ["changes", str(path), str(version)]).output
     assert run(main, ["changes", str(path), str(version), "--trust-snapshots"]).exit_code == 0
