@@ -174,7 +174,8 @@ def _changes(
         if not 1 <= len(arguments) <= most:
             others = ", ".join(_ARGUMENTS[: most - 1])
             raise InvalidArgument(f"{name} takes a path, and after it {others}")
-        path, start, end, since, wanted, drops, trusts, *_ = [*map(_value, arguments), *[None] * len(_ARGUMENTS)]
+        values: list[Any] = [_value(argument) for argument in arguments]
+        path, start, end, since, wanted, drops, trusts, *_ = values + [None] * len(_ARGUMENTS)
         if not isinstance(path, str):
             raise InvalidArgument(f"{name} takes a path first, not {path!r}")
         if has_images:

@@ -72,6 +72,8 @@ def changed_rows(
     raises: DamagedLineage where the ids of rows contradict the operation
     """
     difference = without_places(compare(old, new, was, now), old, new, was, now, match)
+    if given is not None and commit.operation is not None:
+        lineage.check_recorded(commit.later.label, commit.given_ids, difference.after)
     if commit.operation == "rewrite" and _only_moves(difference):
         return Changed(Rows(new.files, ()), Rows(old.files, ()), ())
     matched = match(difference.before, difference.after, was, now)
@@ -114,6 +116,7 @@ def touched_rows(
     difference = compare(old, new, was, now)
     before, after = difference.before.ids, difference.after.ids
     if given is not None:
+        lineage.check_recorded(commit.later.label, commit.given_ids, difference.after)
         lineage.check_ids(commit.later.label, commit.operation, before, after, given)
     found = [(before, Evidence.WRITTEN), (after, Evidence.WRITTEN)]
     return found + [(pairs.ids, Evidence.VALUES) for pairs in rewritten(difference, old, new, was, now)]

@@ -18,6 +18,7 @@ from lance_sql.errors import CorruptFile, UnsupportedFeature, VersionNotFound
 from lance_sql.store import Store, together
 from lance_sql.table import location, versions
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.table.transactions import GivenIds
 from lance_sql.table.versions import VersionFile
 
 _KNOWN: Final = frozenset(
@@ -55,6 +56,7 @@ class Commit:
     operation: None where it is not recorded, or cannot be read
     restored: the version that a restore went back to
     rewrites_columns: it put other values into rows where they were
+    given_ids: what its transaction says of the row ids of fragments that it made
     """
 
     earlier: Snapshot | None
@@ -62,6 +64,7 @@ class Commit:
     operation: str | None
     restored: int | None = None
     rewrites_columns: bool = False
+    given_ids: tuple[GivenIds, ...] = ()
 
     @property
     def version(self) -> int:
@@ -230,7 +233,8 @@ class History:
             return Commit(None, later, operation)
         restored = transaction.restored if transaction is not None else None
         in_place = transaction is not None and transaction.rewrites_columns
-        return Commit(self.base_of(version), later, operation, restored, in_place)
+        given = transaction.given_ids if transaction is not None else ()
+        return Commit(self.base_of(version), later, operation, restored, in_place, given)
 
     def versions_tell(self, restore: Commit) -> bool:
         """Whether two images of a row, before a restore and after it, are the same where their version columns are.

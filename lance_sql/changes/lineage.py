@@ -9,20 +9,24 @@ that there were not, and keep quiet about others.
     compaction, indices, other columns, config         none                          none
 
 A row that is at another place under its id has neither come nor gone; it has moved, which updates, overwrites and
-compactions alone do. Of restores, and of what is not recorded, nothing
-is demanded: their values are compared. Row versions, which old writers often got wrong, do not matter to the feed.
+compactions alone do. Where their transaction says which ids it gives to which rows, the rows have to have them: ids
+that were swapped are seen by nothing else. Of restores, and of what is not recorded, nothing is demanded: their values
+are compared. Row versions, which old writers often got wrong, do not matter to the feed.
 
 Source: row lineage, what each operation does, and deviations between writers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from lance_sql.changes.rows import U64, Rows
-from lance_sql.errors import DamagedLineage
+from lance_sql.errors import DamagedLineage, LanceError
+from lance_sql.table import row_ids
+from lance_sql.table.transactions import GivenIds
 
 _INSERTING: Final = frozenset({"append", "update", "overwrite", "merge"})
 _MOVING: Final = frozenset({"update", "overwrite", "rewrite"})
@@ -49,6 +53,36 @@ def check(label: str, operation: str | None, came: Rows, gone: Rows, moved: U64,
     if gone.num_rows:
         _check_gone(label, operation, gone.ids)
     _check_moved(label, operation, moved)
+
+
+def check_recorded(label: str, recorded: Sequence[GivenIds], made: Rows) -> None:
+    """Makes sure that fragments have the row ids that the transaction of their commit gives them.
+
+    made: rows that are in new fragments
+    raises: DamagedLineage
+    """
+    if not recorded:
+        return
+    by_files = {each.files: each.row_ids for each in recorded}
+    for part in made.parts:
+        fragment = part.fragment
+        given = by_files.get(tuple([file.path for file in fragment.files]))
+        if given is None or given == fragment.row_ids:
+            continue
+        try:
+            wanted = row_ids.parse_prefix(given, fragment.physical_rows).expand()
+        except LanceError:
+            # what is no sequence says nothing
+            continue
+        found = made.open(part).row_id_sequence.expand(0, len(wanted))
+        differs = np.flatnonzero(wanted != found)
+        if len(differs):
+            first = int(differs[0])
+            raise _contradiction(
+                label,
+                f"{len(differs)} row{'s' * (len(differs) != 1)} of fragment {fragment.id} have other ids than the"
+                f" transaction gave, such as {int(found[first])} instead of {int(wanted[first])}",
+            )
 
 
 def check_ids(label: str, operation: str | None, before: U64, after: U64, given: int) -> None:

@@ -14,12 +14,24 @@ from dataclasses import dataclass
 from typing import Final
 
 from lance_sql.errors import at
-from lance_sql.proto import transaction_pb2
+from lance_sql.proto import table_pb2, transaction_pb2
 from lance_sql.store import Store, check_path
 from lance_sql.table.manifest import Manifest, read_section
 from lance_sql.table.paths import TRANSACTIONS
 
 _WHOLE_FILE: Final = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class GivenIds:
+    """The row ids that a transaction gives the first rows of a fragment.
+
+    files: the paths of the fragment's data files
+    row_ids: a serialized sequence
+    """
+
+    files: tuple[str, ...]
+    row_ids: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +43,7 @@ class RecordedTransaction:
     properties: see `commit_summary`
     restored: the version that a "restore" went back to; None of other operations
     rewrites_columns: an "update" that put other values into rows where they were
+    given_ids: of the fragments that an "update" or a "rewrite" made, as far as it says
     """
 
     read_version: int
@@ -39,6 +52,7 @@ class RecordedTransaction:
     properties: Mapping[str, str] = dataclasses.field(default_factory=dict)
     restored: int | None = None
     rewrites_columns: bool = False
+    given_ids: tuple[GivenIds, ...] = ()
 
 
 def read(store: Store, path: str, manifest: Manifest) -> RecordedTransaction | None:
@@ -82,4 +96,18 @@ def parse(data: bytes) -> RecordedTransaction:
     update = message.update if operation == "update" else None
     in_place = update is not None and bool(update.fields_modified or update.update_mode == update.REWRITE_COLUMNS)
     properties = dict(message.transaction_properties)
-    return RecordedTransaction(message.read_version, message.uuid, operation, properties, restored, in_place)
+    made: list[table_pb2.DataFragment] = []
+    if update is not None:
+        made += update.new_fragments
+    elif operation == "rewrite":
+        made += message.rewrite.new_fragments
+        for group in message.rewrite.groups:
+            made += group.new_fragments
+    given = tuple(
+        [
+            GivenIds(tuple([file.path for file in each.files]), each.inline_row_ids)
+            for each in made
+            if each.WhichOneof("row_id_sequence") == "inline_row_ids"
+        ]
+    )
+    return RecordedTransaction(message.read_version, message.uuid, operation, properties, restored, in_place, given)
