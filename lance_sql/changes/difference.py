@@ -155,20 +155,28 @@ def changed_fragments(
             raise UnsupportedFeature(
                 f"{fragments.file}: several fragments have the id {repeated[0]}, so that what changed cannot be told"
             )
-    first = last = 0
-    if not with_unchanged and old.trust_rows == new.trust_rows:
-        first, last = _alike(old, new)
+    are_read_alike = not with_unchanged and old.trust_rows == new.trust_rows
+    first, last = _alike(old, new) if are_read_alike else (0, 0)
     places = {number: first + place for place, number in enumerate(old.ids[first : len(old) - last])}
+    # most of those between are alike
+    was, now = _messages(old, first, len(old) - last), _messages(new, first, len(new) - last)
     for place in range(first, len(new) - last):
         other = places.pop(new.ids[place], None)
         if other is None:
             yield None, new.known(place)
-        elif with_unchanged or old.message_bytes(other) != new.message_bytes(place) or old.trust_rows != new.trust_rows:
+        elif not are_read_alike or was[other - first] != now[place - first]:
             earlier, later = old.known(other), new.known(place)
             if with_unchanged or earlier != later:
                 yield earlier, later
     for other in places.values():
         yield old.known(other), None
+
+
+def _messages(fragments: Fragments, first: int, end: int) -> list[bytes]:
+    """The messages of the fragments at places `[first, end)`."""
+    content, table = fragments.content, fragments.table
+    bounds = zip(table.starts[first:end].tolist(), table.ends[first:end].tolist(), strict=True)
+    return [content[start:stop] for start, stop in bounds]
 
 
 def _alike(old: Fragments, new: Fragments) -> tuple[int, int]:

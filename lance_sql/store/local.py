@@ -66,7 +66,9 @@ class LocalStore:
     def __init__(self, root: str | os.PathLike[str], uri: str | None = None) -> None:
         self.uri = os.fspath(root) if uri is None else uri
         self._root = os.path.abspath(root)
+        self._prefix = os.path.join(self._root, "")
         self._inside: set[str] = set()
+        self._folders_inside: set[str] = set()
         self._mappings: OrderedDict[str, _Mapping] = OrderedDict()
         self._changes = 0
         self._touched: dict[str, int] = {}
@@ -97,8 +99,12 @@ class LocalStore:
 
     def local_path(self, path: str) -> str:
         check_path(path)
-        full = os.path.join(self._root, path)
-        self._check_folder(os.path.dirname(full), path)
+        full = self._prefix + path
+        folder = path.rpartition("/")[0]
+        # a name of few characters is looked up in less time than a path is put together
+        if folder not in self._folders_inside:
+            self._check_folder(os.path.dirname(full), path)
+            self._folders_inside.add(folder)
         return full
 
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:

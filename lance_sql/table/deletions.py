@@ -129,7 +129,8 @@ def _zstd() -> pa.Codec:
 
 def _ascending(offsets: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
     """The offsets in order, each once. Some writers do not order them, and hardly one repeats them."""
-    return offsets.copy() if (offsets[1:] > offsets[:-1]).all() else np.unique(offsets)
+    ordered = np.sort(offsets)
+    return ordered if (ordered[1:] > ordered[:-1]).all() else np.unique(ordered)
 
 
 def _bitmap_values(content: pa.Buffer, max_values: int) -> npt.NDArray[np.uint32]:
