@@ -122,27 +122,34 @@ def _array_calls() -> Iterator[Values]:
         "key": bytes(16),
     }
 
-    def call(first: bytes, second: bytes, variable: bool, format_bits: int, **others: Any) -> Values:
+    def calls(first: bytes, second: bytes, variable: bool, format_bits: int, **others: Any) -> Iterator[Values]:
+        """With a test for NULL, and one of the values."""
         places = {"first": 0, "first_size": len(first), "second": len(first), "second_size": len(second)}
         format = {"variable": variable, "format_bits": format_bits}
-        return {**given, **places, **format, "stored": first + second, **others}
+        found = {**given, **places, **format, "stored": first + second, **others}
+        yield found
+        num_items = 2 if format_bits == 1 else found["num_items"]
+        if num_items:
+            yield {**found, "test": 1, "key": bytes([0, 1] * (num_items // 2))}
+        else:
+            yield {**found, "test": 3 if variable else 0}
 
     bitmap = oracles.bitmap(np.arange(num_rows) % 5)
     for has_nulls in (False, True):
         for bits in (1, 32, 192):
             values = bytes((bits * num_rows + 7) // 8)
-            yield call(values, bitmap, False, bits, has_nulls=has_nulls)
-        yield call(bytes(24 * num_rows), bitmap, False, 192, has_nulls=has_nulls, list_size=3)
+            yield from calls(values, bitmap, False, bits, has_nulls=has_nulls)
+        yield from calls(bytes(24 * num_rows), bitmap, False, 192, has_nulls=has_nulls, list_size=3)
         total = int(ends[-1]) + 1
         stored = ends + np.where(np.arange(num_rows) % 12 == 0, total, 0) if has_nulls else ends
         for bits in (32, 64):
             data = b"".join(words)
-            yield call(stored.astype("<u8").tobytes(), data, True, bits, null_adjustment=total)
+            yield from calls(stored.astype("<u8").tobytes(), data, True, bits, null_adjustment=total)
         for bits in (8, 16, 32):
             keys = (np.arange(num_rows) % 4).astype(f"<u{bits // 8}").tobytes()
             offsets = np.array([0, 0, 2, 7, 9], "<u4").tobytes()
             items: Values = {"key_bits": bits, "num_items": 4, "item_offsets": offsets, "items": b"aabbbbbcc"}
-            yield call(keys, b"", True, 32, has_nulls=has_nulls, **items)
+            yield from calls(keys, b"", True, 32, has_nulls=has_nulls, **items)
 
 
 _ENTRIES = 64

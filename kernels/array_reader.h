@@ -58,6 +58,10 @@ class ArrayReader : public PageReader {
     void check(const StoredBuffer& buffer, int64_t needed) const;
     void read_values(const StoredValues& stored, const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const;
     void read_strings(const StoredStrings& stored, const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const;
+    void keep_valid(const PageBytes& bytes, int64_t first, bool is_valid, MutableBytes flags) const;
+    void match_values(const PageBytes& bytes, int64_t first, const PageTest& test, MutableBytes flags) const;
+    void match_strings(const PageBytes& bytes, int64_t first, const StringTest& test, MutableBytes flags) const;
+    void match_keys(const PageBytes& bytes, int64_t first, const ItemsTest& test, MutableBytes flags) const;
     void look_up(const StoredKeys& stored, const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const;
 
     ColumnFormat format_;

@@ -356,4 +356,22 @@ void match_validity(const Chunks& chunks, const Ranges& ranges, const LevelEncod
     });
 }
 
+void match_values(Bytes values, int64_t num_bits, const KeyRange& range, MutableBytes flags) {
+    require_input(values, multiply(size_of(flags), bytes_for_bits(num_bits)), "values");
+    with_range({0, num_bits}, range, [&](auto, auto keep) { keep(values.data(), size_of(flags), flags.data()); });
+}
+
+void match_indices(Bytes indices, int64_t num_bits, Bytes answers, MutableBytes flags) {
+    check_indices(indices, num_bits, size_of(flags), size_of(answers));
+    const std::optional<std::array<uint32_t, 8>> few = bits_of_few(answers);
+    with_word(num_bits, [&](auto word) {
+        using Index = decltype(word);
+        if (few) {
+            filter_loops.keep_items[std::bit_width(sizeof(Index)) - 1](indices.data(), size_of(flags), *few, flags.data());
+            return;
+        }
+        for (size_t i = 0; i < flags.size(); ++i) flags[i] &= answers[load<Index>(indices.data() + i * sizeof(Index))];
+    });
+}
+
 }  // namespace lance

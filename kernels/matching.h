@@ -46,6 +46,12 @@ void match_range(const Chunks& chunks, const Ranges& ranges, const FixedWidthEnc
 void match_items(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding, Bytes answers,
                  const std::optional<LevelEncoding>& definition, MutableBytes flags);
 
+// Clears the flags of values, which lie side by side, that are not in the range.
+void match_values(Bytes values, int64_t num_bits, const KeyRange& range, MutableBytes flags);
+
+// Clears the flags of values, the indices of items that lie side by side, whose answers are 0.
+void match_indices(Bytes indices, int64_t num_bits, Bytes answers, MutableBytes flags);
+
 // The same as match_range; writes the values of the items whose flags stay, and returns how many they are.
 int64_t append_matches(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding,
                        const KeyRange& range, const std::optional<LevelEncoding>& definition, MutableBytes flags,

@@ -343,6 +343,13 @@ void match_strings(const Chunks& chunks, const Ranges& rows, int64_t offset_bits
     });
 }
 
+void match_stored_strings(Bytes offsets, Bytes data, const StringTest& test, MutableBytes flags) {
+    require_input(offsets, multiply(size_of(flags) + 1, 8), "offsets");
+    with_matcher(test, [&](const auto& matches) {
+        keep_matches<uint64_t>(offsets.data(), data.data(), size_of(data), matches, flags);
+    });
+}
+
 void keep_strings(const DecodedStrings& strings, const StringTest& test, MutableBytes flags) {
     with_matcher(test, [&](const auto& matches) {
         with_offset(strings.offset_bits, [&](auto offset) {

@@ -19,6 +19,11 @@ struct DecodedStrings {
 void match_strings(const Chunks& chunks, const Ranges& rows, int64_t offset_bits, const StringTest& test,
                    MutableBytes flags);
 
+// Clears the flags of strings that do not match, which lie in `data`.
+//
+// offsets: u64, ascending, one more than there are flags; none is behind the end of `data`
+void match_stored_strings(Bytes offsets, Bytes data, const StringTest& test, MutableBytes flags);
+
 // Clears the flags of strings that do not match.
 void keep_strings(const DecodedStrings& strings, const StringTest& test, MutableBytes flags);
 

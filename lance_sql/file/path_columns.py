@@ -207,7 +207,7 @@ class PathColumn:
             return self.stored_statistics()
 
     def native(self, rows: RowRanges) -> NativeRows | None:
-        """See `Column`; the values are not tested."""
+        """See `Column`."""
         return None if self.chain.outer else self._native(rows)
 
     def nested(self, rows: RowRanges) -> NativeRows | None:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql import row_ranges
+from lance_sql import _kernels, row_ranges
 from lance_sql.encodings import general, stored
 from lance_sql.encodings.blocks import (
     FixedWidth,
@@ -57,7 +57,7 @@ from lance_sql.layouts import ends, nested
 from lance_sql.layouts.ends import Bounds
 from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.native import NativePage
-from lance_sql.layouts.native_array import array_page
+from lance_sql.layouts.native_array import array_page, array_test
 from lance_sql.layouts.nest import Chain
 from lance_sql.layouts.page import cluster
 from lance_sql.layouts.reading import Reading, run, together
@@ -114,9 +114,8 @@ class ArrayPage:
         """See `Page.native`."""
         if chain.stored is not None or chain.finish is not None or not chain.is_flat:
             return None
-        encoding = self._encoding
-        items = self._dictionary_items(encoding) if isinstance(encoding, DictionaryEncoding) else None
-        return array_page(encoding, self._buffers, self._num_rows, chain.leaf, items, has_null_key=self._has_null_key)
+        items, has_null_key = self._known_items(), self._has_null_key
+        return array_page(self._encoding, self._buffers, self._num_rows, chain.leaf, items, has_null_key=has_null_key)
 
     def nested(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
         """See `Page.nested`; in structs, which are never NULL in these file versions."""
@@ -126,8 +125,9 @@ class ArrayPage:
         layers = (Layer.ALL_VALID_ITEM,) * (len(chain.outer) + 1)
         return nested.plain(found[0], self._num_rows, layers, chain), found[1]
 
-    def test(self, test: ValueTest, leaf: pa.DataType) -> None:
-        """See `Page.test`; values are tested in Python."""
+    def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
+        """See `Page.test`."""
+        return array_test(self._encoding, self._known_items(), leaf, test, has_null_key=self._has_null_key)
 
     def read(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
         """The leaf of the chain for `rows` (relative to the page; at least one).
@@ -255,6 +255,10 @@ class ArrayPage:
         np.cumsum(bounds.lengths, out=offsets[1:])
         block = VariableWidth(len(bounds.lengths), 64, pa.py_buffer(offsets), data.data)
         return Values(block, stored.bitmap(valid) if valid is not None and not valid.all() else None)
+
+    def _known_items(self) -> Values | None:
+        """The items of the dictionary of the page, where that is what it is."""
+        return self._dictionary_items(self._encoding) if isinstance(self._encoding, DictionaryEncoding) else None
 
     def _dictionary_items(self, encoding: DictionaryEncoding) -> Values:
         """The items, decoded once; their buffers belong to the head."""

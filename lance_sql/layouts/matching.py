@@ -117,6 +117,11 @@ def mini_block_test(
     keys = test.keys
     if keys is None or keys.num_bits != bits or pa.types.is_dictionary(leaf):
         return None
+    return range_test(keys)
+
+
+def range_test(keys: KeyRange) -> _kernels.PageTest:
+    """The test for values whose keys are in a range."""
     low, high = (key.to_bytes(KEY_BYTES, "little") for key in (keys.low, keys.high))
     return _kernels.PageTest.range(keys.order, low, high, keys.inside)
 

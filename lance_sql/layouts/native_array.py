@@ -1,4 +1,4 @@
-"""Pages without levels that the kernels read by themselves.
+"""Pages without levels that the kernels read and test by themselves.
 
 Their values, bitmaps, strings and keys are stored as they are, in buffers that are fetched together.
 """
@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.encodings.blocks import VariableWidth
+from lance_sql.encodings.blocks import VariableWidth, to_array
 from lance_sql.encodings.tree import Binary, Constant, Dictionary, Encoding, FixedSizeList, Flat, Nullable, Stored
 from lance_sql.encodings.values import Values
+from lance_sql.layouts.matching import ValueTest, range_test
 from lance_sql.layouts.native import Form, NativePage, format_of, list_size_of
 from lance_sql.store import ByteRange
 
@@ -105,6 +106,40 @@ def array_page(
             )
             lends = validity is None and bits > 1
     return NativePage(reader, Form(storage), lends), where
+
+
+def array_test(
+    encoding: Encoding, items: Values | None, leaf: pa.DataType, test: ValueTest, *, has_null_key: bool
+) -> _kernels.PageTest | bool | None:
+    """How the values of a page that has a reader are tested: one answer for all rows, or a test for the kernels; None
+    where they have to be decoded.
+
+    items: of the dictionary, where the page has one
+    """
+    if encoding == Constant(None):
+        return bool(test.wants_null)
+    has_nulls = isinstance(encoding, (Nullable, Binary)) or (isinstance(encoding, Dictionary) and has_null_key)
+    if test.wants_null is not None:
+        return _kernels.PageTest.validity(not test.wants_null) if has_nulls else not test.wants_null
+    match encoding:
+        case Dictionary():
+            assert items is not None
+            null = np.zeros(int(has_null_key), np.bool_)
+            answers = np.concatenate((null, test.answers(to_array(items.block, leaf))))
+        case Binary():
+            strings = test.strings
+            return None if strings is None else _kernels.PageTest.strings(strings.low, strings.end, strings.inside)
+        case _ if pa.types.is_boolean(leaf):
+            answers = test.answers(pa.array([False, True]))
+        case _:
+            return range_test(test.keys) if test.keys is not None and test.keys.num_bits == _width(leaf) else None
+    return _kernels.PageTest.items(np.ascontiguousarray(answers).view(np.uint8)) if answers.any() else False
+
+
+def _width(leaf: pa.DataType) -> int | None:
+    """The bits of a value; None for values that are no numbers."""
+    format = format_of(leaf) if not isinstance(leaf, pa.BaseExtensionType) and list_size_of(leaf) is None else None
+    return format[1] if format is not None and not format[0] else None
 
 
 def _with_null(items: VariableWidth) -> VariableWidth:
