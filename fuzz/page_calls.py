@@ -182,14 +182,16 @@ def _read(values: Values, reader: kernels.PageReader, data: Any, num_rows: int) 
 
 
 def _stream(values: Values, given: tuple[kernels.ColumnReader, Any, Any], type: pa.DataType, num_rows: int) -> None:
-    """Reads the rows that pass as a stream, which learns bounds of them on its way."""
+    """Reads the rows that pass, and are not above themselves, as a stream, which learns bounds of them on its way."""
     column, rows, parts = given
     bits = next((bits for bits in _NUMBER_BITS if bits == values.get("bits")), 64)
     zones = kernels.ZoneBounds(int(values["order"] == 1), bits, num_rows, 8192)
     count = int((rows[:, 1] - rows[:, 0]).sum())
+    order = 3 if values["variable"] else int(values["order"])  # type: ignore[arg-type]  # never None
     fragment = kernels.FragmentRows(
         [(column, parts, _test(values), zones)],
-        [0],
+        [(column, parts, column, parts, order, 3)],
+        [0, 1],
         [(column, parts, True, [], [])],
         [0],
         rows,

@@ -26,6 +26,7 @@ class Arrays {
     bool complete() const {
         return std::all_of(arrays_.begin(), arrays_.end(), [](const ArrowArray& each) { return each.release != nullptr; });
     }
+    const ArrowArray& operator[](size_t column) const { return arrays_[column]; }
     void set(size_t column, ColumnBuilder& builder) { builder.finish(arrays_[column]); }
     void set(size_t column, const ArrowArray& array) { arrays_[column] = array; }
     std::vector<ArrowArray> take() { return std::exchange(arrays_, {}); }
@@ -94,52 +95,6 @@ Flags part_of(Flags flags, int64_t position, int64_t count) {
     return flags.subspan(static_cast<size_t>(position), static_cast<size_t>(count));
 }
 
-// Clears the flags of rows that do not pass a test.
-void run_test(const std::vector<TestedColumn>& tests, size_t number, MutableBytes flags) {
-    for (const auto& [part, test, position, observer, first_row] : tests[number]) {
-        try {
-            const MutableBytes here = part_of(flags, position, part.rows.num_items());
-            if (test == nullptr) {
-                std::memset(here.data(), 0, here.size());
-            } else if (observer != nullptr) {
-                part.page->mask_observed(part.bytes, part.rows, *test, here, first_row, *observer);
-            } else {
-                part.page->mask(part.bytes, part.rows, *test, here);
-            }
-        } catch (const std::invalid_argument& error) {
-            throw PageFailure(true, number, part.number, error.what());
-        }
-    }
-}
-
-void run_any(const std::vector<TestedColumn>& tests, const std::vector<FilterSteps>& any, MutableBytes flags);
-
-// Clears the flags of rows that do not pass all steps [0, num_steps).
-void run_steps(const std::vector<TestedColumn>& tests, const FilterSteps& steps, size_t num_steps, MutableBytes flags) {
-    for (size_t i = 0; i < num_steps; ++i) {
-        if (!steps[i].test) {
-            run_any(tests, steps[i].any, flags);
-            continue;
-        }
-        if (*steps[i].test >= tests.size()) fail("no test ", *steps[i].test);
-        run_test(tests, *steps[i].test, flags);
-    }
-}
-
-// Rows that have passed one of the lists are not looked at for the next.
-void run_any(const std::vector<TestedColumn>& tests, const std::vector<FilterSteps>& any, MutableBytes flags) {
-    std::vector<uint8_t> left(flags.begin(), flags.end());
-    std::memset(flags.data(), 0, flags.size());
-    for (const FilterSteps& all : any) {
-        std::vector<uint8_t> passed = left;
-        run_steps(tests, all, all.size(), passed);
-        for (size_t i = 0; i < passed.size(); ++i) {
-            flags[i] |= passed[i];
-            left[i] ^= passed[i];
-        }
-    }
-}
-
 void read_rows(const std::vector<ColumnParts>& columns, Arrays& arrays) {
     for (size_t column = 0; column < columns.size(); ++column) {
         if (arrays.has(column) || make_nested(columns, column, std::nullopt, arrays)) continue;
@@ -171,6 +126,80 @@ void take_rows(const std::vector<ColumnParts>& columns, Bytes flags, int64_t num
         };
         const int64_t count = passed(columns[column].position, num_rows_of(columns[column])).count();
         make_array(columns, column, {count, kSpareRows, true}, append, arrays);
+    }
+}
+
+// Clears the flags of rows that do not pass a test.
+void run_test(const FilterParts& filter, size_t number, MutableBytes flags) {
+    if (number >= filter.tests.size()) fail("no test ", number);
+    for (const auto& [part, test, position, observer, first_row] : filter.tests[number]) {
+        try {
+            const MutableBytes here = part_of(flags, position, part.rows.num_items());
+            if (test == nullptr) {
+                std::memset(here.data(), 0, here.size());
+            } else if (observer != nullptr) {
+                part.page->mask_observed(part.bytes, part.rows, *test, here, first_row, *observer);
+            } else {
+                part.page->mask(part.bytes, part.rows, *test, here);
+            }
+        } catch (const std::invalid_argument& error) {
+            throw PageFailure(true, number, part.number, error.what());
+        }
+    }
+}
+
+// Clears the flags of rows whose values do not compare; both columns are decoded for the rows that are left.
+void run_pair(const FilterParts& filter, size_t number, MutableBytes flags) {
+    if (number >= filter.pairs.size()) fail("no pair ", number);
+    const auto& [left, right, comparison] = filter.pairs[number];
+    const int64_t num_left = count_flags(flags);
+    if (num_left == 0) return;
+    const size_t first_column = filter.tests.size() + 2 * number;
+    try {
+        if (left.parts.empty() || right.parts.empty()) fail("a pair of no pages");
+        const ColumnFormat format = left.parts[0].page->format();
+        check_pair(comparison, format, right.parts[0].page->format());
+        const std::vector<ColumnParts> both{left, right};
+        Arrays arrays(2);
+        if (num_left == size_of(flags)) {
+            read_rows(both, arrays);
+        } else {
+            take_rows(both, flags, num_left, arrays);
+        }
+        keep_pairs(arrays[0], arrays[1], format, comparison, flags);
+    } catch (const PageFailure& failure) {
+        throw PageFailure(true, first_column + failure.column, failure.number, failure.what());
+    } catch (const std::invalid_argument& error) {
+        throw PageFailure(true, first_column, left.parts.empty() ? 0 : left.parts[0].number, error.what());
+    }
+}
+
+void run_any(const FilterParts& filter, const std::vector<FilterSteps>& any, MutableBytes flags);
+
+// Clears the flags of rows that do not pass all steps [0, num_steps).
+void run_steps(const FilterParts& filter, const FilterSteps& steps, size_t num_steps, MutableBytes flags) {
+    for (size_t i = 0; i < num_steps; ++i) {
+        if (steps[i].test) {
+            run_test(filter, *steps[i].test, flags);
+        } else if (steps[i].pair) {
+            run_pair(filter, *steps[i].pair, flags);
+        } else {
+            run_any(filter, steps[i].any, flags);
+        }
+    }
+}
+
+// Rows that have passed one of the lists are not looked at for the next.
+void run_any(const FilterParts& filter, const std::vector<FilterSteps>& any, MutableBytes flags) {
+    std::vector<uint8_t> left(flags.begin(), flags.end());
+    std::memset(flags.data(), 0, flags.size());
+    for (const FilterSteps& all : any) {
+        std::vector<uint8_t> passed = left;
+        run_steps(filter, all, all.size(), passed);
+        for (size_t i = 0; i < passed.size(); ++i) {
+            flags[i] |= passed[i];
+            left[i] ^= passed[i];
+        }
     }
 }
 
@@ -208,7 +237,7 @@ bool filters_at_once(const TestedColumn& tests) {
 class SplitColumns {
   public:
     void add(const TestedRows& test, size_t column, MutableBytes flags) {
-        TestedColumn& parts = tested.emplace_back();
+        TestedColumn& parts = filter.tests.emplace_back();
         for (const PageRows& part : split(test.rows, true, column)) {
             const int64_t count = part.rows().num_items();
             const PageAnswer answer = part.page < test.answers->size() ? (*test.answers)[part.page] : PageAnswer();
@@ -225,15 +254,24 @@ class SplitColumns {
         }
     }
 
-    void add(const ColumnRows& wanted, size_t column) {
-        ColumnParts& parts = columns.emplace_back();
-        for (const PageRows& part : split(wanted, false, column)) parts.parts.push_back(to_part(wanted, part));
+    // first_column: the number of the left one
+    void add(const PairedRows& pair, size_t first_column) {
+        filter.pairs.push_back(
+            {parts_of(pair.left, true, first_column), parts_of(pair.right, true, first_column + 1), pair.comparison});
     }
 
-    std::vector<TestedColumn> tested;
+    void add(const ColumnRows& wanted, size_t column) { columns.push_back(parts_of(wanted, false, column)); }
+
+    FilterParts filter;
     std::vector<ColumnParts> columns;
 
   private:
+    ColumnParts parts_of(const ColumnRows& rows, bool in_test, size_t column) {
+        ColumnParts parts{};
+        for (const PageRows& part : split(rows, in_test, column)) parts.parts.push_back(to_part(rows, part));
+        return parts;
+    }
+
     const std::vector<PageRows>& split(const ColumnRows& rows, bool in_test, size_t column) {
         try {
             return held_.emplace_back(rows.column->split(rows.rows));
@@ -257,24 +295,23 @@ FilterSteps all_of(size_t num_tests) {
     return steps;
 }
 
-int64_t read_parts(const std::vector<TestedColumn>& tests, const FilterSteps& steps,
-                   const std::vector<ColumnParts>& columns, std::optional<MutableBytes> flags,
-                   std::vector<ArrowArray>& arrays, std::optional<size_t> tested_last) {
+int64_t read_parts(const FilterParts& filter, const FilterSteps& steps, const std::vector<ColumnParts>& columns,
+                   std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays, std::optional<size_t> tested_last) {
     Arrays made(columns.size());
     if (!flags) {
         read_rows(columns, made);
         arrays = made.take();
         return 0;
     }
-    const bool at_once = tested_last && filters_at_once(tests[*steps.back().test]);
+    const bool at_once = tested_last && filters_at_once(filter.tests[*steps.back().test]);
     const size_t num_before = steps.size() - at_once;
-    run_steps(tests, steps, num_before, *flags);
+    run_steps(filter, steps, num_before, *flags);
     int64_t num_left = count_flags(*flags);
     if (at_once && num_left * kMostDropped >= size_of(*flags)) {
-        filter_rows(tests[*steps.back().test], columns, *tested_last, *flags, made);
+        filter_rows(filter.tests[*steps.back().test], columns, *tested_last, *flags, made);
         num_left = count_flags(*flags);
     } else if (at_once) {
-        run_test(tests, *steps.back().test, *flags);
+        run_test(filter, *steps.back().test, *flags);
         num_left = count_flags(*flags);
     }
     if (num_left == 0) return 0;
@@ -287,12 +324,13 @@ int64_t read_parts(const std::vector<TestedColumn>& tests, const FilterSteps& st
     return num_left;
 }
 
-int64_t read_columns(const std::vector<TestedRows>& tests, const FilterSteps& steps,
-                     const std::vector<ColumnRows>& columns, std::optional<MutableBytes> flags,
-                     std::vector<ArrowArray>& arrays) {
+int64_t read_columns(const FilterRows& filter, const FilterSteps& steps, const std::vector<ColumnRows>& columns,
+                     std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays) {
+    const std::vector<TestedRows>& tests = filter.tests;
     SplitColumns split;
     if (!flags && !steps.empty()) fail("tests without flags");
     for (size_t i = 0; i < tests.size(); ++i) split.add(tests[i], i, *flags);
+    for (size_t i = 0; i < filter.pairs.size(); ++i) split.add(filter.pairs[i], tests.size() + 2 * i);
     for (size_t i = 0; i < columns.size(); ++i) split.add(columns[i], i);
     std::optional<size_t> tested_last;
     if (!steps.empty() && steps.back().test && *steps.back().test < tests.size()) {
@@ -301,7 +339,7 @@ int64_t read_columns(const std::vector<TestedRows>& tests, const FilterSteps& st
             if (columns[i].column == tested.column && columns[i].rows == tested.rows) tested_last = i;
         }
     }
-    return read_parts(split.tested, steps, split.columns, flags, arrays, tested_last);
+    return read_parts(split.filter, steps, split.columns, flags, arrays, tested_last);
 }
 
 }  // namespace lance

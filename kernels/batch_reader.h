@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "column_reader.h"
+#include "pair_matching.h"
 
 namespace lance {
 
@@ -33,13 +34,21 @@ struct TestedPart {
 
 using TestedColumn = std::vector<TestedPart>;
 
-// What rows have to pass, by the numbers of tests: all steps, each of which is a test, or one of several lists of steps.
-// A test is passed or not; where an unknown answer would matter, the tests are others.
+// The same rows of two columns, whose values have to compare in some way.
+struct PairedParts {
+    ColumnParts left;
+    ColumnParts right;
+    PairComparison comparison;
+};
+
+// What rows have to pass, by the numbers of tests: all steps, each of which is a test, a pair of columns, or one of several
+// lists of steps. A test is passed or not; where an unknown answer would matter, the tests are others.
 struct FilterStep {
     using All = std::vector<FilterStep>;
 
     std::optional<size_t> test;
-    std::vector<All> any;  // of which the rows have to pass one, unless there is a test
+    std::optional<size_t> pair;
+    std::vector<All> any;  // of which the rows have to pass one, unless there is a test or a pair
 };
 using FilterSteps = FilterStep::All;
 
@@ -49,7 +58,7 @@ struct PageFailure : std::invalid_argument {
         : std::invalid_argument(message), in_test(in_test), column(column), number(number) {}
 
     bool in_test;
-    size_t column;
+    size_t column;  // behind those of all tests, the two of each pair
     size_t number;  // of the part
 };
 
@@ -72,19 +81,34 @@ struct TestedRows {
     ZoneObserver* observer = nullptr;        // who is shown the values while they are tested; only of the first step
 };
 
+struct PairedRows {
+    ColumnRows left;
+    ColumnRows right;
+    PairComparison comparison;
+};
+
+// What the steps of a filter look at.
+struct FilterParts {
+    std::vector<TestedColumn> tests;
+    std::vector<PairedParts> pairs;
+};
+struct FilterRows {
+    std::vector<TestedRows> tests;
+    std::vector<PairedRows> pairs;
+};
+
 // Every test, one after the other.
 FilterSteps all_of(size_t num_tests);
 
 // Appends one array for each column. With flags, those of rows that do not pass all steps are cleared first, and the
 // arrays have the rows that are left; no arrays where none is left. Returns how many rows are left.
 // tested_last: the column that the last test looks at, of the same rows, if it is read as well
-int64_t read_parts(const std::vector<TestedColumn>& tests, const FilterSteps& steps,
-                   const std::vector<ColumnParts>& columns,
+int64_t read_parts(const FilterParts& filter, const FilterSteps& steps, const std::vector<ColumnParts>& columns,
                    std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays,
                    std::optional<size_t> tested_last = std::nullopt);
 
 // The same for rows of columns that know their pages.
-int64_t read_columns(const std::vector<TestedRows>& tests, const FilterSteps& steps,
-                     const std::vector<ColumnRows>& columns, std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays);
+int64_t read_columns(const FilterRows& filter, const FilterSteps& steps, const std::vector<ColumnRows>& columns,
+                     std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays);
 
 }  // namespace lance

@@ -113,12 +113,11 @@ void add_items(ArrowArray& values, const std::vector<StreamedItems>& items, int6
 
 }  // namespace
 
-FragmentRows::FragmentRows(Bytes rows, Bytes ends, std::vector<StreamedTest> tests, FilterSteps steps,
-                           std::vector<StreamedColumn> columns, std::vector<StreamedShape> shapes)
+FragmentRows::FragmentRows(Bytes rows, Bytes ends, StreamedFilter filter, std::vector<StreamedColumn> columns,
+                           std::vector<StreamedShape> shapes)
     : rows_(to_numbers(rows)),
       ends_(to_numbers(ends)),
-      tests_(std::move(tests)),
-      steps_(std::move(steps)),
+      filter_(std::move(filter)),
       columns_(std::move(columns)),
       shapes_(std::move(shapes)) {
     check_shapes(shapes_, columns_.size());
@@ -180,7 +179,7 @@ void FragmentRows::read_all(const std::vector<int64_t>& chosen, std::vector<Arro
     }
     std::vector<ArrowArray> made;
     try {
-        read_columns({}, steps_, copied, std::nullopt, made);
+        read_columns({}, {}, copied, std::nullopt, made);
     } catch (const PageFailure& failure) {
         throw PageFailure(false, places[failure.column], failure.number, failure.what());
     }
@@ -189,22 +188,27 @@ void FragmentRows::read_all(const std::vector<int64_t>& chosen, std::vector<Arro
 
 std::optional<ArrowArray> FragmentRows::read(int64_t batch) const {
     const std::vector<int64_t> chosen = rows_of(batch);
-    std::vector<TestedRows> tests;
-    for (const StreamedTest& each : tests_) {
-        const Ranges rows(as_bytes(chosen), each.reader->num_rows());
-        tests.push_back({{each.reader, rows, &each.parts}, each.answers, nullptr});
+    const auto rows_in = [&](const ColumnReader* reader, const FileParts& parts) {
+        return ColumnRows{reader, Ranges(as_bytes(chosen), reader->num_rows()), &parts};
+    };
+    FilterRows filter;
+    for (const StreamedTest& each : filter_.tests) {
+        filter.tests.push_back({rows_in(each.reader, each.parts), each.answers, nullptr});
+    }
+    for (const StreamedPair& each : filter_.pairs) {
+        filter.pairs.push_back({rows_in(each.left, each.left_parts), rows_in(each.right, each.right_parts), each.comparison});
     }
     int64_t num_rows = Ranges(as_bytes(chosen), kMaxCount).num_items();
     HeldArrays read;
-    if (steps_.empty()) {
+    if (filter_.steps.empty()) {
         read_all(chosen, read.arrays);
     } else {
-        std::optional<ZoneObserver> shown = learn(tests_, steps_, chosen);
-        if (shown) tests[*steps_.front().test].observer = &*shown;
+        std::optional<ZoneObserver> shown = learn(filter_.tests, filter_.steps, chosen);
+        if (shown) filter.tests[*filter_.steps.front().test].observer = &*shown;
         const PooledBuffer memory(num_rows);
         const MutableBytes flags(memory.data(), static_cast<size_t>(num_rows));
         std::ranges::fill(flags, uint8_t{1});
-        num_rows = read_columns(tests, steps_, column_rows(chosen), flags, read.arrays);
+        num_rows = read_columns(filter, filter_.steps, column_rows(chosen), flags, read.arrays);
         if (shown) shown->finish();
         if (num_rows == 0) return std::nullopt;
     }

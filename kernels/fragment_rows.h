@@ -35,13 +35,28 @@ struct StreamedTest {
     ZoneBounds* learned;  // what is to be learned of the column, if anything
 };
 
+struct StreamedPair {
+    const ColumnReader* left;
+    FileParts left_parts;
+    const ColumnReader* right;
+    FileParts right_parts;
+    PairComparison comparison;
+};
+
+// What the steps of a filter look at.
+struct StreamedFilter {
+    std::vector<StreamedTest> tests;
+    std::vector<StreamedPair> pairs;
+    FilterSteps steps;  // what rows have to pass, nothing where there are none
+};
+
 // Rows of one fragment, cut into batches. What it points at lives as long as it does.
 class FragmentRows {
   public:
     // rows: int64 pairs; ends: how many of the rows come before the end of each batch, all of whose values are indices
-    // of the same items; steps: what rows have to pass, nothing where there are none; shapes: each column is in one
-    FragmentRows(Bytes rows, Bytes ends, std::vector<StreamedTest> tests, FilterSteps steps,
-                 std::vector<StreamedColumn> columns, std::vector<StreamedShape> shapes);
+    // of the same items; shapes: each column is in one
+    FragmentRows(Bytes rows, Bytes ends, StreamedFilter filter, std::vector<StreamedColumn> columns,
+                 std::vector<StreamedShape> shapes);
 
     int64_t num_batches() const { return static_cast<int64_t>(ends_.size()); }
 
@@ -57,8 +72,7 @@ class FragmentRows {
     std::vector<int64_t> rows_;
     std::vector<int64_t> before_;  // rows before each range
     std::vector<int64_t> ends_;
-    std::vector<StreamedTest> tests_;
-    FilterSteps steps_;
+    StreamedFilter filter_;
     std::vector<StreamedColumn> columns_;
     std::vector<StreamedShape> shapes_;
 };

@@ -244,20 +244,20 @@ nb::tuple run(Read read) {
 
 nb::tuple read_batch(nb::list tests, nb::list columns, std::optional<OutputBuffer> flags) {
     BatchArguments arguments;
-    const std::vector<TestedColumn> tested = arguments.tests(tests);
+    const FilterParts filter{arguments.tests(tests), {}};
     const std::vector<ColumnParts> wanted = arguments.columns(columns);
     std::optional<MutableBytes> left;
     if (flags) left = *flags;
-    return run([&](std::vector<ArrowArray>& arrays) { return read_parts(tested, all_of(tested.size()), wanted, left, arrays); });
+    return run([&](std::vector<ArrowArray>& arrays) { return read_parts(filter, all_of(filter.tests.size()), wanted, left, arrays); });
 }
 
 nb::tuple read_rows_of(nb::list tests, nb::list columns, std::optional<OutputBuffer> flags) {
     BatchArguments arguments;
-    const std::vector<TestedRows> tested = arguments.file_tests(tests);
+    const FilterRows filter{arguments.file_tests(tests), {}};
     const std::vector<ColumnRows> wanted = arguments.file_columns(columns);
     std::optional<MutableBytes> left;
     if (flags) left = *flags;
-    return run([&](std::vector<ArrowArray>& arrays) { return read_columns(tested, all_of(tested.size()), wanted, left, arrays); });
+    return run([&](std::vector<ArrowArray>& arrays) { return read_columns(filter, all_of(filter.tests.size()), wanted, left, arrays); });
 }
 
 }  // namespace

@@ -25,11 +25,9 @@ struct HeldByPython {
 };
 
 struct PythonFragmentRows : FragmentRows {
-    PythonFragmentRows(Bytes rows, Bytes ends, std::vector<StreamedTest> tests, FilterSteps steps,
-                       std::vector<StreamedColumn> columns, std::vector<StreamedShape> shapes,
-                       std::unique_ptr<HeldByPython> held)
-        : FragmentRows(rows, ends, std::move(tests), std::move(steps), std::move(columns), std::move(shapes)),
-          held(std::move(held)) {}
+    PythonFragmentRows(Bytes rows, Bytes ends, StreamedFilter filter, std::vector<StreamedColumn> columns,
+                       std::vector<StreamedShape> shapes, std::unique_ptr<HeldByPython> held)
+        : FragmentRows(rows, ends, std::move(filter), std::move(columns), std::move(shapes)), held(std::move(held)) {}
     PythonFragmentRows(const PythonFragmentRows&) = delete;
     PythonFragmentRows& operator=(const PythonFragmentRows&) = delete;
     ~PythonFragmentRows() {
@@ -83,18 +81,23 @@ std::vector<LentBytes> to_lent(nb::handle given) {
     return found;
 }
 
-// The number of a test, or a sequence of sequences of steps.
-FilterSteps to_steps(nb::handle given, size_t num_tests, int depth) {
+// The number of a test, that of a pair behind all tests, or a sequence of sequences of steps.
+FilterSteps to_steps(nb::handle given, size_t num_tests, size_t num_pairs, int depth) {
     if (depth > kDeepestSteps) fail("a filter of more than ", kDeepestSteps, " levels");
     FilterSteps steps;
     for (nb::handle each : given) {
         FilterStep& step = steps.emplace_back();
         if (nb::isinstance<nb::int_>(each)) {
-            step.test = static_cast<size_t>(to_count(each));
-            if (*step.test >= num_tests) fail("no test ", *step.test, " among ", num_tests);
+            const auto number = static_cast<size_t>(to_count(each));
+            if (number >= num_tests + num_pairs) fail("no test ", number, " among ", num_tests + num_pairs);
+            if (number < num_tests) {
+                step.test = number;
+            } else {
+                step.pair = number - num_tests;
+            }
             continue;
         }
-        for (nb::handle all : each) step.any.push_back(to_steps(all, num_tests, depth + 1));
+        for (nb::handle all : each) step.any.push_back(to_steps(all, num_tests, num_pairs, depth + 1));
     }
     return steps;
 }
@@ -118,22 +121,38 @@ std::vector<StreamedShape> to_shapes(nb::handle given, int depth) {
     return shapes;
 }
 
-// tests: (column, parts of its pages, test, bounds to be learned or None); columns: (column, parts of its pages, whether
+PairComparison to_comparison(nb::handle order, nb::handle accepted) {
+    const int64_t number = to_count(order);
+    const int64_t outcomes = to_count(accepted);
+    if (number > static_cast<int64_t>(PairOrder::kStrings)) fail("order ", number, " is not 0 to 3");
+    if (outcomes > 7) fail("outcomes ", outcomes, " are not 0 to 7");
+    return {static_cast<PairOrder>(number), static_cast<uint8_t>(outcomes)};
+}
+
+// tests: (column, parts of its pages, test, bounds to be learned or None); pairs: (column, parts of its pages, column, parts
+// of its pages, order, accepted outcomes); columns: (column, parts of its pages, whether
 // there may be NULLs, [(first row, items)], [(page, bytes that may be lent)])
-BoundFragmentRows fragment_rows(nb::list tests, nb::handle steps, nb::list columns, nb::handle shapes,
+BoundFragmentRows fragment_rows(nb::list tests, nb::list pairs, nb::handle steps, nb::list columns, nb::handle shapes,
                                 const InputBuffer& rows, const InputBuffer& ends, nb::object raise) {
     auto held = std::make_unique<HeldByPython>();
     const auto keep = [&](nb::handle buffer) -> Bytes {
         held->buffers.push_back(hold(buffer));
         return held->buffers.back();
     };
-    std::vector<StreamedTest> tested;
+    StreamedFilter filter;
     for (nb::handle each : tests) {
         const auto given = nb::cast<nb::tuple>(each);
         held->objects.push_back(nb::borrow(each));
-        tested.push_back({&nb::cast<const BoundColumn&>(given[0]).reader, to_parts(given[1], keep),
+        filter.tests.push_back({&nb::cast<const BoundColumn&>(given[0]).reader, to_parts(given[1], keep),
                           &nb::cast<const BoundColumnTest&>(given[2]).tests,
                           given[3].is_none() ? nullptr : &nb::cast<ZoneBounds&>(given[3])});
+    }
+    for (nb::handle each : pairs) {
+        const auto given = nb::cast<nb::tuple>(each);
+        held->objects.push_back(nb::borrow(each));
+        filter.pairs.push_back({&nb::cast<const BoundColumn&>(given[0]).reader, to_parts(given[1], keep),
+                                &nb::cast<const BoundColumn&>(given[2]).reader, to_parts(given[3], keep),
+                                to_comparison(given[4], given[5])});
     }
     std::vector<StreamedColumn> wanted;
     for (nb::handle each : columns) {
@@ -142,10 +161,10 @@ BoundFragmentRows fragment_rows(nb::list tests, nb::handle steps, nb::list colum
         wanted.push_back({&nb::cast<const BoundColumn&>(given[0]).reader, to_parts(given[1], keep),
                           nb::cast<bool>(given[2]), to_items(nb::cast<nb::list>(given[3])), to_lent(given[4])});
     }
-    FilterSteps passed = to_steps(steps, tested.size(), 0);
+    filter.steps = to_steps(steps, filter.tests.size(), filter.pairs.size(), 0);
     held->raise = std::move(raise);
-    return {std::make_shared<const PythonFragmentRows>(rows, ends, std::move(tested), std::move(passed), std::move(wanted), to_shapes(shapes, 0),
-                                                       std::move(held))};
+    return {std::make_shared<const PythonFragmentRows>(rows, ends, std::move(filter), std::move(wanted),
+                                                       to_shapes(shapes, 0), std::move(held))};
 }
 
 // An iterator over fragments and record batches.
@@ -313,12 +332,12 @@ void bind_streams(nb::module_& m) {
     nb::class_<BoundFragmentRows>(m, "FragmentRows")
         .def(
             "__init__",
-            [](BoundFragmentRows* self, nb::list tests, nb::sequence steps, nb::list columns, nb::sequence shapes,
-               const InputBuffer& rows, const InputBuffer& ends, nb::object raise_failure) {
-                new (self)
-                    BoundFragmentRows(fragment_rows(tests, steps, columns, shapes, rows, ends, std::move(raise_failure)));
+            [](BoundFragmentRows* self, nb::list tests, nb::list pairs, nb::sequence steps, nb::list columns,
+               nb::sequence shapes, const InputBuffer& rows, const InputBuffer& ends, nb::object raise_failure) {
+                new (self) BoundFragmentRows(
+                    fragment_rows(tests, pairs, steps, columns, shapes, rows, ends, std::move(raise_failure)));
             },
-            "tests"_a, "steps"_a, "columns"_a, "shapes"_a, "rows"_a, "ends"_a, "raise_failure"_a);
+            "tests"_a, "pairs"_a, "steps"_a, "columns"_a, "shapes"_a, "rows"_a, "ends"_a, "raise_failure"_a);
     nb::class_<BoundStream>(m, "BatchStream")
         .def(nb::init<nb::object, nb::object, Count, bool>(), "batches"_a, "schema"_a, nb::kw_only(),
              "most_ahead"_a, "eager"_a)

@@ -351,7 +351,8 @@ def renew_zone_bounds() -> None:
     """After it, in the child."""
 
 FilterStep: TypeAlias = int | Sequence[Sequence[FilterStep]]
-"""What rows have to pass: a test, by its number, or all steps of one of several lists."""
+"""What rows have to pass: a test, by its number, a pair of columns, by its number behind those of all tests, or all
+steps of one of several lists."""
 
 Shape: TypeAlias = int | tuple[int, Sequence[Shape]]
 """What a column of a batch is: a column that is read, by its number, or its kind (0 a struct, 1 a list, 2 a map) and
@@ -362,6 +363,9 @@ class FragmentRows:
     """Rows of one fragment that a stream decodes by itself, cut into batches.
 
     tests: (column, parts of its pages, what rows can pass, bounds that are learned of it)
+    pairs: (column, parts of its pages, another one, parts of its pages, order, outcomes): the values of a row are
+        compared as unsigned (0) or signed (1) numbers, floats (2), or strings by their bytes (3), and pass where the
+        left one is less (1), equal (2) or greater (4), or what several of these are in their sum; NULL is none of it
     steps: what the rows have to pass, all of it
     columns: (column, parts of its pages, whether there may be NULLs, [(first row, items)], [(page, bytes)]); items are
         what values from that row on are indices of, or 32 or 64, the bits of the offsets of strings that become indices
@@ -378,6 +382,7 @@ class FragmentRows:
     def __init__(
         self,
         tests: Sequence[tuple[ColumnReader, PageParts, ColumnTest, ZoneBounds | None]],
+        pairs: Sequence[tuple[ColumnReader, PageParts, ColumnReader, PageParts, int, int]],
         steps: Sequence[FilterStep],
         columns: Sequence[
             tuple[ColumnReader, PageParts, bool, Sequence[tuple[int, pa.Array | int]], Sequence[tuple[int, pa.Array]]]

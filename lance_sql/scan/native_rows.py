@@ -22,12 +22,11 @@ from lance_sql.file import native_columns
 from lance_sql.file.columns import Column
 from lance_sql.file.leaves import is_leaf, leaves
 from lance_sql.file.native_columns import NativeRows
-from lance_sql.layouts.matching import ValueTest
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import null_pages, read_ahead
 from lance_sql.scan.batches import Run
+from lance_sql.scan.native_tests import Tests
 from lance_sql.scan.plan import ReadPlan
-from lance_sql.scan.predicates import AnyOf, ColumnTest, Step
 from lance_sql.schema import Field
 from lance_sql.table import learning, wide_fragments
 from lance_sql.table.open_fragment import OpenFragment
@@ -88,7 +87,7 @@ def prepared(plan: ReadPlan, run: Run) -> _kernels.FragmentRows | None:
     steps = plan.steps
     if steps is None:
         return None
-    tests = _Tests(plan, fragment, np.ascontiguousarray(learning.widened(fragment, rows)) if steps else rows)
+    tests = Tests(plan, fragment, np.ascontiguousarray(learning.widened(fragment, rows)) if steps else rows)
     numbers = tests.add_all(steps)
     if numbers is None:
         return None
@@ -108,7 +107,7 @@ def prepared(plan: ReadPlan, run: Run) -> _kernels.FragmentRows | None:
         if page is None:
             with at(column=output.leaves[place].name):
                 raise CorruptFile(message)
-        with (tested[tests.columns_of[place]] if in_test else output.leaves[place].found).column.where(page):
+        with (tests.column_of(place) if in_test else output.leaves[place].found).column.where(page):
             raise CorruptFile(message)
 
     return _kernels.FragmentRows(
@@ -116,6 +115,7 @@ def prepared(plan: ReadPlan, run: Run) -> _kernels.FragmentRows | None:
             (tested[column].column.reader, data[column], answer, bounds)
             for column, answer, bounds in zip(tests.columns_of, tests.answers, tests.once(learned), strict=True)
         ],
+        tests.pairs(data),
         numbers,
         [
             (leaf.found.column.reader, parts, leaf.nullable, leaf.items, leaf.found.column.lent(parts))
@@ -189,86 +189,6 @@ class _Output:
         return len(self.leaves) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class _TestedColumn:
-    field: Field
-    found: NativeRows
-
-
-class _Tests:
-    """The tests of a filter for the pages of some rows, and the columns that they look at, each of them once.
-
-    columns_of: the place of the column of each test
-    """
-
-    def __init__(self, plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> None:
-        self._fields = {field.name: field for field in plan.filter_fields}
-        self._fragment = fragment
-        self._rows = rows
-        self._places: dict[str, int] = {}
-        self.columns: list[_TestedColumn] = []
-        self.columns_of: list[int] = []
-        self.answers: list[_kernels.ColumnTest] = []
-
-    def add_all(self, steps: Sequence[Step]) -> list[_kernels.FilterStep] | None:
-        """The steps with the numbers of tests; None where one of them needs decoded values."""
-        found: list[_kernels.FilterStep] = []
-        for step in steps:
-            added = self._add_any(step) if isinstance(step, AnyOf) else self._add(step)
-            if added is None:
-                return None
-            found.append(added)
-        return found
-
-    def once(self, learned: Sequence[_kernels.ZoneBounds | None]) -> list[_kernels.ZoneBounds | None]:
-        """For each test what is learned of its column; the first test of a column learns it.
-
-        learned: by column
-        """
-        return [
-            learned[column] if self.columns_of.index(column) == test else None
-            for test, column in enumerate(self.columns_of)
-        ]
-
-    def _add_any(self, step: AnyOf) -> _kernels.FilterStep | None:
-        found = [self.add_all(steps) for steps in step.lists]
-        return None if None in found else [steps for steps in found if steps is not None]
-
-    def _add(self, test: ColumnTest) -> _kernels.FilterStep | None:
-        place = self._column(test.column)
-        if place is None:
-            return None
-        number = self._answer(place, test.test)
-        if number is None and test.single:
-            # no dictionary has the answer
-            singles = [self._answer(place, single) for single in test.single]
-            numbers = [single for single in singles if single is not None]
-            if len(numbers) < len(singles):
-                return None
-            return [numbers] if test.is_all else [[single] for single in numbers]
-        return number
-
-    def _column(self, name: str) -> int | None:
-        if name in self._places:
-            return self._places[name]
-        field = self._fields.get(name)
-        found = _native(self._fragment, field, None, self._rows) if field is not None else None
-        if field is None or found is None:
-            return None
-        self.columns.append(_TestedColumn(field, found))
-        self._places[name] = len(self.columns) - 1
-        return self._places[name]
-
-    def _answer(self, place: int, test: ValueTest) -> int | None:
-        found = self.columns[place].found
-        answer = found.column.test(test, found.pages)
-        if answer is None:
-            return None
-        self.answers.append(answer)
-        self.columns_of.append(place)
-        return len(self.answers) - 1
-
-
 def _inside(type: pa.DataType) -> tuple[int | None, list[pa.DataType]]:
     """The kernels' number of what is around values, None for what they do not know, and the types inside."""
     if pa.types.is_struct(type):
@@ -278,11 +198,6 @@ def _inside(type: pa.DataType) -> tuple[int | None, list[pa.DataType]]:
     if pa.types.is_map(type):
         return 2, [pa.struct([type.key_field, type.item_field])]
     return None, []
-
-
-def _native(fragment: OpenFragment, field: Field, delivered: pa.DataType | None, rows: RowRanges) -> NativeRows | None:
-    columns: Sequence[Column] = tuple(fragment.columns_of(field, delivered))
-    return columns[0].native(rows) if len(columns) == 1 and is_leaf(field) else None
 
 
 def _dictionaries(found: NativeRows) -> list[tuple[int, pa.Array | int]] | None:

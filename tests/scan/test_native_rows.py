@@ -258,7 +258,7 @@ def test_a_forked_process_reads_streams_of_its_own(table: Dataset) -> None:
 def test_batches_that_are_not_those_of_the_rows_are_refused(ends: list[int]) -> None:
     with pytest.raises(ValueError, match="batch"):
         _kernels.FragmentRows(
-            [], [], [], [], np.array([[0, 10]]), np.array(ends, np.int64), lambda *_: pytest.fail("called")
+            [], [], [], [], [], np.array([[0, 10]]), np.array(ends, np.int64), lambda *_: pytest.fail("called")
         )
 
 

@@ -37,7 +37,7 @@ from .tree import (
     Value,
     conjuncts,
 )
-from .value_tests import AnyOf, ColumnTest, Step, column_tests, steps
+from .value_tests import AnyOf, ColumnTest, PairTest, Step, column_tests, steps
 
 __all__ = [
     "And",
@@ -56,6 +56,7 @@ __all__ = [
     "Not",
     "Opaque",
     "Or",
+    "PairTest",
     "Path",
     "Predicate",
     "Step",

@@ -50,13 +50,22 @@ class ColumnTest:
 
 
 @dataclass(frozen=True, slots=True)
+class PairTest:
+    """Two top-level columns whose values have to compare by an operator of `Compare`; NULL compares with nothing."""
+
+    left: str
+    op: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
 class AnyOf:
     """Lists of steps, of which a row passes all of one; no row passes without a list."""
 
     lists: tuple[tuple[Step, ...], ...]
 
 
-Step: TypeAlias = "ColumnTest | AnyOf"
+Step: TypeAlias = "ColumnTest | PairTest | AnyOf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +139,12 @@ def _steps(predicate: Predicate, *, is_true: bool) -> Sequence[Step] | None:
             if isinstance(predicate, And) == is_true:
                 together = [step for part in found for step in part]
                 tests = [step for step in together if isinstance(step, ColumnTest)]
-                return [*_merged(tests), *(step for step in together if isinstance(step, AnyOf))]
+                others = [step for step in together if not isinstance(step, ColumnTest)]
+                # a pair of columns is decoded for the rows that are left
+                return [*_merged(tests), *sorted(others, key=lambda step: isinstance(step, AnyOf))]
             return [AnyOf(tuple(tuple(part) for part in found))]
+        case Compare(op, ColumnRef((left,)), ColumnRef((right,))):
+            return [PairTest(left, op if is_true else _OPPOSITE[op], right)]
     test = _column_test(predicate) if is_true else _column_test_of_false(predicate)
     return None if test is None else [test]
 

@@ -1,0 +1,186 @@
+"""The filter of a fragment whose batches the kernels read by themselves: tests of pages, and pairs of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+
+from lance_sql import _kernels
+from lance_sql.file.columns import Column
+from lance_sql.file.leaves import is_leaf
+from lance_sql.file.native_columns import NativeRows, PageParts
+from lance_sql.layouts.matching import ValueTest
+from lance_sql.row_ranges import RowRanges
+from lance_sql.scan.plan import ReadPlan
+from lance_sql.scan.predicates import AnyOf, ColumnTest, PairTest, Step
+from lance_sql.schema import Field
+from lance_sql.schema.types import arrow_field
+from lance_sql.table.open_fragment import OpenFragment
+
+Pair: TypeAlias = "tuple[_kernels.ColumnReader, PageParts, _kernels.ColumnReader, PageParts, int, int]"
+"""A pair of columns as `_kernels.FragmentRows` takes it."""
+
+_LESS, _EQUAL, _GREATER = 1, 2, 4
+_OUTCOMES: Final = {
+    "=": _EQUAL,
+    "<>": _LESS | _GREATER,
+    "<": _LESS,
+    "<=": _LESS | _EQUAL,
+    ">": _GREATER,
+    ">=": _EQUAL | _GREATER,
+}
+
+_UNSIGNED, _SIGNED, _FLOAT, _STRING = 0, 1, 2, 3
+_STRINGS: Final = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+_SIGNED_TYPES: Final = (pa.types.is_signed_integer, pa.types.is_temporal, pa.types.is_decimal128)
+
+
+@dataclass(frozen=True, slots=True)
+class TestedColumn:
+    field: Field
+    found: NativeRows
+
+
+class Tests:
+    """The tests of a filter for the pages of some rows, and the columns that they look at, each of them once.
+
+    columns_of: the place of the column of each test
+    """
+
+    def __init__(self, plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> None:
+        self._fields = {field.name: field for field in plan.filter_fields}
+        self._fragment = fragment
+        self._rows = rows
+        self._places: dict[str, int] = {}
+        self.columns: list[TestedColumn] = []
+        self.columns_of: list[int] = []
+        self.answers: list[_kernels.ColumnTest] = []
+        self._pairs: list[tuple[int, int, int, int]] = []
+
+    def add_all(self, steps: Sequence[Step]) -> list[_kernels.FilterStep] | None:
+        """The steps with the numbers of tests and pairs; None where one of them needs decoded values."""
+        found = self._add_all(steps)
+        return _behind_tests(found, len(self.answers)) if found is not None else None
+
+    def pairs(self, data: Sequence[PageParts]) -> list[Pair]:
+        """The pairs of columns that are compared.
+
+        data: the bytes of each of the columns
+        """
+        readers = [each.found.column.reader for each in self.columns]
+        return [
+            (readers[left], data[left], readers[right], data[right], order, outcomes)
+            for left, right, order, outcomes in self._pairs
+        ]
+
+    def column_of(self, place: int) -> NativeRows:
+        """The column of a test, or of a side of a pair; those of pairs come behind all tests."""
+        sides = [side for left, right, _, _ in self._pairs for side in (left, right)]
+        return self.columns[[*self.columns_of, *sides][place]].found
+
+    def _add_all(self, steps: Iterable[Step]) -> list[_kernels.FilterStep] | None:
+        found: list[_kernels.FilterStep] = []
+        for step in steps:
+            match step:
+                case AnyOf():
+                    added = self._add_any(step)
+                case PairTest():
+                    added = self._add_pair(step)
+                case _:
+                    added = self._add(step)
+            if added is None:
+                return None
+            found.append(added)
+        return found
+
+    def once(self, learned: Sequence[_kernels.ZoneBounds | None]) -> list[_kernels.ZoneBounds | None]:
+        """For each test what is learned of its column; the first test of a column learns it.
+
+        learned: by column
+        """
+        return [
+            learned[column] if self.columns_of.index(column) == test else None
+            for test, column in enumerate(self.columns_of)
+        ]
+
+    def _add_any(self, step: AnyOf) -> _kernels.FilterStep | None:
+        found = [self._add_all(steps) for steps in step.lists]
+        return None if None in found else [steps for steps in found if steps is not None]
+
+    def _add_pair(self, pair: PairTest) -> _kernels.FilterStep | None:
+        """Counted from -1 down, as long as it is not known how many tests there are."""
+        left, right = self._column(pair.left), self._column(pair.right)
+        if left is None or right is None:
+            return None
+        types = {arrow_field(self.columns[place].field).type for place in (left, right)}
+        order = _order(next(iter(types)))
+        forms = [each.column.form(each.pages) for each in (self.columns[left].found, self.columns[right].found)]
+        # values of pages that Python reads, or of several kinds, are not there to be compared
+        if len(types) > 1 or order is None or any(form is None or form.items is not None for form in forms):
+            return None
+        self._pairs.append((left, right, order, _OUTCOMES[pair.op]))
+        return -len(self._pairs)
+
+    def _add(self, test: ColumnTest) -> _kernels.FilterStep | None:
+        place = self._column(test.column)
+        if place is None:
+            return None
+        number = self._answer(place, test.test)
+        if number is None and test.single:
+            # no dictionary has the answer
+            singles = [self._answer(place, single) for single in test.single]
+            numbers = [single for single in singles if single is not None]
+            if len(numbers) < len(singles):
+                return None
+            return [numbers] if test.is_all else [[single] for single in numbers]
+        return number
+
+    def _column(self, name: str) -> int | None:
+        if name in self._places:
+            return self._places[name]
+        field = self._fields.get(name)
+        found = _native(self._fragment, field, None, self._rows) if field is not None else None
+        if field is None or found is None:
+            return None
+        self.columns.append(TestedColumn(field, found))
+        self._places[name] = len(self.columns) - 1
+        return self._places[name]
+
+    def _answer(self, place: int, test: ValueTest) -> int | None:
+        found = self.columns[place].found
+        answer = found.column.test(test, found.pages)
+        if answer is None:
+            return None
+        self.answers.append(answer)
+        self.columns_of.append(place)
+        return len(self.answers) - 1
+
+
+def _native(fragment: OpenFragment, field: Field, delivered: pa.DataType | None, rows: RowRanges) -> NativeRows | None:
+    columns: Sequence[Column] = tuple(fragment.columns_of(field, delivered))
+    return columns[0].native(rows) if len(columns) == 1 and is_leaf(field) else None
+
+
+def _order(type: pa.DataType) -> int | None:
+    """How the kernels order values of a type; None for types that they do not compare with one another."""
+    if pa.types.is_unsigned_integer(type) or pa.types.is_boolean(type):
+        return _UNSIGNED
+    if pa.types.is_float32(type) or pa.types.is_float64(type):
+        return _FLOAT
+    # intervals of months, days and nanoseconds have no order
+    if any(is_type(type) for is_type in _SIGNED_TYPES) and not pa.types.is_interval(type):
+        return _SIGNED
+    return _STRING if any(is_type(type) for is_type in _STRINGS) else None
+
+
+def _behind_tests(steps: Sequence[_kernels.FilterStep], num_tests: int) -> list[_kernels.FilterStep]:
+    """The steps with the numbers of pairs, which were counted from -1 down, behind those of tests."""
+    return [
+        (step if step >= 0 else num_tests - 1 - step)
+        if isinstance(step, int)
+        else [_behind_tests(each, num_tests) for each in step]
+        for step in steps
+    ]

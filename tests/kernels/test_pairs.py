@@ -1,0 +1,134 @@
+"""Pairs of columns are compared as plain Python compares them, in SQL's order; what does not fit is refused."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, NoReturn
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from lance_sql import _kernels as kernels
+from tests.kernels.test_array_pages import (
+    BEHIND,
+    CHOSEN,
+    NUM_ROWS,
+    ROWS,
+    WORDS,
+    Made,
+    column_of,
+    stored_strings,
+    strings_page,
+    values_page,
+)
+
+OUTCOMES = {operator.lt: 1, operator.eq: 2, operator.le: 3, operator.gt: 4, operator.ne: 5, operator.ge: 6}
+NAN, INFINITY = math.nan, math.inf
+WIDE = [Decimal(-(2**100)), Decimal(2**100), Decimal(-1), Decimal(0), Decimal(1), Decimal(2**64)]
+
+
+def refuse(in_test: bool, column: int, page: int | None, message: str) -> NoReturn:
+    raise ValueError(f"{in_test} {column} {page} {message}")
+
+
+def stored(array: pa.Array) -> Made:
+    """The array as a page."""
+    if pa.types.is_binary(array.type):
+        return strings_page(array.to_pylist())
+    validity, content = array.buffers()
+    size = (len(array) * array.type.bit_width + 7) // 8
+    data = content.to_pybytes()[:size]
+    bits = validity.to_pybytes() if validity is not None else b""
+    page = kernels.PageReader.array_values(
+        len(array),
+        size=len(data) + len(bits),
+        values=(0, len(data)),
+        validity=(len(data), len(bits)) if bits else None,
+        format=(False, array.type.bit_width),
+    )
+    return page, data + bits
+
+
+def comparing(left: Made, right: Made, order: int, outcomes: int) -> list[int]:
+    """The numbers of the rows that compare, of two columns of a page."""
+    numbers = stored(pa.array(range(NUM_ROWS), pa.int64()))
+    one, another, rows = [(column_of(*page), [(0, page[1], 0)]) for page in (left, right, numbers)]
+    fragment = kernels.FragmentRows(
+        [],
+        [(*one, *another, order, outcomes)],
+        [0],
+        [(*rows, True, [], [])],
+        [0],
+        ROWS,
+        np.array([700, len(CHOSEN)], np.int64),
+        refuse,
+    )
+    schema = pa.schema([("row", pa.int64())])
+    found: list[int] = []
+    for batch in kernels.BatchStream(iter([fragment]), schema, most_ahead=1, eager=True):
+        found += pa.RecordBatch._import_from_c(batch.address, schema)["row"].to_pylist()
+    return found
+
+
+def _key(value: Any) -> Any:
+    """In SQL's order."""
+    return (value != value, 0.0 if value != value else value) if isinstance(value, float) else value
+
+
+@pytest.mark.parametrize("compare", OUTCOMES, ids=lambda each: each.__name__)
+@pytest.mark.parametrize(
+    ("type", "values", "order"),
+    [
+        (pa.int8(), [-128, 127, 0, -1, 1, None], 1),
+        (pa.uint16(), [0, 65535, 1, None, 256], 0),
+        (pa.int64(), [-(2**63), 2**63 - 1, 0, None], 1),
+        (pa.uint64(), [0, 2**64 - 1, 2**63, None], 0),
+        (pa.float32(), [0.0, -0.0, NAN, None, INFINITY, -INFINITY, 1.5, -1.5], 2),
+        (pa.float64(), [0.0, -0.0, -NAN, None, INFINITY, -INFINITY, 5e-324, -5e-324], 2),
+        (pa.decimal128(38, 0), [*WIDE, None], 1),
+        (pa.bool_(), [True, False, None], 0),
+        (pa.binary(), [b"", b"a", b"ab", b"\xff", b"\x00", None, b"a" * 50, b"a" * 50 + b"b"], 3),
+    ],
+    ids=str,
+)
+def test_pairs_compare_in_the_order_of_sql(
+    compare: Callable[[Any, Any], bool], type: pa.DataType, values: list[Any], order: int
+) -> None:
+    left = [values[row % len(values)] for row in range(NUM_ROWS)]
+    right = [values[row // len(values) % len(values)] for row in range(NUM_ROWS)]
+    found = comparing(stored(pa.array(left, type)), stored(pa.array(right, type)), order, OUTCOMES[compare])
+    assert found == [
+        row
+        for row in CHOSEN.tolist()
+        if left[row] is not None and right[row] is not None and compare(_key(left[row]), _key(right[row]))
+    ]
+
+
+def test_pairs_that_do_not_fit_are_refused() -> None:
+    numbers = stored(pa.array(range(NUM_ROWS), pa.int64()))
+    narrow = stored(pa.array([1] * NUM_ROWS, pa.int8()))
+    wide = values_page(bytes(24 * NUM_ROWS), 192, has_nulls=False)
+    for left, right, order, message in (
+        (numbers, narrow, 1, "different formats"),
+        (narrow, narrow, 2, "floats of 8 bits"),
+        (numbers, numbers, 3, "no order"),
+        (strings_page(WORDS), strings_page(WORDS), 0, "no order"),
+        (wide, wide, 1, "192 bits"),
+        (numbers, numbers, 4, "order 4 is not 0 to 3"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            comparing(left, right, order, 1)
+    with pytest.raises(ValueError, match="outcomes 8 are not 0 to 7"):
+        comparing(numbers, numbers, 1, 8)
+
+
+def test_damage_names_the_side_of_a_pair() -> None:
+    damaged = stored_strings(BEHIND, b"ab", 100)
+    with pytest.raises(ValueError, match=r"True 0 0 row .* ends at 9 of 2 bytes"):
+        comparing(damaged, strings_page(WORDS), 3, 1)
+    with pytest.raises(ValueError, match=r"True 1 0 row .* ends at 9 of 2 bytes"):
+        comparing(strings_page(WORDS), damaged, 3, 1)
