@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lance_sql.scan.predicates import Predicate
 
 _MAX_DIGITS = 38
+_BINARIES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
 
 
 NO_COLUMN: Final = "__lance_no_column"
@@ -153,4 +154,7 @@ def widen(type: pa.DataType) -> pa.DataType:
         if type.scale > _MAX_DIGITS:
             raise UnsupportedFeature(f"DuckDB has no type for {type}: it allows {_MAX_DIGITS} digits")
         return pa.decimal128(min(type.precision, _MAX_DIGITS), type.scale)
+    # A comparison of such a dictionary, handed over to a dataset, fails in DuckDB 1.5, and its database with it.
+    if pa.types.is_dictionary(type) and any(is_type(type.value_type) for is_type in _BINARIES):
+        return type.value_type
     return type

@@ -1,7 +1,7 @@
 """Types that hold the same values in fewer bytes, for consumers that can use them.
 
-Strings whose pages are all stored with a small dictionary stay dictionaries, so that grouping and comparing them
-works on integers; strings of a letter or two, which writers store as they are, become dictionaries. Decimals of at
+Texts whose pages are all stored with a small dictionary stay dictionaries, so that grouping and comparing them
+works on integers; those of a letter or two, which writers store as they are, become dictionaries. Decimals of at
 most 18 digits fit 64 bits.
 """
 
@@ -18,32 +18,33 @@ MAX_DICTIONARY_ITEMS = 10_000
 """A larger dictionary costs a consumer more per batch than it saves."""
 
 MAX_FILES = 512
-"""Tables of more data files keep their strings, for every footer has to be read to know."""
+"""Tables of more data files keep their texts, for every footer has to be read to know."""
 
-_STRINGS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+# Not binaries: DuckDB takes no dictionaries of them; see `providers.duckdb_tables.widen`.
+_TEXTS = (pa.types.is_string, pa.types.is_large_string)
 
 
 def compact_types(snapshot: Snapshot) -> Mapping[str, pa.DataType]:
-    """The compact type of each top-level column that has one. Opens the data files when there are string columns."""
+    """The compact type of each top-level column that has one. Opens the data files when there are text columns."""
     schema = snapshot.manifest.schema
     compact: dict[str, pa.DataType] = {}
-    strings = []
+    texts = []
     for field in schema.fields:
         type = arrow_field(field).type
         if pa.types.is_decimal128(type) and type.precision <= 18:
             compact[field.name] = pa.decimal64(type.precision, type.scale)
-        elif is_leaf(field) and any(is_type(type) for is_type in _STRINGS) and not field.is_blob_v2:
-            strings.append(field)
+        elif is_leaf(field) and any(is_type(type) for is_type in _TEXTS) and not field.is_blob_v2:
+            texts.append(field)
     fragments = snapshot.manifest.fragments
-    if strings and int(fragments.table.num_files.sum()) <= MAX_FILES:
+    if texts and int(fragments.table.num_files.sum()) <= MAX_FILES:
         opened = [snapshot.open(fragment) for fragment in fragments]
-        for field in _with_dictionaries(strings, opened):
+        for field in _with_dictionaries(texts, opened):
             compact[field.name] = pa.dictionary(pa.int32(), arrow_field(field).type)
     return compact
 
 
 def _with_dictionaries(fields: list[Field], fragments: Iterable[OpenFragment]) -> list[Field]:
-    """Those of the fields of which every page has a small dictionary or short strings, or one value in all rows."""
+    """Those of the fields of which every page has a small dictionary or short texts, or one value in all rows."""
     kept = dict.fromkeys(fields, False)
     for fragment in fragments:
         for field in list(kept):

@@ -289,3 +289,18 @@ def test_a_dataset_for_an_engine_pickles(path: str) -> None:
     restored = pickle.loads(pickle.dumps(dataset))
     assert restored.schema == dataset.schema
     assert restored.count_rows() == 1100
+
+
+@pytest.mark.parametrize("type", [pa.binary(), pa.large_binary(), pa.binary(2)], ids=str)
+@pytest.mark.parametrize("is_dictionary", [False, True])
+def test_binaries_of_few_values_are_compared(
+    connection: Any, tmp_path: Path, type: pa.DataType, is_dictionary: bool
+) -> None:
+    path = str(tmp_path / "few.lance")
+    values = pa.array([b"\xffa", b"bb", None] * 2000, type)
+    keeps = is_dictionary and not pa.types.is_fixed_size_binary(type)
+    lance_sql.write(pa.table({"id": range(6000), "b": values.dictionary_encode() if keeps else values}), path)
+    query = f"SELECT count(*), min(id) FROM lance_scan({quoted(path)}) WHERE b "
+    assert connection.execute(query + "= '\\xFFa'::BLOB").fetchone() == (2000, 0)
+    assert connection.execute(query + "> 'a'::BLOB AND id > 10").fetchone() == (3992, 12)
+    assert connection.execute(query + "IS NULL").fetchone() == (2000, 2)

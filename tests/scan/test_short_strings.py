@@ -69,7 +69,7 @@ def test_the_strings_are_the_same(tmp_path: Path, name: str, file_version: str) 
         assert answer == duckdb.sql(query.format("expected")).fetchall()
 
 
-@pytest.mark.parametrize("type", [pa.string(), pa.large_string(), pa.binary(), pa.large_binary()])
+@pytest.mark.parametrize("type", [pa.string(), pa.large_string()], ids=str)
 def test_letters_become_indices_in_the_kernels(tmp_path: Path, type: pa.DataType) -> None:
     table = table_of(tmp_path, pa.array(CONTENTS["letters and NULL"], type))
     types = compact_types(table.snapshot)
@@ -85,7 +85,8 @@ def test_letters_become_indices_in_the_kernels(tmp_path: Path, type: pa.DataType
 def test_bytes_that_are_no_characters(tmp_path: Path) -> None:
     values = [bytes([code % 256]) for code in range(NUM_ROWS)]
     table = table_of(tmp_path, pa.array(values, pa.binary()))
-    found = table.scan(["short"]).deliver(compact_types(table.snapshot)).to_reader().read_all()
+    assert "short" not in compact_types(table.snapshot)
+    found = table.scan(["short"]).deliver({"short": pa.dictionary(pa.int32(), pa.binary())}).to_reader().read_all()
     assert found["short"].cast(pa.binary()).to_pylist() == values
 
 
