@@ -8,7 +8,7 @@ DUCKDB15 := $(VENV)/duckdb15
 SANITIZED := $(VENV)/sanitized
 FUZZ_SECONDS ?= 300
 BUILD_FILES := pyproject.toml CMakeLists.txt scripts/setup.sh $(wildcard kernels/*) $(wildcard providers/*.cpp)
-SHARED_TESTS := tests/contracts tests/providers tests/cli tests/one_sql tests/test_queries.py tests/test_wrong_inputs.py tests/test_readme.py tests/test_docs.py
+SHARED_TESTS := tests/contracts tests/properties/test_filters_in_streams.py tests/providers tests/cli tests/one_sql tests/test_queries.py tests/test_wrong_inputs.py tests/test_readme.py tests/test_docs.py
 # Spark's workers take minutes, and are the same in every Python but for what tests/providers/test_spark.py tests.
 ONCE := --ignore-glob 'tests/providers/test_spark_*' --deselect \
 	tests/testing/test_spark_pipeline.py::test_the_job_writes_what_its_tests_expect

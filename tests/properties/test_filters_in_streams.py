@@ -22,6 +22,7 @@ import lance_sql
 from lance_sql.dataset import Dataset
 from lance_sql.file import native_columns, writer
 from lance_sql.providers import duckdb_tables
+from lance_sql.scan import batches, native_rows
 from lance_sql.scan.predicates import evaluate, from_sql
 from tests.properties.test_filters import TABLE, leaves
 
@@ -262,22 +263,21 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
 
 @pytest.fixture(scope="module")
 def tables(connection: duckdb.DuckDBPyConnection, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Held]]:
-    found = []
-    for number, setup in enumerate(SETUPS):
-        dataset = written(setup, tmp_path_factory.mktemp("streams") / "t.lance")
-        everything = dataset.to_table().sort_by("id").combine_chunks()
-        connection.register("source", everything)
-        connection.execute(f"CREATE TABLE native{number} AS FROM source")
-        connection.unregister("source")
-        connection.register(f"pushed{number}", dataset)
-        found.append(Held(f"native{number}", dataset, everything.to_batches()[0]))
     with pytest.MonkeyPatch.context() as patch:
-        # otherwise files of so few rows are read in Python
+        # otherwise files of so few rows are read in Python; files remember it from when they are first read
         patch.setattr(native_columns, "LONG_FILE_ROWS", 0)
         if duckdb_tables._table_class() is not duckdb_tables.DuckDBTable:
             from lance_sql.providers import duckdb_source
 
             patch.setattr(duckdb_source, "is_worthwhile", lambda *_: True)
+        found = []
+        for number, setup in enumerate(SETUPS):
+            dataset = written(setup, tmp_path_factory.mktemp("streams") / "t.lance")
+            everything = dataset.to_table().sort_by("id").combine_chunks()
+            connection.register("source", everything)
+            connection.execute(f"CREATE TABLE native{number} AS FROM source")
+            connection.unregister("source")
+            found.append(Held(f"native{number}", dataset, everything.to_batches()[0]))
         yield found
 
 
@@ -297,13 +297,54 @@ def check(
     evaluated = held.everything.filter(evaluate(predicate, held.everything))
     scan = held.dataset.scan(["id"], condition, batch_size=batch_size)
     streamed = scan.to_reader().read_all()
-    pushed = held.name.replace("native", "pushed")
+    pushed = f"lance_scan('{held.dataset.uri}')"
     found = {
         "evaluated": ids(evaluated),
         "streamed": ids(streamed),
-        "DuckDB over the table": [row for (row,) in connection.execute(select.format(pushed, condition)).fetchall()],
     }
+    try:
+        rows = connection.execute(select.format(pushed, condition)).fetchall()
+        found["DuckDB over the table"] = [row for (row,) in rows]
+    except duckdb.NotImplementedException as error:
+        # DuckDB 1.5 says so of any dataset, where IS DISTINCT FROM is below OR
+        assert "can't be an Arrow Scan Pushdown Filter" in str(error)  # noqa: PT017 - not what is tested
     assert found == dict.fromkeys(found, expected), f"{SETUPS[place]}: {condition}: {predicate}"
+
+
+FILTERED = (
+    "h < 3",
+    "x > 0.1 OR o = 'nan'::FLOAT",
+    "w BETWEEN -1 AND 1.23",
+    "z IS NOT NULL AND hour > TIME '12:00:00'",
+    "m IN (1.23, 1.20)",
+    "NOT (u = 1 AND same <> 7)",
+)
+"""Values of fixed width."""
+
+FILTERED_TEXTS = ("s = 'a'", "s NOT IN ('a', 'b')", "long LIKE 'order%'", "text > 'order 5'", "bytes < 'ab'::BLOB")
+
+PAIRED = ("h < j", "NOT (x <= f)", "w <> ww", "z = zz OR d > dd", "b < c", "h < j AND p >= q AND u = 7")
+
+
+def is_native(held: Held, condition: str) -> bool:
+    """Whether the kernels read and filter all batches of a stream by themselves."""
+    scan = held.dataset.scan(["id"], condition, batch_size=500)
+    if not native_rows.is_possible(scan.read_plan):
+        return False
+    found = batches.runs(scan.read_plan, scan.plan.fragments(), scan.batch_size)
+    return all(native_rows.prepared(scan.read_plan, run) is not None for run in found)
+
+
+@pytest.mark.parametrize("place", range(len(SETUPS)))
+def test_which_streams_the_kernels_filter(tables: list[Held], place: int) -> None:
+    held, is_legacy = tables[place], SETUPS[place].file_version == "legacy"
+    assert [condition for condition in (*FILTERED, *PAIRED) if not is_native(held, condition)] == []
+    # files of version 0.1 have other strings, which Python reads
+    assert [condition for condition in FILTERED_TEXTS if is_native(held, condition) == is_legacy] == []
+    assert is_native(held, "s < long AND text <> long") != is_legacy
+    # columns of two types, fields of structs, patterns of texts without a dictionary
+    for condition in ("h < same", "st.i < 3", "text LIKE '%1%'"):
+        assert not is_native(held, condition)
 
 
 sizes = st.sampled_from([None, 37, 500])
@@ -318,9 +359,10 @@ def test_streams_keep_the_rows_of_a_native_table(
 
 
 @pytest.mark.slow
-@settings(max_examples=20_000, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.parametrize("part", range(4))
+@settings(max_examples=5_000, deadline=None, suppress_health_check=list(HealthCheck))
 @given(condition=conditions, place=st.integers(0, len(SETUPS) - 1), size=sizes)
 def test_streams_keep_the_rows_of_a_native_table_in_many_more(
-    connection: duckdb.DuckDBPyConnection, tables: list[Held], condition: str, place: int, size: int | None
+    connection: duckdb.DuckDBPyConnection, tables: list[Held], part: int, condition: str, place: int, size: int | None
 ) -> None:
     check(connection, tables, place, condition, size)
