@@ -125,6 +125,11 @@ class NativeColumn:
             return []
         return [(page, pa.Array.from_buffers(pa.uint8(), data.size, [None, data])) for page, data, _ in parts]
 
+    @property
+    def num_rows(self) -> int:
+        """Of the file."""
+        return int(self._row_starts[-1])
+
     def first_row(self, page: int) -> int:
         """The row that the page begins with."""
         return int(self._row_starts[page])

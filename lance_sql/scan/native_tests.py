@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
@@ -15,7 +16,7 @@ from lance_sql.file.native_columns import NativeRows, PageParts
 from lance_sql.layouts.matching import ValueTest
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.plan import ReadPlan
-from lance_sql.scan.predicates import AnyOf, ColumnTest, PairTest, Step
+from lance_sql.scan.predicates import AnyOf, ColumnTest, Compare, Literal, PairTest, Step
 from lance_sql.schema import Field
 from lance_sql.schema.types import arrow_field
 from lance_sql.table.open_fragment import OpenFragment
@@ -34,6 +35,7 @@ _OUTCOMES: Final = {
 }
 
 _UNSIGNED, _SIGNED, _FLOAT, _STRING = 0, 1, 2, 3
+_NO_BYTES: Final[PageParts] = []
 _STRINGS: Final = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 _SIGNED_TYPES: Final = (pa.types.is_signed_integer, pa.types.is_temporal, pa.types.is_decimal128)
 
@@ -42,6 +44,16 @@ _SIGNED_TYPES: Final = (pa.types.is_signed_integer, pa.types.is_temporal, pa.typ
 class TestedColumn:
     field: Field
     found: NativeRows
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two columns by their places, or one and a value of its type, which the kernels compare."""
+
+    left: int
+    right: int | _kernels.ColumnReader
+    order: int
+    outcomes: int
 
 
 class Tests:
@@ -58,7 +70,7 @@ class Tests:
         self.columns: list[TestedColumn] = []
         self.columns_of: list[int] = []
         self.answers: list[_kernels.ColumnTest] = []
-        self._pairs: list[tuple[int, int, int, int]] = []
+        self._pairs: list[_Pair] = []
 
     def add_all(self, steps: Sequence[Step]) -> list[_kernels.FilterStep] | None:
         """The steps with the numbers of tests and pairs; None where one of them needs decoded values."""
@@ -70,15 +82,24 @@ class Tests:
 
         data: the bytes of each of the columns
         """
-        readers = [each.found.column.reader for each in self.columns]
+        sides = [(each.found.column.reader, parts) for each, parts in zip(self.columns, data, strict=False)]
         return [
-            (readers[left], data[left], readers[right], data[right], order, outcomes)
-            for left, right, order, outcomes in self._pairs
+            (
+                *sides[pair.left],
+                *(sides[pair.right] if isinstance(pair.right, int) else (pair.right, _NO_BYTES)),
+                pair.order,
+                pair.outcomes,
+            )
+            for pair in self._pairs
         ]
 
     def column_of(self, place: int) -> NativeRows:
         """The column of a test, or of a side of a pair; those of pairs come behind all tests."""
-        sides = [side for left, right, _, _ in self._pairs for side in (left, right)]
+        sides = [
+            side
+            for pair in self._pairs
+            for side in (pair.left, pair.right if isinstance(pair.right, int) else pair.left)
+        ]
         return self.columns[[*self.columns_of, *sides][place]].found
 
     def _add_all(self, steps: Iterable[Step]) -> list[_kernels.FilterStep] | None:
@@ -115,13 +136,32 @@ class Tests:
         left, right = self._column(pair.left), self._column(pair.right)
         if left is None or right is None:
             return None
-        types = {arrow_field(self.columns[place].field).type for place in (left, right)}
-        order = _order(next(iter(types)))
-        forms = [each.column.form(each.pages) for each in (self.columns[left].found, self.columns[right].found)]
-        # values of pages that Python reads, or of several kinds, are not there to be compared
-        if len(types) > 1 or order is None or any(form is None or form.items is not None for form in forms):
+        type = arrow_field(self.columns[left].field).type
+        order = _order(type)
+        if order is None or type != arrow_field(self.columns[right].field).type:
             return None
-        self._pairs.append((left, right, order, _OUTCOMES[pair.op]))
+        if not (self._has_values(left) and self._has_values(right)):
+            return None
+        return self._paired(_Pair(left, right, order, _OUTCOMES[pair.op]))
+
+    def _add_boolean(self, place: int, op: str, value: bool) -> _kernels.FilterStep | None:
+        """Bits have no keys, and are compared with a column of the value instead."""
+        if not self._has_values(place):
+            return None
+        num_rows = self.columns[place].found.column.num_rows
+        page = _kernels.PageReader.constant(num_rows, format=(False, 1), value=bytes([value]))
+        constant = _kernels.ColumnReader(np.array([0, num_rows]))
+        constant.open(0, page, 0, 0)
+        return self._paired(_Pair(place, constant, _UNSIGNED, _OUTCOMES[op]))
+
+    def _has_values(self, place: int) -> bool:
+        """Whether values can be compared: not those of pages that Python reads, of several kinds, or with items."""
+        found = self.columns[place].found
+        form = found.column.form(found.pages)
+        return form is not None and form.items is None
+
+    def _paired(self, pair: _Pair) -> int:
+        self._pairs.append(pair)
         return -len(self._pairs)
 
     def _add(self, test: ColumnTest) -> _kernels.FilterStep | None:
@@ -136,6 +176,9 @@ class Tests:
             if len(numbers) < len(singles):
                 return None
             return [numbers] if test.is_all else [[single] for single in numbers]
+        match test.predicates:
+            case (Compare(op, _, Literal(bool() as value)),) if number is None:
+                return self._add_boolean(place, op, value)
         return number
 
     def _column(self, name: str) -> int | None:

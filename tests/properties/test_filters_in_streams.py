@@ -318,6 +318,8 @@ FILTERED = (
     "z IS NOT NULL AND hour > TIME '12:00:00'",
     "m IN (1.23, 1.20)",
     "NOT (u = 1 AND same <> 7)",
+    "b",
+    "NOT b OR c < true",
 )
 """Values of fixed width."""
 
