@@ -60,10 +60,11 @@ class ByteAutomaton {
     const StringTest& test_;
 };
 
-// Strings that are looked at side by side: what comes next in one of them does not wait for another.
+// So many codes of a string are looked at whether they are needed or not: most strings are decided by then, and a
+// processor looks at those of many strings at a time where no branch is between them.
+constexpr size_t kCodesTogether = 4;
 constexpr int64_t kStringsTogether = 8;
-// So many codes of each of them, before they go on one by one.
-constexpr int64_t kCodesTogether = 4;
+constexpr uint64_t kAllFlags = 0x0101010101010101;
 
 }  // namespace
 
@@ -111,6 +112,11 @@ std::optional<SymbolMatcher> SymbolMatcher::make(const SymbolTable& symbols, con
         made.at_end_.push_back(row_of(bytes.verdict_at_end(states[i])));
         made.at_end_.push_back(kDamaged);
     }
+    made.pairs_.reserve(256 * 256);
+    for (size_t code = 0; code < 256; ++code) {
+        const auto behind = made.next_.begin() + 256 * made.next_[size_t{made.start_} << 8 | code];
+        made.pairs_.insert(made.pairs_.end(), behind, behind + 256);
+    }
     return made;
 }
 
@@ -122,46 +128,35 @@ bool SymbolMatcher::is_for(const StringTest& test) const {
 template <class Offset>
 void SymbolMatcher::keep_of_piece(const uint8_t* offsets, int64_t num_strings, const uint8_t* chunk,
                                   uint8_t* flags) const {
-    const auto code = [&](int64_t i) { return chunk + load<Offset>(offsets + i * static_cast<int64_t>(sizeof(Offset))); };
-    const uint8_t* const data_end = code(num_strings);
-    constexpr uint64_t all = 0x0101010101010101;
+    const uint8_t* const next = next_.data();
+    const uint8_t* const pairs = pairs_.data();
+    const auto offset = [&](int64_t i) { return load<Offset>(offsets + i * static_cast<int64_t>(sizeof(Offset))); };
     uint8_t seen = 0;
-    int64_t i = 0;
-    const auto finish = [&](int64_t string, uint8_t state) {
+    const auto test = [&](int64_t i) {
+        const uint8_t* at = chunk + offset(i);
+        const uint8_t* end = chunk + offset(i + 1);
+        uint8_t state = 0;
+        if (static_cast<size_t>(end - at) < kCodesTogether) {
+            state = run(start_, at, end);
+        } else {
+            const auto codes = load<std::array<uint8_t, kCodesTogether>>(at);
+            state = pairs[size_t{codes[0]} << 8 | codes[1]];
+            for (size_t k = 2; k < kCodesTogether; ++k) state = next[size_t{state} << 8 | codes[k]];
+            if (state >= kFirst) state = run(state, at + kCodesTogether, end);
+        }
         seen |= state;
-        flags[string] &= state & kAccepted;
+        flags[i] &= state & kAccepted;
     };
+    int64_t i = 0;
     for (; i + kStringsTogether <= num_strings; i += kStringsTogether) {
         const auto together = load<uint64_t>(flags + i);
         if (together == 0) continue;
-        if (together != all || data_end - code(i + kStringsTogether) < kCodesTogether) {
-            for (int64_t k = i; k < i + kStringsTogether; ++k) {
-                if (flags[k]) finish(k, run(start_, code(k), code(k + 1)));
-            }
-            continue;
-        }
-        std::array<const uint8_t*, kStringsTogether> at;
-        std::array<int64_t, kStringsTogether> left;
-        std::array<uint8_t, kStringsTogether> states;
-        for (size_t k = 0; k < kStringsTogether; ++k) {
-            at[k] = code(i + static_cast<int64_t>(k));
-            left[k] = code(i + static_cast<int64_t>(k) + 1) - at[k];
-            states[k] = start_;
-        }
-        for (int64_t step = 0; step < kCodesTogether; ++step) {
-            for (size_t k = 0; k < kStringsTogether; ++k) {
-                // behind the end of the string codes of the next one are read, for nothing
-                const uint8_t next = next_[size_t{states[k]} << 8 | at[k][step]];
-                states[k] = step < left[k] ? next : states[k];
-            }
-        }
-        for (size_t k = 0; k < kStringsTogether; ++k) {
-            const int64_t done = std::min(left[k], kCodesTogether);
-            finish(i + static_cast<int64_t>(k), run(states[k], at[k] + done, at[k] + left[k]));
+        for (int64_t k = i; k < i + kStringsTogether; ++k) {
+            if (together == kAllFlags || flags[k]) test(k);
         }
     }
     for (; i < num_strings; ++i) {
-        if (flags[i]) finish(i, run(start_, code(i), code(i + 1)));
+        if (flags[i]) test(i);
     }
     if (seen & kDamaged) fail("a code without a symbol, or an escape at the end of a value");
 }

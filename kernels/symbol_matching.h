@@ -46,6 +46,7 @@ class SymbolMatcher {
 
     uint8_t start_ = kAccepted;
     std::vector<uint8_t> next_;    // [row, code]
+    std::vector<uint8_t> pairs_;   // [code, code]: the row behind the first two of a string
     std::vector<uint8_t> at_end_;  // what a string is that ends here: kRejected, kAccepted or kDamaged
 };
 
