@@ -213,6 +213,8 @@ void MiniBlockReader::take(const PageBytes& bytes, const Ranges& rows, const Pas
         read(bytes, rows, out);
     } else if (is_fixed()) {
         take_fixed(chunks(bytes), rows, passed, out);
+    } else if (is_variable()) {
+        take_strings(chunks(bytes), rows, passed, out);
     } else if (count_runs(flags) * kRowsPerRun > rows.num_items()) {
         take_all(bytes, rows, flags, passed.count(), out);
     } else {
@@ -287,11 +289,6 @@ void MiniBlockReader::take_ranges(const PageBytes& bytes, const Ranges& rows, By
 // Everything is decoded, and what has a flag moves on.
 void MiniBlockReader::take_all(const PageBytes& bytes, const Ranges& rows, Bytes flags, int64_t num_flags,
                                ColumnBuilder& out) const {
-    if (is_variable()) {
-        std::vector<uint8_t> own(flags.begin(), flags.end());
-        take_strings(chunks(bytes), rows, own, out);
-        return;
-    }
     const int64_t count = rows.num_items();
     ColumnBuilder all(values_.format.without_list(), count);
     read(bytes, rows, all);

@@ -109,7 +109,10 @@ class MiniBlockReader : public PageReader {
     void take_fixed(const Chunks& chunks, const Ranges& rows, const PassedRows& passed, ColumnBuilder& out) const;
     void filter_strings(const Chunks& chunks, const Ranges& rows, const StringTest& test, MutableBytes flags,
                         ColumnBuilder& out) const;
-    void take_strings(const Chunks& chunks, const Ranges& rows, MutableBytes flags, ColumnBuilder& out) const;
+    void filter_decoded(const Chunks& chunks, const Ranges& run, const StringTest& test, MutableBytes flags,
+                        ColumnBuilder& out) const;
+    void take_strings(const Chunks& chunks, const Ranges& rows, const PassedRows& passed, ColumnBuilder& out) const;
+    void append_flagged(const Chunks& chunks, const Ranges& rows, Bytes flags, int64_t num_flags, ColumnBuilder& out) const;
     void reserve_strings(const Chunks& chunks, const Ranges& rows, double share, ColumnBuilder& out) const;
     DecodedStrings decode_strings(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const;
     void take_all(const PageBytes& bytes, const Ranges& rows, Bytes flags, int64_t num_flags, ColumnBuilder& out) const;

@@ -2,6 +2,7 @@
 #include "mini_block_reader.h"
 
 #include "append_symbols.h"
+#include "flagged_strings.h"
 #include "fsst.h"
 #include "kernels.h"
 #include "passed_ranges.h"
@@ -99,22 +100,22 @@ void MiniBlockReader::mask_decoded(const Chunks& chunks, const Ranges& rows, con
     keep_strings(decoded, test, flags);
 }
 
-// Some thousands of strings at a time: those that match move together while they are in a cache.
+// Some thousands of strings at a time: the codes of those that match are decoded while they are in a cache, or what is
+// decoded moves together.
 void MiniBlockReader::filter_strings(const Chunks& chunks, const Ranges& rows, const StringTest& test,
                                      MutableBytes flags, ColumnBuilder& out) const {
     if (values_.definition) match_validity(chunks, rows, *values_.definition, true, flags);
+    const std::shared_ptr<const SymbolMatcher> matcher = symbol_matcher(test);
     int64_t num_passed = 0;
     reserve_strings(chunks, rows, share_.load(std::memory_order_relaxed), out);
     for_each_run(rows, kStringsTogether, [&](const Ranges& run, int64_t position) {
         const MutableBytes of_run = flags.subspan(static_cast<size_t>(position), static_cast<size_t>(run.num_items()));
-        const int64_t num_left = count_flags(of_run);
-        if (num_left == 0) return;
-        const bool is_sparse = num_left < run.num_items() && count_runs(of_run) * kRowsPerRun <= run.num_items();
-        const std::vector<int64_t> pairs = is_sparse ? flagged_ranges(run, of_run) : std::vector<int64_t>();
-        const Bytes view = as_bytes(pairs);
-        DecodedStrings decoded = decode_strings(chunks, is_sparse ? Ranges(view, num_rows()) : run, out);
-        decoded.are_flagged = is_sparse;
-        out.add_bytes(lance::filter_strings(decoded, test, of_run));
+        if (matcher) {
+            matcher->keep(chunks, run, values_.bits, of_run);
+            append_flagged(chunks, run, of_run, count_flags(of_run), out);
+        } else {
+            filter_decoded(chunks, run, test, of_run, out);
+        }
         const int64_t num_matches = count_flags(of_run);
         out.add_valid(num_matches);
         num_passed += num_matches;
@@ -122,21 +123,50 @@ void MiniBlockReader::filter_strings(const Chunks& chunks, const Ranges& rows, c
     note_share(num_passed, rows.num_items());
 }
 
-// Likewise, by the flags that there are.
-void MiniBlockReader::take_strings(const Chunks& chunks, const Ranges& rows, MutableBytes flags, ColumnBuilder& out) const {
-    const double num_flags = static_cast<double>(count_flags(flags));
-    reserve_strings(chunks, rows, num_flags / static_cast<double>(std::max<int64_t>(rows.num_items(), 1)), out);
-    for_each_run(rows, kStringsTogether, [&](const Ranges& run, int64_t position) {
-        const MutableBytes of_run = flags.subspan(static_cast<size_t>(position), static_cast<size_t>(run.num_items()));
-        const int64_t num_left = count_flags(of_run);
-        if (num_left == 0) return;
-        out.add_bytes(compact_strings(decode_strings(chunks, run, out), of_run));
-        if (!values_.definition) {
-            out.add_valid(num_left);
-        } else {
-            out.add_rows(num_left, append_selected_validity(chunks, run, *values_.definition, of_run, out.validity()));
-        }
-    });
+void MiniBlockReader::filter_decoded(const Chunks& chunks, const Ranges& run, const StringTest& test, MutableBytes flags,
+                                     ColumnBuilder& out) const {
+    const int64_t num_left = count_flags(flags);
+    if (num_left == 0) return;
+    const bool is_sparse = num_left < run.num_items() && count_runs(flags) * kRowsPerRun <= run.num_items();
+    const std::vector<int64_t> pairs = is_sparse ? flagged_ranges(run, flags) : std::vector<int64_t>();
+    const Bytes view = as_bytes(pairs);
+    DecodedStrings decoded = decode_strings(chunks, is_sparse ? Ranges(view, num_rows()) : run, out);
+    decoded.are_flagged = is_sparse;
+    out.add_bytes(lance::filter_strings(decoded, test, flags));
+}
+
+// The strings that have a flag, of which there are num_flags; rows are not counted in.
+void MiniBlockReader::append_flagged(const Chunks& chunks, const Ranges& rows, Bytes flags, int64_t num_flags,
+                                     ColumnBuilder& out) const {
+    if (num_flags == 0) return;
+    const int64_t offset_bits = values_.format.bits;
+    if (values_.codec == PageCodec::kVariable) {
+        const int64_t total = num_flagged_bytes(chunks, rows, values_.bits, flags);
+        const MutableBytes offsets = out.offsets(num_flags);
+        copy_flagged(chunks, rows, values_.bits, flags, num_flags, offsets, offset_bits, out.bytes(total + kFlaggedSlack));
+        raise_offsets(offset_bits, offsets, num_flags, out.num_bytes(), total);
+        out.add_bytes(total);
+    } else if (num_flags == rows.num_items()) {
+        read_symbols(chunks, rows, out);
+    } else {
+        const FlaggedStrings codes(chunks, rows, values_.bits, flags, num_flags);
+        append_symbols(num_flags, size_of(codes.bytes()), expansion_, out,
+                       [&](int64_t row, MutableBytes offsets, MutableBytes all) {
+                           return fsst_values(codes.offsets(), codes.offset_bits(), num_flags, codes.bytes(),
+                                              values_.symbol_table, row, offsets, offset_bits, all);
+                       });
+    }
+}
+
+void MiniBlockReader::take_strings(const Chunks& chunks, const Ranges& rows, const PassedRows& passed,
+                                   ColumnBuilder& out) const {
+    const Bytes flags = passed.flags().first(static_cast<size_t>(rows.num_items()));
+    append_flagged(chunks, rows, flags, passed.count(), out);
+    if (!values_.definition) {
+        out.add_valid(passed.count());
+    } else {
+        out.add_rows(passed.count(), append_selected_validity(chunks, rows, *values_.definition, flags, out.validity()));
+    }
 }
 
 // Room for all strings at once is moved less often than room that grows, and strings in room of which most is not used

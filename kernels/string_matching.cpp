@@ -379,8 +379,4 @@ int64_t filter_strings(const DecodedStrings& strings, const StringTest& test, Mu
     });
 }
 
-int64_t compact_strings(const DecodedStrings& strings, MutableBytes flags) {
-    return with_offset(strings.offset_bits, [&](auto offset) { return compact<decltype(offset)>(strings, flags); });
-}
-
 }  // namespace lance

@@ -30,7 +30,4 @@ void keep_strings(const DecodedStrings& strings, const StringTest& test, Mutable
 // The same; those that match move to the front, with their offsets. Returns how many bytes they have.
 int64_t filter_strings(const DecodedStrings& strings, const StringTest& test, MutableBytes flags);
 
-// Moves the strings that have a flag to the front. Returns how many bytes they have.
-int64_t compact_strings(const DecodedStrings& strings, MutableBytes flags);
-
 }  // namespace lance

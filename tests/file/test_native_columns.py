@@ -169,9 +169,9 @@ def test_the_kernels_read_what_python_reads(data: st.DataObject, table: Dataset)
     columns = columns_of(table, name, delivered)
     found = read_columns(columns, rows)
     share = data.draw(st.sampled_from([0.01, 0.3, 0.9, 1.0]))
-    flags = (np.random.default_rng(data.draw(st.integers(0, 99))).random(row_ranges.count(rows)) < share).astype(
-        np.uint8
-    )
+    num_rows, length = row_ranges.count(rows), data.draw(st.sampled_from([1, 6, 50]))
+    runs = np.random.default_rng(data.draw(st.integers(0, 99))).random(num_rows // length + 1) < share
+    flags = runs.repeat(length)[:num_rows].astype(np.uint8)
     filtered = filter_columns((), columns, rows, flags.copy())
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(LeafColumn, "native", lambda *_: None)
