@@ -7,6 +7,7 @@
 
 #include "bits.h"
 #include "kernels.h"
+#include "packed_range.h"
 #include "pieces.h"
 
 namespace lance {
@@ -22,7 +23,7 @@ void keep_valid(const uint8_t* levels, const Piece& piece, bool is_valid, uint8_
     }
 }
 
-// Calls keep(values, num_values, flags) for the values of each piece that has flags left, and drops NULLs.
+// Calls keep(values, piece, flags) for each piece that has flags left, and drops NULLs.
 template <class Keep>
 void for_each_match(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding,
                     const std::optional<LevelEncoding>& definition, MutableBytes flags, Keep keep) {
@@ -38,7 +39,7 @@ void for_each_match(const Chunks& chunks, const Ranges& ranges, const FixedWidth
             keep_valid(levels->of(piece), piece, true, at);
             if (!any(of_piece)) return;
         }
-        keep(values.of(piece), piece, at);
+        keep(values, piece, at);
     });
 }
 
@@ -251,6 +252,30 @@ void with_range(const FixedWidthEncoding& encoding, const KeyRange& range, Then 
     with_word(encoding.num_bits, [&](auto word) { then(word, loop); });
 }
 
+// What is known of the values of a piece without unpacking them.
+class GroupAnswers {
+  public:
+    // chunks: outlive this object
+    GroupAnswers(const Chunks& chunks, const FixedWidthEncoding& encoding, const KeyRange& range) : chunks_(chunks) {
+        if (encoding.codec != FixedCodec::kInlineBitpacking) return;
+        const RangeLoop loop(encoding.num_bits, range);
+        packed_.emplace(encoding.num_bits, range.order, loop.low, loop.high, loop.inside);
+    }
+
+    std::optional<bool> of(const Piece& piece) const {
+        if (!packed_ || piece.num_items > kGroup) return std::nullopt;
+        try {
+            return packed_->answer(chunks_.values(piece.chunk, 0));
+        } catch (const std::invalid_argument& error) {
+            fail("chunk ", piece.chunk, ": ", error.what());
+        }
+    }
+
+  private:
+    const Chunks& chunks_;
+    std::optional<PackedRange> packed_;
+};
+
 }  // namespace
 
 RangeLoop::RangeLoop(int64_t num_bits, const KeyRange& range) : inside(range.inside) {
@@ -266,23 +291,36 @@ RangeLoop::RangeLoop(int64_t num_bits, const KeyRange& range) : inside(range.ins
 
 void match_range(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding, const KeyRange& range,
                  const std::optional<LevelEncoding>& definition, MutableBytes flags) {
+    const GroupAnswers answers(chunks, encoding, range);
     with_range(encoding, range, [&](auto, auto keep) {
-        for_each_match(chunks, ranges, encoding, definition, flags,
-                       [&](const uint8_t* values, const Piece& piece, uint8_t* at) { keep(values, piece.size(), at); });
+        for_each_match(chunks, ranges, encoding, definition, flags, [&](PieceValues& values, const Piece& piece, uint8_t* at) {
+            const std::optional<bool> answer = answers.of(piece);
+            if (!answer) {
+                keep(values.of(piece), piece.size(), at);
+            } else if (!*answer) {
+                std::memset(at, 0, static_cast<size_t>(piece.size()));
+            }
+        });
     });
 }
 
 int64_t append_matches(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding,
                        const KeyRange& range, const std::optional<LevelEncoding>& definition, MutableBytes flags,
                        MutableBytes out) {
+    const GroupAnswers answers(chunks, encoding, range);
     int64_t num_matches = 0;
     with_range(encoding, range, [&](auto item, auto keep) {
         Collector<decltype(item)> collector(out);
-        for_each_match(chunks, ranges, encoding, definition, flags,
-                       [&](const uint8_t* values, const Piece& piece, uint8_t* at) {
-                           keep(values, piece.size(), at);
-                           num_matches += collector.add(values, at, piece.size());
-                       });
+        for_each_match(chunks, ranges, encoding, definition, flags, [&](PieceValues& values, const Piece& piece, uint8_t* at) {
+            const std::optional<bool> answer = answers.of(piece);
+            if (answer && !*answer) {
+                std::memset(at, 0, static_cast<size_t>(piece.size()));
+                return;
+            }
+            const uint8_t* of_piece = values.of(piece);
+            if (!answer) keep(of_piece, piece.size(), at);
+            num_matches += collector.add(of_piece, at, piece.size());
+        });
     });
     return num_matches;
 }
@@ -294,7 +332,8 @@ void match_items(const Chunks& chunks, const Ranges& ranges, const FixedWidthEnc
         using Index = decltype(word);
         const KeepItems keep = filter_loops.keep_items[std::bit_width(sizeof(Index)) - 1];
         for_each_match(chunks, ranges, encoding, definition, flags,
-                       [&](const uint8_t* values, const Piece& piece, uint8_t* at) {
+                       [&](PieceValues& decoded, const Piece& piece, uint8_t* at) {
+                           const uint8_t* values = decoded.of(piece);
                            check_indices({values, static_cast<size_t>(piece.size()) * sizeof(Index)}, encoding.num_bits,
                                          piece.size(), size_of(answers));
                            if (few) {

@@ -96,6 +96,43 @@ def test_ranges_match_as_numpy_compares(
     assert (flags == expected).all()
 
 
+@given(
+    st.data(), st.sampled_from(["<u1", "<i2", "<u2", "<i4", "<u4", "<f4", "<i8", "<u8", "<f8"]), seeds, st.booleans()
+)
+def test_packed_values_match_as_numpy_compares(data: st.DataObject, dtype: str, seed: int, inside: bool) -> None:
+    """Of every number of bits, and with keys beside those of values."""
+    bits = 8 * np.dtype(dtype).itemsize
+    num_bits = data.draw(st.integers(0, bits))
+    most = (1 << num_bits) - 1
+    num_values = 1024 + data.draw(st.sampled_from([1024, 700]))
+    raw = random_values(seed, num_values, np.uint64) & np.uint64(most)
+    infinity = {"<f4": 0x7F800000, "<f8": 0x7FF0000000000000}.get(dtype, most)
+    special = np.array([0, most, most // 2, infinity, infinity + 1], np.uint64) & np.uint64(most)
+    places = random_values(seed + 1, num_values, np.uint8)
+    raw = np.where(places < 5, special[places % 5], raw)
+    values = raw.astype(f"<u{bits // 8}").view(dtype)
+    unsigned = [part.view(f"<u{bits // 8}") for part in split(values, [1024, num_values - 1024])]
+    page = build([Chunk(len(part), [oracles.inline_group(part, num_bits)]) for part in unsigned], large=True)
+    all_keys = keys_of(values)
+    beside = [0, 1 << (bits - 1), (1 << bits) - 1]
+    ends = [
+        data.draw(
+            st.sampled_from(
+                [*beside, *(all_keys[place] + step for place in (0, 1, num_values - 1) for step in (-1, 0, 1))]
+            )
+        )
+        for _ in range(2)
+    ]
+    low, high = sorted(min(max(int(end), 0), (1 << bits) - 1) for end in ends)
+    order = {"u": UNSIGNED, "i": SIGNED, "f": FLOAT}[values.dtype.kind]
+    ranges = data.draw(st.just(np.array([[0, num_values]])) | ranges_of(num_values))
+    before = random_values(data.draw(seeds), num_values, np.uint8) % 4 > 0
+    flags = oracles.take(before, ranges).astype(np.uint8)
+    kernels.match_range(page.chunks(), ranges, PACKED, bits, order, key(low), key(high), inside, None, flags)
+    matches = ((all_keys >= low) & (all_keys <= high)).astype(bool) == inside
+    assert (flags == oracles.take(matches & before, ranges)).all()
+
+
 @given(st.data(), seeds, st.integers(-3, 3), st.integers(-3, 3))
 def test_decimals_match_as_numbers(data: st.DataObject, seed: int, one: int, other: int) -> None:
     numbers = (random_values(seed, 500, np.uint8) % 7).astype(object) - 3
