@@ -53,6 +53,7 @@ class ArrayReader : public PageReader {
     void mask(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags) const override;
     void take(const PageBytes& bytes, const Ranges& rows, const PassedRows& passed, ColumnBuilder& out) const override;
     std::optional<Bytes> stored_values(const PageBytes& bytes, const Ranges& rows) const override;
+    void observe(const PageBytes& bytes, const Ranges& rows, int64_t first_row, ZoneObserver& out) const override;
 
   private:
     void check(const StoredBuffer& buffer, int64_t needed) const;

@@ -223,7 +223,6 @@ def test_memory_is_bounded() -> None:
 def test_every_version_of_files_is_learned(tmp_path: Path, version: Any) -> None:
     lance.write_dataset(values(), tmp_path / "t", data_storage_version=version)
     assert rows_read(lance_sql.open(tmp_path / "t"), "i = 20100") == ROWS
-    # what version 2.0 tests is decoded first
     assert rows_read(lance_sql.open(tmp_path / "t"), "i = 20100") == 8192
 
 
@@ -238,7 +237,7 @@ def learned_numbers(table: lance_sql.Dataset, column: str) -> npt.NDArray[np.int
 _REPEATED = [b"https://example.org/", b"a", b"", b"\xff\xff", b"\0", b"number 00", "\u00e9t\u00e9".encode()]
 
 
-@pytest.mark.parametrize("version", ["2.1", "2.2"])
+@pytest.mark.parametrize("version", ["2.0", "2.1", "2.2"])
 @pytest.mark.parametrize("has_nulls", [False, True])
 @pytest.mark.parametrize("distinct_of", [1, 3, 100])
 @pytest.mark.parametrize("compression", ["fsst", "none", None])
@@ -247,6 +246,8 @@ def test_prefixes_are_those_of_decoded_values(
     tmp_path: Path, version: Any, has_nulls: bool, distinct_of: int, compression: str | None, type: pa.DataType
 ) -> None:
     """Of strings as they are, in codes, and in dictionaries."""
+    if version == "2.0" and compression == "fsst" and pa.types.is_large_binary(type):
+        pytest.skip("pylance cannot write such a file")
     random = np.random.default_rng(11)
     parts = [each for each in _REPEATED if type != pa.string() or b"\xff" not in each]
     rows = []
@@ -303,6 +304,7 @@ _TESTED = {
         ]
     ),
     first=st.sampled_from([0, 5000]),
+    file_version=st.sampled_from(["2.0", "2.1"]),
 )
 @settings(max_examples=40, deadline=None)
 def test_values_that_are_learned_while_they_are_tested_are_found(
@@ -314,6 +316,7 @@ def test_values_that_are_learned_while_they_are_tested_are_found(
     nans: float,
     condition: str,
     first: int,
+    file_version: str,
 ) -> None:
     """What was learned is what a look at all values learns, and the rows are those of a scan that learns nothing."""
     random = np.random.default_rng(step)
@@ -325,7 +328,7 @@ def test_values_that_are_learned_while_they_are_tested_are_found(
         numbers[numbers == 0] = -0.0
     column = pa.array(numbers, _TESTED[type], mask=random.random(ROWS) < nulls)
     path = tmp_path_factory.mktemp("tested") / "t"
-    table = lance_sql.write(pa.table({"c": column, "i": np.arange(ROWS)}), path)
+    table = lance_sql.write(pa.table({"c": column, "i": np.arange(ROWS)}), path, file_version=file_version)
     if first:
         table = table.delete(f"i < {first}")
     LEARNED.clear()
