@@ -1,12 +1,14 @@
 # Each target sets up what it needs. Variables: PYTHON (the interpreter to make .venv with), VENV (where to make it),
-# FUZZ_SECONDS (how long `make fuzz` takes).
+# FUZZ_SECONDS and RACES_SECONDS (how long `make fuzz` and `make races` take).
 
 VENV ?= .venv
 # Not `python -m pytest`: that would put this folder before the installed package.
 PYTEST := $(VENV)/bin/pytest
 DUCKDB15 := $(VENV)/duckdb15
 SANITIZED := $(VENV)/sanitized
+RACES := $(VENV)/races
 FUZZ_SECONDS ?= 300
+RACES_SECONDS ?= 60
 BUILD_FILES := pyproject.toml CMakeLists.txt scripts/setup.sh $(wildcard kernels/*) $(wildcard providers/*.cpp)
 SHARED_TESTS := tests/contracts tests/properties/test_filters_in_streams.py tests/providers tests/cli tests/one_sql tests/test_queries.py tests/test_wrong_inputs.py tests/test_readme.py tests/test_docs.py
 # Spark's workers take minutes, and are the same in every Python but for what tests/providers/test_spark.py tests.
@@ -14,7 +16,7 @@ ONCE := --ignore-glob 'tests/providers/test_spark_*' --deselect \
 	tests/testing/test_spark_pipeline.py::test_the_job_writes_what_its_tests_expect
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pythons slow fuzz check bench pictures site wheel protos clean
+.PHONY: help demo test pythons slow fuzz races check bench pictures site wheel protos clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -43,6 +45,11 @@ slow: $(VENV)/test.stamp ## run the slow tests: hundreds of random tables, large
 fuzz: $(VENV)/test.stamp $(SANITIZED)/stamp ## damage the input of every decoder for five minutes, also with sanitizers
 	@preload=$$(scripts/sanitizers.sh) && \
 		FUZZ_PRELOAD="$$preload" $(VENV)/bin/python -m fuzz --seconds $(FUZZ_SECONDS) --sanitized $(SANITIZED)/bin/python
+
+races: $(RACES)/stamp ## read streams with many threads for a minute, with kernels that ThreadSanitizer watches
+	@preload=$$(scripts/sanitizers.sh thread) && \
+		LD_PRELOAD="$$preload" TSAN_OPTIONS="suppressions=fuzz/races.supp report_mutex_bugs=0" \
+		$(RACES)/bin/python -m fuzz.races --seconds $(RACES_SECONDS)
 
 check: $(VENV)/dev.stamp ## everything a change must pass: format, lint, types, generated code, tests
 	@echo "lance-sql: format and lint"
@@ -83,7 +90,12 @@ $(VENV)/%.stamp: $(BUILD_FILES)
 # The library alone: pylance is in the other environment.
 $(SANITIZED)/stamp: $(BUILD_FILES) scripts/sanitizers.sh
 	@scripts/sanitizers.sh >/dev/null
-	@PYTHON="$(PYTHON)" CXX=g++ CMAKE_ARGS=-DLANCE_SQL_SANITIZE=ON scripts/setup.sh $(SANITIZED)
+	@PYTHON="$(PYTHON)" CXX=g++ CMAKE_ARGS=-DLANCE_SQL_SANITIZE=ON SKBUILD_INSTALL_STRIP=false scripts/setup.sh $(SANITIZED)
+	@touch $@
+
+$(RACES)/stamp: $(BUILD_FILES) scripts/sanitizers.sh
+	@scripts/sanitizers.sh thread >/dev/null
+	@PYTHON="$(PYTHON)" CXX=g++ CMAKE_ARGS=-DLANCE_SQL_SANITIZE=thread SKBUILD_INSTALL_STRIP=false scripts/setup.sh $(RACES)
 	@touch $@
 
 $(VENV)/python%/stamp: $(BUILD_FILES)
