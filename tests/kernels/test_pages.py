@@ -366,6 +366,29 @@ def test_codes_that_stand_for_nothing_are_damage_to_a_test(codes: bytes) -> None
     assert failure == (True, 0, 0, "chunk 0: a code without a symbol, or an escape at the end of a value")
 
 
+@pytest.mark.parametrize("codec", [VARIABLE, FSST])
+@pytest.mark.parametrize("offset", [0, 2**31, 2**32 - 1])
+@pytest.mark.parametrize("passed", [slice(16, 17), slice(17, 18), slice(8, 24), slice(0, 40, 3), slice(1, 40, 2)])
+def test_strings_that_pass_have_to_lie_in_their_chunk(codec: int, offset: int, passed: slice) -> None:
+    content = bytearray(oracles.variable_chunk([b"\x00\x01"] * 40, 32))
+    # where string 16 ends and string 17 begins
+    content[68:72] = offset.to_bytes(4, "little")
+    table = oracles.symbol_table(SYMBOLS) if codec == FSST else None
+    reader, data = reader_of(
+        [[bytes(content)]], [40], None, codec=codec, bits=32, format=(True, 32), symbol_table=table
+    )
+    column = kernels.ColumnReader(np.array([0, 40]))
+    column.open(0, reader, 0, len(data))
+    flags = np.zeros(40, np.uint8)
+    flags[passed] = 1
+    looks_at_it = flags[16] or flags[17]
+    _, _, failure = kernels.read_rows([], [(column, np.array([[0, 40]]), [(0, data, 0)])], flags)
+    if codec == VARIABLE or looks_at_it:
+        assert failure is not None
+        assert failure[:3] == (False, 0, 0)
+        assert failure[3].startswith("chunk 0: the offsets")
+
+
 def test_an_answer_for_a_whole_page_needs_no_values() -> None:
     page = number_page("<i8", FLAT, [100], 1, None)
     column = kernels.ColumnReader(np.array([0, 100]))
