@@ -12,7 +12,7 @@ namespace lance {
 
 namespace {
 
-// Of strings that pass a test, where those that do are fewer than one in so many, the others are not decoded.
+// Where fewer strings than one in so many pass a test, no room is taken for all of them while they are tested.
 constexpr double kRowsPerMatch = 3.0;
 
 // Rows are far apart where so many times the bytes of their chunks lie between them. Of fewer bytes than kScatteredBytes
@@ -251,7 +251,7 @@ void MiniBlockReader::take_fixed(const Chunks& chunks, const Ranges& rows, const
 
 bool MiniBlockReader::filters_at_once(const PageTest& test) const {
     if (std::holds_alternative<StringTest>(test)) {
-        // Few strings are found without decoding all others, and plain ones are compared where they lie.
+        // Few strings are collected behind the test, and plain ones are compared where they lie.
         return values_.codec == PageCodec::kFsst && share_.load(std::memory_order_relaxed) * kRowsPerMatch > 1.0;
     }
     if (!std::holds_alternative<RangeTest>(test) || !is_fixed() || is_looked_up()) return false;
