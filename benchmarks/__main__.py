@@ -10,6 +10,7 @@ for name in (
     "tpch",
     "filters",
     "datafusion",
+    "spark",
     "indices",
     "changes",
     "memory",
