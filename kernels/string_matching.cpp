@@ -265,53 +265,12 @@ int64_t compact_mixed(const DecodedStrings& strings, Bytes flags) {
     return static_cast<int64_t>(position - first);
 }
 
-// Whether all strings have the length of the first one.
-template <class Offset>
-bool are_equally_long(const DecodedStrings& strings, int64_t count) {
-    const auto offset = [&](int64_t i) { return load<Offset>(strings.offsets + i * static_cast<int64_t>(sizeof(Offset))); };
-    const Offset length = offset(1) - offset(0);
-    Offset others = 0;
-    for (int64_t i = 0; i < count; ++i) others |= (offset(i + 1) - offset(i)) ^ length;
-    return others == 0;
-}
-
-// Moves single bytes; the offsets of those that are left are the first ones.
-template <class Offset>
-int64_t compact_bytes(const DecodedStrings& strings, Bytes flags) {
-    constexpr uint64_t all = 0x0101010101010101;
-    const uint8_t* from = strings.data + load<Offset>(strings.offsets);
-    uint8_t* const begin = strings.data + load<Offset>(strings.offsets);
-    uint8_t* to = begin;
-    size_t i = 0;
-    for (; i + 8 <= flags.size(); i += 8) {
-        const auto of_eight = load<uint64_t>(flags.data() + i);
-        if (of_eight == all) {
-            store(to, load<uint64_t>(from + i));
-            to += 8;
-        } else if (of_eight != 0) {
-            for (size_t k = i; k < i + 8; ++k) {
-                *to = from[k];
-                to += flags[k];
-            }
-        }
-    }
-    for (; i < flags.size(); ++i) {
-        *to = from[i];
-        to += flags[i];
-    }
-    return to - begin;
-}
-
 // Of strings of which more than one in so many is another than most, the next one cannot be predicted.
 constexpr int64_t kStringsPerChange = 8;
 
 template <class Offset>
 int64_t compact(const DecodedStrings& strings, MutableBytes flags) {
     if (size_of(flags) > strings.count) fail("more flags than strings");
-    if (!flags.empty() && load<Offset>(strings.offsets + sizeof(Offset)) - load<Offset>(strings.offsets) == 1 &&
-        are_equally_long<Offset>(strings, size_of(flags))) {
-        return compact_bytes<Offset>(strings, flags);
-    }
     const int64_t num_left = count_flags(flags);
     if (std::min(num_left, size_of(flags) - num_left) * kStringsPerChange > size_of(flags)) {
         return compact_mixed<Offset>(strings, flags);
