@@ -16,6 +16,9 @@ from lance_sql.layouts.reading import Reading
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
 
+MOST_SHARED_BYTES = 64 * 1024
+"""Pages with longer heads are kept by one handle alone: what is learned of a long dictionary takes more than itself."""
+
 AnyPage = TypeVar("AnyPage", bound=CachedPage)
 
 
@@ -69,8 +72,11 @@ def open_pages(
     depends_on_file: on nothing else, so that every table that has the file may use them
     """
     is_known = depends_on_file and file.identity is not None
-    cache, owner = (KNOWN, file.identity) if is_known else (file.page_cache, file)
-    found = [cache.get((owner, column, number)) for number in numbers]
+    found = [
+        (KNOWN.get((file.identity, column, number)) if is_known else None)
+        or file.page_cache.get((file, column, number))
+        for number in numbers
+    ]
     missing = []
     ranges: list[ByteRange] = []
     for place, (number, page) in enumerate(zip(numbers, found, strict=True)):
@@ -84,15 +90,18 @@ def open_pages(
         done = 0
         for place, number, count in missing:
             head = buffers[done : done + count]
-            if is_known and not file.is_in_memory:
+            is_shared = is_known and not file.is_in_memory and sum(map(len, head)) <= MOST_SHARED_BYTES
+            if is_shared:
                 # a page that outlives the table must not hold the mapping of the file
                 head = [pa.py_buffer(buffer.to_pybytes()) for buffer in head]
             with where(number):
                 page = make(number, head)
             done += count
             found[place] = page
-            if not file.is_in_memory:
-                cache.put((owner, column, number), page)
+            if is_shared:
+                KNOWN.put((file.identity, column, number), page)
+            elif not file.is_in_memory:
+                file.page_cache.put((file, column, number), page)
     return found  # type: ignore[return-value]  # the cache gives back what `make` has put there
 
 

@@ -21,9 +21,11 @@ import lance_sql
 from lance_sql import row_ranges
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
+from lance_sql.file import column_pages
 from lance_sql.file.columns import filter_columns, read_columns
 from lance_sql.file.leaf_column import LeafColumn
 from lance_sql.file.native_columns import NativeRows
+from lance_sql.file.page_cache import KNOWN
 from lance_sql.file.reader import FileReader
 from lance_sql.layouts.constant import ConstantPage
 from lance_sql.layouts.mini_block import MiniBlockPage
@@ -281,6 +283,17 @@ def test_what_is_known_of_a_file_serves_every_handle(
     assert count > 0
     assert lance_sql.open(path).to_table() == first
     assert len(opened) == count
+    # what has a long head is kept by one handle
+    with monkeypatch.context() as patch:
+        patch.setattr(column_pages, "MOST_SHARED_BYTES", 0)
+        KNOWN.clear()
+        for _ in range(2):
+            table = lance_sql.open(path)
+            opened.clear()
+            assert table.to_table() == first
+            assert len(opened) == count
+            assert table.to_table() == first
+            assert len(opened) == count
     # another file under the same name is another file
     other = long_table.to_table().slice(10, long_table.count_rows() // 2)
     (name, *_) = sorted((path / "data").iterdir())
