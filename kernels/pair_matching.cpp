@@ -122,6 +122,19 @@ class Validity {
     const uint8_t* bits_;
 };
 
+// Without a branch: which numbers are less cannot be predicted.
+template <class Values>
+void keep_all(const Values& left, const Values& right, uint8_t accepted, MutableBytes flags) {
+    const bool less = (accepted & PairComparison::kLess) != 0;
+    const bool equal = (accepted & PairComparison::kEqual) != 0;
+    const bool greater = (accepted & PairComparison::kGreater) != 0;
+    for (size_t i = 0; i < flags.size(); ++i) {
+        const auto a = left[static_cast<int64_t>(i)];
+        const auto b = right[static_cast<int64_t>(i)];
+        flags[i] = static_cast<uint8_t>(((a < b) & less) | ((a == b) & equal) | ((a > b) & greater));
+    }
+}
+
 // Calls then(type) with the class that reads values of a format; refuses formats that have no such order.
 template <class Then>
 void with_values(const ColumnFormat& format, PairOrder order, Then then) {
@@ -169,6 +182,15 @@ void keep_pairs(const ArrowArray& left, const ArrowArray& right, const ColumnFor
     with_values(format, comparison.order, [&]<class Values>(std::type_identity<Values>) {
         const Values left_values(left);
         const Values right_values(right);
+        if constexpr (!std::is_class_v<std::decay_t<decltype(left_values[0])>>) {
+            if (count == size_of(flags)) {
+                keep_all(left_values, right_values, comparison.accepted, flags);
+                for (int64_t i = 0; left.null_count + right.null_count != 0 && i < count; ++i) {
+                    flags[static_cast<size_t>(i)] &= static_cast<uint8_t>(left_valid[i] && right_valid[i]);
+                }
+                return;
+            }
+        }
         int64_t i = 0;
         for (uint8_t& flag : flags) {
             if (!flag) continue;
