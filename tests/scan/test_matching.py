@@ -218,9 +218,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
 @pytest.mark.parametrize("column", [name for name in LITERALS if name not in ("nothing", "added")])
 def test_which_columns_are_tested_as_they_are_stored(table: Dataset, counted: Counted, column: str) -> None:
     table.scan([column], f"{column} <= {LITERALS[column][1]} AND {column} IS NOT NULL").to_table()
-    is_without_levels = {file.file_version for fragment in table.snapshot.manifest.fragments for file in fragment.files}
-    assert counted.done == (0 if is_without_levels == {(2, 0)} else counted.asked)
-    assert counted.asked
+    assert counted.done == counted.asked > 0
 
 
 def test_nothing_is_decoded_where_no_row_can_pass(table: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
