@@ -66,7 +66,7 @@ def test_the_strings_are_the_same(tmp_path: Path, name: str, file_version: str) 
         where = f"(SELECT * FROM lance_scan('{tmp_path / 't.lance'}') WHERE {filter or 'true'})"
         with lance_sql.connect() as connection:
             answer = connection.sql(query.format(where)).fetchall()
-        assert answer == duckdb.sql(query.format("expected")).fetchall()
+        assert answer == duckdb.execute(query.format("expected")).fetchall()
 
 
 @pytest.mark.parametrize("type", [pa.string(), pa.large_string()], ids=str)
