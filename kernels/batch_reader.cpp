@@ -157,6 +157,7 @@ void run_pair(const FilterParts& filter, size_t number, MutableBytes flags) {
     const size_t first_column = filter.tests.size() + 2 * number;
     try {
         if (left.parts.empty() || right.parts.empty()) fail("a pair of no pages");
+        if (left.parts[0].page->nested() || right.parts[0].page->nested()) fail("lists and structs are not compared");
         const ColumnFormat format = left.parts[0].page->format();
         check_pair(comparison, format, right.parts[0].page->format());
         const std::vector<ColumnParts> both{left, right};
@@ -248,7 +249,7 @@ class SplitColumns {
                 throw PageFailure(true, column, part.page, error.what());
             }
             if (answer.kind != PageAnswer::kPass) {
-                parts.push_back({to_part(test.rows, part), answer.test, part.position, test.observer,
+                parts.push_back({to_part(test.rows, part, true, column), answer.test, part.position, test.observer,
                                  test.rows.column->first_row(part.page)});
             }
         }
@@ -268,7 +269,7 @@ class SplitColumns {
   private:
     ColumnParts parts_of(const ColumnRows& rows, bool in_test, size_t column) {
         ColumnParts parts{};
-        for (const PageRows& part : split(rows, in_test, column)) parts.parts.push_back(to_part(rows, part));
+        for (const PageRows& part : split(rows, in_test, column)) parts.parts.push_back(to_part(rows, part, in_test, column));
         return parts;
     }
 
@@ -280,8 +281,12 @@ class SplitColumns {
         }
     }
 
-    static PagePart to_part(const ColumnRows& column, const PageRows& part) {
-        return {part.reader, part.rows(), column.column->bytes(part.page, *column.parts), part.page};
+    static PagePart to_part(const ColumnRows& rows, const PageRows& part, bool in_test, size_t column) {
+        try {
+            return {part.reader, part.rows(), rows.column->bytes(part.page, *rows.parts), part.page};
+        } catch (const std::invalid_argument& error) {
+            throw PageFailure(in_test, column, part.page, error.what());
+        }
     }
 
     std::deque<std::vector<PageRows>> held_;  // the parts look into these

@@ -96,7 +96,6 @@ class Chunks {
 
   private:
     Bytes bytes(int64_t chunk) const;
-    Bytes level_buffer(int64_t chunk, bool want_def) const;
 
     const ChunkTable* table_;
     Bytes data_;

@@ -32,9 +32,10 @@ template <class Offset>
 bool are_characters(const Offset* offsets, const Strings& strings) {
     Offset lengths = 0;
     for (int64_t i = 0; i < strings.count; ++i) lengths |= offsets[i + 1] - offsets[i];
+    if (lengths > 1) return false;
     uint8_t bytes = 0;
     for (const uint8_t byte : strings.data) bytes |= byte;
-    return lengths <= 1 && bytes < kEmpty;
+    return bytes < kEmpty;
 }
 
 template <class Offset>

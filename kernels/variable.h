@@ -62,7 +62,8 @@ class VariableChunk {
     Bytes values_;
 };
 
-// The chunk of one piece after the other, many of which may lie in one.
+// The chunk of one piece after the other, many of which may lie in one. Their bytes do not overlap: each could otherwise
+// claim nearly all of the chunk, which would be copied again and again.
 template <class Offset>
 class VariableChunks {
   public:
@@ -72,7 +73,10 @@ class VariableChunks {
         if (piece.chunk != number_) {
             chunk_ = VariableChunk<Offset>(chunks_, piece);
             number_ = piece.chunk;
+        } else if (chunk_.offset(piece.first) < end_) {
+            fail("chunk ", piece.chunk, ": value ", piece.first, " begins before one that is in front of it ends");
         }
+        end_ = chunk_.offset(piece.last);
         return chunk_;
     }
 
@@ -80,6 +84,7 @@ class VariableChunks {
     const Chunks& chunks_;
     VariableChunk<Offset> chunk_;
     int64_t number_ = -1;
+    Offset end_ = 0;  // of the piece before
 };
 
 // Calls visit(Offset{}) with the unsigned type of offsets of that many bits.
