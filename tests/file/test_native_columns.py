@@ -327,3 +327,20 @@ def test_damage_names_file_column_and_page(tmp_path: Path) -> None:
     assert caught.value.column == "x"
     assert caught.value.page == 0
     assert str(caught.value.file).endswith(file.name)
+
+
+def test_pages_of_short_and_of_long_texts_are_read_together(tmp_path: Path) -> None:
+    """Of the former only the chunks of rows that are far apart are read, the latter as they lie."""
+    texts = [f"{number:040d}" for number in range(300_000)] + [f"{number:06000d}" for number in range(4_000)]
+    parts = [texts[start : start + 20_000] for start in range(0, len(texts), 20_000)]
+    batches = (pa.record_batch([pa.array(part)], ["s"]) for part in parts)
+    lance.write_dataset(
+        batches,
+        tmp_path / "t",
+        schema=pa.schema([("s", pa.string())]),
+        data_storage_version="2.1",
+        max_rows_per_file=10**7,
+    )
+    table = lance_sql.open(tmp_path / "t")
+    for rows in ([5, 200_000, 301_000], [301_000, 5], [5, 100_000, 200_000, 300_500, 303_999]):
+        assert table.take(rows)["s"].to_pylist() == [texts[row] for row in rows]
