@@ -14,6 +14,13 @@ namespace lance {
 
 namespace {
 
+// A path as the system knows it: in Python, names that are not UTF-8 have surrogates.
+std::string to_path(nb::handle path) {
+    const nb::object encoded = nb::steal(PyUnicode_EncodeFSDefault(path.ptr()));
+    if (!encoded.is_valid()) nb::raise_python_error();
+    return {PyBytes_AsString(encoded.ptr()), static_cast<size_t>(PyBytes_Size(encoded.ptr()))};
+}
+
 using ByteArray = nb::ndarray<nb::numpy, uint8_t>;
 
 ByteArray to_bytes_array(std::vector<uint8_t> values) {
@@ -76,12 +83,14 @@ void bind_files(nb::module_& m) {
              "encoding"_a);
     m.def(
         "read_small_files",
-        [](const FlatPages& pages, const std::vector<std::string>& paths, const InputBuffer& num_rows,
+        [](const FlatPages& pages, nb::list paths, const InputBuffer& num_rows,
            const std::vector<std::pair<bool, int64_t>>& formats, const InputBuffer& column_indices) {
             SmallFiles found;
+            std::vector<std::string> encoded;
+            for (nb::handle path : paths) encoded.push_back(to_path(path));
             {
                 Unlocked unlocked;
-                found = read_small_files(pages, paths, num_rows, to_formats(formats), column_indices);
+                found = read_small_files(pages, encoded, num_rows, to_formats(formats), column_indices);
             }
             nb::list read;
             for (const bool each : found.read) read.append(nb::bool_(each));
@@ -92,7 +101,8 @@ void bind_files(nb::module_& m) {
         "pages"_a, "paths"_a, "num_rows"_a, "formats"_a, "column_indices"_a);
     m.def(
         "read_extents",
-        [](const std::string& path, const InputBuffer& extents) -> std::optional<ByteArray> {
+        [](nb::handle given, const InputBuffer& extents) -> std::optional<ByteArray> {
+            const std::string path = to_path(given);
             std::optional<FileBytes> found;
             {
                 Unlocked unlocked;
@@ -107,7 +117,8 @@ void bind_files(nb::module_& m) {
         "path"_a, "extents"_a);
     m.def(
         "read_tail",
-        [](const std::string& path, Count most_bytes) -> nb::object {
+        [](nb::handle given, Count most_bytes) -> nb::object {
+            const std::string path = to_path(given);
             const int64_t most = most_bytes;
             std::optional<FileTail> tail;
             {

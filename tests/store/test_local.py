@@ -5,11 +5,14 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import lance_sql
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.store import ByteRange, LocalStore
 from lance_sql.store import local as local_module
@@ -197,3 +200,15 @@ def test_the_bound_goes_back_when_files_that_it_was_raised_for_go(
         assert memory.num_blocks is not None
         memory.num_blocks += 1
     assert given_back
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have names of Unicode")
+def test_folders_with_names_of_any_bytes(tmp_path: Path) -> None:
+    path = os.path.join(os.fsdecode(tmp_path), os.fsdecode(b"caf\xe9.lance"))
+    made = lance_sql.write(pa.table({"id": range(50_000), "s": ["a"] * 50_000}), path)
+    made = lance_sql.write(pa.table({"id": [1, 2], "s": ["b", "c"]}), path, mode="append")
+    made = lance_sql.write(pa.table({"id": [3], "s": ["d"]}), path, mode="append")
+    again = lance_sql.open(path)
+    assert again.take([0, 20_000, 49_999])["id"].to_pylist() == [0, 20_000, 49_999]
+    assert again.to_table().equals(made.to_table())
+    assert again.count_rows() == 50_003
