@@ -23,7 +23,26 @@ def values(column: pa.Array) -> list[Any]:
         return list(column.cast(pa.int64()).to_pylist())
     if pa.types.is_timestamp(column.type) or pa.types.is_time(column.type):
         return [value and _moment(value) for value in column.cast(pa.string()).to_pylist()]
-    return list(column.to_pylist())
+    plain = _without_nanoseconds(column.type)
+    return list((column if plain == column.type else column.cast(plain)).to_pylist())
+
+
+def _without_nanoseconds(type: pa.DataType) -> pa.DataType:
+    """The type, but texts and numbers where lists and structs hold times of nanoseconds, which would need pandas."""
+    if pa.types.is_struct(type):
+        return pa.struct([field.with_type(_without_nanoseconds(field.type)) for field in type])
+    if pa.types.is_map(type):
+        items = type.item_field.with_type(_without_nanoseconds(type.item_type))
+        return pa.map_(_without_nanoseconds(type.key_type), items)
+    if pa.types.is_list(type) or pa.types.is_large_list(type) or pa.types.is_fixed_size_list(type):
+        items = type.value_field.with_type(_without_nanoseconds(type.value_type))
+        if pa.types.is_fixed_size_list(type):
+            return pa.list_(items, type.list_size)
+        return pa.list_(items) if pa.types.is_list(type) else pa.large_list(items)
+    if type == pa.duration("ns"):
+        return pa.int64()
+    is_time = pa.types.is_timestamp(type) or pa.types.is_time64(type)
+    return pa.string() if is_time and type.unit == "ns" else type
 
 
 def _moment(written: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import unicodedata
 from datetime import UTC, datetime
 
@@ -56,3 +58,33 @@ def test_zones_keep_their_offset(zone: str, shown: str) -> None:
 def test_what_json_has_no_word_for_is_text() -> None:
     assert as_json({"a": [float("nan"), b"\xff", None], 1: (True, 2)}) == {"a": ["nan", "\\xFF", None], "1": [True, 2]}
     assert text([1, "x"]) == '[1, "x"]'
+
+
+@pytest.mark.parametrize(
+    ("type", "one"),
+    [
+        (pa.timestamp("ns"), "1970-01-01 00:00:00.000000001"),
+        (pa.duration("ns"), 1),
+        (pa.time64("ns"), "00:00:00.000000001"),
+    ],
+    ids=str,
+)
+def test_nanoseconds_in_lists_and_structs_are_exact_without_pandas(type: pa.DataType, one: object) -> None:
+    script = (
+        "import sys\n"
+        "from lance_sql.cli.start import _NoPandas\n"
+        "sys.meta_path.insert(0, _NoPandas())\n"
+        "import pyarrow as pa\n"
+        "from lance_sql.value_text import values\n"
+        f"one = pa.array([1, None], pa.int64()).cast(pa.{_made(type)})\n"
+        "print(values(pa.ListArray.from_arrays(pa.array([0, 2], pa.int32()), one)),"
+        " values(pa.StructArray.from_arrays([one], ['a'])), values(pa.FixedSizeListArray.from_arrays(one, 2)),"
+        " values(pa.MapArray.from_arrays(pa.array([0, 2], pa.int32()), pa.array(['k', 'l']), one)), sep='\\n')\n"
+    )
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    expected = [[[one, None]], [{"a": one}, {"a": None}], [[one, None]], [[("k", one), ("l", None)]]]
+    assert shown.splitlines() == [str(each) for each in expected]
+
+
+def _made(type: pa.DataType) -> str:
+    return f"{str(type).partition('[')[0]}('ns')"
