@@ -5,6 +5,7 @@ for a selective filter. The same array is what the kernels walk, so that reading
 are one path.
 """
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -162,3 +163,14 @@ def coalesce(rows: RowRanges, gap: int) -> RowRanges:
     starts = rows[np.concatenate(([0], keep + 1)), 0]
     ends = rows[np.concatenate((keep, [len(rows) - 1])), 1]
     return np.stack((starts, ends), axis=1)
+
+
+def shares(start: int, end: int, total: int, count: int) -> Iterator[tuple[int, int, int]]:
+    """Which of `count` equal shares of `total` rows the rows from `start` to `end` are in: share, start, end."""
+    share = start * count // max(total, 1)
+    while start < end:
+        stop = min(end, (share + 1) * total // count)
+        if start < stop:
+            yield share, start, stop
+        start = max(start, stop)
+        share += 1

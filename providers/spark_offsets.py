@@ -1,8 +1,8 @@
 """How far a stream of changes has come: what Spark keeps in its checkpoint, as JSON.
 
     {"version": null}                                              before the first batch
-    {"version": 7, "start": 3, "part": 0, "parts": 0, "split": 0}  every commit from 4 to 7 was delivered
-    {"version": 3, "start": 3, "part": 2, "parts": 5, "split": 4}  two fifths of the rows of version 3 were delivered
+    {"version": 7, "start": 3, "part": 0, "parts": 0, "shares": 0}  every commit from 4 to 7 was delivered
+    {"version": 3, "start": 3, "part": 2, "parts": 5, "shares": 5}  two fifths of the rows of version 3 were delivered
 
 The first batch may be planned again after a restart, from nothing but its end. So every offset says where the stream
 began, which may have been "the newest version" or a time.
@@ -17,7 +17,7 @@ from typing import Any, Final
 from lance_sql.errors import InvalidArgument
 
 INITIAL: Final[dict[str, Any]] = {"version": None}
-_FIELDS: Final = ("version", "start", "part", "parts", "split")
+_FIELDS: Final = ("version", "start", "part", "parts", "shares")
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class Offset:
     start: the version after which the stream began
     part, parts: so many of how many parts of the rows of version `start` were delivered; 0 of a stream that begins with
         changes
-    split: into about how many parts these rows were to be cut
+    shares: into how many parts these rows were to be cut, at most
     """
 
     version: int
     start: int
     part: int = 0
     parts: int = 0
-    split: int = 0
+    shares: int = 0
 
     @property
     def is_bootstrapping(self) -> bool:
@@ -52,7 +52,7 @@ class Offset:
 
     def beginning(self) -> Offset:
         """Where the stream began."""
-        return Offset(self.start, self.start, 0, self.parts, self.split)
+        return Offset(self.start, self.start, 0, self.parts, self.shares)
 
     def to_json(self) -> dict[str, int]:
         """What Spark keeps; always in the same order, for Spark compares text."""

@@ -151,14 +151,20 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         scan, most = self._stored_scan(dataset), self._options.max_rows
         # deleted rows count here: a part has so many rows at most
         rows = sum(task.num_candidates for task in scan.tasks(1))
-        split = -(-rows // most) if most is not None else self._options.partitions or partition_count(rows)
-        parts = len(scan.tasks(split))
+        shares = -(-rows // most) if most is not None else self._options.partitions or partition_count(rows)
+        parts = len(scan.tasks(shares))
         # of a table without rows, nothing is the one part that there is
-        return Offset(dataset.version, dataset.version, 0, max(parts, 1), split)
+        return Offset(dataset.version, dataset.version, 0, max(parts, 1), shares)
 
     def _snapshot_partitions(self, first: Offset, last: Offset) -> list[LancePartition]:
         dataset = self._options.open_version(last.start)
-        chosen = self._stored_scan(dataset).tasks(last.split)[first.part : last.part]
+        tasks = self._stored_scan(dataset).tasks(last.shares)
+        if max(len(tasks), 1) != last.parts:
+            raise InvalidArgument(
+                f"The stream was to begin with {last.parts} parts of version {last.start} of {dataset.uri}, which has"
+                f" {len(tasks)} now: another release made the checkpoint. Begin with another one"
+            )
+        chosen = tasks[first.part : last.part]
         timestamp = dataset.snapshot.manifest.timestamp
         names = tuple(self._schema.names)
         return [LancePartition(SnapshotTask(task, names, dataset.version, timestamp)) for task in chosen]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from lance_sql import row_ranges
 from lance_sql.changes import reading
 from lance_sql.changes.history import removed
 from lance_sql.changes.images import KINDS, Images
@@ -96,24 +97,18 @@ class ChangeScan(Frames):
         return "\n".join(lines)
 
     def tasks(self, target_count: int) -> list[ChangeTask]:
-        """The scan in about `target_count` parts of similar size, in order; each can be read anywhere."""
+        """The scan in at most `target_count` parts of nearly equal size, in order; each can be read anywhere."""
         if self.limit is not None:
             return [self.task(self.parts)] if self.parts else []
         total = sum(part.rows.num_rows for part, _ in self.parts)
-        per_task = max(1, -(-total // max(target_count, 1)))
-        tasks: list[list[Part]] = []
-        room = 0
+        tasks: list[list[Part]] = [[] for _ in range(max(min(target_count, total), 1))]
+        first = 0
         for found, predicate in self.parts:
-            start = 0
-            while start < found.rows.num_rows:
-                if room == 0:
-                    tasks.append([])
-                    room = per_task
-                end = min(start + room, found.rows.num_rows)
-                tasks[-1].append((found.pick(np.arange(start, end, dtype=np.int64)), predicate))
-                room -= end - start
-                start = end
-        return [self.task(task) for task in tasks]
+            for task, start, end in row_ranges.shares(first, first + found.rows.num_rows, total, len(tasks)):
+                rows = found.pick(np.arange(start - first, end - first, dtype=np.int64))
+                tasks[task].append((rows, predicate))
+            first += found.rows.num_rows
+        return [self.task(task) for task in tasks if task]
 
     def task(self, parts: Iterable[Part]) -> ChangeTask:
         """A part of the scan."""

@@ -155,10 +155,10 @@ class Scan(Frames):
         if self.limit is not None:
             return [self.task(fragments)] if fragments else []
         total = sum(each.num_rows for each in fragments)
-        tasks: list[list[FragmentScan]] = [[] for _ in range(max(target_count, 1))]
+        tasks: list[list[FragmentScan]] = [[] for _ in range(max(min(target_count, total), 1))]
         first = 0
         for each in fragments:
-            for task, start, end in _shares(first, first + each.num_rows, total, len(tasks)):
+            for task, start, end in row_ranges.shares(first, first + each.num_rows, total, len(tasks)):
                 rows = row_ranges.compose(each.rows, row_ranges.single(start - first, end - first))
                 tasks[task].append(FragmentScan(each.fragment, rows))
             first += each.num_rows
@@ -355,14 +355,3 @@ class _SavingLearned:
 
 def _read_batch(plan: ReadPlan, batch: batches.Batch) -> pa.RecordBatch | None:
     return read(null_pages.answered(plan, batch), batch)
-
-
-def _shares(start: int, end: int, total: int, count: int) -> Iterator[tuple[int, int, int]]:
-    """Which of `count` equal shares of `total` rows the rows from `start` to `end` are in: share, start, end."""
-    share = start * count // max(total, 1)
-    while start < end:
-        stop = min(end, (share + 1) * total // count)
-        if start < stop:
-            yield share, start, stop
-        start = max(start, stop)
-        share += 1

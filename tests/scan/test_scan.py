@@ -287,6 +287,12 @@ def test_tasks_together_are_the_scan(dataset: Dataset, target: int, filter: str 
     assert max(sizes) <= -(-sum(sizes) // target)
 
 
+def test_there_are_no_more_tasks_than_rows(dataset: Dataset) -> None:
+    tasks = dataset.scan(["id"], "id < 3").tasks(10**12)
+    assert sum(task.num_candidates for task in tasks) >= 3
+    assert [task.to_reader().read_all().num_rows for task in tasks].count(1) == 3
+
+
 def test_a_limit_is_one_task(dataset: Dataset) -> None:
     (task,) = dataset.scan(["id"], limit=5).tasks(8)
     assert task.to_reader().read_all().num_rows == 5
