@@ -32,7 +32,7 @@ from lance_sql.store import ByteRange
 _MAX_SHARED_BYTES = 1024
 
 # What a parsed column takes: objects of Python, and for each byte of the message a few.
-_COLUMN_BYTES = 1024
+_COLUMN_BYTES = 2048
 _NUM_COPIES = 6
 
 
@@ -164,7 +164,7 @@ class MetadataV2:
     ) -> None:
         """
         read: the bytes of ranges of the file
-        identity: of the file; see `Store.identity`
+        identity: of the file; see `Store.identity`. Of a file with one, what is parsed is kept for all tables
         """
         self._identity = identity
         self._footer = footer

@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from threading import Lock
 from typing import Final, Protocol
 
-BUDGET_BYTES = 32 * 1024 * 1024
+BUDGET_BYTES = 96 * 1024 * 1024
 
 
 class CachedPage(Protocol):

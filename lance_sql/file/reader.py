@@ -38,7 +38,7 @@ class FileReader:
             if isinstance(self._footer, LegacyFooter):
                 self.metadata = LegacyMetadata(self._footer, self._read)
             else:
-                self.metadata = MetadataV2(self._footer, self._read, self.identity)
+                self.metadata = MetadataV2(self._footer, self._read, None if self.is_in_memory else self.identity)
 
     @property
     def file_version(self) -> FileVersion:

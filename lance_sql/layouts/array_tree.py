@@ -59,7 +59,7 @@ from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.native import NativePage
 from lance_sql.layouts.native_array import array_page, array_test
 from lance_sql.layouts.nest import Chain
-from lance_sql.layouts.page import cluster
+from lance_sql.layouts.page import PAGE_BYTES, cluster
 from lance_sql.layouts.reading import Reading, run, together
 from lance_sql.layouts.tree import Layer
 from lance_sql.row_ranges import RowRanges
@@ -108,7 +108,7 @@ class ArrayPage:
             self._buffers[number] = data if scheme is None else general.decompress(scheme, data)
         self._items: dict[Encoding, Values] = {}
         self._check(encoding, num_rows)
-        self.num_bytes = 64 + sum(data.size for data in self._buffers if isinstance(data, pa.Buffer))
+        self.num_bytes = PAGE_BYTES + sum(data.size for data in self._buffers if isinstance(data, pa.Buffer))
 
     def native(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
         """See `Page.native`."""

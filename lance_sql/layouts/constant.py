@@ -21,7 +21,7 @@ from lance_sql.layouts.levels import encode_levels, levels_from_buffer
 from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.native import NativePage, Part, constant_page, empty_page
 from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
-from lance_sql.layouts.page import NativeRead, PageRead
+from lance_sql.layouts.page import PAGE_BYTES, NativeRead, PageRead
 from lance_sql.layouts.shredded import Buffers, ShreddedPage
 from lance_sql.layouts.tree import Constant, Layer, max_definition, max_repetition, max_visible
 from lance_sql.row_ranges import RowRanges
@@ -100,7 +100,7 @@ class ConstantPage:
         elif self._def is not None and len(self._def) != num_rows:
             raise CorruptFile(f"{len(self._def)} definition levels for {num_rows} rows")
         self._native: dict[pa.DataType, NativePage | None] = {}
-        self.num_bytes = sum(buffer.size for buffer in head)
+        self.num_bytes = PAGE_BYTES + sum(buffer.size for buffer in head)
 
     def read(self, rows: RowRanges, chain: Chain, gap: int) -> PageRead | NativeRead:
         """See `Page.read`; there is nothing to fetch."""

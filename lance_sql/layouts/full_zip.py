@@ -21,7 +21,7 @@ from lance_sql.layouts import nested
 from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.native import NativePage, full_zip_page
 from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
-from lance_sql.layouts.page import PageRead, cluster, concat
+from lance_sql.layouts.page import PAGE_BYTES, PageRead, cluster, concat
 from lance_sql.layouts.tree import FullZip, max_repetition, max_visible
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
@@ -51,7 +51,7 @@ class FullZipPage:
         self._control_bytes = _control_bytes(layout.bits_rep + layout.bits_def)
         self._index = _row_index(head[0], num_rows, self._data) if head else None
         self._native: dict[pa.DataType, NativePage | None] = {}
-        self.num_bytes = 64 + sum(buffer.size for buffer in head)
+        self.num_bytes = PAGE_BYTES + sum(buffer.size for buffer in head)
 
     def native(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
         """See `Page.native`."""

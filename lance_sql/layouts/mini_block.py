@@ -25,7 +25,7 @@ from lance_sql.layouts.levels import LevelCodec, level_codec
 from lance_sql.layouts.matching import PageMatch, ValueTest, mini_block_test
 from lance_sql.layouts.native import NativePage, Part, mini_block_page
 from lance_sql.layouts.nest import Chain, Slots, nest, unravel
-from lance_sql.layouts.page import NativeRead, PageRead, cluster, concat
+from lance_sql.layouts.page import PAGE_BYTES, NativeRead, PageRead, cluster, concat
 from lance_sql.layouts.tree import MiniBlock, max_repetition, max_visible
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
@@ -69,9 +69,9 @@ class MiniBlockPage:
         self._def = level_codec(layout.definition) if layout.definition is not None else None
         self._dictionary = self._read_dictionary(head[1]) if layout.dictionary is not None else None
         self._rows = self._read_row_index(head[-1]) if max_repetition(layout.layers) else None
-        self._answers: dict[ValueTest, _kernels.PageTest | bool | None] = {}
+        self._answers: dict[tuple[ValueTest, pa.DataType], _kernels.PageTest | bool | None] = {}
         self._native: dict[pa.DataType, NativePage] = {}
-        self.num_bytes = 32 * (self._table.num_chunks + 1) + sum(buffer.size for buffer in head)
+        self.num_bytes = PAGE_BYTES + 32 * (self._table.num_chunks + 1) + sum(buffer.size for buffer in head)
 
     @cached_property
     def _item_starts(self) -> npt.NDArray[np.int64]:
@@ -150,14 +150,13 @@ class MiniBlockPage:
 
     def _answer(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
         """How the page's values are tested, remembered from one batch to the next."""
-        if test not in self._answers:
+        key = (test, leaf)
+        if key not in self._answers:
             if len(self._answers) >= MAX_ANSWERS:
                 self._answers.clear()
             has_nulls = self._def is not None and self._layout.layers[0].num_levels > 0
-            self._answers[test] = mini_block_test(
-                self._values_inside, self._dictionary, leaf, test, has_nulls=has_nulls
-            )
-        return self._answers.get(test)
+            self._answers[key] = mini_block_test(self._values_inside, self._dictionary, leaf, test, has_nulls=has_nulls)
+        return self._answers.get(key)
 
     def select(self, rows: RowRanges, chain: Chain, gap: int) -> NativeRead | None:
         """See `Page.select`."""

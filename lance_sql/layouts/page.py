@@ -18,6 +18,9 @@ from lance_sql.layouts.reading import Reading
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
 
+PAGE_BYTES = 4096
+"""Of memory that an opened page takes beside the bytes of its head, with readers and the answers of tests."""
+
 
 @dataclass(frozen=True, slots=True)
 class PageRead:
