@@ -14,6 +14,7 @@ from lance_sql.file.columns import Column
 from lance_sql.file.leaves import is_leaf
 from lance_sql.file.native_columns import NativeRows, PageParts
 from lance_sql.layouts.matching import ValueTest
+from lance_sql.layouts.plain import is_stored_with_offsets
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.plan import ReadPlan
 from lance_sql.scan.predicates import AnyOf, ColumnTest, Compare, Literal, PairTest, Step
@@ -34,9 +35,9 @@ _OUTCOMES: Final = {
     ">=": _EQUAL | _GREATER,
 }
 
+# PairOrder of the kernels
 _UNSIGNED, _SIGNED, _FLOAT, _STRING = 0, 1, 2, 3
 _NO_BYTES: Final[PageParts] = []
-_STRINGS: Final = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 _SIGNED_TYPES: Final = (pa.types.is_signed_integer, pa.types.is_temporal, pa.types.is_decimal128)
 
 
@@ -216,7 +217,7 @@ def _order(type: pa.DataType) -> int | None:
     # intervals of months, days and nanoseconds have no order
     if any(is_type(type) for is_type in _SIGNED_TYPES) and not pa.types.is_interval(type):
         return _SIGNED
-    return _STRING if any(is_type(type) for is_type in _STRINGS) else None
+    return _STRING if is_stored_with_offsets(type) else None
 
 
 def _behind_tests(steps: Sequence[_kernels.FilterStep], num_tests: int) -> list[_kernels.FilterStep]:

@@ -232,7 +232,7 @@ def written(setup: Setup, path: Path) -> Dataset:
         lance.write_dataset(
             content,
             path,
-            data_storage_version=setup.file_version,  # type: ignore[arg-type]
+            data_storage_version=setup.file_version,  # type: ignore[arg-type]  # pylance lists its names
             max_rows_per_file=setup.rows_per_file,
             max_rows_per_group=64,
         )
@@ -306,7 +306,7 @@ def check(
         rows = connection.execute(select.format(pushed, condition)).fetchall()
         found["DuckDB over the table"] = [row for (row,) in rows]
     except duckdb.NotImplementedException as error:
-        # DuckDB 1.5 says so of any dataset, where IS DISTINCT FROM is below OR
+        # DuckDB 1.5 says so of any dataset, pyarrow's too, where IS DISTINCT FROM is below OR
         assert "can't be an Arrow Scan Pushdown Filter" in str(error)  # noqa: PT017 - not what is tested
     assert found == dict.fromkeys(found, expected), f"{SETUPS[place]}: {condition}: {predicate}"
 

@@ -247,7 +247,7 @@ def test_prefixes_are_those_of_decoded_values(
 ) -> None:
     """Of strings as they are, in codes, and in dictionaries."""
     if version == "2.0" and compression == "fsst" and pa.types.is_large_binary(type):
-        pytest.skip("pylance cannot write such a file")
+        pytest.skip("pylance 14 ends in a panic of its encoder: left: 64, right: 32")
     random = np.random.default_rng(11)
     parts = [each for each in _REPEATED if type != pa.string() or b"\xff" not in each]
     rows = []

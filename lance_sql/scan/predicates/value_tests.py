@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql.layouts.matching import KeyRange, StringRange, ValueTest
+from lance_sql.layouts.plain import is_stored_with_offsets
 
 from .evaluation import passing
 from .tree import And, ColumnRef, Compare, Const, In, IsNan, IsNull, Literal, Not, Or, Predicate, TextMatch, Value
@@ -29,8 +30,6 @@ _OPPOSITE: Final = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=":
 _UNSIGNED: Final = 0
 _SIGNED: Final = 1
 _FLOAT: Final = 2
-
-_STRINGS: Final = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
 _FLOATS: Final = {32: ("<f", "<I"), 64: ("<d", "<Q")}
 
@@ -222,7 +221,7 @@ def _both(one: ColumnTest, other: ColumnTest) -> ColumnTest | None:
 
 def _strings(op: str, value: Value, type: pa.DataType) -> StringRange | None:
     """The strings of which `value op` is true; None for other types, and for no strings."""
-    if not any(is_type(type) for is_type in _STRINGS):
+    if not is_stored_with_offsets(type):
         return None
     text = value.encode() if isinstance(value, str) else value
     if not isinstance(text, bytes):
