@@ -57,17 +57,6 @@ int64_t append_matches(const Chunks& chunks, const Ranges& ranges, const FixedWi
                        const KeyRange& range, const std::optional<LevelEncoding>& definition, MutableBytes flags,
                        MutableBytes out);
 
-// The values of the items that have passed, one after the other; returns how many of them are valid.
-//
-// validity: gets a bit for each of them, behind those that it has, where there is a definition
-int64_t append_selected(const Chunks& chunks, const Ranges& ranges, const FixedWidthEncoding& encoding,
-                        const std::optional<LevelEncoding>& definition, const PassedRows& passed, MutableBytes out,
-                        BitWriter* validity);
-
-// A bit for each of the items that have a flag: whether it is not NULL; returns how many are not.
-int64_t append_selected_validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& definition,
-                                 Bytes flags, BitWriter& out);
-
 void match_validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& definition, bool is_valid,
                     MutableBytes flags);
 

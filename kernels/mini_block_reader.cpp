@@ -7,6 +7,7 @@
 #include "fsst.h"
 #include "kernels.h"
 #include "passed_ranges.h"
+#include "selected_values.h"
 
 namespace lance {
 

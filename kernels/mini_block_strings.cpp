@@ -6,6 +6,7 @@
 #include "fsst.h"
 #include "kernels.h"
 #include "passed_ranges.h"
+#include "selected_values.h"
 #include "symbol_matching.h"
 
 namespace lance {
