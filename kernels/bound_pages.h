@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "batch_reader.h"
+#include "buffers.h"
 #include "column_reader.h"
 #include "page_reader.h"
 #include "python.h"
@@ -68,7 +69,7 @@ inline ColumnFormat to_format(const std::pair<bool, Count>& format, const std::o
     return {false, bits, num_items};
 }
 
-// (page, bytes, where these begin in the file), or (page, bytes, their extents in the file); keep(object) holds a buffer and gives its bytes.
+// (page, bytes, where these begin in the file); keep(object) holds a buffer and gives its bytes.
 template <class Keep>
 FileParts to_parts(nb::handle list, Keep keep) {
     FileParts parts;
@@ -76,12 +77,7 @@ FileParts to_parts(nb::handle list, Keep keep) {
         const auto given = nb::cast<nb::tuple>(each);
         const auto page = static_cast<size_t>(to_count(given[0]));
         if (!parts.empty() && parts.back().page >= page) fail("parts of pages that do not ascend");
-        const Bytes bytes = keep(given[1]);
-        if (PyLong_Check(given[2].ptr())) {
-            parts.push_back({page, bytes, to_count(given[2]), {}});
-        } else {
-            parts.push_back({page, bytes, 0, Extents(keep(given[2]), size_of(bytes))});
-        }
+        parts.push_back({page, keep(given[1]), to_count(given[2]), {}});
     }
     return parts;
 }
@@ -96,6 +92,12 @@ struct BoundColumn {
 
     ColumnReader reader;
     std::vector<nb::object> pages;
+};
+
+// Bytes of a column that were read from a file.
+struct BoundParts {
+    FileParts parts;
+    std::shared_ptr<PooledBuffer> buffer;  // that the parts look into, with those of other columns
 };
 
 struct BoundColumnTest {

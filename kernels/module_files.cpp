@@ -14,13 +14,6 @@ namespace lance {
 
 namespace {
 
-// A path as the system knows it: in Python, names that are not UTF-8 have surrogates.
-std::string to_path(nb::handle path) {
-    const nb::object encoded = nb::steal(PyUnicode_EncodeFSDefault(path.ptr()));
-    if (!encoded.is_valid()) nb::raise_python_error();
-    return {PyBytes_AsString(encoded.ptr()), static_cast<size_t>(PyBytes_Size(encoded.ptr()))};
-}
-
 using ByteArray = nb::ndarray<nb::numpy, uint8_t>;
 
 ByteArray to_bytes_array(std::vector<uint8_t> values) {
@@ -99,22 +92,6 @@ void bind_files(nb::module_& m) {
             return nb::make_tuple(read, to_list(found.unknown), columns);
         },
         "pages"_a, "paths"_a, "num_rows"_a, "formats"_a, "column_indices"_a);
-    m.def(
-        "read_extents",
-        [](nb::handle given, const InputBuffer& extents) -> std::optional<ByteArray> {
-            const std::string path = to_path(given);
-            std::optional<FileBytes> found;
-            {
-                Unlocked unlocked;
-                found = read_extents(path, extents);
-            }
-            if (!found) return std::nullopt;
-            const auto size = static_cast<size_t>(found->num_bytes);
-            auto* owned = new PooledBuffer(std::move(found->buffer));
-            nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<PooledBuffer*>(p); });
-            return ByteArray(owned->data(), 1, &size, owner);
-        },
-        "path"_a, "extents"_a);
     m.def(
         "read_tail",
         [](nb::handle given, Count most_bytes) -> nb::object {

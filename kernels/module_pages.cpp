@@ -12,6 +12,7 @@
 #include "full_zip_reader.h"
 #include "mini_block_reader.h"
 #include "nested_reader.h"
+#include "scattered_parts.h"
 #include "zone_bounds.h"
 
 using namespace nanobind::literals;
@@ -184,13 +185,19 @@ class BatchArguments {
         return found;
     }
 
+    // (column, rows, ...)
+    WantedRows wanted_rows(const nb::tuple& given) {
+        const auto& column = nb::cast<const BoundColumn&>(given[0]);
+        return {&column.reader, Ranges(bytes(given[1]), column.reader.num_rows())};
+    }
+
     // (column, rows, parts of its pages)
     ColumnRows column_rows(nb::handle object) {
         const auto given = nb::cast<nb::tuple>(object);
-        const auto& column = nb::cast<const BoundColumn&>(given[0]);
-        const Ranges rows(bytes(given[1]), column.reader.num_rows());
+        const auto [column, rows] = wanted_rows(given);
+        if (const BoundParts* read = nullptr; nb::try_cast(given[2], read)) return {column, rows, &read->parts};
         parts_.push_back(to_parts(given[2], [this](nb::handle buffer) { return bytes(buffer); }));
-        return {&column.reader, rows, &parts_.back()};
+        return {column, rows, &parts_.back()};
     }
 
     std::vector<ColumnRows> file_columns(nb::handle list) {
@@ -258,6 +265,36 @@ nb::tuple read_rows_of(nb::list tests, nb::list columns, std::optional<OutputBuf
     std::optional<MutableBytes> left;
     if (flags) left = *flags;
     return run([&](std::vector<ArrowArray>& arrays) { return read_columns(filter, all_of(filter.tests.size()), wanted, left, arrays); });
+}
+
+// The parts of each column, or None for one that is read in another way; and what is damaged: (column, message).
+nb::tuple read_scattered_rows(nb::handle path, nb::list columns) {
+    const std::string encoded = to_path(path);
+    BatchArguments arguments;
+    std::vector<WantedRows> wanted;
+    for (nb::handle each : columns) wanted.push_back(arguments.wanted_rows(nb::cast<nb::tuple>(each)));
+    std::optional<ScatteredParts> read;
+    std::optional<PageFailure> failure;
+    {
+        Unlocked unlocked;
+        try {
+            read = read_scattered(encoded, wanted);
+        } catch (const PageFailure& error) {
+            failure = error;
+        }
+    }
+    if (failure) return nb::make_tuple(nb::none(), nb::make_tuple(failure->column, failure->what()));
+    if (!read) return nb::make_tuple(nb::none(), nb::none());
+    const auto buffer = std::make_shared<PooledBuffer>(std::move(read->buffer));
+    nb::list made;
+    for (std::optional<FileParts>& parts : read->columns) {
+        if (parts) {
+            made.append(nb::cast(new BoundParts{std::move(*parts), buffer}, nb::rv_policy::take_ownership));
+        } else {
+            made.append(nb::none());
+        }
+    }
+    return nb::make_tuple(made, nb::none());
 }
 
 }  // namespace
@@ -359,6 +396,7 @@ void bind_pages(nb::module_& m) {
                 observer.finish();
             },
             "rows"_a, "parts"_a, "zones"_a);
+    nb::class_<BoundParts>(m, "FileParts");
     nb::class_<BoundColumnTest>(m, "ColumnTest")
         .def(nb::init<Count>(), "num_pages"_a)
         .def(
@@ -374,6 +412,7 @@ void bind_pages(nb::module_& m) {
                 self.held.push_back(std::move(test));
             },
             "page"_a, "test"_a);
+    m.def("read_scattered", read_scattered_rows, "path"_a, "columns"_a);
     m.def("read_rows", read_rows_of, "tests"_a, "columns"_a, "flags"_a.none());
     m.def("read_batch", read_batch, "tests"_a, "columns"_a, "flags"_a.none());
     m.def("keep_buffers", [](Count most_bytes) { keep_buffers(most_bytes); }, "most_bytes"_a);

@@ -79,6 +79,13 @@ class Count {
     int64_t value_ = -1;
 };
 
+// A path as the system knows it: in Python, names that are not UTF-8 have surrogates.
+inline std::string to_path(nb::handle path) {
+    const nb::object encoded = nb::steal(PyUnicode_EncodeFSDefault(path.ptr()));
+    if (!encoded.is_valid()) nb::raise_python_error();
+    return {PyBytes_AsString(encoded.ptr()), static_cast<size_t>(PyBytes_Size(encoded.ptr()))};
+}
+
 using Int64Array = nb::ndarray<nb::numpy, int64_t>;
 using Unlocked = nb::gil_scoped_release;
 

@@ -233,9 +233,12 @@ class NativeArray:
     @property
     def address(self) -> int: ...
 
-PageParts: TypeAlias = Sequence[tuple[int, Buffer, int | Buffer]]
-"""Bytes of pages in ascending order: number of the page, the bytes, and where in the file they begin; or which parts of
-the file they are, one behind the other: start and end of each, ascending, int64[k, 2]."""
+PageParts: TypeAlias = Sequence[tuple[int, Buffer, int]]
+"""Bytes of pages in ascending order: number of the page, the bytes, and where in the file they begin."""
+
+@final
+class FileParts:
+    """Bytes of some rows of a column, as `read_scattered` has read them."""
 
 @final
 class ColumnReader:
@@ -315,9 +318,20 @@ class ColumnTest:
     def set(self, page: int, test: PageTest | bool) -> None:
         """What rows of a page have to pass, or whether all of them pass."""
 
+def read_scattered(
+    path: str, columns: Sequence[tuple[ColumnReader, Buffer]]
+) -> tuple[Sequence[FileParts | None] | None, tuple[int, str] | None]:
+    """Reads the bytes of rows that are far apart in a local file, without what lies between them.
+
+    columns: (column, ranges of rows) of the file
+    returns: the bytes of each column, None for one of which long stretches are needed; None for all of them where no
+        column has rows far apart, or where the file is shorter, is missing, is not a plain file, or is a link. And what
+        is damaged: (number of the column, message)
+    """
+
 def read_rows(
-    tests: Sequence[tuple[ColumnReader, Buffer, PageParts, ColumnTest]],
-    columns: Sequence[tuple[ColumnReader, Buffer, PageParts]],
+    tests: Sequence[tuple[ColumnReader, Buffer, PageParts | FileParts, ColumnTest]],
+    columns: Sequence[tuple[ColumnReader, Buffer, PageParts | FileParts]],
     flags: Buffer | None,
 ) -> tuple[int, list[NativeArray], tuple[bool, int, int, str] | None]:
     """Like `read_batch`, for rows of columns: (column, ranges of rows, parts of its pages).
@@ -1042,13 +1056,6 @@ def read_small_files(
     column_indices: int64[files, columns]
     returns: whether each file was read; encodings that are not in `pages`; and each column, of all files that were
         read, one after the other. The buffers have room for the rows of all files.
-    """
-
-def read_extents(path: str, extents: Buffer) -> npt.NDArray[np.uint8] | None:
-    """Parts of a local file, one behind the other; None where the file is shorter, is missing, or is not a plain file.
-    Links are not followed.
-
-    extents: start and end of each part, in any order: int64[k, 2]
     """
 
 def read_tail(path: str, most_bytes: int) -> tuple[int, bytes] | None:

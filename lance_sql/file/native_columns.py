@@ -6,9 +6,8 @@ and the bytes of the files that hold them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from threading import Lock
 from typing import Protocol, TypeAlias
 
@@ -34,9 +33,6 @@ LONG_FILE_ROWS = 32 * 1024
 
 PageParts: TypeAlias = "list[tuple[int, pa.Buffer, int]]"
 """Bytes of pages: page, bytes, and where in the file they begin."""
-
-GivenParts: TypeAlias = "PageParts | list[tuple[int, pa.Buffer, int | npt.NDArray[np.int64]]]"
-"""The same, or bytes of pages with the parts of the file that they are: start and end of each, int64[k, 2]."""
 
 _PAGE_BYTES = 2048
 _ROWS_PER_CHUNK, _CHUNK_BYTES = 1024, 64
@@ -240,70 +236,27 @@ def read(
     ]
 
 
-def _fetch_scattered(columns: Sequence[NativeRows]) -> list[GivenParts]:
+def _fetch_scattered(columns: Sequence[NativeRows]) -> list[PageParts | _kernels.FileParts]:
     """What `fetch` gives; of pages of which few bytes are needed, these alone."""
-    found: list[GivenParts | None] = [None] * len(columns)
-    by_file: dict[FileReader, list[tuple[int, _Spans]]] = {}
+    found: list[PageParts | _kernels.FileParts | None] = [None] * len(columns)
+    by_file: dict[FileReader, list[int]] = {}
     for place, each in enumerate(columns):
         # neighbouring rows need all that lies between them
         if len(each.rows) > 1:
-            with each.column.where(each.pages[0]):
-                spans = _Spans(each.column.reader.scattered_spans(each.rows))
-            if spans.are_scattered.any():
-                by_file.setdefault(each.column.file, []).append((place, spans))
-    for file, wanted in by_file.items():
-        data = file.read_extents(np.concatenate([spans.scattered for _, spans in wanted]))
-        if data is not None:
-            whole = iter(file.fetch([where for _, spans in wanted for where in spans.whole]))
-            start = 0
-            for place, spans in wanted:
-                found[place], start = spans.parts(data, start, whole)
+            by_file.setdefault(each.column.file, []).append(place)
+    for file, places in by_file.items():
+        wanted = [columns[place] for place in places]
+        read, failure = file.read_scattered([(each.column.reader, each.rows) for each in wanted])
+        if failure is not None:
+            place, message = failure
+            with wanted[place].column.where(wanted[place].pages[0]):
+                raise CorruptFile(message)
+        for place, parts in zip(places, read or (), strict=False):
+            found[place] = parts
     others = [place for place, parts in enumerate(found) if parts is None]
-    for place, parts in zip(others, fetch([columns[place] for place in others]), strict=True):
-        found[place] = parts
+    for place, whole in zip(others, fetch([columns[place] for place in others]), strict=True):
+        found[place] = whole
     return [parts for parts in found if parts is not None]
-
-
-class _Spans:
-    """The bytes of the pages of a column: of some pages many parts that are far apart, of the others one.
-
-    spans: page, start and end of each part: int64[k, 3], by pages
-    are_scattered: which of them are of pages with many: bool[k]
-    """
-
-    def __init__(self, spans: npt.NDArray[np.int64]) -> None:
-        self.spans = spans
-        self._borders = [0, *(np.flatnonzero(spans[1:, 0] != spans[:-1, 0]) + 1).tolist(), len(spans)]
-        counts = np.diff(self._borders)
-        self.are_scattered = np.repeat(counts > 1, counts)
-
-    @property
-    def scattered(self) -> npt.NDArray[np.int64]:
-        """Start and end of each part of scattered pages."""
-        return self.spans[self.are_scattered, 1:]
-
-    @property
-    def whole(self) -> list[ByteRange]:
-        """The bytes of each other page."""
-        return [ByteRange(start, end) for _, start, end in self.spans[~self.are_scattered].tolist()]
-
-    def parts(self, data: pa.Buffer, position: int, whole: Iterator[pa.Buffer]) -> tuple[GivenParts, int]:
-        """The parts of each page, and where in the data those of the next column begin.
-
-        data: of scattered parts, from `position` on
-        whole: the bytes of the other pages, of which as many are taken
-        """
-        found: list[tuple[int, pa.Buffer, int | npt.NDArray[np.int64]]] = []
-        for first, last in pairwise(self._borders):
-            page = int(self.spans[first, 0])
-            if last - first == 1:
-                found.append((page, next(whole), int(self.spans[first, 1])))
-                continue
-            extents = np.ascontiguousarray(self.spans[first:last, 1:])
-            num_bytes = int((extents[:, 1] - extents[:, 0]).sum())
-            found.append((page, data.slice(position, num_bytes), extents))
-            position += num_bytes
-        return found, position
 
 
 def fetch(columns: Sequence[NativeRows]) -> list[PageParts]:

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
@@ -13,6 +11,7 @@ from lance_sql.file.metadata_v0_1 import LegacyMetadata
 from lance_sql.file.metadata_v2 import ColumnMetadata, MetadataV2
 from lance_sql.file.page_cache import PageCache
 from lance_sql.file_versions import FileVersion
+from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange, Store
 
 TAIL_BYTES = 64 * 1024
@@ -72,16 +71,17 @@ class FileReader:
         with at(file=self.path):
             return self._read(ranges)
 
-    def read_extents(self, extents: npt.NDArray[np.int64]) -> pa.Buffer | None:
-        """Parts of the file, one behind the other; None where `fetch` has to read them.
+    def read_scattered(
+        self, columns: Sequence[tuple[_kernels.ColumnReader, RowRanges]]
+    ) -> tuple[Sequence[_kernels.FileParts | None] | None, tuple[int, str] | None]:
+        """The bytes of rows that are far apart; see `_kernels.read_scattered`. Nothing of a file that is not local.
 
-        extents: start and end of each part: int64[k, 2]
+        columns: of this file, with ranges of rows
         raises: CorruptFile for a path that leads out of the store
         """
         with at(file=self.path):
             local = self._store.local_path(self.path)
-        found = _kernels.read_extents(local, extents) if local is not None else None
-        return pa.py_buffer(found) if found is not None else None
+        return (None, None) if local is None else _kernels.read_scattered(local, columns)
 
     @property
     def concurrency(self) -> int:

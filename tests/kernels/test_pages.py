@@ -459,18 +459,29 @@ def test_columns_refuse_pages_that_do_not_fit() -> None:
             kernels.ColumnReader(np.array(starts))
 
 
-def parts_of(file: bytes, spans: np.ndarray) -> list[tuple[int, bytes, np.ndarray]]:
-    """The bytes of each page with their extents, as `scattered_spans` has them."""
-    found = []
-    for page in dict.fromkeys(spans[:, 0].tolist()):
-        extents = np.ascontiguousarray(spans[spans[:, 0] == page, 1:])
-        found.append((page, b"".join(file[start:end] for start, end in extents), extents))
-    return found
+def scattered(path: Path, *columns: tuple[kernels.ColumnReader, np.ndarray]) -> list[Any]:
+    """The bytes of rows of columns of a file, where some of the rows are far apart."""
+    found, failure = kernels.read_scattered(str(path), list(columns))
+    assert failure is None
+    assert found is not None
+    return list(found)
+
+
+def parts_of(path: Path, content: bytes, column: kernels.ColumnReader, rows: np.ndarray) -> Any:
+    """The bytes of rows of a column of a file, without what lies between rows that are far apart."""
+    path.write_bytes(content)
+    found, failure = kernels.read_scattered(str(path), [(column, rows)])
+    assert failure is None
+    if found is not None and found[0] is not None:
+        return found[0]
+    return [(page, content[start:end], start) for page, start, end in column.spans(rows).tolist()]
 
 
 @given(st.data())
 @settings(deadline=None, max_examples=60)
-def test_of_rows_that_are_far_apart_only_their_chunks_are_needed(data: st.DataObject) -> None:
+def test_of_rows_that_are_far_apart_only_their_chunks_are_needed(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     sizes, seed = [1024] * 192 + [data.draw(st.integers(1, 1024))], data.draw(seeds)
     valid = random_values(seed, sum(sizes), np.uint8) % 3 > 0 if data.draw(st.booleans()) else None
     made = [
@@ -487,7 +498,7 @@ def test_of_rows_that_are_far_apart_only_their_chunks_are_needed(data: st.DataOb
     spans = column.scattered_spans(rows)
     assert (np.diff(spans[:, 1:].ravel()) >= 0).all()
     assert int((spans[:, 2] - spans[:, 1]).sum()) <= int(np.diff(column.spans(rows)[:, 1:]).sum())
-    parts = parts_of(file, spans)
+    parts = parts_of(tmp_path_factory.getbasetemp() / "scattered", file, column, rows)
     found = kernels.read_rows([], [(column, rows, parts)], None)
     assert imported(found, page.type).equals(expected)
     flags = data.draw(some_flags(len(places)))
@@ -508,54 +519,79 @@ def test_few_bytes_of_a_long_page_are_asked_for() -> None:
     assert len(column.scattered_spans(np.stack((every, every + 1), axis=1))) == 1
 
 
-def test_extents_that_do_not_fit_are_refused() -> None:
-    page = number_page("<i8", FLAT, [1024] * 32, 1, None)
-    column = kernels.ColumnReader(np.array([0, 32 * 1024]))
+def scattered_page(path: Path) -> tuple[Made, kernels.ColumnReader]:
+    """A page of 256 chunks, from byte 100 of the file on."""
+    page = number_page("<i8", FLAT, [1024] * 256, 1, None)
+    column = kernels.ColumnReader(np.array([0, 256 * 1024]))
     column.open(0, page.reader, 100, 100 + len(page.data))
-    rows = np.array([[0, 1], [31 * 1024, 31 * 1024 + 1]])
-
-    def read(data: bytes, extents: Any) -> Any:
-        return kernels.read_rows([], [(column, rows, [(0, data, np.array(extents, np.int64))])], None)
-
-    for extents in ([[100, 200], [150, 250]], [[200, 100]], [[-5, 95]], [[100, 1 << 60]], [[100, 150]], []):
-        with pytest.raises(ValueError, match="extent"):
-            read(bytes(100), extents)
-    with pytest.raises(TypeError, match="buffer"):
-        kernels.read_rows([], [(column, rows, [(0, bytes(8), "0")])], None)
-    # the second chunk that is needed is not there, or not whole
-    length = len(page.data) // 32
-    for first in ([100, 100 + length], [100, 100 + length + 7]):
-        _, arrays, failure = read(bytes(first[1] - first[0]), [first])
-        assert arrays == []
-        assert failure is not None
+    path.write_bytes(bytes(100) + page.data)
+    return page, column
 
 
-def test_extents_are_for_pages_of_chunks() -> None:
+def some_rows(*places: int) -> np.ndarray:
+    return np.array([[place, place + 1] for place in places])
+
+
+def test_rows_of_which_nothing_was_read_are_damage(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    _, column = scattered_page(path)
+    (parts,) = scattered(path, (column, some_rows(5, 100_000)))
+    for rows in (some_rows(5, 50_000), some_rows(7, 200_000), some_rows(250_000)):
+        assert kernels.read_rows([], [(column, rows, parts)], None)[2] is not None
+    assert kernels.read_rows([], [(column, some_rows(100_001), parts)], None)[2] is None
     page = constant_page(2000, "number")
-    column = kernels.ColumnReader(np.array([0, 2000]))
-    column.open(0, page.reader, 0, 100)
-    extents = np.array([[0, 50]])
-    _, _, failure = kernels.read_rows([], [(column, np.array([[0, 9]]), [(0, bytes(50), extents)])], None)
+    constant = kernels.ColumnReader(np.array([0, 2000]))
+    constant.open(0, page.reader, 0, 100)
+    _, _, failure = kernels.read_rows([], [(constant, np.array([[0, 9]]), parts)], None)
     assert failure == (False, 0, 0, "extents of a page that is read as a whole")
 
 
-def test_parts_of_a_file_are_read_into_one_buffer(tmp_path: Path) -> None:
-    content = bytes(range(256)) * 300
+def test_of_several_columns_each_has_its_bytes(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    path.write_bytes(content)
-    extents = np.array([[700, 70_000], [0, 3], [5, 5], [1, 2]])
-    found = kernels.read_extents(str(path), extents)
-    assert found is not None
-    assert found.tobytes() == b"".join(content[start:end] for start, end in extents)
+    page, column = scattered_page(path)
+    short, dense = kernels.ColumnReader(np.array([0, 1024])), kernels.ColumnReader(np.array([0, 256 * 1024]))
+    first = number_page("<i8", FLAT, [1024], 1, None)
+    short.open(0, first.reader, 100 + len(page.data), 100 + len(page.data) + len(first.data))
+    dense.open(0, page.reader, 100, 100 + len(page.data))
+    with path.open("ab") as file:
+        file.write(first.data)
+    rows = {column: some_rows(1, 9, 200_000), short: some_rows(3, 900), dense: np.array([[0, 5], [9, 250_000]])}
+    found = scattered(path, *rows.items())
+    # of the last one long stretches are needed, which are better mapped
+    assert [each is None for each in found] == [False, False, True]
+    asked = [(each, rows[each], parts) for each, parts in zip(rows, found, strict=True) if parts is not None]
+    _, arrays, failure = kernels.read_rows([], asked, None)
+    assert failure is None
+    for array, values, places in zip(arrays, (page.values, first.values), list(rows.values())[:2], strict=True):
+        assert pa.Array._import_from_c(array.address, pa.int64()).to_pylist() == [values[place] for place, _ in places]
+    # where no rows are far apart, nothing is read
+    assert kernels.read_scattered(str(path), [(short, rows[short]), (dense, rows[dense])]) == (None, None)
+
+
+def test_other_files_are_not_read_in_parts(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    _, column = scattered_page(path)
+    rows = some_rows(5, 100_000, 250_000)
     link = tmp_path / "link"
     link.symlink_to(path)
-    for other in (link, tmp_path, tmp_path / "none"):
-        assert kernels.read_extents(str(other), extents) is None
-    assert kernels.read_extents(f"{path}\0", extents) is None
-    for wrong in ([[0, len(content) + 1]], [[-1, 5]], [[5, 4]], [[0, 2**63 - 1]]):
-        assert kernels.read_extents(str(path), np.array(wrong)) is None
-    with pytest.raises(ValueError, match="extents of 7 bytes"):
-        kernels.read_extents(str(path), bytes(7))
+    for other in (str(link), str(tmp_path), str(tmp_path / "none"), f"{path}\0"):
+        assert kernels.read_scattered(other, [(column, rows)]) == (None, None)
+    path.write_bytes(path.read_bytes()[:1_000_000])
+    assert kernels.read_scattered(str(path), [(column, rows)]) == (None, None)
+    assert scattered(path, (column, some_rows(5, 100_000))) != [None]
+
+
+def test_a_page_that_is_shorter_than_its_chunks_is_damage_of_its_column(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    page, column = scattered_page(path)
+    cut = kernels.ColumnReader(np.array([0, 256 * 1024]))
+    cut.open(0, page.reader, 100, 1_000_000)
+    rows = some_rows(5, 250_000)
+    found, failure = kernels.read_scattered(str(path), [(column, rows), (cut, rows)])
+    assert found is None
+    assert failure is not None
+    assert failure[0] == 1
+    assert "a page of 999900 bytes" in failure[1]
 
 
 def test_buffers_that_are_let_go_of_serve_the_next_array() -> None:
