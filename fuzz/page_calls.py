@@ -6,6 +6,7 @@ A call is the arguments of one page and of what is read of it; names with `chunk
 from __future__ import annotations
 
 from contextlib import suppress
+from tempfile import NamedTemporaryFile
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,6 +21,7 @@ mutate, some_cuts = calls.mutate, calls.some_cuts
 _CHUNKS = "chunks."
 _MOST_ROWS = 1 << 20
 _FLAT_LEVELS = 16
+_FAR_APART_BYTES = 1 << 16
 _NUMBER_BITS = (8, 16, 32, 64)
 
 
@@ -176,9 +178,22 @@ def _read(values: Values, reader: kernels.PageReader, data: Any, num_rows: int) 
     _import(kernels.read_batch([], [(0, [part])], flags.copy()), type)
     _import(kernels.read_rows([], [given], None), type)
     _import(kernels.read_rows([(*given, _test(values))], [given], flags), type)
+    if len(data) >= _FAR_APART_BYTES:
+        _read_scattered(column, rows, data, type)
     zones = kernels.ZoneBounds(0, 64, max(num_rows, 1), 8192)
     column.observe(rows, given[2], zones)
     _stream(values, given, type, max(num_rows, 1))
+
+
+def _read_scattered(column: kernels.ColumnReader, rows: Any, data: Any, type: pa.DataType) -> None:
+    """Reads the rows from a file, without what lies between them; also rows of which not all bytes were read."""
+    with NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        found, _ = kernels.read_scattered(file.name, [(column, rows), (column, rows[:1])])
+    for parts in found or ():
+        if parts is not None:
+            _import(kernels.read_rows([], [(column, rows, parts)], None), type)
 
 
 def _stream(values: Values, given: tuple[kernels.ColumnReader, Any, Any], type: pa.DataType, num_rows: int) -> None:

@@ -22,6 +22,7 @@ def calls() -> Iterator[Values]:
     yield from _nested_calls()
     yield from _array_calls()
     yield from _long()
+    yield from _far_apart()
     rng = np.random.default_rng(3)
     numbers = rng.integers(0, 9, _NUM_ROWS)
     words = [b"abclongest!x"[: i % 12] for i in range(_NUM_ROWS)]
@@ -220,6 +221,24 @@ def _long() -> Iterator[Values]:
             encoded = [part.tobytes() if codec == 0 else oracles.inline_group(part, 7) for part in parts]
             page = build([Chunk(1024, [part], None, *marks) for part in encoded], large=True)
             yield _call(page, codec, 32, False, 32, rows=rows, key=bytes([40] + [0] * 15))
+
+
+def _far_apart() -> Iterator[Values]:
+    """Pages of more bytes than are read at once where only a few of their rows are needed."""
+    num_chunks, chunk_rows = 20, 1024
+    levels = (np.arange(chunk_rows) % 5 == 0).astype("<u2").tobytes()
+    rows = np.array([5, 6, 9, 11, 10_000, 10_001, 15_355, 15_365, 20_000, 20_001], np.int64).tobytes()
+    numbers = np.arange(chunk_rows, dtype="<u8")
+    words = [b"abclongest!x"[: i % 12] for i in range(chunk_rows)]
+    for has_nulls in (False, True):
+        marks = (levels, chunk_rows) if has_nulls else (None, 0)
+
+        def page(values: bytes, marks: tuple[bytes | None, int] = marks) -> Page:
+            return build([Chunk(chunk_rows, [values], None, *marks)] * num_chunks, large=True)
+
+        yield _call(page(numbers.tobytes()), 0, 64, False, 64, rows=rows)
+        yield _call(page(oracles.inline_group(numbers << np.uint64(40), 50)), 1, 64, False, 64, rows=rows)
+        yield _call(page(oracles.variable_chunk(words, 32)), 4, 32, True, 32, rows=rows)
 
 
 def _split(values: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
