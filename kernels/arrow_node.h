@@ -2,11 +2,11 @@
 #pragma once
 
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "arrow_abi.h"
 #include "buffers.h"
+#include "held_arrays.h"
 
 namespace lance {
 
@@ -17,22 +17,6 @@ struct NodeSlots {
     PooledBuffer validity;                // only where there are NULLs
     std::optional<PooledBuffer> offsets;  // of a list with offsets
     int64_t offset_bits = 0;              // of these
-};
-
-// Arrays that are released with it, unless they are taken.
-class HeldArrays {
-  public:
-    HeldArrays() = default;
-    explicit HeldArrays(size_t count) : arrays(count) {}
-    HeldArrays(HeldArrays&& other) noexcept : arrays(std::exchange(other.arrays, {})) {}
-    HeldArrays& operator=(HeldArrays&&) = delete;
-    ~HeldArrays() {
-        for (ArrowArray& array : arrays) {
-            if (array.release != nullptr) array.release(&array);
-        }
-    }
-
-    std::vector<ArrowArray> arrays;
 };
 
 // An array that owns the children, which are moved out of `children`; whoever imports it may move them out again.

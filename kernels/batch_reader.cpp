@@ -4,6 +4,7 @@
 #include <deque>
 #include <utility>
 
+#include "held_arrays.h"
 #include "nested_reader.h"
 
 namespace lance {
@@ -13,26 +14,20 @@ namespace {
 // One for each column, made in any order. What has been made is let go of when a later column fails.
 class Arrays {
   public:
-    explicit Arrays(size_t count) : arrays_(count) {}
-    Arrays(const Arrays&) = delete;
-    Arrays& operator=(const Arrays&) = delete;
-    ~Arrays() {
-        for (ArrowArray& array : arrays_) {
-            if (array.release != nullptr) array.release(&array);
-        }
-    }
+    explicit Arrays(size_t count) : held_(count) {}
 
-    bool has(size_t column) const { return arrays_[column].release != nullptr; }
+    bool has(size_t column) const { return (*this)[column].release != nullptr; }
     bool complete() const {
-        return std::all_of(arrays_.begin(), arrays_.end(), [](const ArrowArray& each) { return each.release != nullptr; });
+        return std::all_of(held_.arrays.begin(), held_.arrays.end(),
+                           [](const ArrowArray& each) { return each.release != nullptr; });
     }
-    const ArrowArray& operator[](size_t column) const { return arrays_[column]; }
-    void set(size_t column, ColumnBuilder& builder) { builder.finish(arrays_[column]); }
-    void set(size_t column, const ArrowArray& array) { arrays_[column] = array; }
-    std::vector<ArrowArray> take() { return std::exchange(arrays_, {}); }
+    const ArrowArray& operator[](size_t column) const { return held_.arrays[column]; }
+    void set(size_t column, ColumnBuilder& builder) { builder.finish(held_.arrays[column]); }
+    void set(size_t column, const ArrowArray& array) { held_.arrays[column] = array; }
+    std::vector<ArrowArray> take() { return std::exchange(held_.arrays, {}); }
 
   private:
-    std::vector<ArrowArray> arrays_;
+    HeldArrays held_;
 };
 
 // How many rows an array is going to have, and how many more it needs room for.

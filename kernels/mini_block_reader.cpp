@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "fsst.h"
+#include "held_arrays.h"
 #include "kernels.h"
 #include "passed_ranges.h"
 #include "selected_values.h"
@@ -21,18 +22,6 @@ constexpr double kRowsPerMatch = 3.0;
 constexpr int64_t kGapsPerByte = 4;
 constexpr int64_t kScatteredBytes = 64 * 1024;
 constexpr int64_t kMostExtents = 16;
-
-// Releases an array in the end.
-class OwnedArray {
-  public:
-    explicit OwnedArray(ArrowArray& array) : array_(array) {}
-    OwnedArray(const OwnedArray&) = delete;
-    OwnedArray& operator=(const OwnedArray&) = delete;
-    ~OwnedArray() { array_.release(&array_); }
-
-  private:
-    ArrowArray& array_;
-};
 
 }  // namespace
 
@@ -293,9 +282,9 @@ void MiniBlockReader::take_all(const PageBytes& bytes, const Ranges& rows, Bytes
     const int64_t count = rows.num_items();
     ColumnBuilder all(values_.format.without_list(), count);
     read(bytes, rows, all);
-    ArrowArray array;
-    all.finish(array);
-    const OwnedArray owned(array);
+    HeldArrays decoded(1);
+    all.finish(decoded.arrays[0]);
+    const ArrowArray& array = decoded.arrays[0];
     const auto* first = static_cast<const uint8_t*>(array.buffers[1]);
     if (values_.format.bits >= 8) {
         const int64_t width = values_.format.bits / 8;
