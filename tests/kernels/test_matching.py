@@ -68,7 +68,10 @@ def keys_of(values: np.ndarray) -> np.ndarray:
         return values.astype(object)
     if values.dtype.kind == "i":
         return values.astype(object) + (1 << (bits - 1))
-    raw = (values + 0.0).view(f"<u{bits // 8}").astype(object)
+    # of random bits some are signalling NaN
+    with np.errstate(invalid="ignore"):
+        positive_zeros = values + 0.0
+    raw = positive_zeros.view(f"<u{bits // 8}").astype(object)
     top, ones = 1 << (bits - 1), (1 << bits) - 1
     found = [ones - number if number & top else number | top for number in raw]
     return np.array([ones if np.isnan(value) else k for value, k in zip(values, found, strict=True)], object)
