@@ -83,6 +83,9 @@ class Candidates:
 
     def _counts_of_whole(self) -> I64:
         """Live rows of each fragment, whatever is left of it."""
+        recorded = self.fragments.recorded_live_rows
+        if recorded is not None:
+            return recorded[self.places]
         table = self.fragments.table
         deleted = table.num_deleted_rows[self.places].astype(np.int64)
         counts = self._physical_rows() - deleted
@@ -102,6 +105,8 @@ class Candidates:
 
     def without_empty(self) -> Candidates:
         """Without fragments that have no rows at all."""
+        if self.fragments.recorded_rows is not None:
+            return self
         return replace(self, places=self.places[self._physical_rows() > 0])
 
     def head(self, num_rows: int) -> Candidates:
@@ -120,6 +125,9 @@ class Candidates:
 
     def _physical_rows(self) -> I64:
         """Physical rows of each fragment; from its data files where the manifest does not know."""
+        recorded = self.fragments.recorded_rows
+        if recorded is not None:
+            return recorded[self.places]
         if not self.fragments.trust_rows:
             return np.array([self.open(place).num_rows for place in self.places.tolist()], np.int64)
         totals = self.fragments.table.physical_rows[self.places].astype(np.int64)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final, overload
 
 import numpy as np
@@ -17,7 +17,7 @@ from lance_sql.errors import InvalidArgument, at
 from lance_sql.proto import table_pb2
 from lance_sql.table import fragment_wire
 from lance_sql.table.fragment import Fragment
-from lance_sql.table.fragment_table import FragmentTable
+from lance_sql.table.fragment_table import I64, FragmentTable
 
 _MOST_KEPT_BYTES: Final = 4096
 """Of a message whose fragment is kept for other versions: longer ones hold row ids of their own."""
@@ -78,6 +78,23 @@ class Fragments(Sequence[Fragment]):
         if (ids[1:] > ids[:-1]).all() or len(set(self.ids)) == len(self.ids):
             return ()
         return tuple(sorted(number for number, count in Counter(self.ids).items() if count > 1))
+
+    @cached_property
+    def recorded_rows(self) -> I64 | None:
+        """Physical rows of each; None where data files have to be asked for those of one."""
+        rows = self.table.physical_rows.astype(np.int64)
+        return rows if self.trust_rows and bool((rows > 0).all()) else None
+
+    @cached_property
+    def recorded_live_rows(self) -> I64 | None:
+        """Live rows of each; None where files have to be asked for those of one."""
+        rows = self.recorded_rows
+        if rows is None:
+            return None
+        deleted = self.table.num_deleted_rows.astype(np.int64)
+        live = rows - deleted
+        is_unknown = (self.table.have_deletions & (deleted == 0)) | (live < 0)
+        return None if bool(is_unknown.any()) else live
 
     def have_deletions(self) -> bool:
         """Whether a fragment has a deletion file."""
