@@ -110,7 +110,7 @@ def test_packed_values_match_as_numpy_compares(data: st.DataObject, dtype: str, 
     num_values = 1024 + data.draw(st.sampled_from([1024, 700]))
     raw = random_values(seed, num_values, np.uint64) & np.uint64(most)
     infinity = {"<f4": 0x7F800000, "<f8": 0x7FF0000000000000}.get(dtype, most)
-    special = np.array([0, most, most // 2, infinity, infinity + 1], np.uint64) & np.uint64(most)
+    special = np.array([number & most for number in (0, most, most // 2, infinity, infinity + 1)], np.uint64)
     places = random_values(seed + 1, num_values, np.uint8)
     raw = np.where(places < 5, special[places % 5], raw)
     values = raw.astype(f"<u{bits // 8}").view(dtype)
