@@ -92,9 +92,9 @@ def test_depth_is_bounded() -> None:
 
 
 def test_many_columns_are_quick() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(build([stored(f"c{i}", i) for i in range(8000)]).arrow) == 8000
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_paths_name_members_of_structs() -> None:
