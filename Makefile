@@ -1,5 +1,5 @@
 # Each target sets up what it needs. Variables: PYTHON (the interpreter to make .venv with), VENV (where to make it),
-# FUZZ_SECONDS and RACES_SECONDS (how long `make fuzz` and `make races` take).
+# PROCESSES (how many run the tests at a time), FUZZ_SECONDS and RACES_SECONDS (how long `make fuzz` and `make races` take).
 
 VENV ?= .venv
 # Not `python -m pytest`: that would put this folder before the installed package.
@@ -7,6 +7,9 @@ PYTEST := $(VENV)/bin/pytest
 DUCKDB15 := $(VENV)/duckdb15
 SANITIZED := $(VENV)/sanitized
 RACES := $(VENV)/races
+# Tests take memory, too: no more than four.
+PROCESSES ?= $(shell count=$$(nproc); echo $$((count < 4 ? count : 4)))
+PARALLEL = -n $(PROCESSES) --dist loadfile
 FUZZ_SECONDS ?= 300
 RACES_SECONDS ?= 60
 BUILD_FILES := pyproject.toml CMakeLists.txt scripts/setup.sh $(wildcard kernels/*) $(wildcard providers/*.cpp)
@@ -26,9 +29,9 @@ demo: $(VENV)/duckdb.stamp ## write a table step by step, and ask in SQL what ea
 
 test: $(VENV)/test.stamp $(DUCKDB15)/stamp ## run the tests, those of the providers also with DuckDB 1.5, all also with another Python
 	@echo "lance-sql: all tests"
-	@$(PYTEST) -q
+	@$(PYTEST) -q $(PARALLEL)
 	@echo "lance-sql: the tests of the providers again, with DuckDB 1.5"
-	@PYTHONPATH=$(DUCKDB15) $(PYTEST) -q $(SHARED_TESTS) --ignore-glob 'tests/providers/test_spark*'
+	@PYTHONPATH=$(DUCKDB15) $(PYTEST) -q $(PARALLEL) $(SHARED_TESTS) --ignore-glob 'tests/providers/test_spark*'
 	@$(MAKE) --no-print-directory pythons
 
 pythons: $(VENV)/test.stamp ## run the tests with the oldest and the newest Python that are supported, where they are installed
@@ -36,7 +39,7 @@ pythons: $(VENV)/test.stamp ## run the tests with the oldest and the newest Pyth
 		version=$${found%%=*}; \
 		$(MAKE) --no-print-directory $(VENV)/python$$version/stamp PYTHON="$${found#*=}" || exit; \
 		echo "lance-sql: all tests but most of those of Spark again, with Python $$version"; \
-		$(VENV)/python$$version/bin/pytest -q $(ONCE) || exit; \
+		$(VENV)/python$$version/bin/pytest -q $(PARALLEL) $(ONCE) || exit; \
 	done
 
 slow: $(VENV)/test.stamp ## run the slow tests: hundreds of random tables, large inputs

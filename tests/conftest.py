@@ -2,6 +2,8 @@
 
 corpus_case, corpus_negative: one run per case of the conformance corpus; skipped where there is no corpus. It is
 looked for at $LANCE_SQL_CORPUS and at ../shared/corpus beside the checkout. `corpus_params` picks cases by name.
+
+spark: one session for all tests that need one, since it takes seconds to start; skipped where there is no Java.
 """
 
 from __future__ import annotations
@@ -9,14 +11,22 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 from hypothesis import settings
+
+from tests import scheduling
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # How long an example takes depends on what else the machine does.
 settings.register_profile("lance-sql", deadline=None)
@@ -50,7 +60,12 @@ class Case:
         if self.info.get("stage_at"):
             folder = Path(self.info["stage_at"])
             if not folder.exists():
-                shutil.copytree(self.folder, folder)
+                folder.parent.mkdir(parents=True, exist_ok=True)
+                with TemporaryDirectory(dir=folder.parent) as staging:
+                    copy = shutil.copytree(self.folder, Path(staging) / folder.name)
+                    # appears as a whole, since other processes look for it; one of them may have been first
+                    with suppress(OSError):
+                        copy.rename(folder)
         return str(folder / self.info.get("dataset", "data.lance"))
 
     def versions(self) -> list[tuple[str | None, dict[str, Any]]]:
@@ -81,3 +96,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     for fixture, kind in _FOLDERS.items():
         if fixture in metafunc.fixturenames:
             metafunc.parametrize(fixture, corpus_params(kind, ""))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    from tests.providers.spark_session import spark_session
+
+    with spark_session() as session:
+        yield session
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    return scheduling.scheduler(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    # one process keeps the order of the files
+    if hasattr(config, "workerinput"):
+        scheduling.sort(items)
