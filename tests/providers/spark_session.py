@@ -16,6 +16,9 @@ import lance_sql
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""A session of tests is over before code pays back what its best compiler and collector cost: a third of the time."""
+
 
 @contextmanager
 def spark_session(master: str = "local[2, 2]", **config: str) -> Iterator[SparkSession]:
@@ -29,6 +32,8 @@ def spark_session(master: str = "local[2, 2]", **config: str) -> Iterator[SparkS
     builder: Any = SparkSession.builder
     builder = (
         builder.master(master)
+        .config("spark.driver.extraJavaOptions", JAVA_OPTIONS)
+        .config("spark.python.daemon.module", "tests.providers.spark_daemon")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.driver.bindAddress", "127.0.0.1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -40,6 +41,13 @@ def test_workers_with_another_python_are_noticed(tmp_path: Path) -> None:
     spark_workers.check(session(sys.executable))
     # Spark Connect
     spark_workers.check(SimpleNamespace())
+
+
+def test_a_worker_needs_nothing_before_the_source() -> None:
+    # those of the other tests begin with the library imported
+    program = "import sys; sys.path.pop(0); from pyspark_lance import DefaultSource; print(DefaultSource.name())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "lance\n", done.stderr
 
 
 def test_the_line_behind_an_error() -> None:

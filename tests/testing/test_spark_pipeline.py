@@ -9,13 +9,17 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
 
 import lance_sql
 from lance_sql.testing.plugin import LanceTables
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 PIPELINE = Path(__file__).parents[2] / "examples" / "spark_pipeline"
 
@@ -29,13 +33,13 @@ def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def the_tests() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("pipeline_test_lake", PIPELINE / "tests" / "test_lake.py")
+def module(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"pipeline_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
 
 
 def test_they_pass_without_java(lake: Path) -> None:
@@ -125,7 +129,7 @@ FAULTS: dict[Callable[[Path], None], list[str]] = {
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_what_went_wrong_is_said(lake: Path, tmp_path: Path, fault: Callable[[Path], None]) -> None:
     fault(lake)
-    tests = the_tests()
+    tests = module(PIPELINE / "tests" / "test_lake.py")
     tables = LanceTables(tmp_path, PIPELINE / "tests" / "snapshots" / "test_lake")
     failures = []
     calls: list[Callable[[], None]] = [
@@ -146,7 +150,26 @@ def test_what_went_wrong_is_said(lake: Path, tmp_path: Path, fault: Callable[[Pa
         assert line in told
 
 
-def test_the_job_writes_what_its_tests_expect(tmp_path: Path) -> None:
+@pytest.mark.filterwarnings("ignore")
+def test_the_job_writes_what_its_tests_expect(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its test, with the job in the session of the other tests: one of its own takes most of the time."""
+    job, test = module(PIPELINE / "daily.py"), module(PIPELINE / "tests" / "test_daily.py")
+
+    def run(command: list[object], *, check: bool) -> None:
+        assert command[:2] == [sys.executable, PIPELINE / "daily.py"]
+        assert check
+        landing, lake, *days = map(str, command[2:])
+        for day in days:
+            job.run(spark, landing, lake, day)
+
+    monkeypatch.setattr(test, "subprocess", SimpleNamespace(run=run))
+    test.test_a_day_applied_twice_changes_nothing(tmp_path)
+
+
+@pytest.mark.slow
+def test_the_job_passes_its_tests_by_itself() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "tests/test_daily.py"]
     done = subprocess.run(command, cwd=PIPELINE, capture_output=True, text=True, check=False)
     if "1 skipped" in done.stdout:
