@@ -8,7 +8,7 @@ DUCKDB15 := $(VENV)/duckdb15
 SANITIZED := $(VENV)/sanitized
 RACES := $(VENV)/races
 # Tests take memory, too: no more than four.
-PROCESSES ?= $(shell count=$$(nproc); echo $$((count < 4 ? count : 4)))
+PROCESSES ?= $(shell count=$$(getconf _NPROCESSORS_ONLN); echo $$((count < 4 ? count : 4)))
 PARALLEL = -n $(PROCESSES) --dist loadfile
 FUZZ_SECONDS ?= 300
 RACES_SECONDS ?= 60
@@ -42,8 +42,8 @@ pythons: $(VENV)/test.stamp ## run the tests with the oldest and the newest Pyth
 		$(VENV)/python$$version/bin/pytest -q $(PARALLEL) $(ONCE) || exit; \
 	done
 
-slow: $(VENV)/test.stamp ## run the slow tests: hundreds of random tables, large inputs
-	@$(PYTEST) -q -m slow
+slow: $(VENV)/test.stamp ## run the slow tests: hundreds of random tables, others each time, large inputs
+	@$(PYTEST) -q -m slow --hypothesis-profile random
 
 fuzz: $(VENV)/test.stamp $(SANITIZED)/stamp ## damage the input of every decoder for five minutes, also with sanitizers
 	@preload=$$(scripts/sanitizers.sh) && \

@@ -28,8 +28,10 @@ from tests import scheduling
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# How long an example takes depends on what else the machine does.
-settings.register_profile("lance-sql", deadline=None)
+# How long an example takes depends on what else the machine does. Whoever changes something is to see what the change
+# broke: examples are the same in every run, but for `--hypothesis-profile random`.
+settings.register_profile("lance-sql", deadline=None, derandomize=True)
+settings.register_profile("random", deadline=None)
 settings.load_profile("lance-sql")
 
 CORPUS = Path(os.environ.get("LANCE_SQL_CORPUS") or Path(__file__).parents[2] / "shared" / "corpus")

@@ -27,7 +27,7 @@ def take(values: np.ndarray, rows: RowRanges) -> np.ndarray:
     return taken
 
 
-@settings(max_examples=200, derandomize=True)
+@settings(max_examples=200)
 @given(drawn=lists_and_rows())
 def test_rows_are_found_by_their_ends(drawn: tuple[np.ndarray, np.ndarray, RowRanges]) -> None:
     lengths, valid, rows = drawn
@@ -44,7 +44,7 @@ def test_rows_are_found_by_their_ends(drawn: tuple[np.ndarray, np.ndarray, RowRa
     check(bounds, lengths, rows)
 
 
-@settings(max_examples=200, derandomize=True)
+@settings(max_examples=200)
 @given(drawn=lists_and_rows())
 def test_rows_are_found_by_their_offsets(drawn: tuple[np.ndarray, np.ndarray, RowRanges]) -> None:
     lengths, _, rows = drawn

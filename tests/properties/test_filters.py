@@ -191,7 +191,7 @@ def _native(connection: duckdb.DuckDBPyConnection, condition: str) -> list[bool 
     return list(itertools.chain.from_iterable(rows))
 
 
-@settings(max_examples=300, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, suppress_health_check=list(HealthCheck))
 @given(condition=conditions)
 def test_a_condition_has_the_answers_of_a_native_table(native: duckdb.DuckDBPyConnection, condition: str) -> None:
     predicate = from_sql(condition, TABLE.schema)

@@ -57,7 +57,7 @@ def sorted_by(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     return legacy(table, tmp_path_factory.mktemp("pruned") / "t")
 
 
-@settings(max_examples=60, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(condition=conditions)
 def test_a_pruned_scan_finds_the_rows_of_a_full_one(sorted_by: lance_sql.Dataset, condition: str) -> None:
     check(sorted_by, condition)
@@ -67,7 +67,7 @@ texts = st.builds("".join, st.lists(st.sampled_from(STEMS), max_size=3))
 columns_of_texts = st.lists(st.none() | texts, min_size=1, max_size=30)
 
 
-@settings(max_examples=25, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(values=columns_of_texts, asked=texts, nullable=st.booleans(), kind=st.sampled_from([pa.string(), pa.binary()]))
 def test_bounds_that_were_cut_exclude_no_string(
     values: list[str | None], asked: str, nullable: bool, kind: pa.DataType, tmp_path_factory: pytest.TempPathFactory
