@@ -96,8 +96,8 @@ class MiniBlockReader : public PageReader {
     Bytes item_keys() const;
     void mask_strings(const PageBytes& bytes, const Ranges& rows, const StringTest& test, MutableBytes flags) const;
     void mask_decoded(const Chunks& chunks, const Ranges& rows, const StringTest& test, MutableBytes flags) const;
-    // Null where the test cannot be told from codes.
-    std::shared_ptr<const SymbolMatcher> symbol_matcher(const StringTest& test) const;
+    // Null where the test cannot be told from codes. rows: that are about to be tested
+    std::shared_ptr<const SymbolMatcher> symbol_matcher(const StringTest& test, const Chunks& chunks, const Ranges& rows) const;
     FixedWidthEncoding fixed_encoding() const { return {static_cast<int64_t>(values_.codec), values_.bits}; }
 
     void read_validity(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const;

@@ -8,6 +8,7 @@
 #include "passed_ranges.h"
 #include "selected_values.h"
 #include "symbol_matching.h"
+#include "variable.h"
 
 namespace lance {
 
@@ -41,6 +42,34 @@ void for_each_run(const Ranges& rows, int64_t most_rows, Visit visit) {
     flush();
 }
 
+// Of so many strings the first codes tell what most strings of a page begin with.
+constexpr int64_t kSampledStrings = 16;
+
+// The bytes of some strings of the first chunk of the rows; none of one that is damaged, for it may not be needed.
+std::vector<Bytes> sample_strings(const Chunks& chunks, const Ranges& rows, int64_t offset_bits) {
+    const auto [first, end] = rows.bounds();
+    std::vector<Bytes> sample;
+    if (first == end) return sample;
+    const std::vector<int64_t>& starts = chunks.table().item_starts();
+    const int64_t number = chunks.table().chunk_of(first);
+    const int64_t begin = starts[static_cast<size_t>(number)];
+    const int64_t stop = starts[static_cast<size_t>(number) + 1];
+    const Piece piece{number, first - begin, std::min(end, stop) - begin, stop - begin, 0};
+    try {
+        with_offset(offset_bits, [&](auto offset) {
+            const VariableChunk<decltype(offset)> chunk(chunks, piece);
+            chunk.checked_bytes(piece);
+            const int64_t step = std::max<int64_t>(piece.size() / kSampledStrings, 1);
+            for (int64_t i = piece.first; i < piece.last; i += step) {
+                sample.push_back({chunk.start() + chunk.offset(i), static_cast<size_t>(chunk.offset(i + 1) - chunk.offset(i))});
+            }
+        });
+    } catch (const std::invalid_argument&) {
+        sample.clear();
+    }
+    return sample;
+}
+
 }  // namespace
 
 void MiniBlockReader::read_strings(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
@@ -66,7 +95,7 @@ void MiniBlockReader::mask_strings(const PageBytes& bytes, const Ranges& rows, c
     if (count_flags(flags) == 0) return;
     if (values_.codec == PageCodec::kVariable) {
         match_strings(chunks, rows, values_.bits, test, flags);
-    } else if (const std::shared_ptr<const SymbolMatcher> matcher = symbol_matcher(test)) {
+    } else if (const std::shared_ptr<const SymbolMatcher> matcher = symbol_matcher(test, chunks, rows)) {
         matcher->keep(chunks, rows, values_.bits, flags);
     } else {
         mask_decoded(chunks, rows, test, flags);
@@ -75,12 +104,14 @@ void MiniBlockReader::mask_strings(const PageBytes& bytes, const Ranges& rows, c
 }
 
 // The one of the last test is kept. Nobody waits for it: a process that was forked may have inherited the lock as held.
-std::shared_ptr<const SymbolMatcher> MiniBlockReader::symbol_matcher(const StringTest& test) const {
+std::shared_ptr<const SymbolMatcher> MiniBlockReader::symbol_matcher(const StringTest& test, const Chunks& chunks,
+                                                                    const Ranges& rows) const {
     {
         const std::unique_lock lock(matcher_mutex_, std::try_to_lock);
         if (lock && matcher_ && matcher_->is_for(test)) return matcher_;
     }
-    std::optional<SymbolMatcher> made = SymbolMatcher::make(SymbolTable(values_.symbol_table), test);
+    const std::vector<Bytes> sample = sample_strings(chunks, rows, values_.bits);
+    std::optional<SymbolMatcher> made = SymbolMatcher::make(SymbolTable(values_.symbol_table), test, sample);
     if (!made) return nullptr;
     const auto matcher = std::make_shared<const SymbolMatcher>(std::move(*made));
     const std::unique_lock lock(matcher_mutex_, std::try_to_lock);
@@ -106,7 +137,7 @@ void MiniBlockReader::mask_decoded(const Chunks& chunks, const Ranges& rows, con
 void MiniBlockReader::filter_strings(const Chunks& chunks, const Ranges& rows, const StringTest& test,
                                      MutableBytes flags, ColumnBuilder& out) const {
     if (values_.definition) match_validity(chunks, rows, *values_.definition, true, flags);
-    const std::shared_ptr<const SymbolMatcher> matcher = symbol_matcher(test);
+    const std::shared_ptr<const SymbolMatcher> matcher = symbol_matcher(test, chunks, rows);
     int64_t num_passed = 0;
     reserve_strings(chunks, rows, share_.load(std::memory_order_relaxed), out);
     for_each_run(rows, kStringsTogether, [&](const Ranges& run, int64_t position) {
@@ -149,6 +180,11 @@ void MiniBlockReader::append_flagged(const Chunks& chunks, const Ranges& rows, B
         out.add_bytes(total);
     } else if (num_flags == rows.num_items()) {
         read_symbols(chunks, rows, out);
+    } else if (count_runs(flags) * kRowsPerRun <= num_flags) {
+        // Long runs are decoded where they lie.
+        const std::vector<int64_t> pairs = flagged_ranges(rows, flags);
+        const Bytes view = as_bytes(pairs);
+        read_symbols(chunks, Ranges(view, num_rows()), out);
     } else {
         const FlaggedStrings codes(chunks, rows, values_.bits, flags, num_flags);
         append_symbols(num_flags, size_of(codes.bytes()), expansion_, out,

@@ -66,9 +66,17 @@ constexpr size_t kCodesTogether = 4;
 constexpr int64_t kStringsTogether = 8;
 constexpr uint64_t kAllFlags = 0x0101010101010101;
 
+// Codes that are read at once: those of the lead, and some behind it, which decide nearly all strings.
+constexpr size_t kWord = sizeof(uint64_t);
+constexpr size_t kBehindLead = 2;
+constexpr size_t kLongestLead = kWord - kBehindLead;
+// Of the sample at least so many in four have the lead.
+constexpr size_t kQuarters = 3;
+
 }  // namespace
 
-std::optional<SymbolMatcher> SymbolMatcher::make(const SymbolTable& symbols, const StringTest& test) {
+std::optional<SymbolMatcher> SymbolMatcher::make(const SymbolTable& symbols, const StringTest& test,
+                                                 std::span<const Bytes> sample) {
     // A state for each byte of a bound that a string may begin with, at the most.
     const int64_t most_states = size_of(test.low) + (test.end ? size_of(*test.end) : 0);
     if (!symbols.in_use() || kFirst + 2 * most_states > kMostRows) return std::nullopt;
@@ -112,6 +120,8 @@ std::optional<SymbolMatcher> SymbolMatcher::make(const SymbolTable& symbols, con
         made.at_end_.push_back(row_of(bytes.verdict_at_end(states[i])));
         made.at_end_.push_back(kDamaged);
     }
+    made.find_lead(sample);
+    if (made.lead_size_ > 0) return made;
     made.pairs_.reserve(256 * 256);
     for (size_t code = 0; code < 256; ++code) {
         const auto behind = made.next_.begin() + 256 * made.next_[size_t{made.start_} << 8 | code];
@@ -120,29 +130,71 @@ std::optional<SymbolMatcher> SymbolMatcher::make(const SymbolTable& symbols, con
     return made;
 }
 
+// As many codes as most of the sample have in common, as long as these decide nothing.
+void SymbolMatcher::find_lead(std::span<const Bytes> sample) {
+    std::vector<Bytes> left(sample.begin(), sample.end());
+    lead_state_ = start_;
+    while (lead_size_ < kLongestLead) {
+        std::array<size_t, 256> counts{};
+        for (const Bytes& codes : left) {
+            if (codes.size() >= lead_size_ + 1 + kBehindLead) ++counts[codes[lead_size_]];
+        }
+        const auto most = std::max_element(counts.begin(), counts.end());
+        if (*most == 0 || 4 * *most < kQuarters * sample.size()) break;
+        const auto code = static_cast<size_t>(most - counts.begin());
+        const uint8_t behind = next_[size_t{lead_state_} << 8 | code];
+        if (behind < kFirst) break;
+        std::erase_if(left, [&](const Bytes& codes) {
+            return codes.size() < lead_size_ + 1 + kBehindLead || codes[lead_size_] != code;
+        });
+        lead_ |= uint64_t{code} << (8 * lead_size_);
+        ++lead_size_;
+        lead_state_ = behind;
+    }
+}
+
 bool SymbolMatcher::is_for(const StringTest& test) const {
     return inside_ == test.inside && std::ranges::equal(low_, test.low) && end_.has_value() == test.end.has_value() &&
            (!end_ || std::ranges::equal(*end_, *test.end));
 }
 
-template <class Offset>
-void SymbolMatcher::keep_of_piece(const uint8_t* offsets, int64_t num_strings, const uint8_t* chunk,
-                                  uint8_t* flags) const {
+// What a string is whose first codes have led to a state, or where they end too soon for that.
+template <bool has_lead>
+uint8_t SymbolMatcher::follow(const uint8_t* at, const uint8_t* end) const {
+    if (has_lead || static_cast<size_t>(end - at) < kCodesTogether) return run(start_, at, end);
+    const auto codes = load<std::array<uint8_t, kCodesTogether>>(at);
+    uint8_t state = pairs_[size_t{codes[0]} << 8 | codes[1]];
+    for (size_t k = 2; k < kCodesTogether; ++k) state = next_[size_t{state} << 8 | codes[k]];
+    return state < kFirst ? state : run(state, at + kCodesTogether, end);
+}
+
+template <bool has_lead, class Offset>
+void SymbolMatcher::keep_of_piece(const uint8_t* offsets, int64_t num_strings, Bytes chunk, uint8_t* flags) const {
     const uint8_t* const next = next_.data();
-    const uint8_t* const pairs = pairs_.data();
+    const uint8_t* const behind_lead = next + (size_t{lead_state_} << 8);
+    const size_t num_bits = 8 * lead_size_;
+    const size_t least_size = lead_size_ + kBehindLead;
+    const uint64_t lead = lead_;
+    const uint64_t mask = (uint64_t{1} << num_bits) - 1;
+    // Behind this a word is not inside of the chunk.
+    const size_t word_end = chunk.size() >= kWord ? chunk.size() - kWord + 1 : 0;
     const auto offset = [&](int64_t i) { return load<Offset>(offsets + i * static_cast<int64_t>(sizeof(Offset))); };
     uint8_t seen = 0;
     const auto test = [&](int64_t i) {
-        const uint8_t* at = chunk + offset(i);
-        const uint8_t* end = chunk + offset(i + 1);
+        const Offset start = offset(i);
+        const Offset end = offset(i + 1);
         uint8_t state = 0;
-        if (static_cast<size_t>(end - at) < kCodesTogether) {
-            state = run(start_, at, end);
+        if (has_lead && start < word_end && end - start >= least_size) {
+            const uint64_t word = load<uint64_t>(chunk.data() + start);
+            if ((word & mask) == lead) {
+                const uint64_t codes = word >> num_bits;
+                state = next[size_t{behind_lead[codes & 0xFF]} << 8 | (codes >> 8 & 0xFF)];
+                if (state >= kFirst) state = run(state, chunk.data() + start + least_size, chunk.data() + end);
+            } else {
+                state = follow<has_lead>(chunk.data() + start, chunk.data() + end);
+            }
         } else {
-            const auto codes = load<std::array<uint8_t, kCodesTogether>>(at);
-            state = pairs[size_t{codes[0]} << 8 | codes[1]];
-            for (size_t k = 2; k < kCodesTogether; ++k) state = next[size_t{state} << 8 | codes[k]];
-            if (state >= kFirst) state = run(state, at + kCodesTogether, end);
+            state = follow<has_lead>(chunk.data() + start, chunk.data() + end);
         }
         seen |= state;
         flags[i] &= state & kAccepted;
@@ -172,7 +224,12 @@ void SymbolMatcher::keep(const Chunks& chunks, const Ranges& rows, int64_t offse
             const VariableChunk<Offset> chunk(chunks, piece);
             chunk.checked_bytes(piece);
             try {
-                keep_of_piece<Offset>(chunk.offsets(piece.first), piece.size(), chunk.start(), of_piece);
+                const Bytes bytes(chunk.start(), static_cast<size_t>(chunk.num_bytes()));
+                if (lead_size_ > 0) {
+                    keep_of_piece<true, Offset>(chunk.offsets(piece.first), piece.size(), bytes, of_piece);
+                } else {
+                    keep_of_piece<false, Offset>(chunk.offsets(piece.first), piece.size(), bytes, of_piece);
+                }
             } catch (const std::invalid_argument& error) {
                 fail("chunk ", piece.chunk, ": ", error.what());
             }

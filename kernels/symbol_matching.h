@@ -3,9 +3,14 @@
 // A test of strings is an automaton over their bytes: it knows how much of its bounds a string begins with, until the
 // first other byte decides. One that steps from code to code follows from it, for a code stands for the same bytes
 // everywhere. Most strings are decided after a few codes.
+//
+//     codes of a string    | 17 | 203 | 4 | 91 | ..
+//                            lead: those that most strings begin with, compared at once; nothing is decided behind them
+//                                       the two codes behind it decide nearly all strings
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "chunks.h"
@@ -17,7 +22,10 @@ namespace lance {
 class SymbolMatcher {
   public:
     // Nothing where the bounds are too long for a table that stays in a cache, or codes are not in use.
-    static std::optional<SymbolMatcher> make(const SymbolTable& symbols, const StringTest& test);
+    //
+    // sample: the codes of some of the strings, in any number
+    static std::optional<SymbolMatcher> make(const SymbolTable& symbols, const StringTest& test,
+                                             std::span<const Bytes> sample = {});
 
     bool is_for(const StringTest& test) const;
 
@@ -33,8 +41,12 @@ class SymbolMatcher {
 
     SymbolMatcher() = default;
 
-    template <class Offset>
-    void keep_of_piece(const uint8_t* offsets, int64_t num_strings, const uint8_t* chunk, uint8_t* flags) const;
+    void find_lead(std::span<const Bytes> sample);
+    template <bool has_lead>
+    uint8_t follow(const uint8_t* at, const uint8_t* end) const;
+    // chunk: the bytes that the offsets count from, all of which may be read
+    template <bool has_lead, class Offset>
+    void keep_of_piece(const uint8_t* offsets, int64_t num_strings, Bytes chunk, uint8_t* flags) const;
     uint8_t run(uint8_t state, const uint8_t* at, const uint8_t* end) const {
         while (at != end && state >= kFirst) state = next_[size_t{state} << 8 | *at++];
         return at_end_[state];
@@ -46,7 +58,10 @@ class SymbolMatcher {
 
     uint8_t start_ = kAccepted;
     std::vector<uint8_t> next_;    // [row, code]
-    std::vector<uint8_t> pairs_;   // [code, code]: the row behind the first two of a string
+    std::vector<uint8_t> pairs_;   // [code, code]: the row behind the first two of a string; empty with a lead
+    uint64_t lead_ = 0;            // the codes that most strings begin with, the first one in the lowest byte
+    size_t lead_size_ = 0;         // 0: strings begin with no codes in common, or they are decided by these
+    uint8_t lead_state_ = kAccepted;  // the row behind it
     std::vector<uint8_t> at_end_;  // what a string is that ends here: kRejected, kAccepted or kDamaged
 };
 

@@ -1,6 +1,8 @@
 // Values of variable width in a mini-block chunk: n + 1 offsets from the start of the buffer, then the bytes.
 #pragma once
 
+#include <array>
+
 #include "chunks.h"
 
 namespace lance {
@@ -123,10 +125,17 @@ inline void raise_offsets(int64_t offset_bits, MutableBytes offsets, int64_t num
         using Offset = decltype(offset);
         require_offset<Offset>(before + added);
         if (before == 0) return;
-        for (int64_t i = 0; i <= num_values; ++i) {
-            uint8_t* at = offsets.data() + i * static_cast<int64_t>(sizeof(Offset));
-            store(at, static_cast<Offset>(load<Offset>(at) + static_cast<Offset>(before)));
+        const auto raised = [&](Offset each) { return static_cast<Offset>(each + static_cast<Offset>(before)); };
+        uint8_t* at = offsets.data();
+        const uint8_t* const end = at + (num_values + 1) * static_cast<int64_t>(sizeof(Offset));
+        // All of some are read before one is written: they may become vectors.
+        std::array<Offset, 8> some;
+        for (; end - at >= static_cast<int64_t>(sizeof(some)); at += sizeof(some)) {
+            some = load<std::array<Offset, 8>>(at);
+            for (Offset& each : some) each = raised(each);
+            store(at, some);
         }
+        for (; at < end; at += sizeof(Offset)) store(at, raised(load<Offset>(at)));
     });
 }
 

@@ -26,6 +26,10 @@ TEXT = [b"abclongest!x"[: i % 13] for i in range(64)]
 NEAR = [
     stem[:n] + end for stem in [b"abclongest!x" * 4, b"ab" * 20] for n in range(40) for end in (b"", b"\x00", b"\xff")
 ]
+# most of them begin alike, by some codes and by many
+LED = [
+    (b"longest!abclongest!" * 4)[:n] + bytes([k]) * (k % 5) for n in (0, *[19] * 9, *[60] * 5) for k in range(97, 109)
+]
 DESCENDING = np.array([0, 9], "<i4").tobytes()
 LONG = [(b"abc" * 9)[: i % 27] for i in range(30)]
 
@@ -329,9 +333,10 @@ def test_texts_pass_by_the_order_of_their_bytes(data: st.DataObject) -> None:
     sizes, seed = [1024] * data.draw(st.integers(0, 1)) + [data.draw(st.integers(1, 1024))], data.draw(seeds)
     valid = random_values(seed + 1, sum(sizes), np.uint8) % 3 > 0 if data.draw(st.booleans()) else None
     bits = data.draw(st.sampled_from([32, 64]))
-    made = text_page(sizes, seed, valid, data.draw(st.sampled_from([VARIABLE, FSST])), bits, 32, NEAR)
+    texts = data.draw(st.sampled_from([NEAR, LED]))
+    made = text_page(sizes, seed, valid, data.draw(st.sampled_from([VARIABLE, FSST])), bits, 32, texts)
     # the longest ones have more bytes than a table of codes has rows for
-    bound = st.sampled_from([*NEAR, b"", NEAR[-1] * 5])
+    bound = st.sampled_from([*texts, b"", NEAR[-1] * 5])
     low, end = data.draw(bound), data.draw(st.none() | bound)
     inside = data.draw(st.booleans())
     column, test = kernels.ColumnReader(np.array([0, sum(sizes)])), kernels.ColumnTest(1)
@@ -354,14 +359,23 @@ def test_texts_pass_by_the_order_of_their_bytes(data: st.DataObject) -> None:
             assert imported(found, made.type).to_pylist() == expected
 
 
-@pytest.mark.parametrize("codes", [b"\x04", b"\x00\xff"])
-def test_codes_that_stand_for_nothing_are_damage_to_a_test(codes: bytes) -> None:
+@pytest.mark.parametrize(
+    ("codes", "low"),
+    [
+        (b"\x04", b"abcabc"),
+        (b"\x00\xff", b"abcabc"),
+        # behind codes that all strings begin with
+        (b"\x03\x03\x00\x04\x00", b"longest!longest!abcabcabc"),
+        (b"\x03\x03\x00\xff", b"longest!longest!abcabcabc"),
+    ],
+)
+def test_codes_that_stand_for_nothing_are_damage_to_a_test(codes: bytes, low: bytes) -> None:
     chunk = oracles.variable_chunk([codes] * 20, 32)
     table = oracles.symbol_table(SYMBOLS)
     reader, data = reader_of([[chunk]], [20], None, codec=FSST, bits=32, format=(True, 32), symbol_table=table)
     column, test = kernels.ColumnReader(np.array([0, 20])), kernels.ColumnTest(1)
     column.open(0, reader, 0, len(data))
-    test.set(0, kernels.PageTest.strings(b"abcabc", None, True))
+    test.set(0, kernels.PageTest.strings(low, None, True))
     _, _, failure = kernels.read_rows([(column, np.array([[0, 20]]), [(0, data, 0)], test)], [], np.ones(20, np.uint8))
     assert failure == (True, 0, 0, "chunk 0: a code without a symbol, or an escape at the end of a value")
 
