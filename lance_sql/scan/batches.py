@@ -63,11 +63,13 @@ class Piece:
     """Some rows of one fragment.
 
     is_short: so few and narrow ones that they may be read together with others
+    passes: every row is known to pass the filter
     """
 
     fragment: OpenFragment
     rows: RowRanges
     is_short: bool = False
+    passes: bool = False
 
     @property
     def num_rows(self) -> int:
@@ -84,17 +86,19 @@ class Run:
 
     ends: how many of the rows come before the end of each batch, int64[batches]
     is_short: so few and narrow ones that they may be read together with others
+    passes: every row is known to pass the filter
     """
 
     fragment: OpenFragment
     rows: RowRanges
     ends: npt.NDArray[np.int64]
     is_short: bool = False
+    passes: bool = False
 
     @property
     def whole(self) -> Piece:
         """All of its rows."""
-        return Piece(self.fragment, self.rows, self.is_short)
+        return Piece(self.fragment, self.rows, self.is_short, self.passes)
 
     def pieces(self) -> Iterator[Piece]:
         """The rows of each batch."""
@@ -102,7 +106,7 @@ class Run:
             yield self.whole
             return
         for start, end in pairwise([0, *self.ends.tolist()]):
-            yield Piece(self.fragment, _between(self.rows, start, end))
+            yield Piece(self.fragment, _between(self.rows, start, end), passes=self.passes)
 
 
 def runs(
@@ -130,18 +134,42 @@ def runs(
             ends = _ends(rows, num_rows, most, borders, min(most, FIRST_BATCH_ROWS) if small_first else most)
             start = 0
             # a consumer that wants a few rows waits for no more than the first batch
-            for together in _divided(ends, 1 if small_first else BATCHES_PER_RUN):
+            for together, passes in _divided(
+                ends, 1 if small_first else BATCHES_PER_RUN, _pass(rows, ends, each.passing)
+            ):
                 end = int(together[-1])
                 chosen = rows if (start, end) == (0, num_rows) else _between(rows, start, end)
-                yield Run(fragment, chosen, together - start)
+                yield Run(fragment, chosen, together - start, passes=passes)
                 start = end
         small_first = False
 
 
-def _divided(ends: npt.NDArray[np.int64], first: int) -> Iterator[npt.NDArray[np.int64]]:
-    yield ends[:first]
-    for start in range(first, len(ends), BATCHES_PER_RUN):
-        yield ends[start : start + BATCHES_PER_RUN]
+def _divided(
+    ends: npt.NDArray[np.int64], first: int, passes: npt.NDArray[np.bool_] | None
+) -> Iterator[tuple[npt.NDArray[np.int64], bool]]:
+    """The ends of some batches after the other, either all or none of which are known to pass.
+
+    first: how many are in the first part at the most
+    passes: of each batch; None where none does
+    """
+    changes = [] if passes is None else (np.flatnonzero(passes[1:] != passes[:-1]) + 1).tolist()
+    for same, until in pairwise([0, *changes, len(ends)]):
+        start = same
+        while start < until:
+            end = min(start + (BATCHES_PER_RUN if start else first), until)
+            yield ends[start:end], passes is not None and bool(passes[same])
+            start = end
+
+
+def _pass(rows: RowRanges, ends: npt.NDArray[np.int64], passing: RowRanges | None) -> npt.NDArray[np.bool_] | None:
+    """Whether all rows of each batch are known to pass; None where nothing is known."""
+    if passing is None:
+        return None
+    left = row_ranges.difference(rows, passing)
+    lows, highs = _selected_before(rows, left[:, 0]), _selected_before(rows, left[:, 1])
+    starts = np.concatenate([[0], ends[:-1]])
+    answers: npt.NDArray[np.bool_] = np.searchsorted(highs, starts, "right") == np.searchsorted(lows, ends, "left")
+    return answers
 
 
 def _between(rows: RowRanges, start: int, end: int) -> RowRanges:

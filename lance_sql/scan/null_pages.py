@@ -15,10 +15,13 @@ from lance_sql.scan.projection import restrict
 
 
 def answered(plan: ReadPlan, batch: Batch) -> ReadPlan:
-    """The plan for the rows of a batch, in whose filter is no test that their pages answer.
+    """The plan for the rows of a batch, in whose filter is no test that their pages answer, and none at all where all
+    rows are known to pass.
 
     raises: CorruptFile, UnsupportedFeature
     """
+    if all(piece.passes for piece in batch):
+        return plan.unfiltered
     # of short fragments all rows are read at once, for less than opening each of them
     if not plan.null_tests or batch[0].is_short:
         return plan

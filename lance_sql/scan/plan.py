@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import islice, pairwise
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import lineage
 from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.evidence import SOURCES, Evidence
+from lance_sql.scan.evidence.known_rows import rows_at
 from lance_sql.scan.predicates import (
     And,
     ColumnTest,
@@ -48,10 +49,12 @@ class FragmentScan:
     """The rows of one fragment that are still candidates.
 
     rows: physical offsets; deleted ones among them are left out when they are read
+    passing: offsets of rows that are known to pass the whole filter, which need not be among `rows`; None of none
     """
 
     fragment: Fragment
     rows: RowRanges
+    passing: RowRanges | None = None
 
     @property
     def num_rows(self) -> int:
@@ -203,10 +206,15 @@ class ReadPlan:
     def _answered(self) -> dict[frozenset[tuple[Path, bool]], ReadPlan]:
         return {}
 
+    @cached_property
+    def unfiltered(self) -> ReadPlan:
+        """The plan for rows that are known to pass."""
+        return replace(self, residual=None, filter_fields=(), filter_system_columns=())
+
     def _answer(self, answers: Mapping[Path, bool], residual: Predicate) -> ReadPlan:
         residual = answer_null_tests(residual, answers)
         if residual == Const(True):
-            return replace(self, residual=None, filter_fields=(), filter_system_columns=())
+            return self.unfiltered
         paths = residual.columns
         below = {field: [path[1:] for path in paths if path[0] == field.name] for field in self.filter_fields}
         return replace(
@@ -251,8 +259,10 @@ class ScanPlan:
     def fragments(self) -> Iterator[FragmentScan]:
         """The fragments with rows left, and these rows."""
         fragments = self.snapshot.manifest.fragments
+        passing = [each.passing for each in self.evidence if each.passing is not None]
         for place, rows in self.candidates:
-            yield FragmentScan(fragments[place], rows)
+            known = [each for each in (rows_at(place, every) for every in passing) if len(each)]
+            yield FragmentScan(fragments[place], rows, reduce(row_ranges.union, known) if known else None)
 
     def count_fragments(self) -> Counter:
         """Fragments of the version."""

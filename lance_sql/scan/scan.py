@@ -160,7 +160,7 @@ class Scan(Frames):
         for each in fragments:
             for task, start, end in row_ranges.shares(first, first + each.num_rows, total, len(tasks)):
                 rows = row_ranges.compose(each.rows, row_ranges.single(start - first, end - first))
-                tasks[task].append(FragmentScan(each.fragment, rows))
+                tasks[task].append(FragmentScan(each.fragment, rows, each.passing))
             first += each.num_rows
         return [self.task(task) for task in tasks if task]
 

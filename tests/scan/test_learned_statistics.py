@@ -7,6 +7,7 @@ import pickle
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -24,8 +25,10 @@ from hypothesis import strategies as st
 import lance_sql
 from lance_sql.file.learned import LEARNED, LearnedKey, LearnedStatistics
 from lance_sql.file.zone_statistics import KeyKind, new_bounds
-from lance_sql.row_ranges import single
+from lance_sql.row_ranges import count, expand, single
+from lance_sql.scan import batches
 from lance_sql.scan.evidence.learned import LearnedZones
+from lance_sql.scan.scan import Scan
 from lance_sql.table import learning
 
 ROWS = 40_000
@@ -493,3 +496,75 @@ def test_files_that_are_read_whole_are_learned(tmp_path: Path) -> None:
     lance.write_dataset(rows, tmp_path / "t", data_storage_version="2.2", max_rows_per_file=20_000)
     assert rows_read(lance_sql.open(tmp_path / "t"), "i < 100") == 100_000
     assert rows_read(lance_sql.open(tmp_path / "t"), "i < 100") == 8192
+
+
+MANY = 400_000
+"""Rows of so many zones that it is asked which of them need no test."""
+
+
+@pytest.fixture
+def long(tmp_path: Path) -> lance_sql.Dataset:
+    """Rows in order, of which some are deleted, some are NULL, and one is NaN; all of them were looked at."""
+    numbers = np.arange(MANY)
+    floats = numbers.astype(np.float64)
+    floats[7_000] = np.nan
+    nulls = (numbers >= 210_000) & (numbers < 210_010)
+    content = pa.table({"i": numbers, "n": pa.array(numbers, mask=nulls), "f": floats, "x": numbers % 1000})
+    lance.write_dataset(content, tmp_path / "long", data_storage_version="2.2", max_rows_per_file=150_000)
+    lance.dataset(tmp_path / "long").delete("i % 40000 = 11 OR (i >= 60000 AND i < 61000)")
+    table = lance_sql.open(tmp_path / "long")
+    for column in ("i", "n", "f"):
+        table.scan([], f"{column} >= 0").to_table()
+    return table
+
+
+def runs_of(scan: Scan, batch_size: int | None = None) -> list[batches.Run]:
+    return list(batches.runs(scan.plan.read, scan.plan.fragments(), batch_size))
+
+
+@pytest.mark.parametrize(
+    ("condition", "share"),
+    [
+        ("i >= 0", 1.0),
+        ("i < 399999", 0.6),
+        ("i >= 100 AND x < 1000", 0.0),
+        ("i < 5 OR i >= 20000", 0.6),
+        ("n >= 0", 0.3),
+        ("f < 500000", 0.3),
+        ("f <= 390000 AND i >= 0", 0.3),
+        ("NOT (i < 8192)", 0.6),
+        ("x >= 0", 0.0),
+    ],
+)
+def test_rows_that_are_known_to_pass_are_not_tested(long: lance_sql.Dataset, condition: str, share: float) -> None:
+    """
+    share: of the rows are in batches whose rows all pass; at least
+    """
+    scan = long.scan(["x", "i"], condition)
+    plain = lance_sql.open(long.uri, learn_statistics=False).scan(["x", "i"], condition).to_table()
+    passing = sum(count(run.rows) for run in runs_of(scan) if run.passes)
+    assert passing >= share * plain.num_rows
+    assert (passing > 0) == (share > 0)
+    assert scan.to_table().equals(plain)
+    assert scan.to_reader().read_all().equals(plain)
+    tasks = [pickle.loads(pickle.dumps(task)) for task in scan.tasks(5)]
+    assert pa.concat_tables([task.to_reader().read_all() for task in tasks]).equals(plain)
+    assert scan.count_rows() == plain.num_rows
+
+
+@given(st.lists(st.integers(0, MANY), min_size=1, max_size=6), st.integers(1, 70_000))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_batches_are_not_tested_where_all_of_their_rows_pass(
+    long: lance_sql.Dataset, borders: list[int], batch_size: int
+) -> None:
+    ends = sorted(borders)
+    ranges = list(zip(ends[::2], ends[1::2], strict=False))
+    condition = " OR ".join(f"(i >= {start} AND i < {end})" for start, end in ranges) or "i < 3"
+    scan = replace(long.scan(["i"], condition), batch_size=batch_size)
+    matches = np.concatenate([np.arange(start, end) for start, end in ranges] or [np.arange(3)])
+    for run in runs_of(scan, batch_size):
+        if run.passes:
+            first = int(run.fragment.fragment.id) * 150_000
+            assert np.isin(expand(run.rows) + first, matches).all()
+    plain = lance_sql.open(long.uri, learn_statistics=False).scan(["i"], condition)
+    assert scan.to_table().equals(plain.to_table())

@@ -78,8 +78,7 @@ class KnownRows:
         for place in places:
             if place not in known:
                 continue
-            first = place << _OFFSET_BITS
-            inside = row_ranges.clip(self.rows, first, first + (1 << _OFFSET_BITS)) - first
+            inside = rows_at(place, self.rows)
             total = int(candidates.fragments.table.physical_rows[place]) if candidates.fragments.trust_rows else 0
             if len(inside) == 1 and inside[0, 0] == 0 and 0 < total <= inside[0, 1]:
                 continue
@@ -106,6 +105,15 @@ def numbers_of(places: I64 | int, offsets: I64) -> I64:
     """Rows as numbers."""
     numbers: I64 = (np.int64(places) if isinstance(places, int) else places) << _OFFSET_BITS | offsets
     return numbers
+
+
+def rows_at(place: int, rows: RowRanges) -> RowRanges:
+    """The physical offsets of those of the rows that are of one fragment.
+
+    rows: as numbers
+    """
+    first = place << _OFFSET_BITS
+    return row_ranges.clip(rows, first, first + (1 << _OFFSET_BITS)) - first
 
 
 def together(answers: Iterable[KnownRows]) -> KnownRows | None:

@@ -28,6 +28,9 @@ from lance_sql.table.files import TableFiles
 
 I64 = npt.NDArray[np.int64]
 
+_FEWEST_TESTED: Final = 16
+"""The rows of fewer zones are tested in less time than it takes to find out which of them need no test."""
+
 
 class LearnedZones:
     """What was learned in this process, or is in the folder for it."""
@@ -43,10 +46,15 @@ class LearnedZones:
         if learned is None:
             return None
         zones = learned.zones
-        kept = may_match(predicate, learned.statistics(candidates), len(zones.owners))
+        statistics = learned.statistics(candidates)
+        kept = may_match(predicate, statistics, len(zones.owners))
         if not kept.all():
             candidates = KnownRows.but_for(zones.places, zones.as_rows(~kept)).narrow(candidates)
-        return Evidence(self.name, candidates, (learned.note(),))
+        passing = None
+        if np.count_nonzero(kept) >= _FEWEST_TESTED:
+            decided = must_match(predicate, statistics, len(zones.owners))
+            passing = zones.as_rows(decided) if decided.any() else None
+        return Evidence(self.name, candidates, (learned.note(),), passing)
 
 
 def count_decided(candidates: Candidates, predicate: Predicate) -> tuple[int, Candidates]:

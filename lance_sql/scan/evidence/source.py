@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.predicates import Predicate
 
@@ -16,11 +17,14 @@ class Evidence:
     source: its name
     candidates: the rows that it does not rule out
     notes: what it used, and what it could not use, for `Scan.explain`
+    passing: rows of which it knows that the whole predicate is true, those of deleted rows among them, as numbers with
+        the fragment's place above the offset (`known_rows`); they need not be candidates
     """
 
     source: str
     candidates: Candidates
     notes: tuple[str, ...] = ()
+    passing: RowRanges | None = None
 
 
 class Source(Protocol):
