@@ -14,6 +14,10 @@ namespace lance {
 
 namespace {
 
+// FSST strings that pass in runs of so many on average are decoded where they lie, others as codes that are moved
+// together before.
+constexpr int64_t kStringsPerLongRun = 32;
+
 // So many strings are decoded, tested and moved together before the next ones.
 constexpr int64_t kStringsTogether = kSpareRows;
 
@@ -180,8 +184,7 @@ void MiniBlockReader::append_flagged(const Chunks& chunks, const Ranges& rows, B
         out.add_bytes(total);
     } else if (num_flags == rows.num_items()) {
         read_symbols(chunks, rows, out);
-    } else if (count_runs(flags) * kRowsPerRun <= num_flags) {
-        // Long runs are decoded where they lie.
+    } else if (count_runs(flags) * kStringsPerLongRun <= num_flags) {
         const std::vector<int64_t> pairs = flagged_ranges(rows, flags);
         const Bytes view = as_bytes(pairs);
         read_symbols(chunks, Ranges(view, num_rows()), out);

@@ -359,6 +359,40 @@ def test_texts_pass_by_the_order_of_their_bytes(data: st.DataObject) -> None:
             assert imported(found, made.type).to_pylist() == expected
 
 
+@pytest.mark.parametrize("inside", [True, False])
+@pytest.mark.parametrize("step", [1, 7, 40])
+@pytest.mark.parametrize("is_read", [True, False])
+def test_texts_that_pass_in_runs_are_those_of_the_runs(inside: bool, step: int, is_read: bool) -> None:
+    """
+    step: of so many texts one is missing among those that are tested
+    is_read: the tested column is read, else another one of the same rows
+    """
+    values = [b"longest!" + b"%04d" % i for i in range(1500)]
+    table = oracles.symbol_table(SYMBOLS)
+    parts = [
+        [oracles.variable_chunk([oracles.fsst_encode(value, SYMBOLS) for value in part], 32)]
+        for part in (values[:1024], values[1024:])
+    ]
+    reader, data = reader_of(parts, [1024, 476], None, codec=FSST, bits=32, format=(True, 32), symbol_table=table)
+    column, other = (kernels.ColumnReader(np.array([0, 1500])) for _ in range(2))
+    test = kernels.ColumnTest(1)
+    for each in (column, other):
+        each.open(0, reader, 0, len(data))
+    low, end = b"longest!0040", b"longest!1300"
+    test.set(0, kernels.PageTest.strings(low, end, inside))
+    rows, bytes_of = np.array([[3, 1490]]), [(0, data, 0)]
+    for _ in range(2):
+        flags = (np.arange(3, 1490) % step != 1).astype(np.uint8)
+        expected = [
+            value for value, flag in zip(values[3:1490], flags, strict=True) if flag and (low <= value < end) == inside
+        ]
+        found = kernels.read_rows(
+            [(column, rows, bytes_of, test)], [(column if is_read else other, rows, bytes_of)], flags
+        )
+        assert found[2] is None
+        assert imported(found, pa.binary()).to_pylist() == expected
+
+
 @pytest.mark.parametrize(
     ("codes", "low"),
     [
