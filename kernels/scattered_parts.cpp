@@ -10,7 +10,7 @@ namespace lance {
 namespace {
 
 // So many bytes of a page are copied in less time than a mapping of the file takes.
-constexpr int64_t kFewBytes = 256 * 1024;
+constexpr int64_t kFewBytes = 512 * 1024;
 
 // The parts of one page among the spans of a column: those from `first` on, up to `end`.
 struct PageSpans {

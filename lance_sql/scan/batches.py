@@ -36,7 +36,7 @@ MAX_BYTES_OF_A_TABLE = 128 * 1024 * 1024
 FIRST_BATCH_ROWS = 16 * 1024
 """A query that wants a few rows gets them from a small batch."""
 
-FEW_ROWS, FEW_COLUMNS, FEW_BYTES = 32, 64, 64 * 1024
+FEW_ROWS, FEW_COLUMNS, FEW_BYTES = 128, 64, 64 * 1024
 """So little of a batch is read by who asks for it, and by no other thread."""
 
 MAX_BATCH_BYTES = 32 * 1024 * 1024

@@ -20,6 +20,7 @@ from lance_sql import _kernels, bitmaps
 from lance_sql.errors import CorruptFile, at
 from lance_sql.store import Store
 from lance_sql.table.fragment import DeletionFile, DeletionFileType
+from lance_sql.table.known_files import KnownFiles
 from lance_sql.table.paths import DELETIONS
 
 _ALL_BYTES: Final = 2**62
@@ -39,16 +40,29 @@ def read(store: Store, path: str, file_type: DeletionFileType, physical_rows: in
 
     raises: CorruptFile, with the path, when the file is missing, cut, of another form, or names other rows
     """
+    offsets = _KNOWN.get(store, path, lambda: _read(store, path, file_type, physical_rows))
+    if len(offsets) and int(offsets[-1]) >= physical_rows:
+        with at(file=path):
+            raise CorruptFile(f"row {offsets[-1]} is deleted in a fragment of {physical_rows} rows")
+    return offsets
+
+
+def _read(store: Store, path: str, file_type: DeletionFileType, max_rows: int) -> npt.NDArray[np.uint32]:
     with at(file=path):
         _, content = store.tail(path, _ALL_BYTES)
         if file_type is DeletionFileType.BITMAP:
-            offsets = _bitmap_values(content, physical_rows)
+            offsets = _bitmap_values(content, max_rows)
         else:
-            offsets = _ascending(_arrow_values(content, physical_rows))
-        if len(offsets) and int(offsets[-1]) >= physical_rows:
-            raise CorruptFile(f"row {offsets[-1]} is deleted in a fragment of {physical_rows} rows")
+            offsets = _ascending(_arrow_values(content, max_rows))
     offsets.flags.writeable = False
     return offsets
+
+
+def _memory(offsets: npt.NDArray[np.uint32]) -> int:
+    return 1024 + offsets.nbytes
+
+
+_KNOWN: Final = KnownFiles(32 * 1024 * 1024, _memory)
 
 
 def write(

@@ -31,6 +31,7 @@ from lance_sql.schema.wire import to_messages
 from lance_sql.store import ByteRange, Store
 from lance_sql.table import features
 from lance_sql.table.fragments import Fragments
+from lance_sql.table.known_files import KnownFiles
 from lance_sql.table.paths import BasePath
 
 _FOOTER: Final = struct.Struct("<qHH4s")
@@ -107,6 +108,10 @@ def read(store: Store, path: str, table: str, *, size: int | None = None) -> Man
     size: of the file, if known
     raises: CorruptFile, with the path; UnsupportedFeature
     """
+    return _KNOWN.get(store, path, lambda: _read(store, path, table, size))
+
+
+def _read(store: Store, path: str, table: str, size: int | None) -> Manifest:
     with at(file=path):
         fragments, rest = _kernels.split_manifest(_message_bytes(store, path, size))
         message = table_pb2.Manifest.FromString(rest)
@@ -225,6 +230,14 @@ def read_section(store: Store, path: str, position: int) -> bytes:
     if start + length > size:
         raise CorruptFile(f"a section of {length} bytes at byte {position} of {size}")
     return bytes(memoryview(fetch(start, start + length)))
+
+
+def _memory(read: Manifest) -> int:
+    """Bytes that a manifest takes, with the values of fragments that were asked for, roughly."""
+    return 16 * 1024 + 4 * len(read.fragments.content) + 4 * 1024 * len(read.fragments)
+
+
+_KNOWN: Final = KnownFiles(64 * 1024 * 1024, _memory)
 
 
 def _message_bytes(store: Store, path: str, size: int | None) -> bytes:

@@ -17,7 +17,7 @@ from typing import Any
 from lance_sql.errors import CorruptFile, LanceError, TableNotFound, at
 from lance_sql.file.learned import Learning
 from lance_sql.store import Store
-from lance_sql.table import indices, known_manifests, location, refs, transactions, versions
+from lance_sql.table import indices, location, manifest, refs, transactions, versions
 from lance_sql.table.commit_summary import from_properties
 from lance_sql.table.files import LEARNS, FilePlaces, TableFiles
 from lance_sql.table.fragment import Fragment
@@ -306,7 +306,7 @@ def list_snapshots(
 
 
 def _read_manifest(store: Store, file: VersionFile, table: str) -> Manifest:
-    read = known_manifests.read(store, file.path, table, size=file.size)
+    read = manifest.read(store, file.path, table, size=file.size)
     if read.version != file.version:
         with at(file=file.path):
             raise CorruptFile(f"the manifest says that it is version {read.version}, not {file.version}")

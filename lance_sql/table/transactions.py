@@ -16,6 +16,7 @@ from typing import Final
 from lance_sql.errors import at
 from lance_sql.proto import table_pb2, transaction_pb2
 from lance_sql.store import Store, check_path
+from lance_sql.table.known_files import KnownFiles
 from lance_sql.table.manifest import Manifest, read_section
 from lance_sql.table.paths import TRANSACTIONS
 
@@ -60,11 +61,36 @@ def read(store: Store, path: str, manifest: Manifest) -> RecordedTransaction | N
 
     raises: CorruptFile for what is not a transaction
     """
+    file = path if manifest.transaction_section is not None else _path(manifest)
+    return None if file is None else _KNOWN.get(store, file, lambda: _read(store, path, file, manifest))
+
+
+def _read(store: Store, path: str, file: str, manifest: Manifest) -> RecordedTransaction | None:
     content = read_bytes(store, path, manifest)
     if content is None:
         return None
-    with at(file=path if manifest.transaction_section is not None else f"{TRANSACTIONS}/{manifest.transaction_file}"):
+    with at(file=file):
         return parse(content)
+
+
+def _path(manifest: Manifest) -> str | None:
+    """The path of the file that a transaction is in by itself.
+
+    raises: CorruptFile for one that leads out of its folder
+    """
+    if not manifest.transaction_file:
+        return None
+    name = f"{TRANSACTIONS}/{manifest.transaction_file}"
+    with at(file=name):
+        check_path(name)
+    return name
+
+
+def _memory(read: RecordedTransaction | None) -> int:
+    return 4096 + sum(len(each.row_ids) for each in read.given_ids) if read is not None else 0
+
+
+_KNOWN: Final = KnownFiles(16 * 1024 * 1024, _memory)
 
 
 def read_bytes(store: Store, path: str, manifest: Manifest) -> bytes | None:
@@ -75,11 +101,10 @@ def read_bytes(store: Store, path: str, manifest: Manifest) -> bytes | None:
     if manifest.transaction_section is not None:
         with at(file=path):
             return read_section(store, path, manifest.transaction_section)
-    if not manifest.transaction_file:
+    name = _path(manifest)
+    if name is None:
         return None
-    name = f"{TRANSACTIONS}/{manifest.transaction_file}"
     with at(file=name):
-        check_path(name)
         try:
             _, content = store.tail(name, _WHOLE_FILE)
         except FileNotFoundError:

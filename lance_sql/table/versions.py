@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from lance_sql.errors import CorruptFile, InvalidArgument, at
 from lance_sql.store import Store
-from lance_sql.table import known_manifests
+from lance_sql.table import manifest
 from lance_sql.table.commit_summary import CommitSummary
 from lance_sql.table.paths import (
     V2_NAME_LENGTH,
@@ -159,7 +159,7 @@ def as_of(store: Store, instant: datetime, table: str) -> VersionFile | datetime
     """
     first: datetime | None = None
     for file in reversed(list_versions(store)):
-        first = known_manifests.read(store, file.path, table, size=file.size).timestamp
+        first = manifest.read(store, file.path, table, size=file.size).timestamp
         if first <= instant:
             return file
     return first

@@ -1,4 +1,4 @@
-"""Manifests that were read before, and files that have taken the place of others."""
+"""What was read of files before, and files that have taken the place of others."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import CorruptFile
-from lance_sql.store import MemoryStore, open_store
-from lance_sql.table import known_manifests, manifest
+from lance_sql.store import MemoryStore, Store, open_store
+from lance_sql.table import deletions, manifest, transactions
+from lance_sql.table.fragment import DeletionFileType
+from lance_sql.table.known_files import KnownFiles
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.versions import list_versions
 
@@ -31,13 +33,13 @@ def path(tmp_path: Path) -> Path:
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The paths of manifests that are read."""
     found: list[str] = []
-    read = manifest.read
+    read = manifest._read
 
-    def noted(store: object, path: str, *args: object, **kwargs: object) -> Manifest:
+    def noted(store: Store, path: str, table: str, size: int | None) -> Manifest:
         found.append(path)
-        return read(store, path, *args, **kwargs)  # type: ignore[arg-type]  # passed on as they came
+        return read(store, path, table, size)
 
-    monkeypatch.setattr(manifest, "read", noted)
+    monkeypatch.setattr(manifest, "_read", noted)
     return found
 
 
@@ -90,21 +92,56 @@ def test_damage_is_seen_after_the_manifest_was_read(path: Path) -> None:
 def test_where_files_have_no_identity_each_is_read(path: Path, reads: list[str]) -> None:
     (file,) = (path / "_versions").glob("*.manifest")
     store = MemoryStore({f"_versions/{file.name}": file.read_bytes()})
-    assert known_manifests.read(store, f"_versions/{file.name}", "t").version == 1
-    assert known_manifests.read(store, f"_versions/{file.name}", "t").version == 1
+    assert manifest.read(store, f"_versions/{file.name}", "t").version == 1
+    assert manifest.read(store, f"_versions/{file.name}", "t").version == 1
     assert len(reads) == 2
 
 
-def test_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: list[str]) -> None:
-    monkeypatch.setattr(known_manifests, "BUDGET_BYTES", 50_000)
-    monkeypatch.setattr(known_manifests, "_known", known_manifests._Known())
-    for number in range(3):
-        lance_sql.write(pa.table({"x": [number]}), tmp_path / f"{number}.lance")
-        settle(tmp_path / f"{number}.lance")
+def test_memory_is_bounded(path: Path) -> None:
+    known: KnownFiles[bytes] = KnownFiles(100, len)
+    store = open_store(path)
+    read: list[str] = []
+
+    def get(name: str, num_bytes: int) -> None:
+        known.get(store, name, lambda: read.append(name) or bytes(num_bytes))  # type: ignore[func-returns-value]
+
+    for name in "abc":
+        (path / name).write_bytes(b"")
+        os.utime(path / name, (0, 0))
     for _ in range(2):
-        for number in range(3):
-            lance_sql.open(tmp_path / f"{number}.lance")
+        for name in "abc":
+            get(name, 40)
     # there is room for two, and the third pushes out the one that is wanted next
-    assert len(reads) == 6
-    lance_sql.open(tmp_path / "2.lance")
-    assert len(reads) == 6
+    assert read == list("abcabc")
+    get("c", 40)
+    assert read == list("abcabc")
+    # what would push out all others is not kept
+    get("a", 60)
+    get("a", 60)
+    assert read == list("abcabcaa")
+
+
+def test_deletions_and_transactions_are_read_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lance_sql.open(path).delete("x = 2")
+    for file in [*(path / "_versions").iterdir(), *(path / "_deletions").iterdir()]:
+        os.utime(file, (0, 0))
+    first = lance_sql.open(path)
+    rows, did = first.to_table(), first.snapshot.transaction()
+    for module in (deletions, transactions):
+        monkeypatch.setattr(module, "_read", None)
+    second = lance_sql.open(path)
+    assert second.to_table() == rows
+    assert second.snapshot.transaction() is did
+    assert did is not None
+    assert did.operation == "delete"
+
+
+def test_known_deletions_are_checked_against_each_fragment(path: Path) -> None:
+    lance_sql.open(path).delete("x = 3")
+    (file,) = (path / "_deletions").iterdir()
+    os.utime(file, (0, 0))
+    store, name = open_store(path), f"_deletions/{file.name}"
+    assert deletions.read(store, name, DeletionFileType.ARROW, 3).tolist() == [2]
+    assert deletions.read(store, name, DeletionFileType.ARROW, 3).tolist() == [2]
+    with pytest.raises(CorruptFile, match="row 2 is deleted in a fragment of 2 rows"):
+        deletions.read(store, name, DeletionFileType.ARROW, 2)
