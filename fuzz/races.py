@@ -4,9 +4,10 @@ With kernels that ThreadSanitizer watches, what two threads share without a lock
 an error. Without them, rows that differ are found all the same.
 
 The tables have numbers, texts with and without a dictionary, lists and NULL structs in files of two versions; pages of
-the second file of one more are damaged. Each thread reads streams of them in many ways: all of it, or half; with a
-filter that learns, compares columns, or lets nothing pass; together with others that take batches of the same stream;
-through the C interface, or in Python; while buffers are given back to the system.
+the second file of one more are damaged, and of a long one rows far apart are taken. Each thread reads streams of them
+in many ways: all of it, or half; with a filter that learns, compares columns, or lets nothing pass; together with
+others that take batches of the same stream; through the C interface, or in Python; while buffers are given back to the
+system.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 import lance_sql
 from lance_sql import _kernels
@@ -31,6 +33,7 @@ from lance_sql.errors import CorruptFile
 from lance_sql.scan.scan import Scan
 
 NUM_ROWS: Final = 60_000
+LONG_ROWS: Final = 400_000
 COLUMNS: Final = ("id", "small", "price", "word", "text", "tags", "maybe")
 FILTERS: Final = (
     None,
@@ -68,6 +71,7 @@ class Session:
     """The tables, and what their scans find where one thread reads them.
 
     damaged: a table of which every full read fails
+    long: a table of one file, of which a few rows are far apart
     """
 
     def __init__(self, folder: Path) -> None:
@@ -80,6 +84,8 @@ class Session:
         for place in range(len(content) // 3, len(content) * 2 // 3, 64):
             content[place] = 255
         file.write_bytes(content)
+        numbers = np.random.default_rng(1).random(LONG_ROWS)
+        self.long = lance_sql.write(pa.table({"a": numbers, "b": -numbers}), folder / "long")
         self.expected = {
             (number, condition): table.scan(["id"], condition).to_table()["id"].combine_chunks()
             for number, table in enumerate(self.tables)
@@ -162,12 +168,20 @@ def read_damage(session: Session, chance: random.Random) -> None:
         pass
 
 
+def take_far_apart(session: Session, chance: random.Random) -> None:
+    """Rows of which each is in a chunk of its own: several threads read these."""
+    places = sorted(chance.sample(range(LONG_ROWS), 90))
+    found = lance_sql.open(session.long.uri).take(places)
+    assert pc.equal(found["a"], pc.negate(found["b"])).to_pylist() == [True] * len(places)
+    assert found.num_rows == len(places)
+
+
 def let_go_of_buffers(session: Session, chance: random.Random) -> None:
     _kernels.keep_buffers(chance.choice([0, 1 << 20, 1 << 28]))
     _kernels.kept_buffers()
 
 
-WAYS: Final[Ways] = (read_all, read_in_python, read_half, read_together, read_damage, let_go_of_buffers)
+WAYS: Final[Ways] = (read_all, read_in_python, read_half, read_together, read_damage, take_far_apart, let_go_of_buffers)
 
 
 def run(session: Session, seconds: float, num_threads: int, seed: int) -> list[str]:

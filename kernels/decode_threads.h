@@ -1,5 +1,5 @@
-// Threads that decode batches ahead of whoever wants them; all streams of the process share them. They never need the
-// interpreter's lock.
+// Threads that decode batches ahead of whoever wants them, and help with long readings; all of the process share them.
+// They never need the interpreter's lock.
 #pragma once
 
 #include <cstdint>

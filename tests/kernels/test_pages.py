@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -614,6 +615,24 @@ def test_of_several_columns_each_has_its_bytes(tmp_path: Path) -> None:
         assert pa.Array._import_from_c(array.address, pa.int64()).to_pylist() == [values[place] for place, _ in places]
     # where no rows are far apart, nothing is read
     assert kernels.read_scattered(str(path), [(short, rows[short]), (dense, rows[dense])]) == (None, None)
+
+
+def test_threads_share_what_is_read_in_many_parts(tmp_path: Path) -> None:
+    page = number_page("<i8", FLAT, [1024] * 600, 1, None)
+    column = kernels.ColumnReader(np.array([0, 600 * 1024]))
+    column.open(0, page.reader, 0, len(page.data))
+    path = tmp_path / "file"
+    path.write_bytes(page.data)
+
+    def read(first: int) -> bool:
+        places = np.arange(first, 600 * 1024, 4500)
+        rows = np.stack((places, places + 1), axis=1)
+        (parts,) = scattered(path, (column, rows))
+        found = kernels.read_rows([], [(column, rows, parts)], None)
+        return imported(found, page.type).to_pylist() == [page.values[place] for place in places]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(read, range(200)))
 
 
 def test_other_files_are_not_read_in_parts(tmp_path: Path) -> None:
