@@ -33,7 +33,7 @@ from lance_sql.errors import CorruptFile
 from lance_sql.scan.scan import Scan
 
 NUM_ROWS: Final = 60_000
-LONG_ROWS: Final = 400_000
+LONG_ROWS: Final = 1_000_000
 COLUMNS: Final = ("id", "small", "price", "word", "text", "tags", "maybe")
 FILTERS: Final = (
     None,
