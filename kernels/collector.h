@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "bits.h"
+#include "bytes.h"
 #include "filter_loops.h"
 
 namespace lance {

@@ -14,7 +14,7 @@
 namespace lance {
 
 #ifdef _WIN32
-std::optional<FileBytes> read_extents(const std::string&, Bytes) { return std::nullopt; }
+std::optional<PooledBuffer> read_extents(const std::string&, Bytes) { return std::nullopt; }
 
 bool FileTail::read(uint8_t*) const { return false; }
 #else
@@ -116,7 +116,7 @@ bool read_all(int descriptor, Bytes extents, uint8_t* to) {
 
 bool FileTail::read(uint8_t* to) const { return size_ && read_at(descriptor_, *size_ - num_bytes_, *size_, to); }
 
-std::optional<FileBytes> read_extents(const std::string& path, Bytes extents) {
+std::optional<PooledBuffer> read_extents(const std::string& path, Bytes extents) {
     if (extents.size() % 16 != 0) fail("extents of ", extents.size(), " bytes");
     const Descriptor descriptor(path);
     const std::optional<int64_t> size = descriptor.file_size();
@@ -129,8 +129,8 @@ std::optional<FileBytes> read_extents(const std::string& path, Bytes extents) {
         num_bytes += end - start;
         if (num_bytes > kMaxCount) return std::nullopt;
     }
-    FileBytes found{PooledBuffer(num_bytes), num_bytes};
-    if (!extents.empty() && !read_all(descriptor, extents, found.buffer.data())) return std::nullopt;
+    PooledBuffer found(num_bytes);
+    if (!extents.empty() && !read_all(descriptor, extents, found.data())) return std::nullopt;
     return found;
 }
 #endif

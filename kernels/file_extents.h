@@ -11,14 +11,9 @@
 
 namespace lance {
 
-struct FileBytes {
-    PooledBuffer buffer;
-    int64_t num_bytes;
-};
-
 // extents: int64 start and end of each part, in any order. Nothing where the file is missing, is shorter, or is not a
 // plain file, and on systems that have no such reads: the caller reads it in another way, and says what is wrong.
-std::optional<FileBytes> read_extents(const std::string& path, Bytes extents);
+std::optional<PooledBuffer> read_extents(const std::string& path, Bytes extents);
 
 // The last bytes of a local file, or all of a shorter one. Nothing where it is missing, or is not a plain file.
 class FileTail {

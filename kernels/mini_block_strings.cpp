@@ -46,7 +46,7 @@ void for_each_run(const Ranges& rows, int64_t most_rows, Visit visit) {
     flush();
 }
 
-// Of so many strings the first codes tell what most strings of a page begin with.
+// Of so many strings at least, where there are as many, the first codes tell what most of a page begin with.
 constexpr int64_t kSampledStrings = 16;
 
 // The bytes of some strings of the first chunk of the rows; none of one that is damaged, for it may not be needed.
@@ -54,6 +54,7 @@ std::vector<Bytes> sample_strings(const Chunks& chunks, const Ranges& rows, int6
     const auto [first, end] = rows.bounds();
     std::vector<Bytes> sample;
     if (first == end) return sample;
+    chunks.require_buffer_index(0);
     const std::vector<int64_t>& starts = chunks.table().item_starts();
     const int64_t number = chunks.table().chunk_of(first);
     const int64_t begin = starts[static_cast<size_t>(number)];

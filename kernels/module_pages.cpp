@@ -195,7 +195,10 @@ class BatchArguments {
     ColumnRows column_rows(nb::handle object) {
         const auto given = nb::cast<nb::tuple>(object);
         const auto [column, rows] = wanted_rows(given);
-        if (const BoundParts* read = nullptr; nb::try_cast(given[2], read)) return {column, rows, &read->parts};
+        if (nb::isinstance<BoundParts>(given[2])) {
+            held_.push_back(given[2]);
+            return {column, rows, &nb::cast<const BoundParts&>(given[2]).parts};
+        }
         parts_.push_back(to_parts(given[2], [this](nb::handle buffer) { return bytes(buffer); }));
         return {column, rows, &parts_.back()};
     }
@@ -223,6 +226,7 @@ class BatchArguments {
     }
 
     std::vector<InputBuffer> buffers_;
+    std::vector<nb::object> held_;
     std::deque<FileParts> parts_;
 };
 

@@ -19,7 +19,7 @@ void for_each_flagged_run(Bytes flags, Visit visit) {
     const auto skip = [&](int64_t i, uint8_t flag) {
         const uint64_t together = flag * all;
         while (i + 8 <= count && load<uint64_t>(flags.data() + i) == together) i += 8;
-        while (i < count && flags[static_cast<size_t>(i)] == flag) ++i;
+        while (i < count && (flags[static_cast<size_t>(i)] != 0) == (flag != 0)) ++i;
         return i;
     };
     for (int64_t start = skip(0, 0); start < count;) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "batch_reader.h"
 #include "file_extents.h"
 
 namespace lance {
@@ -11,6 +12,8 @@ namespace {
 
 // So many bytes of a page are copied in less time than a mapping of the file takes.
 constexpr int64_t kFewBytes = 512 * 1024;
+// More is better looked at where it lies.
+constexpr int64_t kMostBytes = 64 * 1024 * 1024;
 
 // The parts of one page among the spans of a column: those from `first` on, up to `end`.
 struct PageSpans {
@@ -55,6 +58,15 @@ class Spans {
         for (size_t i = page.first; i < page.end; ++i) found += end(i) - start(i);
         return found;
     }
+    // Of all pages, or more than is read.
+    int64_t num_bytes() const {
+        int64_t found = 0;
+        for (const PageSpans& page : pages_) {
+            found += num_bytes(page);
+            if (found > kMostBytes) break;
+        }
+        return found;
+    }
 
   private:
     std::vector<int64_t> spans_;
@@ -74,25 +86,30 @@ Spans spans_of(const std::vector<WantedRows>& columns, size_t place) {
 
 std::optional<ScatteredParts> read_scattered(const std::string& path, const std::vector<WantedRows>& columns) {
     std::vector<Spans> spans;
+    std::vector<bool> are_read;
     std::vector<int64_t> extents;
+    int64_t left = kMostBytes;
     bool are_scattered = false;
     for (size_t i = 0; i < columns.size(); ++i) {
         const Spans& found = spans.emplace_back(spans_of(columns, i));
+        are_read.push_back(found.is_read_in_parts() && found.num_bytes() <= left);
+        if (!are_read.back()) continue;
+        left -= found.num_bytes();
         are_scattered = are_scattered || found.has_scattered();
-        if (!found.is_read_in_parts()) continue;
         for (const PageSpans& page : found.pages()) {
             const std::vector<int64_t> pairs = found.pairs(page);
             extents.insert(extents.end(), pairs.begin(), pairs.end());
         }
     }
     if (!are_scattered) return std::nullopt;
-    std::optional<FileBytes> read = read_extents(path, as_bytes(extents));
+    std::optional<PooledBuffer> read = read_extents(path, as_bytes(extents));
     if (!read) return std::nullopt;
-    ScatteredParts made{std::move(read->buffer), {}};
+    ScatteredParts made{std::move(*read), {}};
     const uint8_t* at = made.buffer.data();
-    for (const Spans& found : spans) {
+    for (size_t i = 0; i < spans.size(); ++i) {
+        const Spans& found = spans[i];
         std::optional<FileParts>& parts = made.columns.emplace_back();
-        if (!found.is_read_in_parts()) continue;
+        if (!are_read[i]) continue;
         parts.emplace();
         for (const PageSpans& page : found.pages()) {
             const int64_t num_bytes = found.num_bytes(page);

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "batch_reader.h"
 #include "buffers.h"
 #include "column_reader.h"
 
@@ -23,7 +22,8 @@ struct ScatteredParts {
     std::vector<std::optional<FileParts>> columns;  // nothing for one that has to be read in another way
 };
 
-// Reads columns of which every page has parts that are far apart, or few bytes. Nothing where no page has such parts,
+// Reads columns of which every page has parts that are far apart, or few bytes, as long as all of it is not too much to
+// hold: pages of a damaged file may all claim the same bytes. Nothing where no page has such parts,
 // where the file is missing, is shorter or is not a plain file, and on systems that have no such reads: the caller reads
 // it in another way, and says what is wrong.
 //

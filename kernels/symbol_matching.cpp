@@ -158,10 +158,8 @@ bool SymbolMatcher::is_for(const StringTest& test) const {
            (!end_ || std::ranges::equal(*end_, *test.end));
 }
 
-// What a string is whose first codes have led to a state, or where they end too soon for that.
-template <bool has_lead>
 uint8_t SymbolMatcher::follow(const uint8_t* at, const uint8_t* end) const {
-    if (has_lead || static_cast<size_t>(end - at) < kCodesTogether) return run(start_, at, end);
+    if (static_cast<size_t>(end - at) < kCodesTogether) return run(start_, at, end);
     const auto codes = load<std::array<uint8_t, kCodesTogether>>(at);
     uint8_t state = pairs_[size_t{codes[0]} << 8 | codes[1]];
     for (size_t k = 2; k < kCodesTogether; ++k) state = next_[size_t{state} << 8 | codes[k]];
@@ -183,18 +181,20 @@ void SymbolMatcher::keep_of_piece(const uint8_t* offsets, int64_t num_strings, B
     const auto test = [&](int64_t i) {
         const Offset start = offset(i);
         const Offset end = offset(i + 1);
+        const uint8_t* const first = chunk.data() + start;
+        const uint8_t* const last = chunk.data() + end;
         uint8_t state = 0;
-        if (has_lead && start < word_end && end - start >= least_size) {
-            const uint64_t word = load<uint64_t>(chunk.data() + start);
-            if ((word & mask) == lead) {
+        if constexpr (has_lead) {
+            const uint64_t word = start < word_end ? load<uint64_t>(first) : ~lead;
+            if ((word & mask) == lead && end - start >= least_size) {
                 const uint64_t codes = word >> num_bits;
                 state = next[size_t{behind_lead[codes & 0xFF]} << 8 | (codes >> 8 & 0xFF)];
-                if (state >= kFirst) state = run(state, chunk.data() + start + least_size, chunk.data() + end);
+                if (state >= kFirst) state = run(state, first + least_size, last);
             } else {
-                state = follow<has_lead>(chunk.data() + start, chunk.data() + end);
+                state = run(start_, first, last);
             }
         } else {
-            state = follow<has_lead>(chunk.data() + start, chunk.data() + end);
+            state = follow(first, last);
         }
         seen |= state;
         flags[i] &= state & kAccepted;

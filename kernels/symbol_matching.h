@@ -25,7 +25,7 @@ class SymbolMatcher {
     //
     // sample: the codes of some of the strings, in any number
     static std::optional<SymbolMatcher> make(const SymbolTable& symbols, const StringTest& test,
-                                             std::span<const Bytes> sample = {});
+                                             std::span<const Bytes> sample);
 
     bool is_for(const StringTest& test) const;
 
@@ -42,7 +42,7 @@ class SymbolMatcher {
     SymbolMatcher() = default;
 
     void find_lead(std::span<const Bytes> sample);
-    template <bool has_lead>
+    // What a string is: the first of its codes are looked at together.
     uint8_t follow(const uint8_t* at, const uint8_t* end) const;
     // chunk: the bytes that the offsets count from, all of which may be read
     template <bool has_lead, class Offset>

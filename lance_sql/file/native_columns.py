@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import Protocol, TypeAlias
+from typing import NoReturn, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql import _kernels
+from lance_sql import _kernels, row_ranges
 from lance_sql.errors import CorruptFile, at
 from lance_sql.file.column_pages import pages_with
 from lance_sql.file.reader import FileReader
@@ -172,6 +172,31 @@ class NativeRows:
     rows: RowRanges
     pages: Sequence[int]
 
+    def spans(self) -> list[list[int]]:
+        """Which bytes of the file hold the rows: page, start and end of each part.
+
+        raises: CorruptFile
+        """
+        try:
+            found: list[list[int]] = self.column.reader.spans(self.rows).tolist()
+        except _kernels.InvalidDataError as error:
+            self.refuse(str(error))
+        return found
+
+    def refuse(self, message: str) -> NoReturn:
+        """Says what is wrong, and in which page: the first one of which it cannot be told where its rows are."""
+        page = next((page for page in self.pages if self._is_damaged(page)), self.pages[0])
+        with self.column.where(page):
+            raise CorruptFile(message)
+
+    def _is_damaged(self, page: int) -> bool:
+        rows = row_ranges.clip(self.rows, self.column.first_row(page), self.column.first_row(page + 1))
+        try:
+            self.column.reader.spans(np.ascontiguousarray(rows))
+        except _kernels.InvalidDataError:
+            return True
+        return False
+
 
 def are_read_where_they_lie(file: FileReader) -> bool:
     """Whether asking for all bytes of pages at once costs nothing."""
@@ -249,8 +274,7 @@ def _fetch_scattered(columns: Sequence[NativeRows]) -> list[PageParts | _kernels
         read, failure = file.read_scattered([(each.column.reader, each.rows) for each in wanted])
         if failure is not None:
             place, message = failure
-            with wanted[place].column.where(wanted[place].pages[0]):
-                raise CorruptFile(message)
+            wanted[place].refuse(message)
         for place, parts in zip(places, read or (), strict=False):
             found[place] = parts
     others = [place for place, parts in enumerate(found) if parts is None]
@@ -266,11 +290,7 @@ def fetch(columns: Sequence[NativeRows]) -> list[PageParts]:
         by_file.setdefault(each.column.file, []).append(place)
     found: dict[int, PageParts] = {}
     for file, places in by_file.items():
-        spans = []
-        for place in places:
-            each = columns[place]
-            with each.column.where(each.pages[0]):
-                spans.append(each.column.reader.spans(each.rows).tolist())
+        spans = [columns[place].spans() for place in places]
         data = iter(file.fetch([ByteRange(start, end) for parts in spans for _, start, end in parts]))
         for place, parts in zip(places, spans, strict=True):
             found[place] = [(page, next(data), start) for page, start, _ in parts]

@@ -236,7 +236,7 @@ def test_rows_that_are_far_apart_are_read_as_all_rows_are(
 
     def noted(file: FileReader, columns: Any) -> Any:
         found, failure = read_scattered(file, columns)
-        read.extend(found or ())
+        read.extend(each for each in found or () if each is not None)
         return found, failure
 
     read_scattered = FileReader.read_scattered

@@ -629,7 +629,7 @@ def test_threads_share_what_is_read_in_many_parts(tmp_path: Path) -> None:
         rows = np.stack((places, places + 1), axis=1)
         (parts,) = scattered(path, (column, rows))
         found = kernels.read_rows([], [(column, rows, parts)], None)
-        return imported(found, page.type).to_pylist() == [page.values[place] for place in places]
+        return bool(imported(found, page.type).to_pylist() == [page.values[place] for place in places])
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(read, range(200)))
@@ -646,6 +646,27 @@ def test_other_files_are_not_read_in_parts(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:1_000_000])
     assert kernels.read_scattered(str(path), [(column, rows)]) == (None, None)
     assert scattered(path, (column, some_rows(5, 100_000))) != [None]
+
+
+def test_pages_that_claim_the_same_bytes_are_not_all_read(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    page = number_page("<i8", FLAT, [1024] * 256, 1, None)
+    path.write_bytes(page.data)
+    num_pages = 400
+    column = kernels.ColumnReader(np.arange(num_pages + 1) * 256 * 1024)
+    for number in range(num_pages):
+        column.open(number, page.reader, 0, len(page.data))
+    places = np.concatenate([np.arange(0, 256 * 1024, 10_000) + number * 256 * 1024 for number in range(num_pages)])
+    rows = np.stack((places, places + 1), axis=1)
+    # 400 pages of 26 chunks of 8 KiB are 85 MB, of a file of 2
+    assert kernels.read_scattered(str(path), [(column, rows)]) == (None, None)
+    few = rows[: 26 * 100]
+    (parts,) = scattered(path, (column, few))
+    found = kernels.read_rows([], [(column, few, parts)], None)
+    assert imported(found, page.type).to_pylist() == [page.values[place % (256 * 1024)] for place in places[: len(few)]]
+    # and what was not read is not given
+    with pytest.raises(TypeError):
+        kernels.read_rows([], [(column, rows, None)], None)  # type: ignore[list-item]  # wrong on purpose
 
 
 def test_a_page_that_is_shorter_than_its_chunks_is_damage_of_its_column(tmp_path: Path) -> None:
