@@ -44,6 +44,7 @@ pythons: $(VENV)/test.stamp ## run the tests with the oldest and the newest Pyth
 
 slow: $(VENV)/test.stamp ## run the slow tests: hundreds of random tables, others each time, large inputs
 	@$(PYTEST) -q -m slow --hypothesis-profile random
+	@$(PYTEST) -q --hypothesis-profile random tests/kernels tests/layouts tests/encodings tests/properties
 
 fuzz: $(VENV)/test.stamp $(SANITIZED)/stamp ## damage the input of every decoder for five minutes, also with sanitizers
 	@preload=$$(scripts/sanitizers.sh) && \

@@ -54,6 +54,9 @@ PAGE_ROWS = 32 * 1024
 BATCHES_PER_RUN = 16
 """Of a fragment, so many batches are prepared at once: their pages are opened, and then all of them can be decoded."""
 
+FEWEST_PASSING = 8
+"""Batches that are known to pass make a run of their own where there are so many, or all of a fragment."""
+
 PIECES_TOGETHER = 64
 """Short fragments are read so many at a time: a batch costs more than decoding a few rows."""
 
@@ -152,13 +155,28 @@ def _divided(
     first: how many are in the first part at the most
     passes: of each batch; None where none does
     """
-    changes = [] if passes is None else (np.flatnonzero(passes[1:] != passes[:-1]) + 1).tolist()
-    for same, until in pairwise([0, *changes, len(ends)]):
+    passes = None if passes is None else _in_stretches(passes)
+    for same, until in _stretches(passes) if passes is not None else [(0, len(ends))]:
         start = same
         while start < until:
             end = min(start + (BATCHES_PER_RUN if start else first), until)
             yield ends[start:end], passes is not None and bool(passes[same])
             start = end
+
+
+def _stretches(flags: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """The first place of each stretch of the same flag, and the one behind its last."""
+    changes = np.flatnonzero(flags[1:] != flags[:-1]) + 1
+    return list(pairwise([0, *changes.tolist(), len(flags)]))
+
+
+def _in_stretches(passes: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """The same without short stretches: to begin a run costs more than to test the rows of a few batches."""
+    found = passes.copy()
+    for start, end in _stretches(passes):
+        if end - start < min(FEWEST_PASSING, len(passes)):
+            found[start:end] = False
+    return found
 
 
 def _pass(rows: RowRanges, ends: npt.NDArray[np.int64], passing: RowRanges | None) -> npt.NDArray[np.bool_] | None:

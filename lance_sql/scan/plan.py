@@ -60,6 +60,15 @@ class FragmentScan:
     def num_rows(self) -> int:
         return row_ranges.count(self.rows)
 
+    def part(self, rows: RowRanges) -> FragmentScan:
+        """Some of the rows, at least one."""
+        known = (
+            row_ranges.EMPTY
+            if self.passing is None
+            else row_ranges.clip(self.passing, int(rows[0, 0]), int(rows[-1, 1]))
+        )
+        return FragmentScan(self.fragment, rows, known if len(known) else None)
+
 
 @dataclass(frozen=True, slots=True)
 class Counter:
@@ -271,6 +280,14 @@ class ScanPlan:
     def count_rows(self) -> Counter:
         """Live rows of the version."""
         return Counter(Candidates.all_of(self.snapshot).num_rows, self.num_candidates)
+
+    def count_passing(self) -> int:
+        """Live rows that are left, and known to pass the filter; reads deletions."""
+        return sum(
+            row_ranges.count(self.snapshot.open(each.fragment).live(row_ranges.intersect(each.rows, each.passing)))
+            for each in self.fragments()
+            if each.passing is not None
+        )
 
     def count_pages(self) -> Counter:
         """Pages of the columns that the scan reads; opens the data files."""

@@ -132,6 +132,8 @@ class Scan(Frames):
             lines.append("  filter, from the manifest: " + " AND ".join(map(str, plan.lineage)))
         if plan.residual is not None:
             lines.append(f"  filter, on rows: {plan.residual}")
+            if passing := plan.count_passing():
+                lines.append(f"  filter, known to be true of: {passing} rows")
         if self.limit is not None:
             lines.append(f"  limit: {self.limit}")
         for evidence, ruled_out in plan.ruled_out():
@@ -160,7 +162,7 @@ class Scan(Frames):
         for each in fragments:
             for task, start, end in row_ranges.shares(first, first + each.num_rows, total, len(tasks)):
                 rows = row_ranges.compose(each.rows, row_ranges.single(start - first, end - first))
-                tasks[task].append(FragmentScan(each.fragment, rows, each.passing))
+                tasks[task].append(each.part(rows))
             first += each.num_rows
         return [self.task(task) for task in tasks if task]
 

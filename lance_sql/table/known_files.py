@@ -40,31 +40,42 @@ class KnownFiles(Generic[T]):
     def forget(self) -> None:
         """A forked process begins so: it has none of the threads that may have held the lock."""
         self._lock = Lock()
-        self._values: LRUCache[str, T] = LRUCache(self._budget, getsizeof=self._num_bytes)
+        self._values: LRUCache[tuple[str, int], T] = LRUCache(self._budget, getsizeof=self._num_bytes)
 
-    def get(self, store: Store, path: str, read: Callable[[], T]) -> T:
+    def get(self, store: Store, path: str, read: Callable[[], T], *, part: int = 0) -> T:
         """What `read` returns for the file, which is called where that is not known, or the store has no identities.
         None is asked for again.
 
+        part: tells what is read from other parts of the same file
         raises: as `read`
         """
         identity = store.identity(path)
         if identity is None:
             return read()
+        key = (identity, part)
         with self._lock:
-            known: T | None = self._values.get(identity)
+            known: T | None = self._values.get(key)
         if known is not None:
             return known
         found = read()
         if found is None:
             return found
-        modified = store.modified(path)
-        is_settled = modified is not None and datetime.now(UTC) - modified > _SETTLED
-        # One that would push out all others is not worth it. And another file may have taken its place meanwhile.
-        if is_settled and self._num_bytes(found) <= self._budget // 2 and store.identity(path) == identity:
+        # One that would push out all others is not worth it.
+        if self._num_bytes(found) <= self._budget // 2 and _is_settled(store, path, identity):
             with self._lock:
-                self._values[identity] = found
+                self._values[key] = found
         return found
+
+
+def _is_settled(store: Store, path: str, identity: str) -> bool:
+    """Whether the file is still the same one, and was not written a moment ago."""
+    try:
+        modified = store.modified(path)
+    except OSError:
+        # it was removed since it was read
+        return False
+    is_old = modified is not None and datetime.now(UTC) - modified > _SETTLED
+    return is_old and store.identity(path) == identity
 
 
 _all: WeakSet[KnownFiles[Any]] = WeakSet()

@@ -234,7 +234,8 @@ def read_section(store: Store, path: str, position: int) -> bytes:
 
 def _memory(read: Manifest) -> int:
     """Bytes that a manifest takes, with the values of fragments that were asked for, roughly."""
-    return 16 * 1024 + 4 * len(read.fragments.content) + 4 * 1024 * len(read.fragments)
+    message = read.origin.message.ByteSize() if read.origin is not None else 0
+    return 16 * 1024 + 16 * message + 4 * len(read.fragments.content) + 4 * 1024 * len(read.fragments)
 
 
 _KNOWN: Final = KnownFiles(64 * 1024 * 1024, _memory)

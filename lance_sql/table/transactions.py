@@ -61,8 +61,12 @@ def read(store: Store, path: str, manifest: Manifest) -> RecordedTransaction | N
 
     raises: CorruptFile for what is not a transaction
     """
-    file = path if manifest.transaction_section is not None else _path(manifest)
-    return None if file is None else _KNOWN.get(store, file, lambda: _read(store, path, file, manifest))
+    section = manifest.transaction_section
+    file = path if section is not None else _path(manifest)
+    if file is None:
+        return None
+    # a manifest of before, whose file was replaced, has its section elsewhere
+    return _KNOWN.get(store, file, lambda: _read(store, path, file, manifest), part=-1 if section is None else section)
 
 
 def _read(store: Store, path: str, file: str, manifest: Manifest) -> RecordedTransaction | None:
@@ -87,7 +91,10 @@ def _path(manifest: Manifest) -> str | None:
 
 
 def _memory(read: RecordedTransaction | None) -> int:
-    return 4096 + sum(len(each.row_ids) for each in read.given_ids) if read is not None else 0
+    if read is None:
+        return 0
+    properties = sum(256 + len(name) + len(value) for name, value in read.properties.items())
+    return 4096 + properties + sum(512 + len(each.row_ids) for each in read.given_ids)
 
 
 _KNOWN: Final = KnownFiles(16 * 1024 * 1024, _memory)

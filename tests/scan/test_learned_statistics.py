@@ -568,3 +568,30 @@ def test_batches_are_not_tested_where_all_of_their_rows_pass(
             assert np.isin(expand(run.rows) + first, matches).all()
     plain = lance_sql.open(long.uri, learn_statistics=False).scan(["i"], condition)
     assert scan.to_table().equals(plain.to_table())
+
+
+def test_short_stretches_that_pass_begin_no_runs_of_their_own(long: lance_sql.Dataset) -> None:
+    condition = (
+        " OR ".join(f"(i >= {start} AND i < {start + 8192})" for start in range(0, MANY, 16_384)) + " OR i = 9000"
+    )
+    scan = replace(long.scan(["i"], condition), batch_size=4096)
+    runs, fragments = runs_of(scan, 4096), len(long.snapshot.manifest.fragments)
+    assert len(runs) <= sum(len(run.ends) for run in runs) // batches.BATCHES_PER_RUN + 2 * fragments
+    plain = lance_sql.open(long.uri, learn_statistics=False).scan(["i"], condition)
+    assert scan.to_table().equals(plain.to_table())
+
+
+def test_it_is_told_how_many_rows_need_no_test(long: lance_sql.Dataset) -> None:
+    scan = long.scan(["i"], "i >= 10000")
+    (line,) = [line for line in scan.explain().splitlines() if "known to be true" in line]
+    rows = int(line.split()[-2])
+    assert scan.count_rows() - 16_384 <= rows < scan.count_rows()
+
+
+def test_tasks_know_only_of_their_own_rows(long: lance_sql.Dataset) -> None:
+    every = long.scan(["i"], "i >= 10000").tasks(40)
+    known = [each for task in every for each in task.fragments if each.passing is not None]
+    assert known
+    for each in known:
+        assert each.passing is not None
+        assert each.rows[0, 0] <= each.passing[0, 0] < each.passing[-1, 1] <= each.rows[-1, 1]

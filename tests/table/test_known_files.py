@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,7 +15,7 @@ import pytest
 import lance_sql
 from lance_sql.errors import CorruptFile
 from lance_sql.store import MemoryStore, Store, open_store
-from lance_sql.table import deletions, manifest, transactions
+from lance_sql.table import deletions, known_files, manifest, transactions
 from lance_sql.table.fragment import DeletionFileType
 from lance_sql.table.known_files import KnownFiles
 from lance_sql.table.manifest import Manifest
@@ -59,7 +61,9 @@ def test_a_manifest_is_read_once(path: Path, reads: list[str]) -> None:
 def test_what_has_just_been_written_is_read_again(tmp_path: Path, reads: list[str]) -> None:
     lance_sql.write(pa.table({"x": [1]}), tmp_path / "t.lance")
     (file,) = list_versions(open_store(tmp_path / "t.lance"))
-    os.utime(tmp_path / "t.lance" / file.path)
+    # as if it were written while it is read, however long that takes
+    later = time.time() + 60
+    os.utime(tmp_path / "t.lance" / file.path, (later, later))
     reads.clear()
     lance_sql.open(tmp_path / "t.lance")
     lance_sql.open(tmp_path / "t.lance")
@@ -84,7 +88,6 @@ def test_damage_is_seen_after_the_manifest_was_read(path: Path) -> None:
     with pytest.raises(CorruptFile):
         lance_sql.open(path)
     file.unlink()
-    time.sleep(0.01)
     file.write_bytes(content)
     assert lance_sql.open(path).count_rows() == 3
 
@@ -145,3 +148,70 @@ def test_known_deletions_are_checked_against_each_fragment(path: Path) -> None:
     assert deletions.read(store, name, DeletionFileType.ARROW, 3).tolist() == [2]
     with pytest.raises(CorruptFile, match="row 2 is deleted in a fragment of 2 rows"):
         deletions.read(store, name, DeletionFileType.ARROW, 2)
+
+
+def test_an_old_handle_of_a_table_that_was_replaced_leaves_nothing_wrong_behind(tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    lance_sql.write(pa.table({"x": [1, 2]}), path)
+    old = lance_sql.write(pa.table({"x": [3]}), path, mode="append").snapshot
+    assert old.manifest.transaction_section is not None
+    shutil.rmtree(path)
+    lance_sql.write(pa.table({"x": list(range(5000))}), path)
+    lance_sql.open(path).create_index("x", kind="zonemap")
+    for file in (path / "_versions").glob("*.manifest"):
+        os.utime(file, (0, 0))
+    new = lance_sql.open(path, version=2).snapshot
+    assert new.manifest.transaction_section != old.manifest.transaction_section
+    with suppress(CorruptFile):
+        old.transaction()
+    did = new.transaction()
+    assert did is not None
+    assert did.operation == "create_index"
+
+
+def test_a_file_that_is_removed_or_replaced_while_it_is_read_is_not_kept(path: Path) -> None:
+    known: KnownFiles[bytes] = KnownFiles(100, len)
+    store = open_store(path)
+    file = path / "a"
+
+    def written(content: bytes) -> bytes:
+        file.write_bytes(content)
+        os.utime(file, (0, 0))
+        return content
+
+    def read_and_removed() -> bytes:
+        content = file.read_bytes()
+        file.unlink()
+        return content
+
+    def read_and_replaced() -> bytes:
+        content = file.read_bytes()
+        file.unlink()
+        written(b"other")
+        return content
+
+    written(b"first")
+    assert known.get(store, "a", read_and_removed) == b"first"
+    written(b"second")
+    assert known.get(store, "a", read_and_replaced) == b"second"
+    assert known.get(store, "a", file.read_bytes) == b"other"
+    assert known.get(store, "a", lambda: b"never read") == b"other"
+
+
+def test_threads_and_forked_processes_share_what_is_known(path: Path) -> None:
+    known: KnownFiles[bytes] = KnownFiles(1000, len)
+    store = open_store(path)
+    for number in range(20):
+        (path / str(number)).write_bytes(bytes([number]))
+        os.utime(path / str(number), (0, 0))
+
+    def get(number: int) -> bytes:
+        name = str(number % 20)
+        return known.get(store, name, (path / name).read_bytes)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(get, range(2000))) == [bytes([number % 20]) for number in range(2000)]
+    # a child begins anew, and with a lock that nobody holds
+    with known._lock:
+        known_files._forget_all()
+    assert get(3) == bytes([3])

@@ -1,11 +1,13 @@
-"""What is known of rows before values are read, source by source. Each source rules out rows; none adds any.
+"""What is known of rows before values are read, source by source. Each source rules out rows, or says which need no
+test; none adds any.
 
     filter --> row lineage --> scalar indices --> page statistics --> learned statistics
                                                        the rows that are left are read and tested <--`
 
-A source is a module here and a line in `SOURCES`. Whatever it says, the rows that are left are tested by the filter
-itself, but for the parts that row lineage answers exactly. Unknown is never "no match": what a source does not know of
-stays, and a source that is damaged says so in `Evidence.notes` and rules out nothing.
+A source is a module here and a line in `SOURCES`. The rows that are left are tested by the filter itself, but for the
+parts that row lineage answers exactly, and for rows of which all values of learned zones pass (`Evidence.passing`):
+these answers must be exact. Unknown is never "no match": what a source does not know of stays and is tested, and a
+source that is damaged says so in `Evidence.notes` and rules out nothing.
 """
 
 from lance_sql.scan.evidence.learned import LearnedZones

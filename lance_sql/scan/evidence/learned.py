@@ -1,8 +1,9 @@
-"""Statistics that earlier scans have learned of the same files: zones that cannot hold a match.
+"""Statistics that earlier scans have learned of the same files: zones that cannot hold a match, and those of
+which all rows match.
 
     zones of a fragment    | 0 .. 8192 | .. 16384 | .. |     the same for all of its columns
 
-A zone of which not all rows were seen stays.
+A zone of which not all rows were seen stays, and is tested.
 """
 
 from __future__ import annotations

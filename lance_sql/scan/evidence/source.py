@@ -28,7 +28,7 @@ class Evidence:
 
 
 class Source(Protocol):
-    """Something that knows of rows, without reading their values, that a filter is not true for them."""
+    """Something that knows of rows, without reading their values, whether a filter is true for them."""
 
     @property
     def name(self) -> str:
