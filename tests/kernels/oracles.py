@@ -61,9 +61,8 @@ def pack_groups(values: Array, num_bits: int, *, raw_tail: bool) -> bytes:
     parts = [pack_group(values[i : i + GROUP], num_bits) for i in range(0, full, GROUP)]
     tail = values[full:]
     if len(tail):
-        packed = pack_group(np.concatenate([tail, np.zeros(GROUP - len(tail), values.dtype)]), num_bits)
-        # readers tell one from the other by the length, and where it is the same no writer packs
-        parts.append(tail.tobytes() if raw_tail or len(packed) == tail.nbytes else packed)
+        padded = np.concatenate([tail, np.zeros(GROUP - len(tail), values.dtype)])
+        parts.append(tail.tobytes() if raw_tail else pack_group(padded, num_bits))
     return b"".join(parts)
 
 

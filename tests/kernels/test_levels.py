@@ -16,7 +16,9 @@ def encode(levels: oracles.Array, codec: int, num_bits: int, *, raw_tail: bool =
         case 0:
             return levels.tobytes()
         case 1:
-            return oracles.pack_groups(levels, num_bits, raw_tail=raw_tail)
+            # readers tell one tail from the other by the length, and where it is the same no writer packs
+            is_as_long = 128 * num_bits == 2 * (len(levels) % 1024)
+            return oracles.pack_groups(levels, num_bits, raw_tail=raw_tail or is_as_long)
         case 2:
             return oracles.inline_group(levels, num_bits)
         case 3:
