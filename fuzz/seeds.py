@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 import lance_sql
-from fuzz import index_files, learned, page_seeds
+from fuzz import index_seeds, learned, page_seeds
 from fuzz.call_seeds import calls
 from fuzz.encode_seeds import JSON_TEXTS
 from fuzz.inputs import Values
@@ -47,7 +47,7 @@ def write_seeds(folder: Path) -> dict[str, list[Values]]:
     tables = list(_tables(folder / "columns"))
     versions = list(_histories(folder / "histories"))
     others = list(races(folder / "races"))
-    indexed = list(index_files.seeds(folder / "indexed"))
+    indexed = list(index_seeds.seeds(folder / "indexed"))
     manifests = [content for values in (*tables, *versions) for content in [_manifest(values)]]
     return {
         "manifests": [*versions, *tables[::5]],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -132,3 +134,9 @@ def test_the_document_names_every_module() -> None:
     floors = re.findall(r"^\| \d* *\| (.+?) \|", text, re.MULTILINE)
     named = {name.rstrip("/") for cell in floors for name in re.findall(r"`([\w/]+)`", cell)}
     assert named == set(FLOOR_OF)
+
+
+def test_the_workers_of_the_fuzzer_need_no_other_writer() -> None:
+    """Those with sanitizers run in an environment that has this library alone."""
+    code = "import sys; sys.modules['lance'] = None; import fuzz.worker"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[1])
