@@ -18,6 +18,7 @@ void bind_jsonb(nb::module_& m);
 void bind_table(nb::module_& m);
 void bind_files(nb::module_& m);
 void bind_pages(nb::module_& m);
+void bind_reading(nb::module_& m);
 void bind_zones(nb::module_& m);
 void bind_streams(nb::module_& m);
 
@@ -261,5 +262,6 @@ NB_MODULE(_kernels, m) {
     lance::bind_files(m);
     lance::bind_zones(m);
     lance::bind_pages(m);
+    lance::bind_reading(m);
     lance::bind_streams(m);
 }
