@@ -29,7 +29,7 @@ def scheduler(config: pytest.Config, log: Any) -> object:
         return None
     from xdist.scheduler import LoadFileScheduling
 
-    class LoadPieces(LoadFileScheduling):  # type: ignore[misc, unused-ignore]
+    class LoadPieces(LoadFileScheduling):  # type: ignore[misc, unused-ignore]  # xdist has no types
         def _split_scope(self, nodeid: str) -> str:
             return piece(nodeid)
 

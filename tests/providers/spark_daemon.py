@@ -10,9 +10,9 @@ from __future__ import annotations
 from pyspark import daemon
 
 if __name__ == "__main__":
-    import pyspark.worker  # noqa: F401
+    import pyspark.worker  # noqa: F401 - for the workers
 
     import lance_sql.providers.spark
-    import lance_sql.spark  # noqa: F401
+    import lance_sql.spark  # noqa: F401 - for the workers
 
     daemon.manager()

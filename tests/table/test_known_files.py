@@ -106,7 +106,11 @@ def test_memory_is_bounded(path: Path) -> None:
     read: list[str] = []
 
     def get(name: str, num_bytes: int) -> None:
-        known.get(store, name, lambda: read.append(name) or bytes(num_bytes))  # type: ignore[func-returns-value]
+        def content() -> bytes:
+            read.append(name)
+            return bytes(num_bytes)
+
+        known.get(store, name, content)
 
     for name in "abc":
         (path / name).write_bytes(b"")
