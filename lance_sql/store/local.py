@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import accumulate, islice
 from threading import Lock
 from typing import Final, NamedTuple
 
@@ -315,12 +316,23 @@ class LocalStore:
         """Makes sure, once per folder, that no link leads out of the root."""
         if folder in self._inside:
             return
-        root = os.path.realpath(self._root)
-        real = os.path.realpath(folder)
-        if real != root and not real.startswith(root.rstrip(os.sep) + os.sep):
-            with at(file=path):
-                raise CorruptFile("a link leads out of the table's folder")
+        if not self._is_without_links(folder):
+            root = os.path.realpath(self._root)
+            real = os.path.realpath(folder)
+            if real != root and not real.startswith(root.rstrip(os.sep) + os.sep):
+                with at(file=path):
+                    raise CorruptFile("a link leads out of the table's folder")
         self._inside.add(folder)
+
+    def _is_without_links(self, folder: str) -> bool:
+        """Whether no part of the way from the root to a folder is a link, so that it is below the root. Resolving both
+        would look at every part of their whole paths."""
+        # Windows has junctions, which are no links to Python
+        if os.name != "posix" or not os.path.join(folder, "").startswith(self._prefix):
+            return False
+        parts = [part for part in folder[len(self._prefix) :].split(os.sep) if part]
+        places = accumulate(parts, os.path.join, initial=self._root)
+        return os.pardir not in parts and not any(os.path.islink(place) for place in islice(places, 1, None))
 
 
 def _give_back(mapping: mmap.mmap) -> None:

@@ -23,8 +23,13 @@ def test_a_link_out_of_the_table_is_refused(tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"secret")
     (tmp_path / "t.lance" / "data" / "a.lance").symlink_to(tmp_path / "secret")
     (tmp_path / "t.lance" / "elsewhere").symlink_to(tmp_path)
+    # a neighbour whose name begins with that of the table
+    (tmp_path / "t.lance2").mkdir()
+    (tmp_path / "t.lance2" / "secret").write_bytes(b"secret")
+    (tmp_path / "t.lance" / "data" / "b.lance").symlink_to("../../t.lance2/secret")
+    (tmp_path / "t.lance" / "data" / "below").symlink_to("../../t.lance2")
     store = LocalStore(tmp_path / "t.lance")
-    for path in ("data/a.lance", "elsewhere/secret"):
+    for path in ("data/a.lance", "data/b.lance", "data/below/secret", "elsewhere/secret", "elsewhere/t.lance2/secret"):
         with pytest.raises(CorruptFile, match="leads out of the table"):
             store.get_ranges(path, [ByteRange(0, 6)])
 
