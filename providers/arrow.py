@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -38,17 +40,11 @@ class EngineDataset(ArrowDataset):
         self.dataset = dataset
         self._widen = widen
         self._with_system_columns = with_system_columns
-        self._compact = dataset.compact_types if compact else {}
-        stored = dataset.schema
-        taken = {name.casefold() for name in stored.names}
-        fields = list(stored)
-        if with_system_columns:
-            hidden = [name for name in dataset.system_columns if name.casefold() not in taken]
-            fields += [system_columns.field(name) for name in hidden]
-        fields = [field.with_type(self._compact.get(field.name, field.type)) for field in fields]
-        self._schema = pa.schema([_widened(field, widen) for field in fields], stored.metadata)
+        columns = _columns_of(dataset, widen, with_system_columns=with_system_columns, compact=compact)
+        self._compact = columns.compact
+        self._schema = columns.schema
         # whether `deliver` has anything to do
-        self.is_widened = self._schema.types != [field.type for field in fields]
+        self.is_widened = columns.is_widened
 
     @property
     def schema(self) -> pa.Schema:
@@ -82,6 +78,44 @@ class EngineDataset(ArrowDataset):
 
     def __repr__(self) -> str:
         return f"EngineDataset({self.dataset!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """What a relation's columns are to an engine.
+
+    compact: types that the relation delivers instead of its own, by column name
+    is_widened: whether some column is handed over in a type that the relation does not deliver
+    """
+
+    schema: pa.Schema
+    compact: Mapping[str, pa.DataType]
+    is_widened: bool
+
+
+# A handle is asked anew for every query.
+_known: WeakKeyDictionary[Relation, dict[tuple[Widen, bool, bool], _Columns]] = WeakKeyDictionary()
+
+
+def _columns_of(relation: Relation, widen: Widen, *, with_system_columns: bool, compact: bool) -> _Columns:
+    known = _known.setdefault(relation, {})
+    key = widen, with_system_columns, compact
+    if key not in known:
+        known[key] = _make_columns(relation, widen, with_system_columns=with_system_columns, compact=compact)
+    return known[key]
+
+
+def _make_columns(relation: Relation, widen: Widen, *, with_system_columns: bool, compact: bool) -> _Columns:
+    types = relation.compact_types if compact else {}
+    stored = relation.schema
+    taken = {name.casefold() for name in stored.names}
+    fields = list(stored)
+    if with_system_columns:
+        hidden = [name for name in relation.system_columns if name.casefold() not in taken]
+        fields += [system_columns.field(name) for name in hidden]
+    fields = [field.with_type(types.get(field.name, field.type)) for field in fields]
+    schema = pa.schema([_widened(field, widen) for field in fields], stored.metadata)
+    return _Columns(schema, types, schema.types != [field.type for field in fields])
 
 
 def _restore(dataset: Relation, widen: Widen, with_system_columns: bool, compact: bool) -> EngineDataset:

@@ -68,7 +68,7 @@ class DuckDBSource(DuckDBTable, ArrowScanSource):
         """The live rows of the version, without those that planning leaves out of a table with a filter; None where the
         manifest does not say and what does is damaged."""
         try:
-            return self.scan([]).plan.num_candidates
+            return self.num_candidates()
         except LanceError:
             # the scan says what is wrong, and where
             return None

@@ -56,7 +56,7 @@ class DuckDBTable(EngineDataset):
         self._where = where
         self._follows = follows
         self._was_read = False
-        self._predicate_of_all = dataset.scan([], where).predicate
+        self._predicate_of_all = None if where is None else dataset.scan([], where).predicate
         self._with_no_column = with_no_column
         if with_no_column:
             if NO_COLUMN in map(str.casefold, self._schema.names):
@@ -79,6 +79,13 @@ class DuckDBTable(EngineDataset):
         if self._predicate_of_all is not None:
             scan = replace(scan, predicate=conjunction(parts))
         return scan if len(stored) == len(names) else scan.with_nulls(names.index(NO_COLUMN), NO_COLUMN)
+
+    def num_candidates(self) -> int:
+        """The live rows that planning leaves to be read.
+
+        raises: CorruptFile where the manifest does not say and what does is damaged
+        """
+        return self.dataset.count_rows() if self._predicate_of_all is None else self.scan([]).plan.num_candidates
 
     def scanner(self, *args: Any, **kwargs: Any) -> Scanner:
         """As `ArrowDataset.scanner`.
