@@ -8,10 +8,12 @@ form of its own (durations, JSON), only `IS NULL` is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from threading import Lock
+from typing import Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
+from cachetools import LRUCache
 from duckdb._sources.nodes import Binary, Col, In, Lit, Node, Postfix, Unary
 
 from lance_sql.dataset import Dataset
@@ -27,9 +29,6 @@ from lance_sql.scan.predicates import (
     member,
     negate,
 )
-
-if TYPE_CHECKING:
-    from lance_sql.scan.scan import FilterSample
 
 _COMPARISONS: Final = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
@@ -63,9 +62,11 @@ _Column: TypeAlias = tuple[ColumnRef, pa.DataType, pa.DataType]
 MOST_ROWS_LEFT: Final = 0.02
 """DuckDB filters as fast as it is handed rows; only a filter that leaves fewer than this share saves reading them."""
 
+ROWS_OF_A_LARGE_TABLE: Final = 1_000_000
+MOST_ROWS_LEFT_OF_A_SMALL_TABLE: Final = 0.005
 FEWEST_ROWS: Final = 1000
-"""Of a smaller table, DuckDB's guess what a filter leaves is worth more than the filter: where a source applies it,
-DuckDB takes all rows to be left, and orders joins by that."""
+"""The smaller a table, the more DuckDB's guess what a filter leaves is worth beside the filter: where a source applies
+it, DuckDB takes all rows to be left, and orders joins by that. Of tables with fewer than `FEWEST_ROWS`, it filters."""
 
 
 class UntranslatableError(Exception):
@@ -90,18 +91,31 @@ def is_worthwhile(dataset: Dataset, predicate: Predicate) -> bool:
 
     raises: as reading the columns of the predicate
     """
+    with _lock:
+        known = _answers.setdefault(dataset, LRUCache(_MOST_ANSWERS))
+        answer = known.get(predicate)
+    if answer is None:
+        answer = _judge(dataset, predicate)
+        with _lock:
+            known[predicate] = answer
+    return answer
+
+
+def _judge(dataset: Dataset, predicate: Predicate) -> bool:
     scan = dataset.scan([], predicate)
     # planning answers it; or else what is not fetched from far away is worth most
     if scan.plan.residual is None or dataset.snapshot.open_fragments.concurrency > 1:
         return True
-    known = _samples.setdefault(dataset, {})
-    if predicate not in known:
-        known[predicate] = scan.sample_filter()
-    sample = known[predicate]
-    return sample.is_free or (sample.share < MOST_ROWS_LEFT and dataset.count_rows() >= FEWEST_ROWS)
+    sample, num_rows = scan.sample_filter(), dataset.count_rows()
+    if sample.is_free or num_rows < FEWEST_ROWS:
+        return sample.is_free
+    return sample.share < (MOST_ROWS_LEFT if num_rows >= ROWS_OF_A_LARGE_TABLE else MOST_ROWS_LEFT_OF_A_SMALL_TABLE)
 
 
-_samples: WeakKeyDictionary[Dataset, dict[Predicate, FilterSample]] = WeakKeyDictionary()
+# Plans are made anew for every query, with the same conditions.
+_MOST_ANSWERS: Final = 256
+_lock = Lock()
+_answers: WeakKeyDictionary[Dataset, LRUCache[Predicate, bool]] = WeakKeyDictionary()
 
 
 class _Translator:

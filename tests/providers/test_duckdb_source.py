@@ -18,6 +18,7 @@ from lance_sql.table.open_fragment import OpenFragment
 duckdb_source = pytest.importorskip("lance_sql.providers.duckdb_source", reason="DuckDB has no sources")
 from duckdb._sources import nodes  # noqa: E402
 
+from lance_sql.providers import duckdb_filters  # noqa: E402
 from lance_sql.providers.duckdb_filters import UntranslatableError, to_predicate  # noqa: E402
 
 ROWS = 20_000
@@ -125,6 +126,14 @@ def test_a_table_with_a_column_of_that_name_is_refused_by_name(connection: Any, 
 )
 def test_what_leaves_few_rows_is_taken(connection: Any, path: str, condition: str, taken: bool) -> None:
     assert is_taken(connection, path, condition) == taken
+
+
+def test_of_small_tables_less_is_taken(connection: Any, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not is_taken(connection, path, "share < 0.01")
+    monkeypatch.setattr(duckdb_filters, "ROWS_OF_A_LARGE_TABLE", ROWS // 2)
+    # what was judged of a condition is kept
+    assert not is_taken(connection, path, "share < 0.01")
+    assert is_taken(connection, path, "share < 0.011")
 
 
 def test_small_tables_are_left_to_duckdb(connection: Any, tmp_path: Path) -> None:
