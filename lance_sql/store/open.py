@@ -73,6 +73,8 @@ def below(uri: str, path: str) -> str:
 def _open_files(uri: str, options: Mapping[str, Any]) -> Store:
     path = local_path(uri)
     if path is not None:
+        if "\0" in path:
+            raise InvalidArgument(f"{uri!r} cannot be a path: it has a NUL character")
         return LocalStore(path, uri)
     if uri.partition("://")[0] in SCHEMES:
         return ObjectStore(uri, options)

@@ -33,3 +33,9 @@ def test_a_missing_package_is_named(scheme: str, monkeypatch: pytest.MonkeyPatch
 def test_an_unknown_scheme_is_the_callers_mistake() -> None:
     with pytest.raises(InvalidArgument, match="nosuch://bucket"):
         open_store("nosuch://bucket/t.lance")
+
+
+@pytest.mark.parametrize("uri", ["a\0b.lance", "file:///a%00b.lance"])
+def test_no_path_has_a_nul_character(uri: str) -> None:
+    with pytest.raises(InvalidArgument, match="NUL"):
+        open_store(uri)
