@@ -27,6 +27,8 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
 from lance_sql.scan import batches, native_rows
 from lance_sql.scan.compact_types import compact_types
+from lance_sql.scan.predicates import value_tests
+from lance_sql.scan.predicates.evaluation import passing
 from lance_sql.scan.scan import Scan
 
 NUM_ROWS = 120_000
@@ -162,6 +164,20 @@ def damaged(tmp_path: Path) -> Dataset:
     content[len(content) // 2 : len(content) // 2 + 20_000] = b"\xff" * 20_000
     path.write_bytes(content)
     return lance_sql.open(uri)
+
+
+def test_equal_filters_test_a_dictionary_once(table: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    tested = []
+    monkeypatch.setattr(value_tests, "passing", lambda *args: tested.append(args) or passing(*args))
+    dataset = lance_sql.open(table.uri)
+    found = dataset.scan(["id"], "mode = 'RAIL'").to_table()
+    assert tested
+    tested.clear()
+    # another text, so that it is parsed anew
+    assert dataset.scan(["id"], "mode  =  'RAIL'").to_table() == found
+    assert not tested
+    assert dataset.scan(["id"], "mode = 'SHIP'").to_table() != found
+    assert tested
 
 
 def test_damage_is_named_to_python_and_to_engines(tmp_path: Path) -> None:

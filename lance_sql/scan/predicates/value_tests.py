@@ -7,6 +7,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -102,8 +103,12 @@ def _merged(tests: Sequence[ColumnTest]) -> list[ColumnTest]:
     return merged
 
 
+@lru_cache(maxsize=32)
 def steps(predicate: Predicate) -> Sequence[Step] | None:
-    """What a row passes for which the predicate is true; None where there are no tests for that, or too many."""
+    """What a row passes for which the predicate is true; None where there are no tests for that, or too many.
+
+    Scans with equal filters get the same tests, of which pages keep the answers: a dictionary is tested once.
+    """
     found = _steps(predicate, is_true=True)
     return found if found is not None and _num_alternatives(found) <= MAX_ALTERNATIVES else None
 
