@@ -187,8 +187,9 @@ void MiniBlockReader::append_flagged(const Chunks& chunks, const Ranges& rows, B
         read_symbols(chunks, rows, out);
     } else if (count_runs(flags) * kStringsPerLongRun <= num_flags) {
         const std::vector<int64_t> pairs = flagged_ranges(rows, flags);
-        const Bytes view = as_bytes(pairs);
-        read_symbols(chunks, Ranges(view, num_rows()), out);
+        const Ranges flagged(as_bytes(pairs), num_rows());
+        if (flagged.num_items() != num_flags) fail(flagged.num_items(), " rows are flagged, not ", num_flags);
+        read_symbols(chunks, flagged, out);
     } else {
         const FlaggedStrings codes(chunks, rows, values_.bits, flags, num_flags);
         append_symbols(num_flags, size_of(codes.bytes()), expansion_, out,

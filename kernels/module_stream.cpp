@@ -36,7 +36,7 @@ struct PythonFragmentRows : FragmentRows {
             held.release();
             return;
         }
-        const nb::gil_scoped_acquire locked;
+        const Locked locked;
         held.reset();
     }
 
@@ -176,12 +176,12 @@ class PythonSource : public BatchSource {
             iterator_.release();
             return;
         }
-        const nb::gil_scoped_acquire locked;
+        const Locked locked;
         iterator_.reset();
     }
 
     Next next() override {
-        const nb::gil_scoped_acquire locked;
+        const Locked locked;
         const nb::object found = nb::steal(PyIter_Next(iterator_.ptr()));
         if (!found.is_valid()) {
             if (PyErr_Occurred()) nb::raise_python_error();
@@ -196,7 +196,7 @@ class PythonSource : public BatchSource {
     }
 
     void raise(const FragmentRows& fragment, const PageFailure& failure) override {
-        const nb::gil_scoped_acquire locked;
+        const Locked locked;
         nb::object page = nb::none();
         if (failure.number != kUnknownPage) page = nb::cast(failure.number);
         static_cast<const PythonFragmentRows&>(fragment).held->raise(failure.in_test, failure.column, page, failure.what());
@@ -236,7 +236,7 @@ std::string to_utf8(nb::handle object) {
 std::string to_text(const std::exception& error) {
     const auto* raised = dynamic_cast<const nb::python_error*>(&error);
     if (raised == nullptr) return error.what();
-    const nb::gil_scoped_acquire locked;
+    const Locked locked;
     try {
         const nb::handle type = raised->type();
         return to_utf8(type.attr("__module__")) + "." + to_utf8(type.attr("__qualname__")) + ": " + to_utf8(raised->value());

@@ -4,6 +4,10 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#ifndef _WIN32
+#include <unistd.h>
+#endif
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -88,7 +92,47 @@ inline std::string to_path(nb::handle path) {
 }
 
 using Int64Array = nb::ndarray<nb::numpy, int64_t>;
-using Unlocked = nb::gil_scoped_release;
+
+// Asks for the interpreter's lock. Before Python 3.14, a process that ends while other threads are in a kernel ends them
+// there, by an unwinding (pthread_exit) that no destructor lets through: they wait for the end instead.
+template <class Ask>
+auto with_patience(Ask ask) noexcept {
+#ifdef _WIN32
+    return ask();
+#else
+    try {
+        return ask();
+    } catch (...) {
+        for (;;) pause();
+    }
+#endif
+}
+
+// The interpreter's lock is not held while this lives.
+class Unlocked {
+  public:
+    Unlocked() : state_(PyEval_SaveThread()) {}
+    Unlocked(const Unlocked&) = delete;
+    Unlocked& operator=(const Unlocked&) = delete;
+    ~Unlocked() {
+        with_patience([this] { PyEval_RestoreThread(state_); });
+    }
+
+  private:
+    PyThreadState* state_;
+};
+
+// The interpreter's lock is held while this lives, whatever thread it is.
+class Locked {
+  public:
+    Locked() : state_(with_patience([] { return PyGILState_Ensure(); })) {}
+    Locked(const Locked&) = delete;
+    Locked& operator=(const Locked&) = delete;
+    ~Locked() { PyGILState_Release(state_); }
+
+  private:
+    PyGILState_STATE state_;
+};
 
 // A new array that owns its values.
 inline Int64Array to_numpy(std::vector<int64_t> values, std::vector<size_t> shape) {

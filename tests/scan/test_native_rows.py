@@ -270,6 +270,29 @@ def test_a_forked_process_reads_streams_of_its_own(table: Dataset) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+DAEMONS = """
+import sys, threading, time
+import lance_sql
+
+table = lance_sql.open(sys.argv[1])
+ids = table.to_table(["_rowid"])["_rowid"].to_pylist()
+
+def read(first):
+    while True:
+        table.take(ids[first::997])
+
+for first in range(3):
+    threading.Thread(target=read, args=(first,), daemon=True).start()
+time.sleep(0.3)
+"""
+
+
+def test_a_process_ends_while_daemon_threads_read(table: Dataset) -> None:
+    command = [sys.executable, "-c", DAEMONS, table.uri]
+    done = [subprocess.run(command, capture_output=True, text=True, timeout=60) for _ in range(3)]
+    assert [(each.returncode, each.stderr) for each in done] == [(0, "")] * 3
+
+
 @pytest.mark.parametrize("ends", [[], [3], [5, 3], [10, 11], [0, 10], [-1, 10]])
 def test_batches_that_are_not_those_of_the_rows_are_refused(ends: list[int]) -> None:
     with pytest.raises(ValueError, match="batch"):
