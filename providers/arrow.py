@@ -14,12 +14,13 @@ import pyarrow.compute as pc
 import pyarrow.dataset
 
 from lance_sql.arrow_dataset import AnyScan, ArrowDataset
+from lance_sql.dataset import Dataset
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.scan import system_columns
+from lance_sql.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from lance_sql.changes.feed import ChangeFeed
-    from lance_sql.dataset import Dataset
     from lance_sql.scan.predicates import Predicate
 
 Relation: TypeAlias = "Dataset | ChangeFeed"
@@ -93,12 +94,15 @@ class _Columns:
     is_widened: bool
 
 
-# A handle is asked anew for every query.
-_known: WeakKeyDictionary[Relation, dict[tuple[Widen, bool, bool], _Columns]] = WeakKeyDictionary()
+# A handle is asked anew for every query. By snapshots, which are equal to themselves alone: handles are equal where
+# place, version and time are, which a table that was made anew can have.
+_known: WeakKeyDictionary[Snapshot, dict[tuple[Widen, bool, bool], _Columns]] = WeakKeyDictionary()
 
 
 def _columns_of(relation: Relation, widen: Widen, *, with_system_columns: bool, compact: bool) -> _Columns:
-    known = _known.setdefault(relation, {})
+    if not isinstance(relation, Dataset):
+        return _make_columns(relation, widen, with_system_columns=with_system_columns, compact=compact)
+    known = _known.setdefault(relation.snapshot, {})
     key = widen, with_system_columns, compact
     if key not in known:
         known[key] = _make_columns(relation, widen, with_system_columns=with_system_columns, compact=compact)

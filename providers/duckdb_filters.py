@@ -29,6 +29,7 @@ from lance_sql.scan.predicates import (
     member,
     negate,
 )
+from lance_sql.table.snapshot import Snapshot
 
 _COMPARISONS: Final = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
@@ -92,7 +93,7 @@ def is_worthwhile(dataset: Dataset, predicate: Predicate) -> bool:
     raises: as reading the columns of the predicate
     """
     with _lock:
-        known = _answers.setdefault(dataset, LRUCache(_MOST_ANSWERS))
+        known = _answers.setdefault(dataset.snapshot, LRUCache(_MOST_ANSWERS))
         answer = known.get(predicate)
     if answer is None:
         answer = _judge(dataset, predicate)
@@ -115,7 +116,7 @@ def _judge(dataset: Dataset, predicate: Predicate) -> bool:
 # Plans are made anew for every query, with the same conditions.
 _MOST_ANSWERS: Final = 256
 _lock = Lock()
-_answers: WeakKeyDictionary[Dataset, LRUCache[Predicate, bool]] = WeakKeyDictionary()
+_answers: WeakKeyDictionary[Snapshot, LRUCache[Predicate, bool]] = WeakKeyDictionary()
 
 
 class _Translator:

@@ -40,16 +40,18 @@ def open_version(
             raise InvalidArgument(f"{uri!r} names a version, and {given[0]} another: give one of them")
         time_travel = {**time_travel, "version": version, "tag": tag}
     opened = lance_sql.dataset.open(path, use_indices=use_indices, statistics_cache=statistics_cache, **time_travel)
-    manifest = opened.snapshot.manifest
-    # A table that was deleted and written anew may count the same versions; its commits have other times and names.
+    snapshot = opened.snapshot
+    # A table that was deleted and written anew may count the same versions. Its manifest is another file, or else its
+    # commits have other times and names.
     identity = (
         path,
-        opened.snapshot.store.uri,
-        opened.snapshot.manifest_path,
-        opened.snapshot.use_indices,
+        snapshot.store.uri,
+        snapshot.manifest_path,
+        snapshot.store.identity(snapshot.manifest_path),
+        snapshot.use_indices,
         statistics_cache,
-        manifest.timestamp,
-        manifest.transaction_file,
+        snapshot.manifest.timestamp,
+        snapshot.manifest.transaction_file,
     )
     with _lock:
         dataset = _kept.pop(identity, opened)
