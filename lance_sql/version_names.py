@@ -5,15 +5,37 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable
+from typing import Final
+
+from lance_sql.errors import InvalidArgument
+
+_MOST_DIGITS: Final = 20
 
 
 def split_name(name: str) -> tuple[str, int | None, str | None]:
-    """The path or URI, and the version or the tag; a version below 0 is counted from the newest."""
+    """The path or URI, and the version or the tag; a version below 0 is counted from the newest.
+
+    raises: InvalidArgument for a number with more digits than a version can have
+    """
     path, at, chosen = name.rpartition("@")
     # An address may hold an @ itself (s3://user@host/...), and so may a folder.
     if not at or not chosen or "/" in chosen or os.path.exists(name):
         return name, None, None
-    return (path, int(chosen), None) if chosen.removeprefix("-").isdecimal() else (path, None, chosen)
+    version = as_version(chosen)
+    return (path, version, None) if version is not None else (path, None, chosen)
+
+
+def as_version(text: str) -> int | None:
+    """The number of a version that a text is, below 0 one that is counted from the newest; None for another text.
+
+    raises: InvalidArgument for more digits than a version can have
+    """
+    digits = text.removeprefix("-")
+    if not digits.isdecimal():
+        return None
+    if len(digits) > _MOST_DIGITS:
+        raise InvalidArgument(f"{text[:_MOST_DIGITS]}... is no version: it has {len(digits)} digits")
+    return int(text)
 
 
 def unknown_name(kind: str, name: str, table: str, known: Iterable[str]) -> str:

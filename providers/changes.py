@@ -7,6 +7,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.version_names import as_version
 
 from .snapshots import open_version
 
@@ -59,8 +60,9 @@ def bound(value: Bound) -> Bound:
 
     raises: InvalidArgument for what cannot be one
     """
-    if isinstance(value, str) and value.lstrip("-").isdecimal() and value.isascii():
-        return int(value)
+    number = as_version(value) if isinstance(value, str) and value.isascii() else None
+    if number is not None:
+        return number
     if value is not None and (isinstance(value, bool) or not isinstance(value, int | str | datetime | date)):
         raise InvalidArgument(f"{value!r} is not a version, a tag or a time")
     return value

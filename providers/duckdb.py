@@ -49,7 +49,7 @@ import pyarrow as pa
 from lance_sql import metadata_tables
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
-from lance_sql.version_names import split_name
+from lance_sql.version_names import as_version, split_name
 
 from . import duckdb_extension
 from .arrow import EngineDataset
@@ -65,6 +65,9 @@ _REFERENCE: Final = "__lance_ref"
 _CHANGES: Final = "__lance_changes_ref"
 _HISTORY: Final = "__lance_row_history_ref"
 _METADATA: Final = "__lance_metadata_ref"
+# Not a macro that the user gave such a name.
+_QUERY: Final = "system.main.query"
+_TABLES: Final = "system.main.query_table"
 # What they return is a query: of an opened table, or one that fails with what is wrong. An exception of a Python
 # function would bring its source-code paths into DuckDB 1.5's message. To tell a name from a message in SQL would take
 # DuckDB a fourth of the time in which it binds the rest.
@@ -80,7 +83,7 @@ def _changes(mode: str, drop_unchanged: str, key: str = "NULL", trust_snapshots:
     """The call that opens a change feed, in a macro with the parameters of its bounds."""
     bounds = ", ".join(f"{name}::VARCHAR" for name in ("start_version", "end_version", "since"))
     options = f"{mode}::VARCHAR, {drop_unchanged}::BOOLEAN, {key}, branch::VARCHAR, {trust_snapshots}::BOOLEAN"
-    return f"query({_CHANGES}(path::VARCHAR, {bounds}, {options}))"
+    return f"{_QUERY}({_CHANGES}(path::VARCHAR, {bounds}, {options}))"
 
 
 _MACROS: Final = (
@@ -88,12 +91,12 @@ _MACROS: Final = (
         f"MACRO {name}(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL, filter := NULL,"
         " use_indices := true) AS TABLE "
         + _ALL_COLUMNS
-        + f"query({_REFERENCE}({_PATHS}, {_PLACE}, {hidden}, filter::VARCHAR, use_indices::BOOLEAN))"
+        + f"{_QUERY}({_REFERENCE}({_PATHS}, {_PLACE}, {hidden}, filter::VARCHAR, use_indices::BOOLEAN))"
         for name, hidden in (("lance_scan", "true"), ("lance_table", "false"))
     ),
     *(
         f"MACRO lance_{name}(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL) AS TABLE SELECT * FROM "
-        f"query({_METADATA}('{name}', path::VARCHAR, {_PLACE}))"
+        f"{_QUERY}({_METADATA}('{name}', path::VARCHAR, {_PLACE}))"
         for name in metadata_tables.BY_NAME
     ),
     "MACRO lance_changes(path, start_version := NULL, end_version := NULL, since := NULL, mode := 'all',"
@@ -105,9 +108,9 @@ _MACROS: Final = (
     " AS TABLE SELECT * FROM " + _changes("'all'", "false") + " WHERE _change_type = 'delete'",
     "MACRO lance_row_history(path, start_version := NULL, end_version := NULL, branch := NULL)"
     " AS TABLE SELECT * FROM "
-    f"query({_HISTORY}(path::VARCHAR, start_version::VARCHAR, end_version::VARCHAR, branch::VARCHAR))",
+    f"{_QUERY}({_HISTORY}(path::VARCHAR, start_version::VARCHAR, end_version::VARCHAR, branch::VARCHAR))",
     f"MACRO {duckdb_extension.PATH_FUNCTION}(path) AS TABLE {_ALL_COLUMNS}"
-    f"query({_REFERENCE}({_PATHS}, NULL, NULL, NULL, NULL, false, NULL, true))",
+    f"{_QUERY}({_REFERENCE}({_PATHS}, NULL, NULL, NULL, NULL, false, NULL, true))",
 )
 # More than any statement has references, with room for the statements of other threads.
 _MAX_NAMES: Final = 256
@@ -238,12 +241,16 @@ def _refer(
     """Opens a table while DuckDB binds a query; returns the query that reads it, or fails with what is wrong."""
 
     def opened(given: str) -> list[EngineDataset]:
-        place = {"version": _number(version), "tag": tag, "branch": branch, "as_of": as_of}
-        found = {
-            each: open_version(each, **place, use_indices=use_indices is not False, statistics_cache=statistics_cache)
-            for each in paths_of(json.loads(given))
+        options: dict[str, Any] = {
+            "version": _number(version),
+            "tag": tag,
+            "branch": branch,
+            "as_of": as_of,
+            "use_indices": use_indices is not False,
+            "statistics_cache": statistics_cache,
         }
-        check_alike({each: dataset.schema for each, dataset in found.items()})
+        found = [(each, open_version(each, **options)) for each in paths_of(json.loads(given))]
+        check_alike({each: dataset.schema for each, dataset in found})
         return [
             table(
                 dataset,
@@ -252,7 +259,7 @@ def _refer(
                 where=filter,
                 follows=(version, tag, as_of) == (None, None, None) and split_name(each)[0] == each,
             )
-            for each, dataset in found.items()
+            for each, dataset in found
         ]
 
     return _published("lance_scan" if with_system_columns else "lance_table", path, opened)
@@ -308,9 +315,10 @@ def _number(version: str | None) -> int | None:
     """raises: InvalidArgument for what is not the number of a version"""
     if version is None:
         return None
-    if not version.removeprefix("-").isdecimal():
+    number = as_version(version)
+    if number is None:
         raise InvalidArgument(f"version={version!r} is not a whole number; a tag is given as tag={version!r}")
-    return int(version)
+    return number
 
 
 _OPENING: Final = (*["VARCHAR"] * 5, "BOOLEAN", "VARCHAR", "BOOLEAN")
@@ -345,11 +353,11 @@ def _published(function: str, path: str | None, opened: Callable[[str], _Opened]
     if len(made) == 1:
         return f"FROM {next(iter(made))}"
     # one after the other
-    return f"FROM query_table([{', '.join(map(_text, made))}])"
+    return f"FROM {_TABLES}([{', '.join(map(_text, made))}])"
 
 
 def _failing(message: str) -> str:
-    return f"FROM query_table(error({_text(message)}))"
+    return f"FROM {_TABLES}(error({_text(message)}))"
 
 
 def _text(value: str) -> str:

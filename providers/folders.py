@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, TableNotFound
+from lance_sql.store.open import expanded
 from lance_sql.version_names import split_name
 
 SUFFIX = ".lance"
@@ -23,7 +24,7 @@ def tables_in(folder: str | os.PathLike[str]) -> Mapping[str, str]:
     root = os.fspath(folder)
     if "://" in root:
         raise InvalidArgument(f"Only the tables of a local folder can be attached, not those of {root!r}")
-    root = os.path.expanduser(root)
+    root = expanded(root)
     if not os.path.isdir(root):
         raise TableNotFound(f"No folder {root!r} to attach")
     found: dict[str, str] = {}
@@ -58,7 +59,7 @@ def paths_of(path: str | Sequence[str]) -> list[str]:
 
 def _matching(path: str) -> list[str]:
     plain, version, tag = split_name(path)
-    local = os.path.expanduser(plain)
+    local = expanded(plain)
     if not any(sign in plain for sign in _PATTERN) or os.path.exists(local):
         return [path]
     if "://" in plain:

@@ -92,6 +92,6 @@ def _paths(typed: str) -> list[str]:
                 for entry in entries
                 if not entry.name.startswith(".")
             ]
-    except OSError:
+    except (OSError, ValueError):
         return []
     return sorted(found, key=lambda path: (not path.endswith(".lance"), path))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import lance_sql.dataset
 from lance_sql.dataset import Dataset
-from lance_sql.version_names import split_name
+from lance_sql.version_names import as_version, split_name
 
 
 def open_table(
@@ -30,4 +30,5 @@ def open_version(path: str, version: int, *, branch: str | None = None) -> Datas
 
 def bound(text: str | None) -> int | str | None:
     """The bound of a range of versions in an argument: a version, or a tag or time as it is."""
-    return int(text) if text is not None and text.isdecimal() else text
+    number = as_version(text) if text is not None else None
+    return text if number is None else number

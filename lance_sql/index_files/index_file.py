@@ -25,6 +25,7 @@ from lance_sql.store import Store
 
 _HEAD_BYTES: Final = 4 << 20
 _PART_BYTES: Final = 16 << 20
+_MOST_DIGITS: Final = 20
 
 
 class IndexFile:
@@ -77,7 +78,7 @@ class IndexFile:
         if text is None:
             return default
         with at(file=self.path):
-            if not (text.isascii() and text.isdecimal()):
+            if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
                 raise CorruptFile(f"the metadata {key!r} is {text[:50]!r}, not a number")
             return int(text)
 

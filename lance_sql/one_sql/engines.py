@@ -16,6 +16,7 @@ from lance_sql.one_sql.dialects import ENGINES, TITLES
 from lance_sql.one_sql.references import Reference
 from lance_sql.one_sql.translation import translate
 from lance_sql.providers.sources import Source, open_source
+from lance_sql.store.open import expanded
 
 _MODULES: Final[Mapping[str, str]] = {
     "duckdb": "duckdb",
@@ -109,7 +110,7 @@ def _opened_by_workers(found: Reference) -> Source:
     """The same for an engine whose workers are in folders of their own."""
     path = found.path
     if isinstance(path, str) and "://" not in path:
-        found = replace(found, path=os.path.abspath(os.path.expanduser(path)))
+        found = replace(found, path=os.path.abspath(expanded(path)))
     return opened(found)
 
 

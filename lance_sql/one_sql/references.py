@@ -11,9 +11,10 @@ from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.providers.sources import FUNCTIONS
-from lance_sql.version_names import split_name
+from lance_sql.version_names import as_version, split_name
 
 SUFFIX: Final = ".lance"
+_MOST_DIGITS: Final = 40
 _TIMES: Final = frozenset({*exp.DataType.TEMPORAL_TYPES, exp.DataType.Type.TIME})
 
 
@@ -101,8 +102,8 @@ def _version(kind: str, value: exp.Expr) -> tuple[str, Any]:
         return "as_of", chosen
     if kind != "VERSION" or isinstance(chosen, bool) or not isinstance(chosen, int | str):
         raise InvalidArgument(f"A version is a number or a tag, not {kind} {chosen!r}")
-    if isinstance(chosen, str) and chosen.isdecimal():
-        chosen = int(chosen)
+    if isinstance(chosen, str) and (number := as_version(chosen)) is not None:
+        chosen = number
     return ("version" if isinstance(chosen, int) else "tag"), chosen
 
 
@@ -155,7 +156,7 @@ def constant(node: exp.Expr, what: str) -> Any:
             return constant(node.this, what)
         case exp.Literal() if node.is_string:
             return node.this
-        case exp.Literal() if node.this.isdecimal():
+        case exp.Literal() if node.this.isdecimal() and len(node.this) <= _MOST_DIGITS:
             return int(node.this)
         case exp.Neg():
             value = constant(node.this, what)

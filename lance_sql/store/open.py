@@ -73,8 +73,6 @@ def below(uri: str, path: str) -> str:
 def _open_files(uri: str, options: Mapping[str, Any]) -> Store:
     path = local_path(uri)
     if path is not None:
-        if "\0" in path:
-            raise InvalidArgument(f"{uri!r} cannot be a path: it has a NUL character")
         return LocalStore(path, uri)
     if uri.partition("://")[0] in SCHEMES:
         return ObjectStore(uri, options)
@@ -92,5 +90,22 @@ def _dynamodb_table(uri: str) -> str:
 def local_path(uri: str) -> str | None:
     """The path on this machine that a URI names, or None; "~" is the user's own folder."""
     if uri.startswith("file://"):
-        return unquote(uri.removeprefix("file://").removeprefix("localhost"))
-    return None if _SCHEME.match(uri) else os.path.expanduser(uri)
+        return _checked(unquote(uri.removeprefix("file://").removeprefix("localhost")))
+    return None if _SCHEME.match(uri) else expanded(uri)
+
+
+def expanded(path: str) -> str:
+    """The path with the folder of the user in the place of "~".
+
+    raises: InvalidArgument for what no path can be
+    """
+    return os.path.expanduser(_checked(path))
+
+
+def _checked(path: str) -> str:
+    try:
+        if b"\0" in os.fsencode(path):
+            raise InvalidArgument(f"{path!r} cannot be a path: it has a NUL character")
+    except UnicodeEncodeError as error:
+        raise InvalidArgument(f"{path!r} cannot be a path: the system has no name for it") from error
+    return path

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 import subprocess
 import sys
 import threading
+from datetime import datetime, tzinfo
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
+from lance_sql.commit import committer
 from lance_sql.errors import InvalidArgument
 from lance_sql.providers.duckdb_tables import table as duckdb_table
 
@@ -172,6 +175,61 @@ def test_wrong_time_travel_says_what_is_wrong(connection: Any, path: str, argume
     with pytest.raises(duckdb.Error, match=message) as caught:
         connection.execute(f"FROM lance_scan({quoted(path)}{arguments})")
     assert ".py" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "lance_scan('{path}', version := repeat('9', 5000))",
+        "lance_scan('{path}@' || repeat('9', 5000))",
+        "lance_changes('{path}', repeat('9', 5000))",
+    ],
+)
+def test_no_version_has_so_many_digits(connection: Any, path: str, call: str) -> None:
+    with pytest.raises(duckdb.Error, match="is no version: it has 5000 digits"):
+        connection.execute(f"FROM {call.format(path=quoted(path)[1:-1])}")
+
+
+def test_macros_of_the_user_are_not_taken_for_duckdbs_own(connection: Any, path: str) -> None:
+    for name in ("query", "query_table"):
+        connection.execute(f"CREATE MACRO {name}(text) AS TABLE SELECT 42 AS x")
+    assert connection.execute(f"SELECT count(*) FROM lance_scan({quoted(path)})").fetchall() == [(1100,)]
+    assert connection.execute(f"SELECT count(*) FROM lance_scan([{quoted(path)}, {quoted(path)}])").fetchall() == [
+        (2200,)
+    ]
+    with pytest.raises(duckdb.Error, match="No Lance table"):
+        connection.execute("FROM lance_scan('nowhere')")
+
+
+class StoppedClock(datetime):
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=tz)
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        {"s": [10, 20]},
+        {"s": ["x", "y"], "more": [1, 2]},
+        {"s": pa.array(["x", "y"], pa.large_binary())},
+    ],
+)
+def test_a_table_in_the_place_of_another_has_columns_of_its_own(
+    connection: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, later: dict[str, Any]
+) -> None:
+    """Its version and its time are equal, and so are the handles."""
+    monkeypatch.setattr(committer, "datetime", StoppedClock)
+    path = tmp_path / "s.lance"
+    handles = []
+    for rows in ({"s": ["x" * 40, "y" * 40]}, later):
+        shutil.rmtree(path, ignore_errors=True)
+        handles.append(lance_sql.write(rows, path))
+        expected = pa.table(rows)
+        found = connection.sql(f"FROM lance_table({quoted(str(path))})").to_arrow_table()
+        assert found.column_names == expected.column_names
+        assert found.to_pylist() == expected.to_pylist()
+    assert handles[0] == handles[1]
 
 
 def test_filters_and_columns_are_pushed_down(connection: Any, path: str) -> None:

@@ -29,6 +29,8 @@ def connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         ("lance_scan('*.lance')", [0, 1, 2, 10, 11, 12]),
         ("lance_table(['c.lance', 'a.lance'])", [0, 2, 10, 12]),
         ("lance_scan(['[ab].lance', 'c.lance'], filter := 'id > 9')", [10, 11, 12]),
+        ("lance_scan(['a.lance', 'a.lance'])", [0, 0, 10, 10]),
+        ("lance_scan(['?.lance', 'a.lance@1'])", [0, 0, 1, 2, 10, 10, 11, 12]),
     ],
 )
 def test_several_tables_are_read_together(connection: Any, table: str, ids: list[int]) -> None:
