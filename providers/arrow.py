@@ -17,7 +17,6 @@ from lance_sql.arrow_dataset import AnyScan, ArrowDataset
 from lance_sql.dataset import Dataset
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.scan import system_columns
-from lance_sql.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from lance_sql.changes.feed import ChangeFeed
@@ -96,7 +95,7 @@ class _Columns:
 
 # A handle is asked anew for every query. By snapshots, which are equal to themselves alone: handles are equal where
 # place, version and time are, which a table that was made anew can have.
-_known: WeakKeyDictionary[Snapshot, dict[tuple[Widen, bool, bool], _Columns]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[object, dict[tuple[Widen, bool, bool], _Columns]] = WeakKeyDictionary()
 
 
 def _columns_of(relation: Relation, widen: Widen, *, with_system_columns: bool, compact: bool) -> _Columns:

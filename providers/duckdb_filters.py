@@ -29,7 +29,6 @@ from lance_sql.scan.predicates import (
     member,
     negate,
 )
-from lance_sql.table.snapshot import Snapshot
 
 _COMPARISONS: Final = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
@@ -116,7 +115,8 @@ def _judge(dataset: Dataset, predicate: Predicate) -> bool:
 # Plans are made anew for every query, with the same conditions.
 _MOST_ANSWERS: Final = 256
 _lock = Lock()
-_answers: WeakKeyDictionary[Snapshot, LRUCache[Predicate, bool]] = WeakKeyDictionary()
+# By snapshot, as the columns in arrow.py are.
+_answers: WeakKeyDictionary[object, LRUCache[Predicate, bool]] = WeakKeyDictionary()
 
 
 class _Translator:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, TableNotFound
-from lance_sql.store.open import expanded
+from lance_sql.local_paths import expanded
 from lance_sql.version_names import split_name
 
 SUFFIX = ".lance"

@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[1]
 
 FLOORS = (
     ("errors", "file_versions", "selection", "row_ranges", "proto", "_kernels", "value_text"),
-    ("ages", "bitmaps", "version_names", "store", "schema", "pages", "frames"),
-    ("casts", "encodings"),
+    ("ages", "bitmaps", "local_paths", "version_names", "schema", "pages", "frames"),
+    ("store", "casts", "encodings"),
     ("layouts",),
     ("file",),
     ("index_files",),
@@ -51,6 +51,7 @@ PUBLIC = (
     "everyday",
     "lineage_audit.report",
     "lineage_audit.walk",
+    "local_paths",
     "metadata_tables",
     "one_sql",
     "physical_layout",

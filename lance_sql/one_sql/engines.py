@@ -12,11 +12,11 @@ import pyarrow as pa
 from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument, MissingDependency, UnsupportedFeature
+from lance_sql.local_paths import expanded
 from lance_sql.one_sql.dialects import ENGINES, TITLES
 from lance_sql.one_sql.references import Reference
 from lance_sql.one_sql.translation import translate
 from lance_sql.providers.sources import Source, open_source
-from lance_sql.store.open import expanded
 
 _MODULES: Final[Mapping[str, str]] = {
     "duckdb": "duckdb",

@@ -9,6 +9,7 @@ from typing import Any, Final
 from urllib.parse import parse_qs, unquote
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.local_paths import checked, expanded
 from lance_sql.store.contract import Store
 from lance_sql.store.dynamodb import DynamoDbManifestStore
 from lance_sql.store.external import ExternalManifests
@@ -90,22 +91,5 @@ def _dynamodb_table(uri: str) -> str:
 def local_path(uri: str) -> str | None:
     """The path on this machine that a URI names, or None; "~" is the user's own folder."""
     if uri.startswith("file://"):
-        return _checked(unquote(uri.removeprefix("file://").removeprefix("localhost")))
+        return checked(unquote(uri.removeprefix("file://").removeprefix("localhost")))
     return None if _SCHEME.match(uri) else expanded(uri)
-
-
-def expanded(path: str) -> str:
-    """The path with the folder of the user in the place of "~".
-
-    raises: InvalidArgument for what no path can be
-    """
-    return os.path.expanduser(_checked(path))
-
-
-def _checked(path: str) -> str:
-    try:
-        if b"\0" in os.fsencode(path):
-            raise InvalidArgument(f"{path!r} cannot be a path: it has a NUL character")
-    except UnicodeEncodeError as error:
-        raise InvalidArgument(f"{path!r} cannot be a path: the system has no name for it") from error
-    return path
