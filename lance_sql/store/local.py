@@ -12,7 +12,7 @@ import os
 import stat
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import accumulate, islice
 from threading import Lock
@@ -138,10 +138,9 @@ class LocalStore:
     def names(self, prefix: str) -> list[str]:
         if prefix:
             check_path(prefix)
-        try:
+        with _none_where_absent():
             return os.listdir(os.path.join(self._root, prefix))
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+        return []
 
     def folders(self, prefix: str) -> Iterator[str]:
         for entry in self._scan(prefix):
@@ -202,11 +201,9 @@ class LocalStore:
     def _scan(self, prefix: str) -> list[os.DirEntry[str]]:
         if prefix:
             check_path(prefix)
-        try:
-            with os.scandir(os.path.join(self._root, prefix)) as entries:
-                return list(entries)
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+        with _none_where_absent(), os.scandir(os.path.join(self._root, prefix)) as entries:
+            return list(entries)
+        return []
 
     def _mapping(self, path: str) -> pa.Buffer:
         """All bytes of the file; the mapping lives as long as the cache or any slice of it."""
@@ -333,6 +330,16 @@ class LocalStore:
         parts = [part for part in folder[len(self._prefix) :].split(os.sep) if part]
         places = accumulate(parts, os.path.join, initial=self._root)
         return os.pardir not in parts and not any(os.path.islink(place) for place in islice(places, 1, None))
+
+
+@contextmanager
+def _none_where_absent() -> Iterator[None]:
+    """Lets errors pass that say that there is no such folder, as of a name that is too long for the system."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
+            raise
 
 
 def _give_back(mapping: mmap.mmap) -> None:

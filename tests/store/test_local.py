@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.errors import CorruptFile, TableNotFound, UnsupportedFeature
 from lance_sql.store import ByteRange, LocalStore
 from lance_sql.store import local as local_module
 
@@ -41,6 +41,14 @@ def test_links_inside_and_to_the_table_are_followed(tmp_path: Path) -> None:
     (tmp_path / "link.lance").symlink_to(tmp_path / "t.lance")
     store = LocalStore(tmp_path / "link.lance")
     assert store.tail("data/b.lance", 3)[1].to_pybytes() == b"abc"
+
+
+def test_a_name_that_is_too_long_is_nothing(tmp_path: Path) -> None:
+    store = LocalStore(tmp_path / ("x" * 5000))
+    assert store.names("_versions") == []
+    assert list(store.files("_versions")) == []
+    with pytest.raises(TableNotFound, match="no such folder"):
+        lance_sql.open(tmp_path / ("x" * 5000))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes on this system")
