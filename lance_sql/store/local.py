@@ -24,16 +24,10 @@ from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, at
 from lance_sql.store import durable
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
+from lance_sql.store.touched import TouchedBlocks
 
 # Reading over a gap of a mapping costs nothing, for nothing is read until it is touched.
 GAP: Final = 2**62
-
-# Pages of a mapping that have been touched count as memory of the process until they are given back. They stay in the
-# system's cache: touching one again is cheap, but not free.
-MAX_TOUCHED_BLOCKS: Final = 128
-BLOCK_BYTES: Final = 1024 * 1024
-
-_MEMORY_OF_PROCESS: Final = "/proc/self/statm"
 
 _WHOLE_FILE: Final = 2**47
 
@@ -72,10 +66,7 @@ class LocalStore:
         self._folders_inside: set[str] = set()
         self._mappings: OrderedDict[str, _Mapping] = OrderedDict()
         self._changes = 0
-        self._touched: dict[str, int] = {}
-        self._num_touched = 0
-        self._most_touched = MAX_TOUCHED_BLOCKS
-        self._resident_before: int | None = None
+        self._touched = TouchedBlocks()
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[type[LocalStore], tuple[str, str]]:
@@ -196,7 +187,7 @@ class LocalStore:
         with self._lock:
             self._changes += 1
             self._mappings.pop(path, None)
-            self._untouch(path)
+            self._touched.forget(path)
 
     def _scan(self, prefix: str) -> list[os.DirEntry[str]]:
         if prefix:
@@ -229,7 +220,7 @@ class LocalStore:
                 self._mappings[path] = _Mapping(whole, mapping, identity)
             if len(self._mappings) > MAX_MAPPINGS:
                 dropped, _ = self._mappings.popitem(last=False)
-                self._untouch(dropped)
+                self._touched.forget(dropped)
         return whole
 
     def _identity(self, path: str) -> tuple[int, int, int, int] | None:
@@ -239,54 +230,13 @@ class LocalStore:
             return None
 
     def _touch(self, path: str, ranges: Sequence[ByteRange]) -> None:
-        """Counts what may be touched, and bounds the memory that it takes.
-
-        What the least recently used files take is given back first.
-        """
-        blocks = 0
-        for start, end in ranges:
-            first, last = start // BLOCK_BYTES, -(-end // BLOCK_BYTES)
-            blocks |= ((1 << (last - first)) - 1) << first
+        """Counts what may be looked at, and gives memory back where that is too much."""
         with self._lock:
-            if not self._touched:
-                self._most_touched, self._resident_before = MAX_TOUCHED_BLOCKS, _resident_file_blocks()
-            known = self._touched.pop(path, 0)
-            num_new = (blocks & ~known).bit_count()
-            self._num_touched += num_new
-            if self._num_touched > self._most_touched:
-                self._most_touched = self._bound(num_new)
-            released = []
-            while self._num_touched > self._most_touched and self._touched:
-                oldest = next(iter(self._touched))
-                self._num_touched -= self._touched.pop(oldest).bit_count()
-                released.append(oldest)
-            if self._num_touched > self._most_touched:
-                self._num_touched, known = blocks.bit_count(), 0
-                released.append(path)
-            self._touched[path] = known | blocks
+            released = self._touched.touch(path, ranges)
             found = [self._mappings[each].mapping for each in released if each in self._mappings]
         for mapping in found:
             if mapping is not None:
                 _give_back(mapping)
-
-    def _bound(self, num_new: int) -> int:
-        """How many blocks may count as touched, where that many of them are about to be; the lock is held.
-
-        Of the ranges of a few rows only some pages are looked at, so that the count says too much. Where the system
-        tells what files take in memory, that counts.
-        """
-        resident = _resident_file_blocks()
-        if resident is None or self._resident_before is None:
-            return MAX_TOUCHED_BLOCKS
-        room = MAX_TOUCHED_BLOCKS - max(0, resident - self._resident_before)
-        return self._num_touched - num_new + room if num_new <= room else MAX_TOUCHED_BLOCKS
-
-    def _untouch(self, path: str) -> None:
-        """Forgets what was touched of a file that is no longer mapped; the lock is held."""
-        num_blocks = self._touched.pop(path, 0).bit_count()
-        self._num_touched -= num_blocks
-        # the bound may have been raised for them
-        self._most_touched = max(MAX_TOUCHED_BLOCKS, self._most_touched - num_blocks)
 
     def _open(self, path: str) -> tuple[int, int]:
         """A descriptor of the file, and its size."""
@@ -346,17 +296,6 @@ def _give_back(mapping: mmap.mmap) -> None:
     """Takes what was touched of a file out of the memory of the process."""
     if hasattr(mmap, "MADV_DONTNEED"):
         mapping.madvise(mmap.MADV_DONTNEED)
-
-
-def _resident_file_blocks() -> int | None:
-    """How much of files is in the memory of the process, programs and libraries among them; None where the system does
-    not tell. Source: proc_pid_statm(5)."""
-    try:
-        with open(_MEMORY_OF_PROCESS, "rb") as file:
-            pages = int(file.read().split()[2])
-    except (OSError, IndexError, ValueError):
-        return None
-    return pages * mmap.PAGESIZE // BLOCK_BYTES
 
 
 def _identity(status: os.stat_result) -> tuple[int, int, int, int]:

@@ -14,7 +14,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import CorruptFile, TableNotFound, UnsupportedFeature
-from lance_sql.store import ByteRange, LocalStore
+from lance_sql.store import ByteRange, LocalStore, touched
 from lance_sql.store import local as local_module
 
 
@@ -134,7 +134,7 @@ def given_back(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         give_back(mapping)
 
     monkeypatch.setattr(local_module, "_give_back", note)
-    monkeypatch.setattr(local_module, "MAX_TOUCHED_BLOCKS", 32)
+    monkeypatch.setattr(touched, "MAX_TOUCHED_BLOCKS", 32)
     return found
 
 
@@ -143,7 +143,7 @@ class _Memory:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.num_blocks: float | None = 100
-        monkeypatch.setattr(local_module, "_resident_file_blocks", self._told)
+        monkeypatch.setattr(touched, "resident_file_blocks", self._told)
 
     def _told(self) -> int | None:
         return None if self.num_blocks is None else int(self.num_blocks)
@@ -158,9 +158,9 @@ def _ask_for_blocks(folder: Path, memory: _Memory, share: float) -> None:
     """Asks for three files of 24 blocks one block after the other, of which such a share is looked at."""
     store = LocalStore(folder)
     for name in ("a", "b", "c"):
-        (folder / name).write_bytes(bytes(24 * local_module.BLOCK_BYTES))
+        (folder / name).write_bytes(bytes(24 * touched.BLOCK_BYTES))
         for i in range(24):
-            store.get_ranges(name, [ByteRange(i * local_module.BLOCK_BYTES, (i + 1) * local_module.BLOCK_BYTES)])
+            store.get_ranges(name, [ByteRange(i * touched.BLOCK_BYTES, (i + 1) * touched.BLOCK_BYTES)])
             if memory.num_blocks is not None:
                 memory.num_blocks += share
 
@@ -183,11 +183,11 @@ def test_where_the_system_does_not_tell_all_of_a_range_counts(
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell what files take in memory")
 def test_what_was_looked_at_counts_as_memory_of_files(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(bytes(96 * local_module.BLOCK_BYTES))
-    (content,) = LocalStore(tmp_path).get_ranges("a", [ByteRange(0, 96 * local_module.BLOCK_BYTES)])
-    before = local_module._resident_file_blocks()
+    (tmp_path / "a").write_bytes(bytes(96 * touched.BLOCK_BYTES))
+    (content,) = LocalStore(tmp_path).get_ranges("a", [ByteRange(0, 96 * touched.BLOCK_BYTES)])
+    before = touched.resident_file_blocks()
     assert not np.frombuffer(content, np.uint8).any()
-    after = local_module._resident_file_blocks()
+    after = touched.resident_file_blocks()
     assert before is not None
     assert after is not None
     assert 48 <= after - before <= 192
@@ -197,7 +197,7 @@ def test_the_bound_goes_back_when_files_that_it_was_raised_for_go(
     tmp_path: Path, given_back: list[object], memory: _Memory
 ) -> None:
     """A few pages of many files raise the bound: another file, read whole, must not profit from them."""
-    block = local_module.BLOCK_BYTES
+    block = touched.BLOCK_BYTES
     store = LocalStore(tmp_path)
     names = [f"sparse_{i}" for i in range(8)]
     for name in names:
@@ -213,6 +213,44 @@ def test_the_bound_goes_back_when_files_that_it_was_raised_for_go(
         assert memory.num_blocks is not None
         memory.num_blocks += 1
     assert given_back
+
+
+def _read_all(store: LocalStore, num_blocks: int, times: int) -> None:
+    """Reads the file from its begin to its end, block by block, so many times."""
+    block = touched.BLOCK_BYTES
+    for _ in range(times):
+        for i in range(num_blocks):
+            store.get_ranges("a", [ByteRange(i * block, (i + 1) * block)])
+
+
+@pytest.mark.parametrize(("share", "is_kept"), [(1000, True), (48, False), (0, False)])
+def test_what_is_read_again_and_again_is_kept_within_a_share_of_the_memory(
+    share: int,
+    is_kept: bool,
+    tmp_path: Path,
+    given_back: list[object],
+    memory: _Memory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    memory.num_blocks = None
+    monkeypatch.setattr(touched, "_share_of_memory", lambda: share)
+    (tmp_path / "a").write_bytes(bytes(80 * touched.BLOCK_BYTES))
+    store = LocalStore(tmp_path)
+    _read_all(store, 80, 1)
+    assert len(given_back) == 2
+    _read_all(store, 80, 6)
+    assert len(given_back) == 2 if is_kept else len(given_back) >= 8
+
+
+def test_what_is_read_once_is_not_kept(tmp_path: Path, given_back: list[object], memory: _Memory) -> None:
+    """Neighbouring batches share the blocks between them, which is no return."""
+    memory.num_blocks = None
+    block = touched.BLOCK_BYTES
+    store = LocalStore(tmp_path)
+    (tmp_path / "a").write_bytes(bytes(320 * block))
+    for start in range(0, 320 * block - block, 3 * block // 2):
+        store.get_ranges("a", [ByteRange(start, start + block)])
+    assert len(given_back) >= 7
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have names of Unicode")

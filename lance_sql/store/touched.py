@@ -1,0 +1,128 @@
+"""Which blocks of mapped files a process has looked at, and whose memory it is to give back.
+
+Pages of a mapping that were looked at count as memory of the process until they are given back. They stay in the
+system's cache: looking at one again is cheap, but not free. So of files that are read once, a bounded number of blocks
+is kept; and each block that is asked for again after it was given back has one more be kept from then on, until all
+that queries come back to is kept, or a share of the machine's memory.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Sequence
+from typing import Final
+
+from lance_sql.store.contract import ByteRange
+
+MAX_TOUCHED_BLOCKS: Final = 128
+"""Blocks of files that are read once."""
+
+BLOCK_BYTES: Final = 1024 * 1024
+
+_SHARE_OF_MEMORY: Final = 8
+"""Of the machine's memory, files that are read again and again take one part in so many at the most."""
+
+_MAX_FILES: Final = 1024
+"""Of so many files it is known what was given back."""
+
+_MEMORY_OF_PROCESS: Final = "/proc/self/statm"
+
+
+class TouchedBlocks:
+    """The blocks of a store's files that count as memory. Not thread-safe; the store has a lock."""
+
+    def __init__(self) -> None:
+        self._touched: dict[str, int] = {}
+        self._num_touched = 0
+        self._given_back: dict[str, int] = {}
+        self._most_kept = MAX_TOUCHED_BLOCKS
+        self._most_touched = MAX_TOUCHED_BLOCKS
+        self._resident_before: int | None = None
+
+    def touch(self, path: str, ranges: Sequence[ByteRange]) -> list[str]:
+        """Counts what may be looked at from now on.
+
+        Returns the files whose memory is to be given back, the least recently used ones.
+        """
+        blocks = 0
+        for start, end in ranges:
+            first, last = start // BLOCK_BYTES, -(-end // BLOCK_BYTES)
+            blocks |= ((1 << (last - first)) - 1) << first
+        if not self._touched:
+            self._most_touched, self._resident_before = self._most_kept, resident_file_blocks()
+        self._notice_return(path, blocks)
+        known = self._touched.pop(path, 0)
+        num_new = (blocks & ~known).bit_count()
+        self._num_touched += num_new
+        if self._num_touched > self._most_touched:
+            self._most_touched = self._bound(num_new)
+        released = []
+        while self._num_touched > self._most_touched and self._touched:
+            oldest = next(iter(self._touched))
+            given = self._touched.pop(oldest)
+            self._num_touched -= given.bit_count()
+            self._note_given_back(oldest, given)
+            released.append(oldest)
+        if self._num_touched > self._most_touched:
+            self._note_given_back(path, known & ~blocks)
+            self._num_touched, known = blocks.bit_count(), 0
+            released.append(path)
+        self._touched[path] = known | blocks
+        return released
+
+    def forget(self, path: str) -> None:
+        """Forgets a file that is no longer mapped."""
+        num_blocks = self._touched.pop(path, 0).bit_count()
+        self._num_touched -= num_blocks
+        self._given_back.pop(path, None)
+        # the bound may have been raised for them
+        self._most_touched = max(self._most_kept, self._most_touched - num_blocks)
+
+    def _notice_return(self, path: str, blocks: int) -> None:
+        """Has more be kept where blocks were given back that are wanted again."""
+        gone = self._given_back.get(path, 0)
+        returned = (gone & blocks).bit_count()
+        if not returned:
+            return
+        self._given_back[path] = gone & ~blocks
+        most = min(self._most_kept + returned, max(MAX_TOUCHED_BLOCKS, _share_of_memory()))
+        self._most_touched += most - self._most_kept
+        self._most_kept = most
+
+    def _note_given_back(self, path: str, blocks: int) -> None:
+        self._given_back[path] = self._given_back.pop(path, 0) | blocks
+        if len(self._given_back) > _MAX_FILES:
+            del self._given_back[next(iter(self._given_back))]
+
+    def _bound(self, num_new: int) -> int:
+        """How many blocks may count as touched, where that many of them are about to be.
+
+        Of the ranges of a few rows only some pages are looked at, so that the count says too much. Where the system
+        tells what files take in memory, that counts.
+        """
+        resident = resident_file_blocks()
+        if resident is None or self._resident_before is None:
+            return self._most_kept
+        room = self._most_kept - max(0, resident - self._resident_before)
+        return self._num_touched - num_new + room if num_new <= room else self._most_kept
+
+
+def resident_file_blocks() -> int | None:
+    """How much of files is in the memory of the process, programs and libraries among them; None where the system does
+    not tell. Source: proc_pid_statm(5)."""
+    try:
+        with open(_MEMORY_OF_PROCESS, "rb") as file:
+            pages = int(file.read().split()[2])
+    except (OSError, IndexError, ValueError):
+        return None
+    return pages * mmap.PAGESIZE // BLOCK_BYTES
+
+
+def _share_of_memory() -> int:
+    """The blocks of a share of the machine's memory; 0 where the system does not tell."""
+    try:
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 0
+    return total // _SHARE_OF_MEMORY // BLOCK_BYTES
