@@ -25,6 +25,21 @@ PageCodec to_codec(int64_t number) {
 using Levels = std::optional<std::pair<Count, Count>>;
 using Items = std::optional<nb::tuple>;
 
+// columns: (column, ranges of its rows)
+nb::list spans(nb::list columns) {
+    nb::list found;
+    for (nb::handle each : columns) {
+        const auto given = nb::cast<nb::tuple>(each);
+        const ColumnReader& column = nb::cast<const BoundColumn&>(given[0]).reader;
+        const InputBuffer rows = hold(given[1]);
+        const std::vector<int64_t> parts = column.spans(Ranges(rows, column.num_rows()));
+        nb::list of_column;
+        for (size_t i = 0; i < parts.size(); i += 3) of_column.append(nb::make_tuple(parts[i], parts[i + 1], parts[i + 2]));
+        found.append(std::move(of_column));
+    }
+    return found;
+}
+
 BoundPage* constant(Count num_rows, std::pair<bool, Count> format, std::optional<Count> list_size, nb::object value) {
     auto page = std::make_unique<BoundPage>();
     std::optional<Bytes> bytes;
@@ -206,14 +221,6 @@ void bind_pages(nb::module_& m) {
             [](const BoundColumn& self, Count first_row, Count end_row) { return self.reader.pages_of(first_row, end_row); },
             "first_row"_a, "end_row"_a)
         .def(
-            "spans",
-            [](const BoundColumn& self, const InputBuffer& rows) {
-                std::vector<int64_t> spans = self.reader.spans(Ranges(rows, self.reader.num_rows()));
-                const size_t num_spans = spans.size() / 3;
-                return to_numpy(std::move(spans), {num_spans, 3});
-            },
-            "rows"_a)
-        .def(
             "scattered_spans",
             [](const BoundColumn& self, const InputBuffer& rows) {
                 std::vector<int64_t> spans = self.reader.scattered_spans(Ranges(rows, self.reader.num_rows()));
@@ -236,6 +243,7 @@ void bind_pages(nb::module_& m) {
                 observer.finish();
             },
             "rows"_a, "parts"_a, "zones"_a);
+    m.def("spans", spans, "columns"_a);
     nb::class_<BoundParts>(m, "FileParts");
     nb::class_<BoundColumnTest>(m, "ColumnTest")
         .def(nb::init<Count>(), "num_pages"_a)

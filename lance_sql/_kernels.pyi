@@ -252,18 +252,23 @@ class ColumnReader:
         """Makes a page known; its bytes are [start, end) of the file."""
     def pages_of(self, first_row: int, end_row: int) -> tuple[int, int]:
         """The first page of the rows, and the one behind the last."""
-    def spans(self, rows: Buffer) -> npt.NDArray[np.int64]:
-        """Which bytes of the file hold the rows: page, start and end of each part, int64[parts, 3].
+    def scattered_spans(self, rows: Buffer) -> npt.NDArray[np.int64]:
+        """Which bytes of the file hold the rows: page, start and end of each part, int64[parts, 3]; of pages whose rows
+        are far apart several parts each, without what lies between.
 
         rows: ranges of rows of open pages, int64[k, 2]
         """
-    def scattered_spans(self, rows: Buffer) -> npt.NDArray[np.int64]:
-        """The same; of pages whose rows are far apart several parts each, without what lies between."""
     def observe(self, rows: Buffer, parts: PageParts, zones: ZoneBounds) -> None:
         """Shows the values of rows to the bounds of zones, where pages are of a kind that has keys.
 
-        rows: as for `spans`
+        rows: as for `scattered_spans`
         """
+
+def spans(columns: list[tuple[ColumnReader, Buffer]]) -> list[list[tuple[int, int, int]]]:
+    """Which bytes of their files hold rows of each column: page, start and end of each part.
+
+    columns: with ranges of rows of open pages, int64[k, 2]
+    """
 
 def bound_runs(
     order: int, num_bits: int, values: Buffer, validity: Buffer | None, offset: int, edges: Buffer

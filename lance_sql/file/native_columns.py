@@ -73,6 +73,7 @@ class NativeColumn:
         self.reader = _kernels.ColumnReader(np.ascontiguousarray(row_starts))
         self._row_starts = row_starts
         self._pages: list[KnownPage | None] = [None] * (len(row_starts) - 1)
+        self._num_closed = len(row_starts) - 1
         self._forms: list[Form | None] = [None] * (len(row_starts) - 1)
         self._lends = False
         self._tests: dict[ValueTest, _ColumnTest] = {}
@@ -83,6 +84,15 @@ class NativeColumn:
     def is_open(self, page: int) -> bool:
         """Whether the page was opened before."""
         return self._pages[page] is not None
+
+    @property
+    def is_all_open(self) -> bool:
+        """Whether every page is open."""
+        return self._num_closed == 0
+
+    def rows_of(self, rows: RowRanges) -> NativeRows:
+        """Some rows, of pages that are open."""
+        return NativeRows(self, rows, range(*self.reader.pages_of(int(rows[0, 0]), int(rows[-1, 1]))))
 
     def open(self, number: int, page: KnownPage) -> None:
         """Makes a page known; nothing happens where it is, for another thread may be reading it."""
@@ -95,8 +105,9 @@ class NativeColumn:
                 self.reader.open(number, native.reader, data.start, data.end)
                 self._forms[number] = self._shared(native.form)
                 self._lends = self._lends or native.lends
-            # the last step, which other threads look for
+            # the last steps, which other threads look for
             self._pages[number] = page
+            self._num_closed -= 1
 
     def _shared(self, form: Form | None) -> Form | None:
         """The form of an earlier page with the same dictionary, so that rows of both become one array."""
@@ -172,27 +183,21 @@ class NativeRows:
     rows: RowRanges
     pages: Sequence[int]
 
-    def spans(self) -> list[list[int]]:
-        """Which bytes of the file hold the rows: page, start and end of each part.
-
-        raises: CorruptFile
-        """
-        try:
-            found: list[list[int]] = self.column.reader.spans(self.rows).tolist()
-        except _kernels.InvalidDataError as error:
-            self.refuse(str(error))
-        return found
-
     def refuse(self, message: str) -> NoReturn:
         """Says what is wrong, and in which page: the first one of which it cannot be told where its rows are."""
         page = next((page for page in self.pages if self._is_damaged(page)), self.pages[0])
         with self.column.where(page):
             raise CorruptFile(message)
 
+    @property
+    def is_damaged(self) -> bool:
+        """Whether it cannot be told of some page where its rows are."""
+        return any(map(self._is_damaged, self.pages))
+
     def _is_damaged(self, page: int) -> bool:
         rows = row_ranges.clip(self.rows, self.column.first_row(page), self.column.first_row(page + 1))
         try:
-            self.column.reader.spans(np.ascontiguousarray(rows))
+            _kernels.spans([(self.column.reader, np.ascontiguousarray(rows))])
         except _kernels.InvalidDataError:
             return True
         return False
@@ -284,14 +289,26 @@ def _fetch_scattered(columns: Sequence[NativeRows]) -> list[PageParts | _kernels
 
 
 def fetch(columns: Sequence[NativeRows]) -> list[PageParts]:
-    """The bytes that hold the rows of each column: page, bytes, and where in its file they begin."""
+    """The bytes that hold the rows of each column: page, bytes, and where in its file they begin.
+
+    raises: CorruptFile
+    """
     by_file: dict[FileReader, list[int]] = {}
     for place, each in enumerate(columns):
         by_file.setdefault(each.column.file, []).append(place)
-    found: dict[int, PageParts] = {}
+    found: list[PageParts] = [[]] * len(columns)
     for file, places in by_file.items():
-        spans = [columns[place].spans() for place in places]
+        spans = _spans([columns[place] for place in places])
         data = iter(file.fetch([ByteRange(start, end) for parts in spans for _, start, end in parts]))
         for place, parts in zip(places, spans, strict=True):
             found[place] = [(page, next(data), start) for page, start, _ in parts]
-    return [found[place] for place in range(len(columns))]
+    return found
+
+
+def _spans(columns: Sequence[NativeRows]) -> Sequence[Sequence[tuple[int, int, int]]]:
+    """Which bytes of the file hold the rows of each column: page, start and end of each part."""
+    try:
+        return _kernels.spans([(each.column.reader, each.rows) for each in columns])
+    except _kernels.InvalidDataError as error:
+        damaged = next((each for each in columns if each.is_damaged), columns[0])
+        damaged.refuse(str(error))

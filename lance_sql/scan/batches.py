@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lance_sql import row_ranges
-from lance_sql.file.columns import Column
 from lance_sql.row_ranges import RowRanges
+from lance_sql.scan import read_shape
 from lance_sql.scan.plan import FragmentScan, ReadPlan
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
@@ -47,9 +47,6 @@ LARGEST_BATCH_BYTES = 1024 * 1024 * 1024
 
 ROWS_OF_NOTHING = 16 * 1024 * 1024
 """Rows of a batch for which nothing is read, so that only handing it over costs anything."""
-
-PAGE_ROWS = 32 * 1024
-"""Batches respect the borders of pages of at least so many rows."""
 
 BATCHES_PER_RUN = 16
 """Of a fragment, so many batches are prepared at once: their pages are opened, and then all of them can be decoded."""
@@ -131,10 +128,10 @@ def runs(
         elif batch_rows is None and _fits(plan, each.fragment):
             yield Run(fragment, rows, np.array([num_rows]))
         else:
-            columns = list(plan.columns_of(fragment))
-            most = rows_per_batch(columns, batch_rows, keeps_all=keeps_all)
-            borders = _page_borders(columns)
-            ends = _ends(rows, num_rows, most, borders, min(most, FIRST_BATCH_ROWS) if small_first else most)
+            shape = read_shape.of(plan, fragment)
+            most = rows_per_batch(shape.row_bytes, batch_rows, keeps_all=keeps_all)
+            first = min(most, FIRST_BATCH_ROWS) if small_first else most
+            ends = _ends(rows, num_rows, most, shape.borders, first)
             start = 0
             # a consumer that wants a few rows waits for no more than the first batch
             for together, passes in _divided(
@@ -275,18 +272,12 @@ def _selected_before(rows: RowRanges, borders: npt.NDArray[np.int64]) -> list[in
     return found
 
 
-def _page_borders(columns: Iterable[Column]) -> npt.NDArray[np.int64]:
-    borders: set[int] = set()
-    for column in columns:
-        starts = column.row_starts
-        if column.is_flat and starts[-1] > PAGE_ROWS * (len(starts) - 1):
-            borders.update(starts[1:-1].tolist())
-    return np.array(sorted(borders), np.int64)
+def rows_per_batch(row_bytes: float, wanted: int | None = None, *, keeps_all: bool = False) -> int:
+    """How many rows a batch has at the most: as many as wanted, unless rows are huge.
 
-
-def rows_per_batch(columns: Iterable[Column], wanted: int | None = None, *, keeps_all: bool = False) -> int:
-    """How many rows a batch of these columns has at the most: as many as wanted, unless rows are huge."""
-    row_bytes = max(sum(column.row_bytes for column in columns), 0.125)
+    row_bytes: Arrow data that a row takes, about
+    """
+    row_bytes = max(row_bytes, 0.125)
     if wanted is not None:
         return max(1, min(wanted, int(LARGEST_BATCH_BYTES / row_bytes)))
     num_bytes, num_rows, max_bytes = BATCH_BYTES, MAX_BATCH_ROWS, MAX_BATCH_BYTES

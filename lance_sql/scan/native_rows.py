@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import islice
 from typing import NoReturn, TypeAlias
 
 import numpy as np
@@ -19,19 +19,19 @@ import pyarrow as pa
 from lance_sql import _kernels, row_ranges
 from lance_sql.errors import CorruptFile, at
 from lance_sql.file import native_columns
-from lance_sql.file.columns import Column
-from lance_sql.file.leaves import is_leaf, leaves
-from lance_sql.file.native_columns import NativeRows
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import null_pages, read_ahead
 from lance_sql.scan.batches import Run
+from lance_sql.scan.native_output import output
 from lance_sql.scan.native_tests import Tests
 from lance_sql.scan.plan import ReadPlan
-from lance_sql.schema import Field
 from lance_sql.table import learning, wide_fragments
-from lance_sql.table.open_fragment import OpenFragment
 
 Decode: TypeAlias = Callable[[Iterable[Run]], Iterator[pa.RecordBatch]]
+
+MAX_TOGETHER = 8
+"""So many runs are prepared together, once the first few are being read: between two of them the processor's caches are
+filled with values, and Python takes several times as long with cold ones."""
 
 SECONDS_TO_SETTLE = 2.0
 """At exit, threads of an engine that are inside of a stream are waited for at most so long."""
@@ -52,26 +52,33 @@ def batches(plan: ReadPlan, runs: Iterable[Run], decode: Decode) -> Iterator[_ke
 
     decode: reads runs that the kernels do not
     """
-    left = iter(runs)
+    left = _ahead(plan, runs)
     native: list[_kernels.FragmentRows] = []
 
     def others(first: Run) -> Iterator[Run]:
         yield first
-        for each in left:
-            found = prepared(plan, each)
+        for run, found in left:
             if found is not None:
                 native.append(found)
                 return
-            yield each
+            yield run
 
     with read_ahead.running():
-        for run in left:
-            found = prepared(plan, run)
+        for run, found in left:
             if found is None:
                 yield from decode(others(run))
                 found = native.pop() if native else None
             if found is not None:
                 yield found
+
+
+def _ahead(plan: ReadPlan, runs: Iterable[Run]) -> Iterator[tuple[Run, _kernels.FragmentRows | None]]:
+    """Each run with what `prepared` gives for it."""
+    left = iter(runs)
+    num_together = 1
+    while together := [(run, prepared(plan, run)) for run in islice(left, num_together)]:
+        yield from together
+        num_together = min(2 * num_together, MAX_TOGETHER)
 
 
 def prepared(plan: ReadPlan, run: Run) -> _kernels.FragmentRows | None:
@@ -80,8 +87,7 @@ def prepared(plan: ReadPlan, run: Run) -> _kernels.FragmentRows | None:
     raises: CorruptFile, UnsupportedFeature
     """
     fragment, rows = run.fragment, np.ascontiguousarray(run.rows)
-    wanted = [column.field for column in plan.columns if column.field is not None]
-    if run.is_short or wide_fragments.is_wide(fragment.fragment, len(wanted)):
+    if run.is_short or wide_fragments.is_wide(fragment.fragment, len(plan.columns)):
         return None
     plan = null_pages.answered(plan, [run.whole])
     steps = plan.steps
@@ -91,23 +97,19 @@ def prepared(plan: ReadPlan, run: Run) -> _kernels.FragmentRows | None:
     numbers = tests.add_all(steps)
     if numbers is None:
         return None
-    tested = [each.found for each in tests.columns]
-    output = _Output(fragment, rows)
-    shapes = [
-        output.add(field, column.arrow, plan.delivered.get(field.id))
-        for field, column in zip(wanted, plan.columns, strict=True)
-    ]
-    if None in shapes:
+    delivered = output(plan, fragment, rows)
+    if delivered is None:
         return None
-    data = native_columns.fetch([*tested, *(each.found for each in output.leaves)])
+    tested = [each.found for each in tests.columns]
+    data = native_columns.fetch([*tested, *(leaf.column.rows_of(rows) for leaf in delivered.leaves)])
     # behind the fetching: what is learned belongs to the file whose bytes these are
     learned = [learning.unknown_bounds(fragment, each.field, rows) for each in tests.columns]
 
     def fail(in_test: bool, place: int, page: int | None, message: str) -> NoReturn:
         if page is None:
-            with at(column=output.leaves[place].name):
+            with at(column=delivered.leaves[place].name):
                 raise CorruptFile(message)
-        with (tests.column_of(place) if in_test else output.leaves[place].found).column.where(page):
+        with (tests.column_of(place).column if in_test else delivered.leaves[place].column).where(page):
             raise CorruptFile(message)
 
     return _kernels.FragmentRows(
@@ -118,110 +120,17 @@ def prepared(plan: ReadPlan, run: Run) -> _kernels.FragmentRows | None:
         tests.pairs(data),
         numbers,
         [
-            (leaf.found.column.reader, parts, leaf.nullable, leaf.items, leaf.found.column.lent(parts))
-            for leaf, parts in zip(output.leaves, data[len(tested) :], strict=True)
+            (leaf.column.reader, parts, leaf.nullable, leaf.items, leaf.column.lent(parts))
+            for leaf, parts in zip(delivered.leaves, data[len(tested) :], strict=True)
         ],
-        shapes,
+        delivered.shapes,
         rows,
-        _cut_at(run, rows, output.borders),
+        _cut_at(run, rows, delivered.borders),
         fail,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _OutputLeaf:
-    """A leaf of a column that is delivered.
-
-    items: what its values are indices of, from which row on; see `_kernels.FragmentRows`
-    """
-
-    found: NativeRows
-    name: str
-    nullable: bool
-    items: Sequence[tuple[int, pa.Array | int]]
-
-
-class _Output:
-    """The leaves of the columns that are delivered, and where dictionaries change."""
-
-    def __init__(self, fragment: OpenFragment, rows: RowRanges) -> None:
-        self._fragment = fragment
-        self._rows = rows
-        self.leaves: list[_OutputLeaf] = []
-        self.borders: set[int] = set()
-
-    def add(self, field: Field, arrow: pa.Field, delivered: pa.DataType | None) -> _kernels.Shape | None:
-        """How the field is put together; None where Python has a part in reading it.
-
-        arrow: what it becomes
-        delivered: another type for a leaf
-        """
-        columns = list(self._fragment.columns_of(field, delivered))
-        if is_leaf(field):
-            return self._add_leaf(columns[0].native(self._rows), arrow) if len(columns) == 1 else None
-        if len(columns) != len(leaves(field)):
-            return None
-        return self._add_nested(field, arrow.type, iter(columns), arrow)
-
-    def _add_nested(
-        self, field: Field, type: pa.DataType, columns: Iterator[Column], arrow: pa.Field
-    ) -> _kernels.Shape | None:
-        """The same for a part of a column, of that type."""
-        if is_leaf(field):
-            return self._add_leaf(next(columns).nested(self._rows), arrow)
-        kind, inside = _inside(type)
-        if kind is None or len(inside) != len(field.children):
-            return None
-        members: list[_kernels.Shape] = []
-        for child, below in zip(field.children, inside, strict=True):
-            member = self._add_nested(child, below, columns, arrow)
-            if member is None:
-                return None
-            members.append(member)
-        return kind, members
-
-    def _add_leaf(self, found: NativeRows | None, arrow: pa.Field) -> _kernels.Shape | None:
-        items = _dictionaries(found) if found is not None else None
-        if found is None or items is None:
-            return None
-        self.leaves.append(_OutputLeaf(found, arrow.name, arrow.nullable, items))
-        self.borders.update(first for first, _ in items[1:])
-        return len(self.leaves) - 1
-
-
-def _inside(type: pa.DataType) -> tuple[int | None, list[pa.DataType]]:
-    """The kernels' number of what is around values, None for what they do not know, and the types inside."""
-    if pa.types.is_struct(type):
-        return 0, [type.field(place).type for place in range(type.num_fields)]
-    if pa.types.is_list(type) or pa.types.is_large_list(type):
-        return 1, [type.value_type]
-    if pa.types.is_map(type):
-        return 2, [pa.struct([type.key_field, type.item_field])]
-    return None, []
-
-
-def _dictionaries(found: NativeRows) -> list[tuple[int, pa.Array | int]] | None:
-    """What the values of a column are or become indices of, from which row on; empty where they are no indices.
-
-    None where the pages have several types, or are not read by the kernels.
-    """
-    changes: list[tuple[int, pa.Array | int]] = []
-    types: set[pa.DataType | None] = set()
-    for page, form in zip(found.pages, found.column.forms(found.pages), strict=True):
-        if form is None:
-            return None
-        items = _offset_bits(form.type) if form.makes_items else form.items
-        types.add(form.type if items is None else None)
-        if items is not None and (not changes or items is not changes[-1][1]):
-            changes.append((found.column.first_row(page), items))
-    return changes if len(types) == 1 else None
-
-
-def _offset_bits(type: pa.DataType) -> int:
-    return 64 if pa.types.is_large_string(type) or pa.types.is_large_binary(type) else 32
-
-
-def _cut_at(run: Run, rows: RowRanges, borders: set[int]) -> bytes:
+def _cut_at(run: Run, rows: RowRanges, borders: Collection[int]) -> bytes:
     """The ends of the batches, none of which goes over a border: int64."""
     ends = run.ends
     if borders:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from itertools import islice, pairwise
 
 import pyarrow as pa
@@ -42,6 +42,9 @@ from lance_sql.table.snapshot import Snapshot
 
 MAX_PREFETCHED = 64
 """Fragments whose files are opened ahead of their rows."""
+
+_MAX_KEYS = 256
+"""Sets of columns for which it is known that they were read before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +155,11 @@ class ReadPlan:
         """The fields that are read, filter columns first."""
         projected = (column.field for column in self.columns if column.field is not None)
         return tuple(dict.fromkeys([*self.filter_fields, *projected]))
+
+    @cached_property
+    def key(self) -> object:
+        """The same object for plans that read the same columns in the same types, as long as it is remembered."""
+        return _key(self.filter_fields, tuple((column.field, column.arrow) for column in self.columns))
 
     @cached_property
     def row_bytes(self) -> float:
@@ -351,6 +359,12 @@ def make_read_plan(snapshot: Snapshot, columns: Sequence[OutputColumn], predicat
     _, residual = _divide(predicate)
     fields, system = filter_fields(snapshot, residual.columns) if residual is not None else ([], [])
     return ReadPlan(snapshot.open_fragments, tuple(columns), residual, tuple(fields), tuple(system))
+
+
+@lru_cache(_MAX_KEYS)
+def _key(filter_fields: tuple[Field, ...], columns: tuple[tuple[Field | None, pa.Field], ...]) -> object:
+    """An object that is quickly hashed, which fields are not."""
+    return object()
 
 
 def _has_dictionary(type: pa.DataType) -> bool:

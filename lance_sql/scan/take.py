@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from lance_sql import row_ranges, selection
 from lance_sql.errors import InvalidArgument
-from lance_sql.scan import lineage
+from lance_sql.scan import lineage, read_shape
 from lance_sql.scan.batches import Piece, cut, rows_per_batch
 from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.plan import ReadPlan
@@ -38,7 +38,7 @@ def take(snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: npt.NDArra
         distinct, ranks = np.unique(offsets, return_inverse=True)
         order[index] = num_rows + ranks
         num_rows += len(distinct)
-        for rows in cut(row_ranges.from_sorted(distinct), rows_per_batch(plan.columns_of(fragment))):
+        for rows in cut(row_ranges.from_sorted(distinct), rows_per_batch(read_shape.of(plan, fragment).row_bytes)):
             batch = read(plan, [Piece(fragment, rows)])
             assert batch is not None
             parts.append(batch)

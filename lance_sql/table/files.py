@@ -134,6 +134,11 @@ class TableFiles:
         base.check()
         return open_store(base.path, self.places.storage_options)
 
+    @property
+    def page_cache(self) -> PageCache:
+        """What is kept of the files for the next scan, within a budget of memory."""
+        return self._page_cache
+
     @cachedmethod(lambda self: self._open, key=lambda _, file: (file.base_id, file.path), lock=lambda self: self._lock)
     def open(self, file: DataFile) -> FileReader:
         """The open file.

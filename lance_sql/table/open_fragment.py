@@ -47,6 +47,7 @@ class OpenFragment:
     """The rows of one fragment. Rows are physical offsets: deleted ones count. Thread-safe; keeps what it has read.
 
     unknown: what is left to be learned of fields, by their ids, as far as scans have asked; see `learning`
+    key: tells it from any other in caches, which do not keep it by that
     """
 
     def __init__(self, files: TableFiles, fragment: Fragment) -> None:
@@ -54,6 +55,7 @@ class OpenFragment:
         self._fragment = fragment
         self._columns: dict[tuple[Field, pa.DataType | None], _FieldColumns] = {}
         self.unknown: dict[int, UnknownColumn | None] = {}
+        self.key = object()
 
     @property
     def files(self) -> TableFiles:

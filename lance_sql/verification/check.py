@@ -221,7 +221,8 @@ def _decode(rows: OpenFragment, column: Field) -> None:
 
 def _arrays(rows: OpenFragment, column: Field) -> Iterator[pa.Array]:
     """Every row of the column, in parts."""
-    for part in cut(row_ranges.single(0, rows.num_rows), rows_per_batch(rows.columns_of(column))):
+    row_bytes = sum(each.row_bytes for each in rows.columns_of(column))
+    for part in cut(row_ranges.single(0, rows.num_rows), rows_per_batch(row_bytes)):
         (array,) = rows.read([column], part)
         yield array
 

@@ -277,11 +277,11 @@ def test_rows_are_the_values_that_pages_were_made_of(data: st.DataObject) -> Non
     for number, page in enumerate(made):
         column.open(number, page.reader, len(file), len(file) + len(page.data))
         file += page.data
-    spans = column.spans(rows).tolist()
+    (spans,) = kernels.spans([(column, rows)])
     given_rows = (column, rows, [(page, file[start:end], start) for page, start, end in spans])
     assert imported(kernels.read_rows([], [given_rows], None), made[0].type).equals(expected)
     # rows of so short pages are never far apart
-    assert column.scattered_spans(rows).tolist() == spans
+    assert list(map(tuple, column.scattered_spans(rows).tolist())) == spans
     assert column.pages_of(int(rows[0, 0]), int(rows[-1, 1]))[0] == int(starts.searchsorted(rows[0, 0], "right")) - 1
 
     for found in (
@@ -502,7 +502,7 @@ def test_columns_refuse_pages_that_do_not_fit() -> None:
     with pytest.raises(ValueError, match="page 1"):
         column.open(1, page.reader, 0, 80)
     with pytest.raises(ValueError, match="not open"):
-        column.spans(np.array([[0, 1]]))
+        kernels.spans([(column, np.array([[0, 1]]))])
     for starts in ([0], [1, 2], [0, 5, 4]):
         with pytest.raises(ValueError, match="row"):
             kernels.ColumnReader(np.array(starts))
@@ -523,7 +523,7 @@ def parts_of(path: Path, content: bytes, column: kernels.ColumnReader, rows: np.
     assert failure is None
     if found is not None and found[0] is not None:
         return found[0]
-    return [(page, content[start:end], start) for page, start, end in column.spans(rows).tolist()]
+    return [(page, content[start:end], start) for page, start, end in kernels.spans([(column, rows)])[0]]
 
 
 @given(st.data())
@@ -546,7 +546,9 @@ def test_of_rows_that_are_far_apart_only_their_chunks_are_needed(
     expected = pa.array(page.values, page.type).take(pa.array(places))
     spans = column.scattered_spans(rows)
     assert (np.diff(spans[:, 1:].ravel()) >= 0).all()
-    assert int((spans[:, 2] - spans[:, 1]).sum()) <= int(np.diff(column.spans(rows)[:, 1:]).sum())
+    assert int((spans[:, 2] - spans[:, 1]).sum()) <= sum(
+        end - start for _, start, end in kernels.spans([(column, rows)])[0]
+    )
     parts = parts_of(tmp_path_factory.getbasetemp() / "scattered", file, column, rows)
     found = kernels.read_rows([], [(column, rows, parts)], None)
     assert imported(found, page.type).equals(expected)

@@ -25,7 +25,7 @@ import lance_sql
 from lance_sql import _kernels
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
-from lance_sql.scan import batches, native_rows
+from lance_sql.scan import batches, native_output, native_rows
 from lance_sql.scan.compact_types import compact_types
 from lance_sql.scan.predicates import value_tests
 from lance_sql.scan.predicates.evaluation import passing
@@ -113,6 +113,30 @@ def test_streams_have_the_rows_that_python_reads(table: Dataset, condition: str 
         assert scan.to_table().equals(expected)
         assert scan.to_reader().read_all().equals(expected)
         assert pa.RecordBatchReader.from_stream(scan).read_all().equals(expected)
+
+
+def test_columns_of_a_fragment_are_found_once(table: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By scans of the same columns in the same types; a handle of its own finds its own."""
+    found: list[int] = []
+    find = native_output._find
+
+    def count(plan: Any, fragment: Any, rows: Any) -> Any:
+        found.append(fragment.id)
+        return find(plan, fragment, rows)
+
+    monkeypatch.setattr(native_output, "_find", count)
+    table = lance_sql.open(table.uri)
+    expected = read_by_python(table.scan(["mode", "price", "place"]))
+    for condition in (None, "small < 40", "some IS NULL"):
+        table.scan(["mode", "price", "place"], condition).to_reader().read_all()
+    found.clear()
+    assert table.scan(["mode", "price", "place"]).to_reader().read_all().equals(expected)
+    assert not found
+    types = compact_types(table.snapshot)
+    compact = pa.RecordBatchReader.from_stream(table.scan(["mode", "price", "place"]).deliver(types)).read_all()
+    assert compact.schema.field("mode").type == types["mode"]
+    assert plain(compact).equals(plain(expected))
+    assert set(found) == {0, 1, 2}
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -1,0 +1,165 @@
+"""The columns of a fragment that the kernels deliver by themselves: how each is put together of leaves.
+
+Where all pages of the leaves are open, what was found is kept for the next rows of the fragment, and for other scans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from lance_sql import _kernels, row_ranges
+from lance_sql.file.columns import Column
+from lance_sql.file.leaves import is_leaf, leaves
+from lance_sql.file.native_columns import NativeColumn, NativeRows
+from lance_sql.row_ranges import RowRanges
+from lance_sql.scan.plan import ReadPlan
+from lance_sql.schema import Field
+from lance_sql.table.open_fragment import OpenFragment
+
+_NUM_BYTES: Final = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class OutputLeaf:
+    """A leaf of a column that is delivered.
+
+    items: what its values are indices of, from which row on; see `_kernels.FragmentRows`
+    """
+
+    column: NativeColumn
+    name: str
+    nullable: bool
+    items: Sequence[tuple[int, pa.Array | int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The columns of a plan, for some rows of a fragment or for all of them.
+
+    shapes: how each column is put together of the leaves
+    borders: rows with which another dictionary begins; no batch goes over one
+    """
+
+    leaves: Sequence[OutputLeaf]
+    shapes: Sequence[_kernels.Shape]
+    borders: frozenset[int]
+
+    @property
+    def num_bytes(self) -> int:
+        """See `CachedPage`. Its columns count once more: they are kept for as long as it is."""
+        return _NUM_BYTES + sum(leaf.column.num_bytes for leaf in self.leaves)
+
+
+def output(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | None:
+    """What the plan delivers of the rows, with their pages open; None where Python has a part in reading it.
+
+    raises: CorruptFile, UnsupportedFeature
+    """
+    cache = fragment.files.page_cache
+    key = Output, fragment.key, plan.key
+    kept = cache.get(key)
+    if kept is not None:
+        assert isinstance(kept, Output)
+        return kept
+    found = _find(plan, fragment, rows)
+    if found is not None and all(leaf.column.is_all_open for leaf in found.leaves):
+        everything = _find(plan, fragment, row_ranges.single(0, fragment.num_rows))
+        if everything is not None:
+            cache.put(key, everything)
+    return found
+
+
+def _find(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | None:
+    finding = _Finding(fragment, rows)
+    shapes = []
+    for column in plan.columns:
+        assert column.field is not None
+        shape = finding.add(column.field, column.arrow, plan.delivered.get(column.field.id))
+        if shape is None:
+            return None
+        shapes.append(shape)
+    return Output(finding.leaves, shapes, frozenset(finding.borders))
+
+
+class _Finding:
+    """The leaves that were found so far, and where dictionaries change."""
+
+    def __init__(self, fragment: OpenFragment, rows: RowRanges) -> None:
+        self._fragment = fragment
+        self._rows = rows
+        self.leaves: list[OutputLeaf] = []
+        self.borders: set[int] = set()
+
+    def add(self, field: Field, arrow: pa.Field, delivered: pa.DataType | None) -> _kernels.Shape | None:
+        """How the field is put together; None where Python has a part in reading it.
+
+        arrow: what it becomes
+        delivered: another type for a leaf
+        """
+        columns = list(self._fragment.columns_of(field, delivered))
+        if is_leaf(field):
+            return self._add_leaf(columns[0].native(self._rows), arrow) if len(columns) == 1 else None
+        if len(columns) != len(leaves(field)):
+            return None
+        return self._add_nested(field, arrow.type, iter(columns), arrow)
+
+    def _add_nested(
+        self, field: Field, type: pa.DataType, columns: Iterator[Column], arrow: pa.Field
+    ) -> _kernels.Shape | None:
+        """The same for a part of a column, of that type."""
+        if is_leaf(field):
+            return self._add_leaf(next(columns).nested(self._rows), arrow)
+        kind, inside = _inside(type)
+        if kind is None or len(inside) != len(field.children):
+            return None
+        members: list[_kernels.Shape] = []
+        for child, below in zip(field.children, inside, strict=True):
+            member = self._add_nested(child, below, columns, arrow)
+            if member is None:
+                return None
+            members.append(member)
+        return kind, members
+
+    def _add_leaf(self, found: NativeRows | None, arrow: pa.Field) -> _kernels.Shape | None:
+        items = _dictionaries(found) if found is not None else None
+        if found is None or items is None:
+            return None
+        self.leaves.append(OutputLeaf(found.column, arrow.name, arrow.nullable, items))
+        self.borders.update(first for first, _ in items[1:])
+        return len(self.leaves) - 1
+
+
+def _inside(type: pa.DataType) -> tuple[int | None, list[pa.DataType]]:
+    """The kernels' number of what is around values, None for what they do not know, and the types inside."""
+    if pa.types.is_struct(type):
+        return 0, [type.field(place).type for place in range(type.num_fields)]
+    if pa.types.is_list(type) or pa.types.is_large_list(type):
+        return 1, [type.value_type]
+    if pa.types.is_map(type):
+        return 2, [pa.struct([type.key_field, type.item_field])]
+    return None, []
+
+
+def _dictionaries(found: NativeRows) -> list[tuple[int, pa.Array | int]] | None:
+    """What the values of a column are or become indices of, from which row on; empty where they are no indices.
+
+    None where the pages have several types, or are not read by the kernels.
+    """
+    changes: list[tuple[int, pa.Array | int]] = []
+    types: set[pa.DataType | None] = set()
+    for page, form in zip(found.pages, found.column.forms(found.pages), strict=True):
+        if form is None:
+            return None
+        items = _offset_bits(form.type) if form.makes_items else form.items
+        types.add(form.type if items is None else None)
+        if items is not None and (not changes or items is not changes[-1][1]):
+            changes.append((found.column.first_row(page), items))
+    return changes if len(types) == 1 else None
+
+
+def _offset_bits(type: pa.DataType) -> int:
+    return 64 if pa.types.is_large_string(type) or pa.types.is_large_binary(type) else 32

@@ -1,0 +1,60 @@
+"""What it takes to cut the rows of a fragment into batches: found once, and kept for all that read the same columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lance_sql.file.columns import Column
+from lance_sql.scan.plan import ReadPlan
+from lance_sql.table.open_fragment import OpenFragment
+
+PAGE_ROWS: Final = 32 * 1024
+"""Batches respect the borders of pages of at least so many rows."""
+
+_NUM_BYTES: Final = 512
+_BORDER_BYTES: Final = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadShape:
+    """The columns that a plan reads of a fragment, in the types that are delivered.
+
+    row_bytes: Arrow data that a row of them takes, about
+    borders: rows with which their pages begin, int64, ascending
+    """
+
+    row_bytes: float
+    borders: npt.NDArray[np.int64]
+
+    @property
+    def num_bytes(self) -> int:
+        """See `CachedPage`."""
+        return _NUM_BYTES + len(self.borders) * _BORDER_BYTES
+
+
+def of(plan: ReadPlan, fragment: OpenFragment) -> ReadShape:
+    """
+    raises: CorruptFile, UnsupportedFeature
+    """
+    key = ReadShape, fragment.key, plan.key
+    found = fragment.files.page_cache.get(key)
+    if found is None:
+        columns = list(plan.columns_of(fragment))
+        found = ReadShape(sum(column.row_bytes for column in columns), _page_borders(columns))
+        fragment.files.page_cache.put(key, found)
+    assert isinstance(found, ReadShape)
+    return found
+
+
+def _page_borders(columns: Iterable[Column]) -> npt.NDArray[np.int64]:
+    borders: set[int] = set()
+    for column in columns:
+        starts = column.row_starts
+        if column.is_flat and starts[-1] > PAGE_ROWS * (len(starts) - 1):
+            borders.update(starts[1:-1].tolist())
+    return np.array(sorted(borders), np.int64)
