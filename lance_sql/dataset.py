@@ -21,6 +21,7 @@ from lance_sql.arrow_dataset import ArrowDataset, column_names
 from lance_sql.errors import InvalidArgument
 from lance_sql.file.learned import Learning
 from lance_sql.scan import system_columns
+from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.compact_types import compact_types
 from lance_sql.scan.filters import to_predicate
 from lance_sql.scan.predicates import Predicate
@@ -171,6 +172,8 @@ class Dataset(ArrowDataset):
 
         raises: as `scan`
         """
+        if filter is None:
+            return Candidates.all_of(self.snapshot).num_rows
         return self.scan([], filter).count_rows()
 
     def scan(

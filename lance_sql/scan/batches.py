@@ -21,8 +21,9 @@ from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.wide_fragments import is_wide
 
-BATCH_ROWS = 128 * 1024
-"""Rows of a batch, unless its rows are very narrow or very wide."""
+BATCH_ROWS = 64 * 1024
+"""Rows of a batch, unless its rows are very narrow or very wide: those that an engine works on and those that are being
+decoded for it stay in the caches of processors."""
 
 BATCH_BYTES = 2 * 1024 * 1024
 MAX_BATCH_ROWS = 1024 * 1024
@@ -48,7 +49,7 @@ LARGEST_BATCH_BYTES = 1024 * 1024 * 1024
 ROWS_OF_NOTHING = 16 * 1024 * 1024
 """Rows of a batch for which nothing is read, so that only handing it over costs anything."""
 
-BATCHES_PER_RUN = 16
+BATCHES_PER_RUN = 32
 """Of a fragment, so many batches are prepared at once: their pages are opened, and then all of them can be decoded."""
 
 FEWEST_PASSING = 8

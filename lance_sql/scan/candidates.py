@@ -69,7 +69,9 @@ class Candidates:
     @cached_property
     def num_rows(self) -> int:
         """Live rows."""
-        return int(self.counts().sum())
+        recorded = self.fragments.num_recorded_live_rows
+        is_everything = not self.parts and len(self.places) == len(self.fragments)
+        return recorded if is_everything and recorded is not None else int(self.counts().sum())
 
     def counts(self) -> I64:
         """Live rows of each fragment, from the manifest where it says how many were deleted."""

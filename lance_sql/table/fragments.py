@@ -96,6 +96,12 @@ class Fragments(Sequence[Fragment]):
         is_unknown = (self.table.have_deletions & (deleted == 0)) | (live < 0)
         return None if bool(is_unknown.any()) else live
 
+    @cached_property
+    def num_recorded_live_rows(self) -> int | None:
+        """Those of all; None where files have to be asked for those of one."""
+        live = self.recorded_live_rows
+        return None if live is None else int(live.sum())
+
     def have_deletions(self) -> bool:
         """Whether a fragment has a deletion file."""
         return bool(self.table.have_deletions.any())
