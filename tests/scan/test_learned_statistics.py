@@ -107,6 +107,23 @@ def test_another_condition_prunes_as_well(path: Path) -> None:
     assert table.scan(["i"], "i < 0").explain().count(f"ruled out by {NAME}: 3 of 3 fragments") == 1
 
 
+def test_what_is_known_of_a_condition_follows_what_is_learned(path: Path) -> None:
+    """One handle plans the same condition again and again, while more and more is learned of its columns."""
+    table = lance_sql.open(path)
+    conditions = ("i > 39000", "i > 39000 AND n > 39500", "i = 20100", "f = 5600")
+    left = {condition: [table.scan(["i"], condition).plan.num_candidates] for condition in conditions}
+    for condition in conditions:
+        rows_read(table, condition)
+        for other in conditions:
+            left[other].append(rows_read(table, other))
+    for counts in left.values():
+        assert counts == sorted(counts, reverse=True)
+        assert counts[-1] < counts[0] == ROWS
+    # of other rows than those of the whole version, it is told as well
+    some = table.scan(["i"], "i > 39000 AND _rowid < 16000000000").plan
+    assert some.num_candidates < ROWS // 2
+
+
 def test_explain_says_what_was_learned(path: Path) -> None:
     table = lance_sql.open(path)
     assert NAME not in table.scan(["r"], "i = 5").explain()

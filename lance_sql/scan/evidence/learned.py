@@ -9,7 +9,7 @@ A zone of which not all rows were seen stays, and is tested.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -32,6 +32,9 @@ I64 = npt.NDArray[np.int64]
 _FEWEST_TESTED: Final = 16
 """The rows of fewer zones are tested in less time than it takes to find out which of them need no test."""
 
+_MOST_DECISIONS: Final = 64
+"""Engines plan one query several times, and users run one again."""
+
 
 class LearnedZones:
     """What was learned in this process, or is in the folder for it."""
@@ -46,16 +49,8 @@ class LearnedZones:
         learned = _Learned.about(candidates, predicate)
         if learned is None:
             return None
-        zones = learned.zones
-        statistics = learned.statistics(candidates)
-        kept = may_match(predicate, statistics, len(zones.owners))
-        if not kept.all():
-            candidates = KnownRows.but_for(zones.places, zones.as_rows(~kept)).narrow(candidates)
-        passing = None
-        if np.count_nonzero(kept) >= _FEWEST_TESTED:
-            decided = must_match(predicate, statistics, len(zones.owners))
-            passing = zones.as_rows(decided) if decided.any() else None
-        return Evidence(self.name, candidates, (learned.note(),), passing)
+        decision = learned.decision(candidates, predicate)
+        return Evidence(self.name, decision.narrow(candidates), (learned.note(),), decision.passing)
 
 
 def count_decided(candidates: Candidates, predicate: Predicate) -> tuple[int, Candidates]:
@@ -108,6 +103,33 @@ class _Zones:
         return row_ranges.coalesce(np.stack(bounds, axis=1), 0)
 
 
+@dataclass
+class _Decision:
+    """What is known of a predicate.
+
+    state: of what was learned when this was found out
+    left: the rows of fragments of which something is known; None where nothing is ruled out
+    passing: rows for which it is true, as `Evidence.passing`
+    """
+
+    state: object
+    left: KnownRows | None
+    passing: row_ranges.RowRanges | None
+    _of_everything: tuple[I64, Mapping[int, row_ranges.RowRanges]] | None = None
+
+    def narrow(self, candidates: Candidates) -> Candidates:
+        """Those of the candidates that are not ruled out."""
+        if self.left is None:
+            return candidates
+        if candidates.parts or len(candidates.places) < len(candidates.fragments):
+            return self.left.narrow(candidates)
+        if self._of_everything is None:
+            found = self.left.narrow(candidates)
+            # without the snapshot, which would be kept by what is kept for it
+            self._of_everything = found.places, found.parts
+        return replace(candidates, places=self._of_everything[0], parts=self._of_everything[1])
+
+
 @dataclass(frozen=True)
 class _Learned:
     """What was learned of some fields.
@@ -141,12 +163,38 @@ class _Learned:
         by_field = {field: [found[place][i] for place in places.tolist()] for i, field in enumerate(fields)}
         return cls(_Zones.of(places, rows[places].astype(np.int64)), by_field)
 
+    def decision(self, candidates: Candidates, predicate: Predicate) -> _Decision:
+        """What is known of the predicate; found out again where more was learned since."""
+        decided = _decided.setdefault(candidates.snapshot.open_fragments.files, {})
+        state = [self._state(bounds) for bounds in self.fields.values()]
+        found = decided.get(predicate)
+        if found is None or found.state != state:
+            if len(decided) >= _MOST_DECISIONS:
+                decided.clear()
+            found = decided[predicate] = self._decide(candidates, predicate, state)
+        return found
+
+    def _decide(self, candidates: Candidates, predicate: Predicate, state: object) -> _Decision:
+        zones = self.zones
+        statistics = self.statistics(candidates)
+        kept = may_match(predicate, statistics, len(zones.owners))
+        left = None if kept.all() else KnownRows.but_for(zones.places, zones.as_rows(~kept))
+        passing = None
+        if np.count_nonzero(kept) >= _FEWEST_TESTED:
+            decided = must_match(predicate, statistics, len(zones.owners))
+            passing = zones.as_rows(decided) if decided.any() else None
+        return _Decision(state, left, passing)
+
+    def _state(self, bounds: Sequence[_kernels.ZoneBounds | None]) -> tuple[object, ...]:
+        """What statistics of a field are made of; another one when more is learned."""
+        return self.zones.places.tobytes(), tuple([each and (each, each.num_known) for each in bounds])
+
     def statistics(self, candidates: Candidates) -> dict[Path, PageStatistics]:
         """Of each field those of all zones; made again where more was learned since."""
         made = _made.setdefault(candidates.snapshot.open_fragments.files, {})
         found: dict[Path, PageStatistics] = {}
         for field, bounds in self.fields.items():
-            state = (self.zones.places.tobytes(), tuple([each and (each, each.num_known) for each in bounds]))
+            state = self._state(bounds)
             last = made.get(field)
             if last is None or last[0] != state:
                 last = made[field] = (state, self._of_field(field, bounds))
@@ -173,4 +221,5 @@ class _Learned:
         return ", ".join(known)
 
 
+_decided: WeakKeyDictionary[TableFiles, dict[Predicate, _Decision]] = WeakKeyDictionary()
 _made: WeakKeyDictionary[TableFiles, dict[Field, tuple[object, PageStatistics]]] = WeakKeyDictionary()
