@@ -34,6 +34,9 @@ ROWS_OF_A_TABLE = 1024 * 1024
 MAX_BYTES_OF_A_TABLE = 128 * 1024 * 1024
 """The same where all batches are kept, so that larger ones take no more memory."""
 
+ALIGNED_ROWS = 8 * 1024
+"""Batches end where chunks of pages and zones of statistics do as a rule, so that none is read for two of them."""
+
 FIRST_BATCH_ROWS = 16 * 1024
 """A query that wants a few rows gets them from a small batch."""
 
@@ -181,6 +184,8 @@ def _pass(rows: RowRanges, ends: npt.NDArray[np.int64], passing: RowRanges | Non
     """Whether all rows of each batch are known to pass; None where nothing is known."""
     if passing is None:
         return None
+    if len(passing) == 1 and passing[0, 0] <= rows[0, 0] and rows[-1, 1] <= passing[0, 1]:
+        return np.ones(len(ends), np.bool_)
     left = row_ranges.difference(rows, passing)
     lows, highs = _selected_before(rows, left[:, 0]), _selected_before(rows, left[:, 1])
     starts = np.concatenate([[0], ends[:-1]])
@@ -285,7 +290,8 @@ def rows_per_batch(row_bytes: float, wanted: int | None = None, *, keeps_all: bo
     if keeps_all:
         num_bytes, num_rows, max_bytes = BYTES_OF_A_TABLE, ROWS_OF_A_TABLE, MAX_BYTES_OF_A_TABLE
     most = min(num_rows, max(BATCH_ROWS, int(num_bytes / row_bytes)))
-    return max(1, min(most, int(max_bytes / row_bytes)))
+    most = max(1, min(most, int(max_bytes / row_bytes)))
+    return most - most % ALIGNED_ROWS if most > ALIGNED_ROWS else most
 
 
 def cut(rows: RowRanges, most: int) -> Iterator[RowRanges]:
