@@ -215,7 +215,7 @@ def _stream(values: Values, given: tuple[kernels.ColumnReader, Any, Any], type: 
     )
     schema = pa.schema([("c", type)])
     with suppress(_Refused):
-        for batch in kernels.BatchStream(iter([fragment]), schema, most_ahead=1, eager=False):
+        for batch in kernels.BatchStream(iter([fragment]), schema, most_ahead=1, eager=False, joins=True):
             pa.RecordBatch._import_from_c(batch.address, schema).validate(full=True)
     assert zones.num_known <= -(-num_rows // 8192)
 

@@ -10,11 +10,20 @@
 
 namespace lance {
 
-// A batch that is wanted, until it is taken or given up.
+namespace {
+
+// Where fewer than one row in so many passes, a batch costs as much as its rows.
+constexpr int64_t kFewPassing = 16;
+// So that the flags of rows stay in the cache, and threads have something to share.
+constexpr int64_t kMostJoinedRows = 512 * 1024;
+
+}  // namespace
+
+// Batches that are wanted as one, until that is taken or given up.
 class BatchSlot {
   public:
-    BatchSlot(std::shared_ptr<const FragmentRows> fragment, int64_t number)
-        : fragment_(std::move(fragment)), number_(number) {}
+    BatchSlot(std::shared_ptr<const FragmentRows> fragment, int64_t first, int64_t end, std::shared_ptr<PassedSoFar> passed)
+        : fragment_(std::move(fragment)), first_(first), end_(end), passed_(std::move(passed)) {}
     explicit BatchSlot(ArrowArray batch) : state_(kDone), batch_(batch) {}
     BatchSlot(const BatchSlot&) = delete;
     BatchSlot& operator=(const BatchSlot&) = delete;
@@ -25,7 +34,9 @@ class BatchSlot {
         int expected = kWanted;
         if (!state_.compare_exchange_strong(expected, kRunning)) return;
         try {
-            batch_ = fragment_->read(number_);
+            batch_ = fragment_->read(first_, end_);
+            passed_->num_rows += fragment_->num_rows(first_, end_);
+            passed_->num_passed += batch_ ? batch_->length : 0;
         } catch (const PageFailure& failure) {
             failure_ = failure;
         } catch (...) {
@@ -75,7 +86,9 @@ class BatchSlot {
 
     std::atomic<int> state_ = kWanted;
     std::shared_ptr<const FragmentRows> fragment_;
-    int64_t number_ = 0;
+    int64_t first_ = 0;
+    int64_t end_ = 0;
+    std::shared_ptr<PassedSoFar> passed_;
     std::optional<ArrowArray> batch_;
     std::optional<PageFailure> failure_;
     std::exception_ptr error_;
@@ -96,11 +109,13 @@ std::shared_ptr<BatchSlot> decoded_slot(ArrowArray& batch) {
 
 }  // namespace
 
-BatchStream::BatchStream(std::unique_ptr<BatchSource> source, int64_t most_ahead, bool eager)
+BatchStream::BatchStream(std::unique_ptr<BatchSource> source, int64_t most_ahead, bool eager, bool joins)
     : process_(process_number()),
       source_(std::move(source)),
       most_ahead_(static_cast<size_t>(std::max<int64_t>(most_ahead, 1))),
-      window_(eager ? most_ahead_ : 1) {}
+      window_(eager ? most_ahead_ : 1),
+      joins_(joins),
+      passed_(std::make_shared<PassedSoFar>()) {}
 
 BatchStream::~BatchStream() {
     const InsideStream inside;
@@ -153,7 +168,8 @@ void BatchStream::fill() {
 void BatchStream::push_more() {
     while (pending_.size() < window_ && !has_ended_) {
         if (fragment_ && next_batch_ < fragment_->num_batches()) {
-            push(std::make_shared<BatchSlot>(fragment_, next_batch_++), false);
+            const int64_t end = end_of_next();
+            push(std::make_shared<BatchSlot>(fragment_, std::exchange(next_batch_, end), end, passed_), false);
             continue;
         }
         fragment_ = nullptr;
@@ -171,6 +187,13 @@ void BatchStream::push_more() {
             has_ended_ = true;
         }
     }
+}
+
+int64_t BatchStream::end_of_next() const {
+    const int64_t num_rows = passed_->num_rows;
+    const bool pass_few = num_rows > 0 && passed_->num_passed * kFewPassing < num_rows;
+    if (!joins_ || !pass_few || !fragment_->has_filter()) return next_batch_ + 1;
+    return fragment_->end_of_joined(next_batch_, kMostJoinedRows);
 }
 
 void BatchStream::push(std::shared_ptr<BatchSlot> slot, bool is_decoded) {

@@ -135,10 +135,30 @@ FragmentRows::FragmentRows(Bytes rows, Bytes ends, StreamedFilter filter, std::v
     if (last != num_rows) fail("batches of ", last, " rows for ", num_rows);
 }
 
-std::vector<int64_t> FragmentRows::rows_of(int64_t batch) const {
-    const auto at = static_cast<size_t>(batch);
-    int64_t position = batch == 0 ? 0 : ends_[at - 1];
-    const int64_t end = ends_[at];
+int64_t FragmentRows::end_of_joined(int64_t first, int64_t most_rows) const {
+    int64_t end = first + 1;
+    while (end < num_batches() && num_rows(first, end + 1) <= most_rows && !begins_items(start_of(end))) ++end;
+    return end;
+}
+
+// Whether values of another dictionary begin between the row before a position and the one that is there.
+bool FragmentRows::begins_items(int64_t position) const {
+    const auto row_at = [this](int64_t at) {
+        const auto range = static_cast<size_t>(std::upper_bound(before_.begin(), before_.end(), at) - before_.begin()) - 1;
+        return rows_[2 * range] + (at - before_[range]);
+    };
+    const int64_t before = row_at(position - 1);
+    const int64_t row = row_at(position);
+    return std::ranges::any_of(columns_, [&](const StreamedColumn& column) {
+        return std::ranges::any_of(column.items, [&](const StreamedItems& items) {
+            return items.first_row > before && items.first_row <= row;
+        });
+    });
+}
+
+std::vector<int64_t> FragmentRows::rows_of(int64_t first, int64_t end_batch) const {
+    int64_t position = start_of(first);
+    const int64_t end = start_of(end_batch);
     std::vector<int64_t> found;
     auto range = static_cast<size_t>(std::upper_bound(before_.begin(), before_.end(), position) - before_.begin()) - 1;
     for (; position < end; ++range) {
@@ -186,8 +206,8 @@ void FragmentRows::read_all(const std::vector<int64_t>& chosen, std::vector<Arro
     for (size_t i = 0; i < made.size(); ++i) arrays[places[i]] = made[i];
 }
 
-std::optional<ArrowArray> FragmentRows::read(int64_t batch) const {
-    const std::vector<int64_t> chosen = rows_of(batch);
+std::optional<ArrowArray> FragmentRows::read(int64_t first, int64_t end) const {
+    const std::vector<int64_t> chosen = rows_of(first, end);
     const auto rows_in = [&](const ColumnReader* reader, const FileParts& parts) {
         return ColumnRows{reader, Ranges(as_bytes(chosen), reader->num_rows()), &parts};
     };

@@ -60,11 +60,21 @@ class FragmentRows {
 
     int64_t num_batches() const { return static_cast<int64_t>(ends_.size()); }
 
-    // The rows of a batch that pass all tests, as a struct; nothing where none does. Throws PageFailure.
-    std::optional<ArrowArray> read(int64_t batch) const;
+    bool has_filter() const { return !filter_.steps.empty(); }
+
+    // Rows of some batches that follow each other, before any is tested.
+    int64_t num_rows(int64_t first, int64_t end) const { return ends_[static_cast<size_t>(end) - 1] - start_of(first); }
+
+    // The batch behind the last one that can be read with another as one, of at most so many rows.
+    int64_t end_of_joined(int64_t first, int64_t most_rows) const;
+
+    // The rows of batches [first, end) that pass all tests, as a struct; nothing where none does. Throws PageFailure.
+    std::optional<ArrowArray> read(int64_t first, int64_t end) const;
 
   private:
-    std::vector<int64_t> rows_of(int64_t batch) const;
+    int64_t start_of(int64_t batch) const { return batch == 0 ? 0 : ends_[static_cast<size_t>(batch) - 1]; }
+    std::vector<int64_t> rows_of(int64_t first, int64_t end) const;
+    bool begins_items(int64_t position) const;
     void read_all(const std::vector<int64_t>& chosen, std::vector<ArrowArray>& arrays) const;
     ArrowArray to_batch(std::vector<ArrowArray>& read, int64_t num_rows) const;
     std::vector<ColumnRows> column_rows(const std::vector<int64_t>& chosen) const;

@@ -209,9 +209,10 @@ class PythonSource : public BatchSource {
 
 // A stream, and the schema of its batches.
 struct BoundStream {
-    BoundStream(nb::object batches, nb::object schema, Count most_ahead, bool eager)
+    BoundStream(nb::object batches, nb::object schema, Count most_ahead, bool eager, bool joins)
         : schema(exported<ArrowSchema>(schema)),
-          stream(std::make_shared<BatchStream>(std::make_unique<PythonSource>(std::move(batches)), most_ahead, eager)) {}
+          stream(std::make_shared<BatchStream>(std::make_unique<PythonSource>(std::move(batches)), most_ahead, eager, joins)) {
+    }
 
     SharedSchema schema;
     std::shared_ptr<BatchStream> stream;
@@ -339,8 +340,8 @@ void bind_streams(nb::module_& m) {
             },
             "tests"_a, "pairs"_a, "steps"_a, "columns"_a, "shapes"_a, "rows"_a, "ends"_a, "raise_failure"_a);
     nb::class_<BoundStream>(m, "BatchStream")
-        .def(nb::init<nb::object, nb::object, Count, bool>(), "batches"_a, "schema"_a, nb::kw_only(),
-             "most_ahead"_a, "eager"_a)
+        .def(nb::init<nb::object, nb::object, Count, bool, bool>(), "batches"_a, "schema"_a, nb::kw_only(),
+             "most_ahead"_a, "eager"_a, "joins"_a = false)
         .def("__iter__", [](nb::handle self) { return nb::borrow(self); })
         .def("__next__", next_batch, nb::rv_policy::take_ownership)
         .def("__arrow_c_stream__", to_capsule, "requested_schema"_a = nb::none());

@@ -421,10 +421,17 @@ class BatchStream:
     batches: fragments and `pyarrow.RecordBatch`es; asked for the next one when it is needed
     most_ahead: batches that are decoded or wait to be taken
     eager: from the first one on; otherwise the first is decoded alone
+    joins: batches of a fragment are read several at a time where few of their rows pass its filter
     """
 
     def __init__(
-        self, batches: Iterator[FragmentRows | pa.RecordBatch], schema: pa.Schema, *, most_ahead: int, eager: bool
+        self,
+        batches: Iterator[FragmentRows | pa.RecordBatch],
+        schema: pa.Schema,
+        *,
+        most_ahead: int,
+        eager: bool,
+        joins: bool = False,
     ) -> None: ...
     def __iter__(self) -> BatchStream: ...
     def __next__(self) -> NativeArray: ...

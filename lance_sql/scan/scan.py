@@ -296,7 +296,13 @@ class _Reading:
         found: Iterator[Any] = native_rows.batches(self.plan, runs, self._decode)
         if (learned := self.plan.fragments.files.learned) is not None:
             found = _SavingLearned(found, learned)
-        return _kernels.BatchStream(found, self.schema, most_ahead=read_ahead.MAX_IN_FLIGHT, eager=self.keeps_all)
+        return _kernels.BatchStream(
+            found,
+            self.schema,
+            most_ahead=read_ahead.MAX_IN_FLIGHT,
+            eager=self.keeps_all,
+            joins=self.batch_size is None,
+        )
 
     def _decoded(self) -> Iterator[pa.RecordBatch]:
         try:

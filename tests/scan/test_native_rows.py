@@ -171,6 +171,53 @@ def test_which_runs_the_kernels_read(table: Dataset) -> None:
         assert not native_rows.is_possible(table.scan(columns, condition).read_plan)
 
 
+@pytest.fixture
+def short_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of a thousand rows, though nobody asked for these."""
+    monkeypatch.setattr(batches, "BATCH_ROWS", 1000)
+    monkeypatch.setattr(batches, "BATCH_BYTES", 1)
+
+
+@pytest.mark.parametrize("condition", FILTERS)
+@pytest.mark.usefixtures("short_batches")
+def test_batches_of_which_few_rows_pass_are_read_together(table: Dataset, condition: str | None) -> None:
+    for columns in (["id"], ["mode", "price", "tags"], ["letter", "text", "place"]):
+        for types in ({}, compact_types(table.snapshot)):
+            scan = table.scan(columns, condition).deliver(types)
+            found = pa.RecordBatchReader.from_stream(scan).read_all()
+            assert plain(found).equals(plain(read_by_python(scan)))
+
+
+@pytest.mark.usefixtures("short_batches")
+def test_so_many_rows_pass_as_a_batch_may_have(table: Dataset) -> None:
+    scan = table.scan(["id", "mode"], "id % 1000 < 1000 AND small < 3", batch_size=None)
+    joined = list(table.scan(["id", "mode"], "small < 3").to_reader())
+    many = list(table.scan(["id", "mode"], "small < 40").to_reader())
+    asked = list(table.scan(["id", "mode"], "small < 3", batch_size=1000).to_reader())
+    assert len(joined) * 4 < len(many)
+    assert len(asked) > len(joined) * 4
+    assert pa.Table.from_batches(joined) == pa.Table.from_batches(asked) == scan.to_table()
+
+
+@pytest.mark.usefixtures("short_batches")
+def test_batches_of_other_dictionaries_are_not_read_together(tmp_path: Path) -> None:
+    """Each page has a dictionary of its own, and few of its rows pass."""
+    num_pages, page_rows = 12, 20_000
+    rng = np.random.default_rng(2)
+    parts = [
+        pa.table({"i": rng.integers(0, 500, page_rows), "s": [f"{n % 7} of page {page}" for n in range(page_rows)]})
+        for page in range(num_pages)
+    ]
+    schema = parts[0].schema
+    stream = pa.RecordBatchReader.from_batches(schema, [part.combine_chunks().to_batches()[0] for part in parts])
+    lance.write_dataset(stream, tmp_path / "t", data_storage_version="2.2")
+    table = lance_sql.open(tmp_path / "t")
+    everything = pa.concat_tables(parts)
+    scan = table.scan(["s"], "i = 3").deliver({"s": pa.dictionary(pa.int32(), pa.string())})
+    expected = everything.filter(pc.equal(everything["i"], 3)).select(["s"])
+    assert plain(pa.RecordBatchReader.from_stream(scan).read_all()).equals(expected)
+
+
 def test_dictionaries_of_several_fragments_stay_apart(table: Dataset) -> None:
     scan = table.scan(["mode"]).deliver(compact_types(table.snapshot))
     assert pa.types.is_dictionary(scan.schema.field("mode").type)
