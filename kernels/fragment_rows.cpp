@@ -94,6 +94,15 @@ std::optional<ZoneObserver> learn(const std::vector<StreamedTest>& tests, const 
     return shown;
 }
 
+// Tells columns of which all rows passed their tests, or none did, that bounds would have spared these.
+void note_decided(const StreamedFilter& filter, int64_t num_rows, int64_t num_passed) {
+    const bool is_decided = num_passed == num_rows || (num_passed == 0 && filter.steps.size() == 1);
+    if (!is_decided || num_rows < kFewestLearned) return;
+    for (const StreamedTest& test : filter.tests) {
+        if (test.learned != nullptr) test.learned->note_decided();
+    }
+}
+
 // Gives values of a batch their dictionary. first_row, last_row: of the batch
 void add_items(ArrowArray& values, const std::vector<StreamedItems>& items, int64_t first_row, int64_t last_row) {
     const StreamedItems* found = nullptr;
@@ -230,6 +239,7 @@ std::optional<ArrowArray> FragmentRows::read(int64_t first, int64_t end) const {
         std::ranges::fill(flags, uint8_t{1});
         num_rows = read_columns(filter, filter_.steps, column_rows(chosen), flags, read.arrays);
         if (shown) shown->finish();
+        note_decided(filter_, size_of(flags), num_rows);
         if (num_rows == 0) return std::nullopt;
     }
     for (size_t i = 0; i < columns_.size(); ++i) {

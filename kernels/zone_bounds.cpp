@@ -179,7 +179,7 @@ double ZoneBounds::width_of(const KeyBounds& keys) const {
 }
 
 bool ZoneBounds::is_worth_learning(const std::vector<SeenRows>& samples) {
-    if (num_zones() < kFewZones || samples.empty()) return true;
+    if (num_zones() < kFewZones || samples.empty() || was_decided_.load(std::memory_order_relaxed)) return true;
     const std::shared_lock fork(*fork_gate);
     const std::lock_guard lock(mutex_);
     for (const SeenRows& each : samples) merge(sampled_, each.keys);

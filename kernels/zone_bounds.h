@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -50,6 +51,9 @@ class ZoneBounds {
     // Such rows are worth it once in a while, so that all are known in the end.
     bool is_worth_learning(const std::vector<SeenRows>& samples);
 
+    // Some rows were tested of which all passed, or none: bounds would have told, and from now on any rows are worth it.
+    void note_decided() { was_decided_.store(true, std::memory_order_relaxed); }
+
   private:
     int64_t end_of(int64_t zone) const { return std::min((zone + 1) * rows_per_zone_, num_rows_); }
     bool is_known(int64_t zone) const;
@@ -65,6 +69,7 @@ class ZoneBounds {
     int64_t num_known_ = 0;
     KeyBounds sampled_;  // of all samples together
     int64_t num_unlikely_ = 0;
+    std::atomic<bool> was_decided_ = false;
 };
 
 // The key of a string: its first eight bytes as a number, with zeros behind a shorter one; left: bytes that may be read.
