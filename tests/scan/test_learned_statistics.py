@@ -405,6 +405,23 @@ _COMPARED = {
 }
 
 
+@pytest.mark.parametrize(("condition", "is_learned"), [("c >= 0", True), ("c < 0", True), ("c < 100000", False)])
+def test_a_column_is_learned_once_a_filter_decides_all_rows_alike(
+    condition: str, is_learned: bool, tmp_path: Path
+) -> None:
+    """Though its values lie anywhere, so that bounds of zones rule out little."""
+    num_rows = 40 * 8192
+    content = pa.table({"c": np.random.default_rng(5).permutation(num_rows)})
+    lance.write_dataset(content, tmp_path / "t", data_storage_version="2.2")
+    table = lance_sql.open(tmp_path / "t")
+    for _ in range(2):
+        scan = table.scan(["c"], condition)
+        assert scan.to_table().num_rows == np.count_nonzero(eval(condition, {"c": content["c"].to_numpy()}))
+    passing = table.scan(["c"], condition).plan.count_passing()
+    left = table.scan(["c"], condition).plan.num_candidates
+    assert (left == 0 or passing == num_rows) == is_learned
+
+
 @st.composite
 def conditions(draw: st.DrawFn, depth: int = 2) -> str:
     kind = draw(st.sampled_from(["compare", "in", "null", "and", "or", "not"] if depth else ["compare", "in", "null"]))
