@@ -16,6 +16,8 @@ namespace {
 constexpr int64_t kFewPassing = 16;
 // So that the flags of rows stay in the cache, and threads have something to share.
 constexpr int64_t kMostJoinedRows = 512 * 1024;
+// Batches of long values are short, and all rows of the next ones may pass.
+constexpr int64_t kMostJoined = 8;
 
 }  // namespace
 
@@ -193,7 +195,7 @@ int64_t BatchStream::end_of_next() const {
     const int64_t num_rows = passed_->num_rows;
     const bool pass_few = num_rows > 0 && passed_->num_passed * kFewPassing < num_rows;
     if (!joins_ || !pass_few || !fragment_->has_filter()) return next_batch_ + 1;
-    return fragment_->end_of_joined(next_batch_, kMostJoinedRows);
+    return fragment_->end_of_joined(next_batch_, kMostJoined, kMostJoinedRows);
 }
 
 void BatchStream::push(std::shared_ptr<BatchSlot> slot, bool is_decoded) {

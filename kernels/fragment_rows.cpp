@@ -144,9 +144,10 @@ FragmentRows::FragmentRows(Bytes rows, Bytes ends, StreamedFilter filter, std::v
     if (last != num_rows) fail("batches of ", last, " rows for ", num_rows);
 }
 
-int64_t FragmentRows::end_of_joined(int64_t first, int64_t most_rows) const {
+int64_t FragmentRows::end_of_joined(int64_t first, int64_t most_batches, int64_t most_rows) const {
+    const int64_t last = std::min(num_batches(), first + most_batches);
     int64_t end = first + 1;
-    while (end < num_batches() && num_rows(first, end + 1) <= most_rows && !begins_items(start_of(end))) ++end;
+    while (end < last && num_rows(first, end + 1) <= most_rows && !begins_items(start_of(end))) ++end;
     return end;
 }
 

@@ -65,8 +65,8 @@ class FragmentRows {
     // Rows of some batches that follow each other, before any is tested.
     int64_t num_rows(int64_t first, int64_t end) const { return ends_[static_cast<size_t>(end) - 1] - start_of(first); }
 
-    // The batch behind the last one that can be read with another as one, of at most so many rows.
-    int64_t end_of_joined(int64_t first, int64_t most_rows) const;
+    // The batch behind the last one that can be read with another as one, with at most so many batches and rows.
+    int64_t end_of_joined(int64_t first, int64_t most_batches, int64_t most_rows) const;
 
     // The rows of batches [first, end) that pass all tests, as a struct; nothing where none does. Throws PageFailure.
     std::optional<ArrowArray> read(int64_t first, int64_t end) const;
