@@ -1,8 +1,11 @@
 // Binds the kernels on the metadata of tables and data files.
+#include <algorithm>
+
 #include "columns.h"
 #include "fragments.h"
 #include "ipc_column.h"
 #include "python.h"
+#include "schema_fields.h"
 
 using namespace nanobind::literals;
 
@@ -26,6 +29,28 @@ nb::object to_pages(const StoredColumn& column) {
         pages.append(nb::make_tuple(page.num_rows, buffers, encoding));
     }
     return pages;
+}
+
+nb::str to_text(Bytes bytes) { return nb::str(reinterpret_cast<const char*>(bytes.data()), bytes.size()); }
+
+nb::object to_columns(const std::vector<StoredField>& fields) {
+    nb::list names, ids, parent_ids, types, nullable, with_more;
+    // fields beside each other mostly have one type
+    Bytes type;
+    nb::str type_text("");
+    for (const StoredField& field : fields) {
+        if (!std::ranges::equal(field.logical_type, type)) {
+            type_text = to_text(field.logical_type);
+            type = field.logical_type;
+        }
+        if (field.has_more) with_more.append(names.size());
+        names.append(to_text(field.name));
+        ids.append(field.id);
+        parent_ids.append(field.parent_id);
+        types.append(type_text);
+        nullable.append(field.nullable);
+    }
+    return nb::make_tuple(names, ids, parent_ids, types, nullable, with_more);
 }
 
 }  // namespace
@@ -55,6 +80,8 @@ void bind_table(nb::module_& m) {
         },
         "fragments"_a);
     // with the GIL, these: they take less time than giving it back
+    m.def(
+        "schema_fields", [](const InputBuffer& manifest) { return to_columns(schema_fields(manifest)); }, "manifest"_a);
     m.def(
         "ipc_column",
         [](const InputBuffer& file) {

@@ -976,6 +976,14 @@ def split_manifest(manifest: Buffer) -> tuple[bytes, bytes]:
     raises: InvalidDataError for bytes that are not a message
     """
 
+def schema_fields(manifest: Buffer) -> tuple[list[str], list[int], list[int], list[str], list[bool], list[int]]:
+    """The fields of the schema in a serialized Manifest, in their order: names, ids, ids of parents, logical types, and
+    whether values may be NULL. Then the places of those that have a dictionary, an extension or metadata besides.
+
+    raises: InvalidDataError for bytes that are not a message; UnicodeDecodeError for names that are not UTF-8
+    source: message lance.file.Field
+    """
+
 def fragment_table(fragments: Buffer) -> npt.NDArray[np.int64]:
     """What the fragments of `split_manifest` say of themselves: int64[fragments, 19], a new array.
 

@@ -14,7 +14,7 @@ Source: Field.logical_type; table format, logical types and extension types.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -58,6 +58,9 @@ PLAIN: Final[Mapping[str, pa.DataType]] = {
     "duration:ns": pa.duration("ns"),
 }
 
+_SHOWN: Final = {name: data_type for name, data_type in PLAIN.items() if name != "json"}
+"""The plain types that users see as they are stored."""
+
 _FIXED_SIZE_LIST = "fixed_size_list:"
 _BFLOAT16 = "lance.bfloat16"
 _MAX_INT32 = 2**31 - 1
@@ -74,10 +77,22 @@ def storage_type(field: Field) -> pa.DataType:
     return _data_type(field, _storage_field, _stored)
 
 
+def arrow_fields(fields: Iterable[Field]) -> list[pa.Field]:
+    """Fields as users see them; see `arrow_field`."""
+    # the loop is written out for the thousands of plain columns that tables may have
+    shown, make = _SHOWN.get, pa.field
+    return [
+        arrow_field(field)
+        if (plain := shown(field.logical_type)) is None or field.metadata
+        else make(field.name, plain, field.nullable)
+        for field in fields
+    ]
+
+
 def arrow_field(field: Field) -> pa.Field:
     """The field as users see it: JSON is text, blobs are bytes; of other extensions storage and metadata."""
-    plain = PLAIN.get(field.logical_type)
-    if plain is not None and not field.metadata and field.logical_type != "json":
+    plain = _SHOWN.get(field.logical_type)
+    if plain is not None and not field.metadata:
         return pa.field(field.name, plain, field.nullable)
     data_type = _data_type(field, arrow_field, lambda leaf: pa.string() if is_json(leaf) else _stored(leaf))
     metadata = {key.encode(): value for key, value in field.metadata.items()}

@@ -27,6 +27,7 @@ from lance_sql import _kernels, file_versions
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.proto import file_pb2, table_pb2
 from lance_sql.schema import Schema, build
+from lance_sql.schema.fields import assemble, plain_fields, without_children
 from lance_sql.schema.wire import to_messages
 from lance_sql.store import ByteRange, Store
 from lance_sql.table import features
@@ -54,10 +55,12 @@ class Origin(NamedTuple):
 
     message: without its fragments
     schema: made from the fields of the message
+    num_bytes: of the message
     """
 
     message: table_pb2.Manifest
     schema: Schema
+    num_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +120,13 @@ def _read(store: Store, path: str, table: str, size: int | None) -> Manifest:
         message = table_pb2.Manifest.FromString(rest)
     features.check_readable(message.reader_feature_flags, table)
     with at(file=path):
-        return parse(message, fragments, path)
+        return parse(message, rest, fragments, path)
 
 
-def parse(message: table_pb2.Manifest, stored_fragments: bytes, path: str) -> Manifest:
+def parse(message: table_pb2.Manifest, serialized: bytes, stored_fragments: bytes, path: str) -> Manifest:
     """The manifest in a message whose flags were checked.
 
-    message: without fragments
+    message: without fragments, and the same serialized
     stored_fragments: as `Fragments` takes them
     path: of its file, for messages
     raises: CorruptFile, UnsupportedFeature
@@ -136,7 +139,7 @@ def parse(message: table_pb2.Manifest, stored_fragments: bytes, path: str) -> Ma
     max_fragment_id = max(fragments.ids, default=None)
     if message.HasField("max_fragment_id"):
         max_fragment_id = message.max_fragment_id
-    schema = _schema(message)
+    schema = _schema(message, serialized)
     return Manifest(
         version=message.version,
         timestamp=_EPOCH + timedelta(seconds=message.timestamp.seconds, microseconds=message.timestamp.nanos // 1000),
@@ -155,7 +158,7 @@ def parse(message: table_pb2.Manifest, stored_fragments: bytes, path: str) -> Ma
         transaction_file=message.transaction_file,
         index_section=message.index_section if message.HasField("index_section") else None,
         transaction_section=_transaction_section(message),
-        origin=Origin(message, schema),
+        origin=Origin(message, schema, len(serialized)),
     )
 
 
@@ -234,8 +237,8 @@ def read_section(store: Store, path: str, position: int) -> bytes:
 
 def _memory(read: Manifest) -> int:
     """Bytes that a manifest takes, with the values of fragments that were asked for, roughly."""
-    message = read.origin.message.ByteSize() if read.origin is not None else 0
-    return 16 * 1024 + 16 * message + 4 * len(read.fragments.content) + 4 * 1024 * len(read.fragments)
+    message_bytes = read.origin.num_bytes if read.origin is not None else 0
+    return 16 * 1024 + 16 * message_bytes + 4 * len(read.fragments.content) + 4 * 1024 * len(read.fragments)
 
 
 _KNOWN: Final = KnownFiles(64 * 1024 * 1024, _memory)
@@ -259,10 +262,14 @@ def _message_bytes(store: Store, path: str, size: int | None) -> bytes:
     return bytes(memoryview(tail)[start + _LENGTH.size :][:length])
 
 
-def _schema(message: table_pb2.Manifest) -> Schema:
+def _schema(message: table_pb2.Manifest, serialized: bytes) -> Schema:
     """The schema of a manifest, which the versions of a table share as long as it stays the same."""
     if len(message.fields) > _MOST_SHARED_FIELDS:
-        return build(message.fields, message.schema_metadata)
+        names, ids, parents, kinds, nullable, with_more = _kernels.schema_fields(serialized)
+        fields = plain_fields(names, ids, parents, kinds, nullable)
+        for place in with_more:
+            fields[place] = without_children(message.fields[place])
+        return assemble(fields, message.schema_metadata)
     stored = tuple([field.SerializeToString(deterministic=True) for field in message.fields])
     return _shared_schema(stored, tuple(sorted(message.schema_metadata.items())))
 

@@ -105,9 +105,45 @@ def test_fragments_are_what_their_messages_say(made: list[dict[str, Any]], versi
         assert table.last_updated_at.forms[i] == SequenceForm.NONE
 
 
+I32 = st.integers(-(2**31), 2**31 - 1)
+
+
+@given(
+    fields=st.lists(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "name": st.text(max_size=5),
+                "id": I32,
+                "parent_id": I32,
+                "logical_type": st.sampled_from(["int64", "string", "dict:string:int8:false", "\u00e9"]),
+                "nullable": st.booleans(),
+                "encoding": st.integers(0, 3),
+                "unenforced_primary_key": st.booleans(),
+                "unenforced_clustering_key_position": st.integers(0, 3),
+                "extension_name": st.sampled_from(["", "lance.json"]),
+                "metadata": st.dictionaries(st.text(max_size=2), st.binary(max_size=2), max_size=2),
+                "dictionary": st.sampled_from([{"offset": 1, "length": 2}]),
+            },
+        ),
+        max_size=5,
+    )
+)
+def test_fields_are_what_their_messages_say(fields: list[dict[str, Any]]) -> None:
+    manifest = table_pb2.Manifest(version=3, fields=fields, schema_metadata={"a": b"b"})
+    *columns, with_more = _kernels.schema_fields(manifest.SerializeToString())
+    for column, name in zip(columns, ("name", "id", "parent_id", "logical_type", "nullable"), strict=True):
+        assert column == [getattr(field, name) for field in manifest.fields]
+    assert with_more == [
+        place
+        for place, field in enumerate(manifest.fields)
+        if field.metadata or field.extension_name or field.HasField("dictionary")
+    ]
+
+
 @given(data=st.binary(max_size=60))
 def test_bytes_that_are_no_message_are_refused_or_read(data: bytes) -> None:
-    for call in (_kernels.split_manifest, _kernels.fragment_table, _kernels.num_rows_of_file):
+    for call in (_kernels.split_manifest, _kernels.fragment_table, _kernels.num_rows_of_file, _kernels.schema_fields):
         with suppress(ValueError):
             call(data)
     with suppress(ValueError):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
 from lance_sql.proto import table_pb2 as pb
+from lance_sql.schema import build
 from lance_sql.store import MemoryStore
 from lance_sql.table import features, fragment_wire, manifest
 from lance_sql.table.fragment import DataFile, DeletionFile, DeletionFileType, ExternalSequence, Fragment, HiddenColumn
@@ -96,6 +97,29 @@ def test_optional_fields_tell_zero_from_absent() -> None:
     assert (zero.max_fragment_id, zero.index_section, zero.transaction_section, zero.branch) == (0, 0, 0, "")
     assert of(transaction_section_old=7).transaction_section == 7
     assert of(fragments=[{"id": 4}]).max_fragment_id == 4
+
+
+@pytest.mark.parametrize("parent", [-1, 0])
+def test_the_fields_of_wide_tables_are_those_of_narrow_ones(parent: int) -> None:
+    first = {"name": "p", "id": 0, "parent_id": -1, "logical_type": "struct" if parent == 0 else "int8"}
+    special = [
+        {"name": "m", "id": 1, "parent_id": -1, "logical_type": "string", "metadata": {"a": b"b"}},
+        {"name": "e", "id": 2, "parent_id": -1, "logical_type": "json", "extension_name": "arrow.json"},
+        {"name": "t", "id": 3, "parent_id": -1, "logical_type": "timestamp:us:-", "nullable": True},
+    ]
+    plain: list[dict[str, Any]] = [
+        {"name": f"c{i}", "id": i, "parent_id": parent, "logical_type": "double", "nullable": i % 2 == 0}
+        for i in range(4, 400)
+    ]
+    fields = [first, *special, *plain]
+    assert of(fields=fields).schema == build(message(fields=fields).fields)
+    for wrong, text in (
+        ({"id": 9}, "share the id 9"),
+        ({"name": "c9"}, "called 'c9'"),
+        ({"parent_id": 5}, "no children"),
+    ):
+        with pytest.raises(CorruptFile, match=text):
+            of(fields=[first, *plain[:-1], plain[-1] | wrong])
 
 
 def test_times_are_utc() -> None:

@@ -34,23 +34,27 @@ def test_versions_tell_what_their_commits_did(table: str) -> None:
     assert (transaction.operation, transaction.read_version) == ("append", 1)
 
 
+def parsed(message: table_pb2.Manifest) -> manifest.Manifest:
+    return manifest.parse(message, message.SerializeToString(), b"", "m")
+
+
 def test_a_transaction_file_serves_where_the_manifest_has_none_inside() -> None:
     message = table_pb2.Manifest(version=2, transaction_file="1-abc.txn")
     content = transaction_pb2.Transaction(read_version=1, uuid="abc", append=transaction_pb2.Transaction.Append())
-    read = manifest.parse(message, b"", "m")
+    read = parsed(message)
     store = MemoryStore({"_transactions/1-abc.txn": content.SerializeToString()})
     assert transactions.read(store, "m", read) == transactions.RecordedTransaction(1, "abc", "append")
     assert transactions.read(MemoryStore({}), "m", read) is None
 
 
 def test_a_transaction_file_outside_of_the_table_is_refused() -> None:
-    read = manifest.parse(table_pb2.Manifest(version=2, transaction_file="../../x"), b"", "m")
+    read = parsed(table_pb2.Manifest(version=2, transaction_file="../../x"))
     with pytest.raises(CorruptFile, match="segment"):
         transactions.read(MemoryStore({}), "m", read)
 
 
 def test_a_section_outside_of_the_manifest_is_refused() -> None:
-    read = manifest.parse(table_pb2.Manifest(version=2, transaction_section=90, index_section=4), b"", "m")
+    read = parsed(table_pb2.Manifest(version=2, transaction_section=90, index_section=4))
     store = MemoryStore({"m": b"\0\0\0\0\xff\xff\xff\xff" + bytes(20)})
     with pytest.raises(CorruptFile, match="at byte 90 of 28"):
         transactions.read(store, "m", read)
