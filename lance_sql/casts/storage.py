@@ -16,7 +16,7 @@ import pyarrow as pa
 from lance_sql.errors import CorruptFile, InvalidArgument
 from lance_sql.schema import Field, Schema, jsonb, storage_type
 from lance_sql.schema.from_arrow import logical_type, storage
-from lance_sql.schema.types import is_json
+from lance_sql.schema.types import is_json, plain_type
 
 _STRINGS = ("string", "large_string")
 _BYTES = ("binary", "large_binary")
@@ -34,8 +34,10 @@ def check_batch(schema: Schema, batch: pa.Schema) -> None:
         parts = [f"{', '.join(map(repr, missing))} missing"] * bool(missing)
         parts += [f"{', '.join(map(repr, unknown))} not in the table"] * bool(unknown)
         raise InvalidArgument(f"The columns differ: {'; '.join(parts) or 'another order, or a repeated name'}")
-    for field, arrow in zip(schema.fields, batch, strict=True):
-        _check_type(field, arrow, field.name)
+    for field, arrow, type in zip(schema.fields, batch, batch.types, strict=True):
+        plain = plain_type(field)
+        if plain is None or type != plain:
+            _check_type(field, arrow, field.name)
 
 
 def _check_type(field: Field, arrow: pa.Field, path: str) -> None:

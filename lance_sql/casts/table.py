@@ -26,9 +26,18 @@ class TableCast:
     """
 
     def __init__(self, source: pa.Schema, table: Schema, name: str) -> None:
+        self._validation = Validation(source)
+        self.schema = table
+        """The fields of the table that the rows have."""
+        self._indices = list(range(len(source)))
+        self._target = table.arrow
+        if not source.equals(self._target):
+            self._match(source, table, name)
+
+    def _match(self, source: pa.Schema, table: Schema, name: str) -> None:
         problems = list(_name_problems(source, table))
         present: list[Field] = []
-        self._indices: list[int] = []
+        self._indices.clear()
         for field in table.fields:
             index = source.get_field_index(field.name)
             if index >= 0:
@@ -40,9 +49,7 @@ class TableCast:
         if problems:
             raise InvalidArgument(f"The rows do not fit {name}: " + "; ".join(problems))
         self.schema = Schema(tuple(present), table.metadata)
-        """The fields of the table that the rows have."""
         self._target = self.schema.arrow
-        self._validation = Validation(source)
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows, columns in the order of `schema`.
@@ -51,6 +58,8 @@ class TableCast:
             that is damaged
         """
         self._validation.check(batch)
+        if batch.schema.equals(self._target, check_metadata=True):
+            return batch
         arrays = []
         for index, field in zip(self._indices, self._target, strict=True):
             try:

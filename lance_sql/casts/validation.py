@@ -24,7 +24,7 @@ class Validation:
     """The checks that batches of one schema need; which ones is found out once, since batches may be short."""
 
     def __init__(self, schema: pa.Schema) -> None:
-        found = [(i, _check_of(field.type)) for i, field in enumerate(schema)]
+        found = [(i, _check_of(type)) for i, type in enumerate(schema.types)]
         self._checks = [(i, check) for i, check in found if check is not None]
 
     def check(self, batch: pa.RecordBatch) -> None:
@@ -47,6 +47,8 @@ class Validation:
 
 def _check_of(type: pa.DataType) -> _Check | None:
     """The check of arrays of a type; None where `validate` is enough."""
+    if pa.types.is_primitive(type):
+        return None
     if isinstance(type, pa.BaseExtensionType):
         inner = _check_of(type.storage_type)
         return None if inner is None else lambda array: inner(array.storage)

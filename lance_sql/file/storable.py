@@ -14,6 +14,7 @@ import pyarrow as pa
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.file_versions import FileVersion
 from lance_sql.schema import Field, Schema, storage_type
+from lance_sql.schema.types import plain_type
 
 _NO_BYTES: Final = "fixed_size_binary:0"
 
@@ -24,7 +25,8 @@ def check_storable(schema: Schema, version: FileVersion) -> None:
     raises: UnsupportedFeature with the column and what is not possible
     """
     for field in schema.fields:
-        _check(field, (field,), version)
+        if plain_type(field) is None:
+            _check(field, (field,), version)
 
 
 def _check(field: Field, path: Sequence[Field], version: FileVersion) -> None:

@@ -130,9 +130,12 @@ def logical_type(arrow: pa.Field) -> str | None:
 
 
 def _field(arrow: pa.Field, ids: Iterator[int], parent: int, path: tuple[str, ...], *, blob_v2: bool) -> Field:
-    path = (*path, arrow.name)
-    if len(path) > MAX_DEPTH:
+    if len(path) >= MAX_DEPTH:
         raise UnsupportedFeature(f"Column {path[0]!r} is nested more than {MAX_DEPTH} levels deep")
+    plain = None if arrow.metadata else _PLAIN.get(arrow.type)
+    if plain is not None:
+        return Field(arrow.name, next(ids), parent, plain, arrow.nullable)
+    path = (*path, arrow.name)
     type, metadata = storage(arrow)
     id = next(ids)
     if metadata.get(EXTENSION_NAME) in _JSON and _is_bytes(type):

@@ -69,6 +69,11 @@ _MAX_TYPE_LENGTH = 1024
 _MAX_LIST_LEVELS = 16
 
 
+def plain_type(field: Field) -> pa.DataType | None:
+    """The type of a field that has no metadata, and whose values users see as they are stored; None for others."""
+    return None if field.metadata else _SHOWN.get(field.logical_type)
+
+
 def storage_type(field: Field) -> pa.DataType:
     """The type that decoding this field produces.
 
@@ -91,8 +96,8 @@ def arrow_fields(fields: Iterable[Field]) -> list[pa.Field]:
 
 def arrow_field(field: Field) -> pa.Field:
     """The field as users see it: JSON is text, blobs are bytes; of other extensions storage and metadata."""
-    plain = _SHOWN.get(field.logical_type)
-    if plain is not None and not field.metadata:
+    plain = plain_type(field)
+    if plain is not None:
         return pa.field(field.name, plain, field.nullable)
     data_type = _data_type(field, arrow_field, lambda leaf: pa.string() if is_json(leaf) else _stored(leaf))
     metadata = {key.encode(): value for key, value in field.metadata.items()}

@@ -79,7 +79,7 @@ class FragmentWriter:
                 path = f"data/{new_file_name(self.prefix)}"
                 self._file = FileWriter(self.store, path, self.schema, self.file_version)
             room = self.limits.max_rows - self._file.num_rows
-            self._file.write(batch.slice(0, room))
+            self._file.write(batch if batch.num_rows <= room else batch.slice(0, room))
             batch = batch.slice(min(room, batch.num_rows))
             if self._file.num_rows >= self.limits.max_rows or self._file.num_bytes >= self.limits.max_bytes:
                 self._finish_file()
