@@ -53,6 +53,32 @@ nb::object to_columns(const std::vector<StoredField>& fields) {
     return nb::make_tuple(names, ids, parent_ids, types, nullable, with_more);
 }
 
+Bytes held_bytes(nb::handle bytes) {
+    return {reinterpret_cast<const uint8_t*>(PyBytes_AsString(bytes.ptr())),
+            static_cast<size_t>(PyBytes_Size(bytes.ptr()))};
+}
+
+int64_t to_count(nb::handle number) {
+    Count count;
+    if (!count.acquire(number.ptr())) throw nb::type_error("a count, size or position is not an integer");
+    return count;
+}
+
+// page: (num_rows, buffers, encoding, priority), whose bytes stay where they are
+WrittenPage to_written_page(nb::handle page) {
+    const auto parts = nb::cast<nb::tuple>(page);
+    if (parts.size() != 4) throw nb::type_error("a page is not a tuple of four");
+    WrittenPage written{to_count(parts[0]), {}, held_bytes(nb::cast<nb::bytes>(parts[2])), to_count(parts[3])};
+    for (const nb::handle buffer : nb::cast<nb::tuple>(parts[1])) {
+        const auto range = nb::cast<nb::tuple>(buffer);
+        if (range.size() != 2) throw nb::type_error("a buffer is not a start and an end");
+        written.buffers.push_back(to_count(range[0]));
+        written.buffers.push_back(to_count(range[1]));
+        if (written.buffers.back() < *(written.buffers.end() - 2)) fail("a buffer ends before its start");
+    }
+    return written;
+}
+
 }  // namespace
 
 void bind_table(nb::module_& m) {
@@ -101,6 +127,14 @@ void bind_table(nb::module_& m) {
             return nb::make_tuple(to_bytes(column.encoding), to_pages(column));
         },
         "metadata"_a, "file_size"_a);
+    m.def(
+        "serialize_column",
+        [](const nb::bytes& encoding, const nb::sequence& pages) {
+            std::vector<WrittenPage> written;
+            for (const nb::handle page : pages) written.push_back(to_written_page(page));
+            return to_bytes(serialize_column(held_bytes(encoding), written));
+        },
+        "encoding"_a, "pages"_a);
     m.def("num_rows_of_file", [](const InputBuffer& descriptor) { return num_rows_of_file(descriptor); }, "descriptor"_a);
 }
 

@@ -880,6 +880,31 @@ def align_bits(
 def split_bytes(values: Buffer, width: int, num_values: int, item_starts: Buffer, out: Buffer) -> None:
     """The bytes of the values of each chunk, transposed; width: 2, 4, 8 or 16 bytes."""
 
+def number_facts(pages: Sequence[Buffer], word_bits: int, num_values: int) -> npt.NDArray[np.int64]:
+    """What decides how pages of as many words each are encoded: int64[pages, 2], a new array.
+
+    columns: how many words differ from the one before; bytes that they take bit-packed, in groups of 1024
+    raises: InvalidDataError for pages without values, and for fewer bytes than they take
+    """
+
+def distinct_numbers(pages: Sequence[Buffer], width: int, num_values: int, num_tried: int) -> npt.NDArray[np.int64]:
+    """How many of the first num_tried values of each page differ from each other: int64[pages], a new array.
+
+    pages: num_values values of `width` bytes each, 8 or 16
+    raises: InvalidDataError for fewer values than are tried, and for fewer bytes than they take
+    """
+
+def number_pages(
+    pages: Sequence[Buffer], word_bits: int, num_values: int, log2_items: int, is_packed: bool, large: bool
+) -> list[tuple[bytes, bytes]]:
+    """Mini-block pages without levels, of as many words each: the words that describe the chunks, and the chunks.
+
+    log2_items: of a chunk, 10 where is_packed
+    is_packed: bit-packed, each chunk as wide as its widest word; otherwise as they are
+    large: sizes of chunks and buffers take 32 bits
+    raises: InvalidDataError for pages without values, fewer bytes than they take, and chunks that are too large
+    """
+
 def count_changes(values: Buffer, value_bits: int, num_values: int) -> int:
     """How many values differ from the one before."""
 
@@ -1015,6 +1040,15 @@ def parse_column(
     (start, end) of its buffers, and the bytes that describe its encoding, None where these are elsewhere.
 
     raises: InvalidDataError for bytes that are not a message, and for buffers outside of a file of `file_size` bytes
+    source: message lance.file.v2.ColumnMetadata
+    """
+
+def serialize_column(encoding: bytes, pages: Sequence[tuple[int, tuple[tuple[int, int], ...], bytes, int]]) -> bytes:
+    """The serialized ColumnMetadata of a column, byte for byte as protobuf writes it.
+
+    encoding: the bytes that describe the column as a whole
+    pages: of each its rows, the (start, end) of its buffers, the bytes that describe its encoding, and its first row
+    raises: InvalidDataError for numbers that are negative, and for buffers that end before their start
     source: message lance.file.v2.ColumnMetadata
     """
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,7 @@ from lance_sql.file.footer import Footer, parse_entry
 from lance_sql.file.page_cache import KNOWN
 from lance_sql.layouts import wire_v2_1
 from lance_sql.layouts.tree import ArrayTree, Blob, Constant, MiniBlock, PageLayout
-from lance_sql.proto import encodings_v2_0_pb2, file2_pb2, file_pb2
+from lance_sql.proto import encodings_v2_0_pb2, file_pb2
 from lance_sql.schema import Schema
 from lance_sql.schema.wire import from_messages, to_messages
 from lance_sql.store import ByteRange
@@ -254,9 +255,8 @@ def serialize_descriptor(schema: Schema, num_rows: int) -> bytes:
     return serialized
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenPage:
-    """One page that has been written.
+class WrittenPage(NamedTuple):
+    """One page that has been written. A tuple, as the kernels take it.
 
     encoding: the serialized message that wraps its layout
     priority: its first row in the file
@@ -273,17 +273,7 @@ def serialize_column(pages: Sequence[WrittenPage], *, is_blob: bool = False) -> 
 
     is_blob: the values are descriptors of bytes elsewhere in the file (file version 2.0)
     """
-    message = file2_pb2.ColumnMetadata(encoding=_direct(_column_encoding(is_blob)))
-    for page in pages:
-        message.pages.add(
-            buffer_offsets=[start for start, _ in page.buffers],
-            buffer_sizes=[end - start for start, end in page.buffers],
-            length=page.num_rows,
-            encoding=_direct(page.encoding),
-            priority=page.priority,
-        )
-    serialized: bytes = message.SerializeToString()
-    return serialized
+    return _kernels.serialize_column(_column_encoding(is_blob), pages)
 
 
 @lru_cache
@@ -296,10 +286,6 @@ def _column_encoding(is_blob: bool) -> bytes:
         type_url="/lance.encodings.ColumnEncoding", value=encoding.SerializeToString()
     ).SerializeToString()
     return wrapped
-
-
-def _direct(encoding: bytes) -> file2_pb2.Encoding:
-    return file2_pb2.Encoding(direct=file2_pb2.DirectEncoding(encoding=encoding))
 
 
 @lru_cache(maxsize=1024)

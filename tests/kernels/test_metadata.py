@@ -194,6 +194,41 @@ def test_columns_are_what_their_messages_say(
     ]
 
 
+BUFFERS = st.lists(st.tuples(st.integers(0, 2**40), st.integers(0, 2**30)), max_size=4)
+
+
+@given(
+    pages=st.lists(
+        st.tuples(st.integers(0, 2**40), BUFFERS, st.binary(max_size=300), st.integers(0, 2**48)), max_size=4
+    ),
+    encoding=st.binary(max_size=20),
+)
+def test_columns_are_serialized_as_protobuf_does(
+    pages: list[tuple[int, list[tuple[int, int]], bytes, int]], encoding: bytes
+) -> None:
+    message = file2_pb2.ColumnMetadata(encoding={"direct": {"encoding": encoding}})
+    written = []
+    for num_rows, buffers, described, priority in pages:
+        message.pages.add(
+            length=num_rows,
+            buffer_offsets=[start for start, _ in buffers],
+            buffer_sizes=[size for _, size in buffers],
+            encoding={"direct": {"encoding": described}},
+            priority=priority,
+        )
+        written.append((num_rows, tuple((start, start + size) for start, size in buffers), described, priority))
+    assert _kernels.serialize_column(encoding, written) == message.SerializeToString()
+
+
+def test_columns_that_cannot_be_are_not_serialized() -> None:
+    for page in ((-1, (), b"", 0), (1, ((4, 3),), b"", 0), (1, ((-4, 3),), b"", 0), (1, (), b"", 2**50)):
+        with pytest.raises(_kernels.InvalidDataError):
+            _kernels.serialize_column(b"", [page])
+    for wrong in ((1, (), b""), (1, (), "text", 0), (1, ((1, 2, 3),), b"", 0), (1.5, (), b"", 0), 7):
+        with pytest.raises((TypeError, RuntimeError)):
+            _kernels.serialize_column(b"", [wrong])  # type: ignore[list-item]
+
+
 def test_numbers_out_of_bounds_are_refused() -> None:
     page = file2_pb2.ColumnMetadata.Page(buffer_offsets=[990], buffer_sizes=[20], length=1)
     with pytest.raises(ValueError, match="20 bytes at byte 990 of a file of 1000 bytes"):
