@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "encode.h"
+#include "number_pages.h"
 #include "python.h"
 
 using namespace nanobind::literals;
@@ -83,6 +84,55 @@ void bind_fixed_width(nb::module_& m) {
             split_bytes(values, width, num_values, item_starts, out);
         },
         "values"_a, "width"_a, "num_values"_a, "item_starts"_a, "out"_a);
+}
+
+void bind_numbers(nb::module_& m) {
+    m.def(
+        "number_facts",
+        [](const std::vector<InputBuffer>& pages, Count word_bits, Count num_values) {
+            std::vector<int64_t> facts;
+            {
+                Unlocked unlocked;
+                for (const InputBuffer& values : pages) {
+                    const NumberFacts found = number_facts(values, word_bits, num_values);
+                    facts.insert(facts.end(), {found.num_changes, found.packed_bytes});
+                }
+            }
+            return to_numpy(std::move(facts), {pages.size(), 2});
+        },
+        "pages"_a, "word_bits"_a, "num_values"_a);
+    m.def(
+        "distinct_numbers",
+        [](const std::vector<InputBuffer>& pages, Count width, Count num_values, Count num_tried) {
+            std::vector<int64_t> counts;
+            {
+                Unlocked unlocked;
+                for (const InputBuffer& values : pages) {
+                    counts.push_back(sample_fixed(values, width, num_values, 1, num_tried));
+                }
+            }
+            return to_numpy(std::move(counts));
+        },
+        "pages"_a, "width"_a, "num_values"_a, "num_tried"_a);
+    m.def(
+        "number_pages",
+        [](const std::vector<InputBuffer>& pages, Count word_bits, Count num_values, Count log2_items, bool is_packed,
+           bool large) {
+            std::vector<NumberPage> made;
+            {
+                Unlocked unlocked;
+                for (const InputBuffer& values : pages) {
+                    made.push_back(number_page(values, word_bits, num_values, log2_items, is_packed, large));
+                }
+            }
+            nb::list found;
+            for (const NumberPage& page : made) {
+                found.append(nb::make_tuple(nb::bytes(page.words.data(), page.words.size()),
+                                            nb::bytes(page.chunks.data(), page.chunks.size())));
+            }
+            return found;
+        },
+        "pages"_a, "word_bits"_a, "num_values"_a, "log2_items"_a, "is_packed"_a, "large"_a);
 }
 
 void bind_runs(nb::module_& m) {
@@ -214,6 +264,7 @@ void bind_zip_up(nb::module_& m) {
 void bind_encoding(nb::module_& m) {
     bind_chunks_out(m);
     bind_fixed_width(m);
+    bind_numbers(m);
     bind_runs(m);
     bind_dictionaries(m);
     bind_symbols(m);

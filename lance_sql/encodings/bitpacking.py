@@ -17,7 +17,7 @@ from lance_sql.encodings.tree import Bitpacked, InlineBitpacking, OutOfLineBitpa
 from lance_sql.errors import CorruptFile
 
 GROUP = 1024
-_LOG2_GROUP = 10
+LOG2_GROUP = 10
 
 MAX_ZEROS = 1 << 24
 """Values of 0 bits take no bytes; more of them in one block are taken for damage."""
@@ -41,7 +41,7 @@ def chunks(values: FixedWidth) -> ChunkCodec:
         _kernels.group_widths(values.data, bits, count, starts, widths)
         return widths
 
-    expected = uniform_starts(count, _LOG2_GROUP)
+    expected = uniform_starts(count, LOG2_GROUP)
     known = widths_of(expected)
 
     def encode(starts: Starts) -> ChunkedValues:
@@ -52,7 +52,7 @@ def chunks(values: FixedWidth) -> ChunkCodec:
         _kernels.pack_inline(values.data, bits, count, starts, widths, out)
         return ChunkedValues(InlineBitpacking(bits), (Parts(out, out_starts),))
 
-    return ChunkCodec(_LOG2_GROUP, int(_group_bytes(known, bits).sum()), encode)
+    return ChunkCodec(LOG2_GROUP, int(_group_bytes(known, bits).sum()), encode)
 
 
 def encode_blocks(data: pa.Buffer, word_bits: int, num_bits: int, starts: Starts) -> Parts:
@@ -76,7 +76,7 @@ def encode_block(values: FixedWidth, num_bits: int) -> pa.Buffer:
 def width(values: FixedWidth) -> int:
     """Bits of the widest value, at least one."""
     widths = np.empty(-(-values.num_values // GROUP), np.uint8)
-    starts = uniform_starts(values.num_values, _LOG2_GROUP)
+    starts = uniform_starts(values.num_values, LOG2_GROUP)
     _kernels.group_widths(values.data, values.bits_per_value, values.num_values, starts, widths)
     return max(int(widths.max()), 1)
 

@@ -1,7 +1,11 @@
 """Which encoding the values of a page get: the one that takes the fewest bytes, within what the field asks for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import _kernels
 from lance_sql.encodings import (
     bitpacking,
     byte_stream_split,
@@ -23,6 +27,9 @@ from lance_sql.file_versions import PageRules
 
 CHUNK_BYTES = 1 << 14
 """Values of a chunk in bytes, where chunks may be that large."""
+
+FEW_VALUES = dictionary.SAMPLED_VALUES
+"""Of a page of so many, nothing is found out on a sample."""
 
 _BITPACKED = (8, 16, 32, 64)
 _SPLIT = (32, 64)
@@ -50,7 +57,7 @@ def chunk_codec(values: Block, preferences: Preferences, rules: PageRules) -> Ch
 
     raises: UnsupportedFeature for values that chunks cannot hold
     """
-    most_bytes = min(CHUNK_BYTES, rules.max_chunk_bytes // 2)
+    most_bytes = _most_bytes(rules)
     match values:
         case FixedWidth():
             return _fixed_width(values, preferences, most_bytes)
@@ -84,6 +91,35 @@ def dictionary_of(
             return dictionary.make(values, most_items, ratio * (offset_bytes + share * num_bytes))
         case _:
             return None
+
+
+def numbers(
+    pages: Sequence[pa.Buffer], bits: int, count: int, rules: PageRules
+) -> Iterator[tuple[bool, int, list[int]]]:
+    """What pages of a few words become, where that is found out at a glance and no field asks for anything.
+
+    Whether they are bit-packed or plain, the binary logarithm of the items of a chunk, and which pages these are. Pages
+    of one value, and those that may become runs or a dictionary, are left out.
+
+    pages: `count` words of `bits` bits each, fewer than FEW_VALUES
+    """
+    num_changes, packed_bytes = _kernels.number_facts(pages, bits, count).T
+    plain_bytes = count * bits // 8
+    are_packed = packed_bytes < plain_bytes
+    num_bytes = np.minimum(packed_bytes, plain_bytes)
+    fewest_runs = num_changes + 1
+    are_clear = (num_changes > 0) & ((fewest_runs >= count) | (fewest_runs * (bits // 8 + 1) >= num_bytes))
+    if bits in rules.dictionary_bits:
+        are_clear &= ~dictionary.may_help(pages, bits, count, _DICTIONARY_RATIO * num_bytes)
+    if (packed := np.flatnonzero(are_clear & are_packed)).size:
+        yield True, bitpacking.LOG2_GROUP, packed.tolist()
+    if (plain := np.flatnonzero(are_clear & ~are_packed)).size:
+        yield False, flat.log2_chunk_items(bits, _most_bytes(rules)), plain.tolist()
+
+
+def _most_bytes(rules: PageRules) -> int:
+    """Of the values of a chunk."""
+    return min(CHUNK_BYTES, rules.max_chunk_bytes // 2)
 
 
 def _fixed_width(values: FixedWidth, preferences: Preferences, most_bytes: int) -> ChunkCodec:

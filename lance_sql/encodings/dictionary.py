@@ -1,9 +1,11 @@
 """Dictionaries: the distinct values of a page once, and for each value the number of its item."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
@@ -24,6 +26,9 @@ MAX_BYTES = 1 << 19
 _BLOCKS, _BLOCK_ITEMS, _FEWEST_BLOCK_ITEMS = 32, 128, 8
 """The sample: runs of values from all over the page."""
 
+SAMPLED_VALUES = _BLOCKS * _BLOCK_ITEMS
+"""From so many values on, a sample may tell enough."""
+
 _FEWEST_VALUES_TRIED = 64
 
 _PACKED_BITS = (8, 16, 32, 64)
@@ -42,7 +47,7 @@ def make(values: FixedWidth | VariableWidth, most_items: int, most_bytes: float)
     if count < FEWEST_VALUES:
         return None
     # a few values of a short page may be too many items already
-    if count < _BLOCKS * _BLOCK_ITEMS and _num_bytes(values, _num_first(values, _FEWEST_VALUES_TRIED)) > most_bytes:
+    if count < SAMPLED_VALUES and _num_bytes(values, _num_first(values, _FEWEST_VALUES_TRIED)) > most_bytes:
         return None
     expected = min(_estimate(values), count)
     if expected * _item_bytes(values) > MAX_BYTES or _num_bytes(values, expected) > most_bytes:
@@ -60,6 +65,29 @@ def make(values: FixedWidth | VariableWidth, most_items: int, most_bytes: float)
     if size > MAX_BYTES or size + _index_bytes(count, num_items) > most_bytes:
         return None
     return Dictionary(count, FixedWidth(count, INDEX_BITS, pa.py_buffer(indices)), items)
+
+
+def may_help(
+    pages: Sequence[pa.Buffer], bits: int, count: int, most_bytes: npt.NDArray[np.float64]
+) -> npt.NDArray[np.bool_]:
+    """For which short pages `make` may have a dictionary.
+
+    pages: `count` words of `bits` bits each, fewer than SAMPLED_VALUES
+    most_bytes: of each page
+    """
+    may = np.full(len(pages), count >= FEWEST_VALUES)
+    for num_tried in (_FEWEST_VALUES_TRIED, count):
+        left = np.flatnonzero(may)
+        if left.size == 0:
+            break
+        num_distinct = _kernels.distinct_numbers([pages[place] for place in left.tolist()], bits // 8, count, num_tried)
+        page = FixedWidth(count, bits, _NOTHING)
+        num_bytes = [_num_bytes(page, num_items) for num_items in num_distinct.tolist()]
+        may[left] = num_bytes <= most_bytes[left]
+    return may
+
+
+_NOTHING = pa.py_buffer(b"")
 
 
 def _num_bytes(values: FixedWidth | VariableWidth, num_items: float) -> float:

@@ -32,8 +32,12 @@ def chunks(values: FixedWidth, most_bytes: int) -> ChunkCodec:
     def encode(starts: Starts) -> ChunkedValues:
         return ChunkedValues(Flat(bits), (parts(values.data, bits, starts),))
 
-    most_items = CHUNK_BITS if bits == 1 else CHUNK_ITEMS
-    return ChunkCodec(log2_items(bits, most_bytes, most_items), values.num_values * bits // 8, encode)
+    return ChunkCodec(log2_chunk_items(bits, most_bytes), values.num_values * bits // 8, encode)
+
+
+def log2_chunk_items(bits_per_value: int, most_bytes: int) -> int:
+    """The binary logarithm of the items of a chunk."""
+    return log2_items(bits_per_value, most_bytes, CHUNK_BITS if bits_per_value == 1 else CHUNK_ITEMS)
 
 
 def parts(data: pa.Buffer, bits_per_value: int, starts: Starts) -> Parts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -11,15 +11,16 @@ import pyarrow as pa
 
 from lance_sql.casts.storage import stored_values
 from lance_sql.file import blob_v2, shredding
-from lance_sql.file.leaves import leaves
+from lance_sql.file.leaves import is_leaf, leaves
 from lance_sql.file.pages_to_write import PageJob
 from lance_sql.file.paging import LeafPages
 from lance_sql.file.shredding import Shape, Shredded
 from lance_sql.file_versions import PageRules
-from lance_sql.layouts import blob
+from lance_sql.layouts import blob, encode_numbers
 from lance_sql.layouts.encode import encode_page
 from lance_sql.layouts.shredded import EncodedPage
 from lance_sql.schema import Field
+from lance_sql.schema.types import plain_type
 
 
 class LeafWriter:
@@ -37,7 +38,9 @@ class LeafWriter:
         self._put = put
         self._rules = rules
         self._shapes = shredding.shapes(field)
-        self._leaves = [leaf.field for leaf in leaves(field)]
+        self._leaves = [field] if is_leaf(field) else [leaf.field for leaf in leaves(field)]
+        self._plain = plain_type(field)
+        self._are_numbers = self._plain is not None and encode_numbers.are_numbers(self._plain)
         self._pages = [LeafPages(shape, page_bytes) for shape in self._shapes]
 
     @property
@@ -49,8 +52,13 @@ class LeafWriter:
     def num_bytes(self) -> int:
         return sum(pages.num_bytes for pages in self._pages)
 
-    def add(self, array: pa.Array, first_row: int) -> Iterator[PageJob]:
+    def add(self, array: pa.Array, first_row: int) -> Iterable[PageJob]:
         """The pages that these values complete."""
+        if self._plain is not None and array.type == self._plain and array.null_count == 0:
+            return self._fill(0, Shredded(array, None, None, len(array)))
+        return self._add(array, first_row)
+
+    def _add(self, array: pa.Array, first_row: int) -> Iterator[PageJob]:
         for number, shredded in enumerate(shredding.shred(self._field, array, first_row)):
             leaf, shape = self._leaves[number], self._shapes[number]
             row = partial(_row_of, shredded, shape, first_row)
@@ -61,8 +69,11 @@ class LeafWriter:
                 values = blob_v2.describe(values, self._put)
             if values is not shredded.values:
                 shredded = replace(shredded, values=values)
-            for page in self._pages[number].add(shredded):
-                yield self._job(number, page)
+            yield from self._fill(number, shredded)
+
+    def _fill(self, number: int, rows: Shredded) -> Iterator[PageJob]:
+        for page in self._pages[number].add(rows):
+            yield self._job(number, page)
 
     def finish(self) -> Iterator[PageJob]:
         """The last pages."""
@@ -75,7 +86,9 @@ class LeafWriter:
         num_rows = page.num_entries if page.starts is None else int(np.count_nonzero(page.starts == 0))
         encode = partial(_encode, leaf, shape, page, self._rules)
         num_rows //= shape.items_per_row
-        return PageJob(self._first_column + number, leaf.name, num_rows, page.num_bytes, encode)
+        is_short = page.num_entries < encode_numbers.MOST_VALUES
+        numbers = page.values if self._are_numbers and is_short and page.marks is None else None
+        return PageJob(self._first_column + number, leaf.name, num_rows, page.num_bytes, encode, numbers)
 
 
 def _encode(leaf: Field, shape: Shape, shredded: Shredded, rules: PageRules) -> EncodedPage:

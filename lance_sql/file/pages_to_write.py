@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import pyarrow as pa
 
 from lance_sql.errors import LanceError
+from lance_sql.file_versions import PageRules
+from lance_sql.layouts import encode_numbers
 from lance_sql.layouts.shredded import EncodedPage
 from lance_sql.schema import Field
+
+_TOGETHER_BYTES: Final = 1 << 20
+"""Of pages that are encoded together: what is gathered for it takes memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +26,7 @@ class PageJob:
     num_rows: of the table
     num_bytes: of the input
     make: encodes it
+    numbers: the values, where they are what `encode_numbers` takes
     """
 
     column: int
@@ -28,6 +34,7 @@ class PageJob:
     num_rows: int
     num_bytes: int
     make: Callable[[], EncodedPage]
+    numbers: pa.Array | None = None
 
     def encode(self) -> EncodedPage:
         """The page; errors say which column it is of."""
@@ -36,6 +43,29 @@ class PageJob:
         except LanceError as error:
             error.column = error.column or self.name
             raise
+
+
+def with_numbers(jobs: Iterable[PageJob], rules: PageRules | None) -> Iterator[tuple[PageJob, EncodedPage | None]]:
+    """The jobs in their order, each with its page where it is one of a few numbers, many of which are encoded together.
+
+    rules: of the file version; None where pages are of another kind
+    """
+    waiting: list[PageJob] = []
+    num_bytes = 0
+    for job in jobs:
+        waiting.append(job)
+        num_bytes += job.num_bytes
+        if num_bytes >= _TOGETHER_BYTES:
+            yield from _encoded(waiting, rules)
+            waiting, num_bytes = [], 0
+    yield from _encoded(waiting, rules)
+
+
+def _encoded(jobs: Sequence[PageJob], rules: PageRules | None) -> Iterator[tuple[PageJob, EncodedPage | None]]:
+    pages: Sequence[EncodedPage | None] = [None] * len(jobs)
+    if rules is not None:
+        pages = encode_numbers.encode_pages([job.numbers for job in jobs], rules)
+    return zip(jobs, pages, strict=True)
 
 
 class ColumnsWriter(Protocol):
@@ -49,11 +79,11 @@ class ColumnsWriter(Protocol):
     def num_bytes(self) -> int:
         """Of the input that waits for its page to be full."""
 
-    def add(self, array: pa.Array, first_row: int) -> Iterator[PageJob]:
+    def add(self, array: pa.Array, first_row: int) -> Iterable[PageJob]:
         """The pages that further rows complete.
 
         raises: InvalidArgument for values that the field cannot have, with column and row
         """
 
-    def finish(self) -> Iterator[PageJob]:
+    def finish(self) -> Iterable[PageJob]:
         """The last pages."""

@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import pyarrow as pa
 
@@ -27,7 +28,7 @@ from lance_sql.file.blob_v2 import as_filed
 from lance_sql.file.footer import serialize_footer
 from lance_sql.file.leaf_writer import LeafWriter
 from lance_sql.file.metadata_v2 import WrittenPage, serialize_column, serialize_descriptor
-from lance_sql.file.pages_to_write import ColumnsWriter, PageJob
+from lance_sql.file.pages_to_write import ColumnsWriter, PageJob, with_numbers
 from lance_sql.file.path_writer import PathWriter
 from lance_sql.file.storable import check_storable
 from lance_sql.layouts.shredded import EncodedPage
@@ -38,6 +39,7 @@ PAGE_BYTES = 8 << 20
 _PENDING_BYTES = 256 << 20
 _LEAST_PAGE_BYTES = 256 << 10
 _ALIGNMENT = 64
+_ZEROS = bytes(_ALIGNMENT)
 _NUM_THREADS = 2
 _MAX_JOBS = 2 * _NUM_THREADS
 # Less than this is encoded sooner than handed over.
@@ -133,8 +135,13 @@ class FileWriter:
         raises: as `write`
         """
         self._take_apart()
-        for column in self._columns:
-            self._encode(column.finish())
+        last = (job for column in self._columns for job in column.finish())
+        for job, page in with_numbers(last, self._version.pages):
+            if page is None:
+                self._encode((job,))
+            else:
+                self._jobs.append((job, page))
+                self._put_out(_MAX_JOBS)
         self._put_out(0)
         self._close_pool()
         fields = [field for column in self._columns for field in column.fields]
@@ -142,11 +149,14 @@ class FileWriter:
         if any(field.is_blob_v2 for field in filed.by_id.values()):
             filed = Schema(tuple(as_filed(field) for field in filed.fields), filed.metadata)
         descriptor = self._write_aligned(serialize_descriptor(filed, self.num_rows))
-        columns = [
+        described = [
             # elsewhere the pages say that they have blobs
-            self._write(serialize_column(pages, is_blob=self._version.pages is None and field.is_blob_v1))
+            serialize_column(pages, is_blob=self._version.pages is None and field.is_blob_v1)
             for field, pages in zip(fields, self._pages, strict=True)
         ]
+        ends = accumulate(map(len, described), initial=self._sink.tell())
+        columns = [ByteRange(start, end) for start, end in pairwise(ends)]
+        self._sink.write(b"".join(described))
         self._sink.write(serialize_footer(self._version, columns, [descriptor, *self._buffers], self._sink.tell()))
         size = self._sink.tell()
         self._sink.close()
@@ -194,7 +204,7 @@ class FileWriter:
     def _write_aligned(self, data: bytes | pa.Buffer) -> ByteRange:
         gap = -self._sink.tell() % _ALIGNMENT
         if gap:
-            self._sink.write(bytes(gap))
+            self._sink.write(_ZEROS[:gap])
         return self._write(data)
 
     def _write(self, data: bytes | pa.Buffer) -> ByteRange:

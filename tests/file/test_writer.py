@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 import lance_sql
 from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
-from lance_sql.file import paging, writer
+from lance_sql.file import pages_to_write, paging, writer
 from lance_sql.file.writer import FileWriter
+from lance_sql.layouts import encode_numbers
 from lance_sql.schema.from_arrow import from_arrow
 from lance_sql.store import LocalStore, MemoryStore
 from tests.file.random_tables import random_batches
@@ -241,6 +242,36 @@ def test_the_same_batches_make_the_same_file() -> None:
         written = writing.finish()
         contents.append(files["data/a.lance"])
         assert written.size_bytes == len(contents[0])
+    assert contents[0] == contents[1] == contents[2]
+
+
+def _wide_rows(num_rows: int) -> pa.RecordBatch:
+    """Columns of many kinds of numbers, and others between them."""
+    random = np.random.default_rng(3)
+    arrays: list[pa.Array] = []
+    for number in range(20):
+        integers = pa.array(random.integers(0, 4**number, num_rows).astype(np.int64))
+        arrays += [integers, integers.cast(pa.float64(), safe=False), integers.cast(pa.int16(), safe=False)]
+        arrays += [integers.cast(pa.string()), pc.if_else(pc.greater(integers, 3), integers, None)]
+        arrays.append(integers.cast(pa.timestamp("us")))
+    return batch(*arrays)
+
+
+@pytest.mark.parametrize("num_rows", [1, 200, 3000])
+@each_version
+def test_pages_made_together_make_the_same_file(
+    num_rows: int, file_version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = _wide_rows(num_rows)
+    check(tmp_path, [rows.slice(0, num_rows // 2), rows.slice(num_rows // 2)], file_version)
+    contents = []
+    for most_values, together in ((encode_numbers.MOST_VALUES, 1 << 20), (encode_numbers.MOST_VALUES, 1), (0, 1)):
+        monkeypatch.setattr(encode_numbers, "MOST_VALUES", most_values)
+        monkeypatch.setattr(pages_to_write, "_TOGETHER_BYTES", together)
+        files, writing = memory_writer(rows.schema, file_version)
+        writing.write(rows)
+        writing.finish()
+        contents.append(files["data/a.lance"])
     assert contents[0] == contents[1] == contents[2]
 
 

@@ -321,3 +321,35 @@ ONE = np.array([0, 1])
 def test_sizes_that_do_not_fit_are_refused(call) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ValueError, match=r"."):
         call()
+
+
+@given(st.integers(1, 3000), st.sampled_from(WORDS), st.integers(0, 64), seeds)
+def test_facts_of_numbers_are_those_of_numpy(count: int, word_bits: int, bits: int, seed: int) -> None:
+    pages = [random_values(seed + i, count, uint(word_bits), min(bits, word_bits)) for i in range(2)]
+    facts = kernels.number_facts(pages, word_bits, count)
+    for values, (num_changes, packed_bytes) in zip(pages, facts.tolist(), strict=True):
+        assert num_changes == np.count_nonzero(np.diff(values))
+        groups = [int(values[at : at + 1024].max()).bit_length() for at in range(0, count, 1024)]
+        assert packed_bytes == sum(word_bits // 8 + 128 * width for width in groups)
+    if word_bits == 64:
+        for num_tried in (1, count // 2, count):
+            counts = kernels.distinct_numbers(pages, 8, count, num_tried)
+            assert counts.tolist() == [len(set(values[:num_tried].tolist())) for values in pages]
+
+
+def test_pages_of_numbers_that_cannot_be_are_refused() -> None:
+    values = bytes(80)
+    for bits, count in ((64, 11), (8, 81), (0, 10), (0, 2**48), (24, 3), (64, 0), (64, 2**48)):
+        with pytest.raises(kernels.InvalidDataError):
+            kernels.number_facts([values], bits, count)
+        with pytest.raises(kernels.InvalidDataError):
+            kernels.number_pages([values], bits, count, 10, True, True)
+    for width, count, num_tried in ((8, 10, 11), (8, 11, 1), (4, 10, 1), (0, 2**48, 1)):
+        with pytest.raises(kernels.InvalidDataError):
+            kernels.distinct_numbers([values], width, count, num_tried)
+    for log2_items in (0, 16, 48):
+        with pytest.raises(kernels.InvalidDataError):
+            kernels.number_pages([values], 64, 10, log2_items, False, True)
+    for count, log2_items, is_packed in ((3000, 11, True), (5000, 12, False)):
+        with pytest.raises(kernels.InvalidDataError):
+            kernels.number_pages([bytes(8 * count)], 64, count, log2_items, is_packed, False)

@@ -1,0 +1,76 @@
+"""Pages of a few numbers, of many columns in one call: what `encode` makes of each, in a small part of the time.
+
+A wide table has thousands of columns, and of a short batch a page of a few kilobytes for each. Most of them are numbers
+without NULLs that are bit-packed, or stay as they are. For others there is no page here, and `encode` finds out what
+they become.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from lance_sql import _kernels
+from lance_sql.encodings import choose
+from lance_sql.encodings.tree import Encoding, Flat, InlineBitpacking
+from lance_sql.file_versions import PageRules
+from lance_sql.layouts.shredded import EncodedPage
+from lance_sql.layouts.tree import Layer, MiniBlock
+from lance_sql.layouts.wire_v2_1 import layout_to_wire
+
+MOST_VALUES = choose.FEW_VALUES
+"""Of a page: for more of them, the time is that of the values."""
+
+_WIDTHS = (8, 16, 32, 64)
+
+
+def are_numbers(type: pa.DataType) -> bool:
+    """Whether values of a type may be pages here: numbers, times and dates of whole words."""
+    return bool(pa.types.is_primitive(type)) and type.bit_width in _WIDTHS
+
+
+def encode_pages(pages: Sequence[pa.Array | None], rules: PageRules) -> list[EncodedPage | None]:
+    """The pages of values without NULLs, none of which has levels, or a field that asks for an encoding.
+
+    pages: at most MOST_VALUES values each, of types that `are_numbers` takes; None is passed over
+    """
+    made: list[EncodedPage | None] = [None] * len(pages)
+    alike: dict[tuple[int, int], list[int]] = defaultdict(list)
+    words: list[pa.Buffer] = []
+    for place, values in enumerate(pages):
+        words.append(_EMPTY)
+        data = None if values is None else values.buffers()[1]
+        if values is not None and data is not None and len(values):
+            bits = values.type.bit_width
+            words[place] = data.slice(values.offset * bits // 8)
+            alike[bits, len(values)].append(place)
+    for (bits, count), places in alike.items():
+        chosen = choose.numbers([words[place] for place in places], bits, count, rules)
+        for is_packed, log2_items, which in chosen:
+            own = [places[i] for i in which]
+            layout = _layout(InlineBitpacking(bits) if is_packed else Flat(bits), count, rules)
+            values_of = [words[place] for place in own]
+            encoded = _kernels.number_pages(values_of, bits, count, log2_items, is_packed, rules.has_large_chunk)
+            for place, buffers in zip(own, encoded, strict=True):
+                made[place] = EncodedPage(layout, buffers, count)
+    return made
+
+
+_EMPTY = pa.py_buffer(b"")
+
+
+def _layout(values: Encoding, num_items: int, rules: PageRules) -> bytes:
+    return layout_to_wire(
+        MiniBlock(
+            layers=(Layer.ALL_VALID_ITEM,),
+            values=values,
+            repetition=None,
+            definition=None,
+            dictionary=None,
+            num_dictionary_items=0,
+            num_buffers=1,
+            repetition_index_depth=0,
+            num_items=num_items,
+            has_large_chunk=rules.has_large_chunk,
+        )
+    )
