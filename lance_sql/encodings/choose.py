@@ -21,7 +21,7 @@ from lance_sql.encodings import (
 from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, Lists, Struct, VariableWidth
 from lance_sql.encodings.chunked import ChunkCodec, uniform_starts
 from lance_sql.encodings.preferences import Preferences
-from lance_sql.encodings.tree import Compression, Encoding, General, Variable
+from lance_sql.encodings.tree import Compression, Encoding, Flat, General, InlineBitpacking, Variable
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.file_versions import PageRules
 
@@ -95,11 +95,11 @@ def dictionary_of(
 
 def numbers(
     pages: Sequence[pa.Buffer], bits: int, count: int, rules: PageRules
-) -> Iterator[tuple[bool, int, list[int]]]:
+) -> Iterator[tuple[InlineBitpacking | Flat | None, int, list[int]]]:
     """What pages of a few words become, where that is found out at a glance and no field asks for anything.
 
-    Whether they are bit-packed or plain, the binary logarithm of the items of a chunk, and which pages these are. Pages
-    of one value, and those that may become runs or a dictionary, are left out.
+    How they are encoded, None for pages of one value everywhere; the binary logarithm of the items of a chunk; and
+    which pages these are. Those that may become runs or a dictionary are left out.
 
     pages: `count` words of `bits` bits each, fewer than FEW_VALUES
     """
@@ -111,10 +111,12 @@ def numbers(
     are_clear = (num_changes > 0) & ((fewest_runs >= count) | (fewest_runs * (bits // 8 + 1) >= num_bytes))
     if bits in rules.dictionary_bits:
         are_clear &= ~dictionary.may_help(pages, bits, count, _DICTIONARY_RATIO * num_bytes)
+    if rules.constant_values and (same := np.flatnonzero(num_changes == 0)).size:
+        yield None, 0, same.tolist()
     if (packed := np.flatnonzero(are_clear & are_packed)).size:
-        yield True, bitpacking.LOG2_GROUP, packed.tolist()
+        yield InlineBitpacking(bits), bitpacking.LOG2_GROUP, packed.tolist()
     if (plain := np.flatnonzero(are_clear & ~are_packed)).size:
-        yield False, flat.log2_chunk_items(bits, _most_bytes(rules)), plain.tolist()
+        yield Flat(bits), flat.log2_chunk_items(bits, _most_bytes(rules)), plain.tolist()
 
 
 def _most_bytes(rules: PageRules) -> int:

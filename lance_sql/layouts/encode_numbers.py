@@ -1,8 +1,8 @@
 """Pages of a few numbers, of many columns in one call: what `encode` makes of each, in a small part of the time.
 
 A wide table has thousands of columns, and of a short batch a page of a few kilobytes for each. Most of them are numbers
-without NULLs that are bit-packed, or stay as they are. For others there is no page here, and `encode` finds out what
-they become.
+without NULLs that are bit-packed, stay as they are, or are all the same. For others there is no page here, and `encode`
+finds out what they become.
 """
 
 from collections import defaultdict
@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.encodings import choose
-from lance_sql.encodings.tree import Encoding, Flat, InlineBitpacking
+from lance_sql.encodings.tree import Encoding, InlineBitpacking
 from lance_sql.file_versions import PageRules
 from lance_sql.layouts.shredded import EncodedPage
-from lance_sql.layouts.tree import Layer, MiniBlock
+from lance_sql.layouts.tree import Constant, Layer, MiniBlock
 from lance_sql.layouts.wire_v2_1 import layout_to_wire
 
 MOST_VALUES = choose.FEW_VALUES
@@ -45,24 +45,34 @@ def encode_pages(pages: Sequence[pa.Array | None], rules: PageRules) -> list[Enc
             words[place] = data.slice(values.offset * bits // 8)
             alike[bits, len(values)].append(place)
     for (bits, count), places in alike.items():
-        chosen = choose.numbers([words[place] for place in places], bits, count, rules)
-        for is_packed, log2_items, which in chosen:
-            own = [places[i] for i in which]
-            layout = _layout(InlineBitpacking(bits) if is_packed else Flat(bits), count, rules)
-            values_of = [words[place] for place in own]
-            encoded = _kernels.number_pages(values_of, bits, count, log2_items, is_packed, rules.has_large_chunk)
+        for encoding, log2_items, chosen in choose.numbers([words[place] for place in places], bits, count, rules):
+            own = [places[i] for i in chosen]
+            if encoding is None:
+                for place in own:
+                    value = bytes(memoryview(words[place])[: bits // 8])
+                    made[place] = EncodedPage(_layout_of_one(value), (), count)
+                continue
+            layout, is_packed = _layout(encoding, count, rules), isinstance(encoding, InlineBitpacking)
+            pages_of = [words[place] for place in own]
+            encoded = _kernels.number_pages(pages_of, bits, count, log2_items, is_packed, rules.has_large_chunk)
             for place, buffers in zip(own, encoded, strict=True):
                 made[place] = EncodedPage(layout, buffers, count)
     return made
 
 
 _EMPTY = pa.py_buffer(b"")
+_LAYERS = (Layer.ALL_VALID_ITEM,)
+
+
+def _layout_of_one(value: bytes) -> bytes:
+    layout = Constant(_LAYERS, value, repetition=None, definition=None, num_rep_values=0, num_def_values=0)
+    return layout_to_wire(layout)
 
 
 def _layout(values: Encoding, num_items: int, rules: PageRules) -> bytes:
     return layout_to_wire(
         MiniBlock(
-            layers=(Layer.ALL_VALID_ITEM,),
+            layers=_LAYERS,
             values=values,
             repetition=None,
             definition=None,

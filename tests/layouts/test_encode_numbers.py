@@ -14,7 +14,7 @@ from lance_sql.file_versions import PageRules
 from lance_sql.layouts import encode_numbers
 from lance_sql.layouts.encode import encode_page
 from lance_sql.layouts.shredded import EncodedPage
-from lance_sql.layouts.tree import MiniBlock
+from lance_sql.layouts.tree import Constant, MiniBlock
 from lance_sql.schema import Field
 
 from .written import flat_page, layout_of
@@ -93,8 +93,10 @@ def test_what_may_become_something_else_is_left_to_the_choice(rules: PageRules) 
     one, runs = np.full(500, 7), np.repeat([1, 2**40, 3], 300)
     pages = [pa.array(one), pa.array(runs), pa.array([], pa.int64())]
     few = pa.array(np.random.default_rng(1).integers(0, 9, 1000) << 50)
-    *left, last = encode_numbers.encode_pages([*pages, few], rules)
-    assert left == [None, None, None]
+    same, *left, last = encode_numbers.encode_pages([*pages, few], rules)
+    assert (same is None) == (not rules.constant_values)
+    assert same is None or isinstance(layout_of(same), Constant)
+    assert left == [None, None]
     assert (last is None) == (64 in rules.dictionary_bits)
 
 
