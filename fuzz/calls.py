@@ -21,6 +21,8 @@ _CANARY = 0xA5
 _BEHIND = 64
 _MOST_OUTPUT = 1 << 20
 _PAGE = "chunks."
+_OF_MANY_PAGES = ("distinct_numbers", "number_facts", "number_pages")
+"""Kernels whose first argument is the values of one page after the other."""
 
 
 def mutate(rng: np.random.Generator, values: Values) -> Values:
@@ -66,6 +68,9 @@ def run(values: Values) -> None:
     try:
         if name == "assemble_chunks":
             _assemble(arguments)
+        elif name in _OF_MANY_PAGES:
+            values_of_page, *others = arguments
+            getattr(kernels, name)([values_of_page] * 2, *others)
         elif _PAGE + "data" not in values:
             getattr(kernels, name)(*arguments)
         else:

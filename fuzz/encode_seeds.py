@@ -55,6 +55,10 @@ def _of_fixed_width() -> Iterator[Values]:
         blocks = [len(oracles.pack_groups(part, 4, raw_tail=True)) for part in np.split(numbers, [1024, 1536])]
         packed = {"values": values, "word_bits": bits, "num_bits": 4, "num_values": _COUNT, "item_starts": starts}
         yield _call("pack", **packed, out_starts=_starts(blocks), out=sum(blocks))
+        page = {"values": values, "word_bits": bits, "num_values": _COUNT}
+        yield _call("number_facts", **page)
+        for log2_items, is_packed, large in ((10, True, True), (9, True, False), (11, False, True), (9, False, False)):
+            yield _call("number_pages", **page, log2_items=log2_items, is_packed=is_packed, large=large)
         page = {"values": values, "value_bits": bits, "num_values": _COUNT}
         yield _call("count_changes", **page)
         yield _call("count_runs", **page, item_starts=starts, out=24)
@@ -74,6 +78,7 @@ def _of_fixed_width() -> Iterator[Values]:
             "number_fixed", values=values, width=width, num_values=_COUNT, out_indices=4 * _COUNT, out_firsts=800
         )
         yield _call("sample_fixed", values=values, width=width, num_values=_COUNT, num_blocks=8, block_items=16)
+        yield _call("distinct_numbers", values=values, width=width, num_values=_COUNT, num_tried=64)
     for bits in (1, 3):
         sizes = [(size * bits + 7) // 8 for size in (5, 700, 3)]
         page = {"bits": bytes(range(256)) * 2, "bits_per_value": bits, "num_values": 708}

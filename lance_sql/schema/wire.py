@@ -5,12 +5,13 @@ Source: message lance.file.Field.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from lance_sql import _kernels
 from lance_sql.proto import file_pb2
 from lance_sql.schema import primary_key
-from lance_sql.schema.fields import Field, Schema, build
+from lance_sql.schema.fields import Field, Schema, assemble, build, plain_fields, without_children
 
 _CLUSTERING_POSITION = "lance-schema:unenforced-clustering-key:position"
 _VARIABLE = ("string", "large_string", "binary", "large_binary", "json")
@@ -30,6 +31,21 @@ def from_messages(messages: Iterable[file_pb2.Field], metadata: Mapping[str, byt
     raises: as `build`
     """
     return build([_with_roles(message) for message in messages], metadata)
+
+
+def from_manifest(
+    serialized: bytes, messages: Sequence[file_pb2.Field], metadata: Mapping[str, bytes] | None = None
+) -> Schema:
+    """What `build` makes of the fields of a manifest, in a fraction of the time where they are many.
+
+    serialized: the manifest that has the messages
+    raises: as `build`; InvalidDataError for bytes that are not a message
+    """
+    names, ids, parents, kinds, nullable, with_more = _kernels.schema_fields(serialized)
+    fields = plain_fields(names, ids, parents, kinds, nullable)
+    for place in with_more:
+        fields[place] = without_children(messages[place])
+    return assemble(fields, metadata)
 
 
 def _append(field: Field, parent_id: int, messages: list[file_pb2.Field]) -> None:

@@ -27,8 +27,7 @@ from lance_sql import _kernels, file_versions
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.proto import file_pb2, table_pb2
 from lance_sql.schema import Schema, build
-from lance_sql.schema.fields import assemble, plain_fields, without_children
-from lance_sql.schema.wire import to_messages
+from lance_sql.schema.wire import from_manifest, to_messages
 from lance_sql.store import ByteRange, Store
 from lance_sql.table import features
 from lance_sql.table.fragments import Fragments
@@ -265,11 +264,7 @@ def _message_bytes(store: Store, path: str, size: int | None) -> bytes:
 def _schema(message: table_pb2.Manifest, serialized: bytes) -> Schema:
     """The schema of a manifest, which the versions of a table share as long as it stays the same."""
     if len(message.fields) > _MOST_SHARED_FIELDS:
-        names, ids, parents, kinds, nullable, with_more = _kernels.schema_fields(serialized)
-        fields = plain_fields(names, ids, parents, kinds, nullable)
-        for place in with_more:
-            fields[place] = without_children(message.fields[place])
-        return assemble(fields, message.schema_metadata)
+        return from_manifest(serialized, message.fields, message.schema_metadata)
     stored = tuple([field.SerializeToString(deterministic=True) for field in message.fields])
     return _shared_schema(stored, tuple(sorted(message.schema_metadata.items())))
 
