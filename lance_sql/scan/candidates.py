@@ -73,6 +73,15 @@ class Candidates:
         is_everything = not self.parts and len(self.places) == len(self.fragments)
         return recorded if is_everything and recorded is not None else int(self.counts().sum())
 
+    @property
+    def num_undeleted(self) -> int | None:
+        """Rows, where these are whole fragments without deletions; None where files have to be asked."""
+        fragments = self.fragments
+        recorded = fragments.recorded_rows
+        if self.parts or recorded is None or fragments.have_deletions():
+            return None
+        return int(recorded[self.places].sum())
+
     def counts(self) -> I64:
         """Live rows of each fragment, from the manifest where it says how many were deleted."""
         parts = [self.parts.get(place) for place in self.places.tolist()]

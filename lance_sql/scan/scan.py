@@ -19,7 +19,7 @@ from lance_sql.scan.evidence.learned import count_decided
 from lance_sql.scan.plan import FragmentScan, ReadPlan, ScanPlan, make_plan, make_read_plan
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import OutputColumn
-from lance_sql.scan.read_batch import read
+from lance_sql.scan.read_batch import read, record_batch
 from lance_sql.scan.sampling import sample
 from lance_sql.table.snapshot import Snapshot
 
@@ -189,7 +189,8 @@ class Scan(Frames):
 
     def _reading(self, *, keeps_all: bool = False) -> _Reading:
         plan = self.plan
-        return _Reading(plan.read, self.schema, plan.fragments(), self.limit, self.batch_size, keeps_all)
+        num_rows = plan.candidates.num_undeleted if plan.read.reads_nothing else None
+        return _Reading(plan.read, self.schema, plan.fragments(), self.limit, self.batch_size, keeps_all, num_rows)
 
     def __reduce__(self) -> tuple[type[Scan], tuple[object, ...]]:
         # without the plan, which is made again from the manifest
@@ -260,6 +261,7 @@ class _Reading:
 
     fragments: with rows that are left; read once
     keeps_all: the consumer keeps every batch
+    num_rows: how many rows there are, where that is all that is read and is known
     """
 
     plan: ReadPlan
@@ -268,6 +270,7 @@ class _Reading:
     limit: int | None
     batch_size: int | None
     keeps_all: bool
+    num_rows: int | None = None
 
     def to_reader(self) -> pa.RecordBatchReader:
         """A reader whose errors are this library's."""
@@ -305,11 +308,21 @@ class _Reading:
         )
 
     def _decoded(self) -> Iterator[pa.RecordBatch]:
+        if self.num_rows is not None:
+            yield from self._without_values(self.num_rows)
+            return
         try:
             yield from self._limited()
         finally:
             if (learned := self.plan.fragments.files.learned) is not None:
                 learned.save()
+
+    def _without_values(self, num_rows: int) -> Iterator[pa.RecordBatch]:
+        """So many rows of columns that have no values."""
+        most = self.batch_size or batches.ROWS_OF_NOTHING
+        for start in range(0, num_rows, most):
+            count = min(most, num_rows - start)
+            yield record_batch([pa.nulls(count) for _ in self.schema], list(self.schema), count)
 
     def _limited(self) -> Iterator[pa.RecordBatch]:
         left = self.limit

@@ -109,6 +109,21 @@ def test_no_columns_leave_the_number_of_rows(dataset: Dataset) -> None:
     assert dataset.scan([]).to_reader().schema.names == []
 
 
+def test_rows_without_values_are_those_of_the_version(tmp_path: Path) -> None:
+    """Whole tables, some with deletions, some in batches, and with a column of NULLs."""
+    path = tmp_path / "t"
+    for start in range(0, 500, 100):
+        lance_sql.write(pa.table({"i": range(start, start + 100)}), path, mode="append" if start else "create")
+    whole = lance_sql.open(path)
+    assert [batch.num_rows for batch in whole.scan([], batch_size=200).to_reader()] == [200, 200, 100]
+    (batch,) = whole.scan([]).with_nulls(0, "nothing").to_reader()
+    assert batch.equals(pa.record_batch({"nothing": pa.nulls(500)}))
+    assert pa.RecordBatchReader.from_stream(whole.scan([], limit=130)).read_all().num_rows == 130
+    fewer = whole.delete("i % 3 = 0")
+    assert fewer.scan([]).to_table().num_rows == fewer.scan(["i"]).to_table().num_rows == 333
+    assert sum(task.to_reader().read_all().num_rows for task in fewer.scan([]).tasks(3)) == 333
+
+
 @pytest.mark.parametrize("limit", [0, 1, 499, 500, 501, 950, 2899, 2900, 10**12])
 def test_a_limit_takes_the_first_rows(dataset: Dataset, limit: int) -> None:
     assert dataset.scan(["id"], limit=limit).to_table()["id"].to_pylist() == LIVE[:limit]
