@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import islice
 from typing import NoReturn, TypeAlias
 
 import numpy as np
@@ -28,10 +27,6 @@ from lance_sql.scan.plan import ReadPlan
 from lance_sql.table import learning, wide_fragments
 
 Decode: TypeAlias = Callable[[Iterable[Run]], Iterator[pa.RecordBatch]]
-
-MAX_TOGETHER = 8
-"""So many runs are prepared together, once the first few are being read: between two of them the processor's caches are
-filled with values, and Python takes several times as long with cold ones."""
 
 SECONDS_TO_SETTLE = 2.0
 """At exit, threads of an engine that are inside of a stream are waited for at most so long."""
@@ -52,33 +47,26 @@ def batches(plan: ReadPlan, runs: Iterable[Run], decode: Decode) -> Iterator[_ke
 
     decode: reads runs that the kernels do not
     """
-    left = _ahead(plan, runs)
+    left = iter(runs)
     native: list[_kernels.FragmentRows] = []
 
     def others(first: Run) -> Iterator[Run]:
         yield first
-        for run, found in left:
+        for each in left:
+            found = prepared(plan, each)
             if found is not None:
                 native.append(found)
                 return
-            yield run
+            yield each
 
     with read_ahead.running():
-        for run, found in left:
+        for run in left:
+            found = prepared(plan, run)
             if found is None:
                 yield from decode(others(run))
                 found = native.pop() if native else None
             if found is not None:
                 yield found
-
-
-def _ahead(plan: ReadPlan, runs: Iterable[Run]) -> Iterator[tuple[Run, _kernels.FragmentRows | None]]:
-    """Each run with what `prepared` gives for it."""
-    left = iter(runs)
-    num_together = 1
-    while together := [(run, prepared(plan, run)) for run in islice(left, num_together)]:
-        yield from together
-        num_together = min(2 * num_together, MAX_TOGETHER)
 
 
 def prepared(plan: ReadPlan, run: Run) -> _kernels.FragmentRows | None:

@@ -217,6 +217,8 @@ class LocalStore:
         with self._lock:
             # What was mapped while files changed may be the file of before.
             if changes == self._changes:
+                if path in self._mappings:
+                    self._touched.forget(path)
                 self._mappings[path] = _Mapping(whole, mapping, identity)
             if len(self._mappings) > MAX_MAPPINGS:
                 dropped, _ = self._mappings.popitem(last=False)

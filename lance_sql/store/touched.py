@@ -1,9 +1,9 @@
 """Which blocks of mapped files a process has looked at, and whose memory it is to give back.
 
 Pages of a mapping that were looked at count as memory of the process until they are given back. They stay in the
-system's cache: looking at one again is cheap, but not free. So of files that are read once, a bounded number of blocks
-is kept; and each block that is asked for again after it was given back has one more be kept from then on, until all
-that queries come back to is kept, or a share of the machine's memory.
+system's cache: looking at one again is cheap, but not free. So of files that are read once, a store keeps a bounded
+number of blocks; and each block that is asked for again after it was given back has one more be kept from then on, as
+far as all stores of the process together keep no more than a share of the memory.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Sequence
+from functools import cache
+from threading import Lock
 from typing import Final
 
 from lance_sql.store.contract import ByteRange
@@ -21,12 +23,10 @@ MAX_TOUCHED_BLOCKS: Final = 128
 BLOCK_BYTES: Final = 1024 * 1024
 
 _SHARE_OF_MEMORY: Final = 8
-"""Of the machine's memory, files that are read again and again take one part in so many at the most."""
-
-_MAX_FILES: Final = 1024
-"""Of so many files it is known what was given back."""
+"""Of the memory that there is, files that are read again and again take one part in so many at the most."""
 
 _MEMORY_OF_PROCESS: Final = "/proc/self/statm"
+_LIMIT_OF_CONTAINER: Final = "/sys/fs/cgroup/memory.max"
 
 
 class TouchedBlocks:
@@ -36,9 +36,12 @@ class TouchedBlocks:
         self._touched: dict[str, int] = {}
         self._num_touched = 0
         self._given_back: dict[str, int] = {}
-        self._most_kept = MAX_TOUCHED_BLOCKS
+        self._num_more = 0
         self._most_touched = MAX_TOUCHED_BLOCKS
         self._resident_before: int | None = None
+
+    def __del__(self) -> None:
+        _more.give_back(self._num_more)
 
     def touch(self, path: str, ranges: Sequence[ByteRange]) -> list[str]:
         """Counts what may be looked at from now on.
@@ -62,10 +65,12 @@ class TouchedBlocks:
             oldest = next(iter(self._touched))
             given = self._touched.pop(oldest)
             self._num_touched -= given.bit_count()
-            self._note_given_back(oldest, given)
+            self._given_back[oldest] = self._given_back.get(oldest, 0) | given
             released.append(oldest)
         if self._num_touched > self._most_touched:
-            self._note_given_back(path, known & ~blocks)
+            self._given_back[path] = self._given_back.get(path, 0) | known
+            # some of them are asked for right now
+            self._notice_return(path, blocks)
             self._num_touched, known = blocks.bit_count(), 0
             released.append(path)
         self._touched[path] = known | blocks
@@ -79,6 +84,10 @@ class TouchedBlocks:
         # the bound may have been raised for them
         self._most_touched = max(self._most_kept, self._most_touched - num_blocks)
 
+    @property
+    def _most_kept(self) -> int:
+        return MAX_TOUCHED_BLOCKS + self._num_more
+
     def _notice_return(self, path: str, blocks: int) -> None:
         """Has more be kept where blocks were given back that are wanted again."""
         gone = self._given_back.get(path, 0)
@@ -86,14 +95,9 @@ class TouchedBlocks:
         if not returned:
             return
         self._given_back[path] = gone & ~blocks
-        most = min(self._most_kept + returned, max(MAX_TOUCHED_BLOCKS, _share_of_memory()))
-        self._most_touched += most - self._most_kept
-        self._most_kept = most
-
-    def _note_given_back(self, path: str, blocks: int) -> None:
-        self._given_back[path] = self._given_back.pop(path, 0) | blocks
-        if len(self._given_back) > _MAX_FILES:
-            del self._given_back[next(iter(self._given_back))]
+        granted = _more.take(returned)
+        self._num_more += granted
+        self._most_touched += granted
 
     def _bound(self, num_new: int) -> int:
         """How many blocks may count as touched, where that many of them are about to be.
@@ -108,6 +112,36 @@ class TouchedBlocks:
         return self._num_touched - num_new + room if num_new <= room else self._most_kept
 
 
+class _More:
+    """Blocks that all stores of the process keep, together, for what is read again. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._num_taken = 0
+
+    def take(self, num_blocks: int) -> int:
+        """How many of so many blocks may be kept."""
+        with self._lock:
+            granted = max(0, min(num_blocks, share_of_memory() - self._num_taken))
+            self._num_taken += granted
+            return granted
+
+    def give_back(self, num_blocks: int) -> None:
+        """Of a store that is there no longer."""
+        if num_blocks:
+            with self._lock:
+                self._num_taken -= num_blocks
+
+    def forget_lock(self) -> None:
+        """A forked process has none of the threads that may have held it."""
+        self._lock = Lock()
+
+
+_more: Final = _More()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_more.forget_lock)
+
+
 def resident_file_blocks() -> int | None:
     """How much of files is in the memory of the process, programs and libraries among them; None where the system does
     not tell. Source: proc_pid_statm(5)."""
@@ -119,10 +153,18 @@ def resident_file_blocks() -> int | None:
     return pages * mmap.PAGESIZE // BLOCK_BYTES
 
 
-def _share_of_memory() -> int:
-    """The blocks of a share of the machine's memory; 0 where the system does not tell."""
+@cache
+def share_of_memory() -> int:
+    """The blocks of a share of the machine's memory, or of what its container may take; 0 where the system does not
+    tell. Source: the kernel's documentation of control groups, version 2."""
     try:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return 0
+    try:
+        with open(_LIMIT_OF_CONTAINER) as file:
+            total = min(total, int(file.read()))
+    except (OSError, ValueError):
+        # without a limit it says "max"
+        pass
     return total // _SHARE_OF_MEMORY // BLOCK_BYTES

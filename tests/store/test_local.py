@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import mmap
 import os
 import sys
@@ -223,7 +224,7 @@ def _read_all(store: LocalStore, num_blocks: int, times: int) -> None:
             store.get_ranges("a", [ByteRange(i * block, (i + 1) * block)])
 
 
-@pytest.mark.parametrize(("share", "is_kept"), [(1000, True), (48, False), (0, False)])
+@pytest.mark.parametrize(("share", "is_kept"), [(1000, True), (20, False), (0, False)])
 def test_what_is_read_again_and_again_is_kept_within_a_share_of_the_memory(
     share: int,
     is_kept: bool,
@@ -233,13 +234,65 @@ def test_what_is_read_again_and_again_is_kept_within_a_share_of_the_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     memory.num_blocks = None
-    monkeypatch.setattr(touched, "_share_of_memory", lambda: share)
+    monkeypatch.setattr(touched, "share_of_memory", lambda: share)
     (tmp_path / "a").write_bytes(bytes(80 * touched.BLOCK_BYTES))
     store = LocalStore(tmp_path)
     _read_all(store, 80, 1)
     assert len(given_back) == 2
     _read_all(store, 80, 6)
     assert len(given_back) == 2 if is_kept else len(given_back) >= 8
+
+
+def test_what_is_asked_for_at_once_is_kept_as_well(tmp_path: Path, given_back: list[object], memory: _Memory) -> None:
+    memory.num_blocks = None
+    (tmp_path / "a").write_bytes(bytes(80 * touched.BLOCK_BYTES))
+    store = LocalStore(tmp_path)
+    for _ in range(4):
+        store.get_ranges("a", [ByteRange(0, 80 * touched.BLOCK_BYTES)])
+    before = len(given_back)
+    for _ in range(4):
+        store.get_ranges("a", [ByteRange(0, 80 * touched.BLOCK_BYTES)])
+    assert len(given_back) == before
+
+
+def test_stores_share_the_memory_and_give_it_back(
+    tmp_path: Path, given_back: list[object], memory: _Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.num_blocks = None
+    gc.collect()
+    taken = touched._more._num_taken
+    monkeypatch.setattr(touched, "share_of_memory", lambda: taken + 100)
+    (tmp_path / "a").write_bytes(bytes(80 * touched.BLOCK_BYTES))
+    first, second = LocalStore(tmp_path), LocalStore(tmp_path)
+    _read_all(first, 80, 4)
+    of_first = touched._more._num_taken - taken
+    assert 48 <= of_first <= 80
+    _read_all(second, 80, 4)
+    assert touched._more._num_taken == taken + 100
+    before = len(given_back)
+    _read_all(first, 80, 4)
+    assert len(given_back) == before
+    _read_all(second, 80, 4)
+    assert len(given_back) > before
+    del first
+    gc.collect()
+    assert touched._more._num_taken == taken + 100 - of_first
+    _read_all(second, 80, 4)
+    before = len(given_back)
+    _read_all(second, 80, 4)
+    assert len(given_back) == before
+
+
+def test_a_file_in_the_place_of_another_begins_anew(tmp_path: Path, given_back: list[object], memory: _Memory) -> None:
+    memory.num_blocks = None
+    store = LocalStore(tmp_path)
+    (tmp_path / "a").write_bytes(bytes(80 * touched.BLOCK_BYTES))
+    _read_all(store, 80, 1)
+    taken = touched._more._num_taken
+    (tmp_path / "b").write_bytes(bytes(80 * touched.BLOCK_BYTES))
+    os.replace(tmp_path / "b", tmp_path / "a")
+    _read_all(store, 80, 1)
+    assert touched._more._num_taken == taken
 
 
 def test_what_is_read_once_is_not_kept(tmp_path: Path, given_back: list[object], memory: _Memory) -> None:
