@@ -132,7 +132,9 @@ def logical_type(arrow: pa.Field) -> str | None:
 def _field(arrow: pa.Field, ids: Iterator[int], parent: int, path: tuple[str, ...], *, blob_v2: bool) -> Field:
     if len(path) >= MAX_DEPTH:
         raise UnsupportedFeature(f"Column {path[0]!r} is nested more than {MAX_DEPTH} levels deep")
-    plain = None if arrow.metadata else _PLAIN.get(arrow.type)
+    # extension types that are defined in Python cannot be hashed
+    is_bare = not arrow.metadata and not isinstance(arrow.type, pa.BaseExtensionType)
+    plain = _PLAIN.get(arrow.type) if is_bare else None
     if plain is not None:
         return Field(arrow.name, next(ids), parent, plain, arrow.nullable)
     path = (*path, arrow.name)

@@ -39,7 +39,8 @@ def from_manifest(
     """What `build` makes of the fields of a manifest, in a fraction of the time where they are many.
 
     serialized: the manifest that has the messages
-    raises: as `build`; InvalidDataError for bytes that are not a message
+    raises: as `build`; InvalidDataError for bytes that are not a message, numbers of more than 64 bits and groups in a
+        field among them, which protobuf cuts and skips
     """
     names, ids, parents, kinds, nullable, with_more = _kernels.schema_fields(serialized)
     fields = plain_fields(names, ids, parents, kinds, nullable)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import lance
 import pyarrow as pa
 import pytest
 
+import lance_sql
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.schema import Schema
 from lance_sql.schema.from_arrow import extend, from_arrow
@@ -56,6 +60,40 @@ def test_every_type_comes_back(type: pa.DataType) -> None:
     schema = from_arrow(arrow)
     assert schema.arrow.equals(arrow, check_metadata=True)
     assert from_messages(to_messages(schema), schema.metadata) == schema
+
+
+class _Celsius(pa.ExtensionType):
+    """A type that is defined in Python, and cannot be hashed for that."""
+
+    def __init__(self) -> None:
+        super().__init__(pa.float32(), "test.celsius")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage_type: pa.DataType, serialized: bytes) -> pa.DataType:
+        return cls()
+
+
+def test_extension_types_of_python_are_stored_as_what_they_extend(tmp_path: Path) -> None:
+    type = _Celsius()
+    around = pa.struct([pa.field("t", type)])
+    values = pa.ExtensionArray.from_storage(type, pa.array([1.5, None], pa.float32()))
+    batch = pa.record_batch({"t": values, "s": pa.StructArray.from_arrays([values], fields=list(around))})
+    schema = from_arrow(batch.schema)
+    name = b"ARROW:extension:name"
+    assert schema.arrow.field("t").type == pa.float32()
+    assert (
+        schema.arrow.field("t").metadata[name]
+        == schema.arrow.field("s").type.field(0).metadata[name]
+        == b"test.celsius"
+    )
+    reader = pa.RecordBatchReader.from_batches(batch.schema, [batch])
+    table = lance_sql.write(reader, tmp_path / "t")
+    table = lance_sql.write(pa.Table.from_batches([batch]), tmp_path / "t", mode="append")
+    assert table.to_table()["t"].to_pylist() == [1.5, None] * 2
+    assert lance.dataset(tmp_path / "t").to_table()["s"].to_pylist() == [{"t": 1.5}, {"t": None}] * 2
 
 
 def test_ids_count_in_the_order_of_a_walk() -> None:
