@@ -71,7 +71,7 @@ class Candidates:
         """Live rows."""
         recorded = self.fragments.num_recorded_live_rows
         is_everything = not self.parts and len(self.places) == len(self.fragments)
-        return recorded if is_everything and recorded is not None else int(self.counts().sum())
+        return recorded if is_everything and recorded is not None else self.fragments.total(self.counts())
 
     @property
     def num_undeleted(self) -> int | None:
@@ -80,7 +80,7 @@ class Candidates:
         recorded = fragments.recorded_rows
         if self.parts or recorded is None or fragments.have_deletions():
             return None
-        return int(recorded[self.places].sum())
+        return fragments.total(recorded[self.places])
 
     def counts(self) -> I64:
         """Live rows of each fragment, from the manifest where it says how many were deleted."""

@@ -13,13 +13,14 @@ from typing import Final, overload
 import numpy as np
 import numpy.typing as npt
 
-from lance_sql.errors import InvalidArgument, at
+from lance_sql.errors import CorruptFile, InvalidArgument, at
 from lance_sql.proto import table_pb2
 from lance_sql.table import fragment_wire
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.fragment_table import I64, FragmentTable
 
 _MOST_KEPT_BYTES: Final = 4096
+_MOST_ROWS: Final = 2**62
 """Of a message whose fragment is kept for other versions: longer ones hold row ids of their own."""
 
 
@@ -100,7 +101,17 @@ class Fragments(Sequence[Fragment]):
     def num_recorded_live_rows(self) -> int | None:
         """Those of all; None where files have to be asked for those of one."""
         live = self.recorded_live_rows
-        return None if live is None else int(live.sum())
+        return None if live is None else self.total(live)
+
+    def total(self, counts: I64) -> int:
+        """The sum of numbers of rows, none of which is negative.
+
+        raises: CorruptFile where they are more than can be counted
+        """
+        if len(counts) and int(counts.max()) > _MOST_ROWS // len(counts):
+            with at(file=self.file or None):
+                raise CorruptFile("fragments with more rows than can be counted")
+        return int(counts.sum())
 
     def have_deletions(self) -> bool:
         """Whether a fragment has a deletion file."""

@@ -453,3 +453,11 @@ def test_flags_say_what_a_version_has(
 ) -> None:
     given_options = {"stable_row_ids": False, "has_config": False, "has_base_paths": False, **options}
     assert features.describe(of(fragments=[fragment]).fragments, **given_options) == flags
+
+
+def test_more_rows_than_can_be_counted_are_refused() -> None:
+    fragments = [pb.DataFragment(id=i, physical_rows=2**62) for i in range(3)]
+    content = pb.Manifest(fragments=fragments)
+    found = Fragments(content.SerializeToString(), trust_rows=True, file="m")
+    with pytest.raises(CorruptFile, match="more rows than can be counted"):
+        _ = found.num_recorded_live_rows
