@@ -6,8 +6,9 @@ and the bytes of the files that hold them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 from typing import NoReturn, Protocol, TypeAlias
 
@@ -34,6 +35,10 @@ LONG_FILE_ROWS = 32 * 1024
 PageParts: TypeAlias = "list[tuple[int, pa.Buffer, int]]"
 """Bytes of pages: page, bytes, and where in the file they begin."""
 
+Items: TypeAlias = Sequence[tuple[int, "pa.Array | int"]]
+"""What values are indices of, from which row on: arrays, or the bits of the offsets of texts that become indices. Empty
+where they are no indices; see `_kernels.FragmentRows`."""
+
 _PAGE_BYTES = 2048
 _ROWS_PER_CHUNK, _CHUNK_BYTES = 1024, 64
 
@@ -52,6 +57,7 @@ class NativeColumn:
     """A column of a file in a form, and those of its pages that are open. Thread-safe.
 
     file: that it is in
+    key: by which it is kept
     chain: what its values become; the kernels make arrays of the leaf, or of the chain if is_nested
     where: adds to errors in which page they are
     """
@@ -63,9 +69,11 @@ class NativeColumn:
         chain: Chain,
         where: Callable[[int], at],
         *,
+        key: Hashable,
         is_nested: bool = False,
     ) -> None:
         self.file = file
+        self.key = key
         self.leaf = chain.leaf
         self._chain = chain
         self._is_nested = is_nested
@@ -122,9 +130,25 @@ class NativeColumn:
         first = self._forms[pages[0]]
         return first if all(self._forms[page] == first for page in pages) else None
 
-    def forms(self, pages: Sequence[int]) -> list[Form | None]:
-        """The form of each page; None for one that is not read by the kernels."""
-        return [self._forms[page] for page in pages]
+    def items(self, pages: Sequence[int]) -> Items | None:
+        """What values are or become indices of; None where the pages have several types, or are not read by the
+        kernels."""
+        changes: list[tuple[int, pa.Array | int]] = []
+        types: set[pa.DataType | None] = set()
+        for page in pages:
+            form = self._forms[page]
+            if form is None:
+                return None
+            items = _offset_bits(form.type) if form.makes_items else form.items
+            types.add(form.type if items is None else None)
+            if items is not None and (not changes or items is not changes[-1][1]):
+                changes.append((self.first_row(page), items))
+        return changes if len(types) == 1 else None
+
+    @cached_property
+    def all_items(self) -> Items | None:
+        """Those of all pages, which are open."""
+        return self.items(range(len(self._pages)))
 
     def lent(self, parts: PageParts) -> list[tuple[int, pa.Array]]:
         """Those of the parts whose bytes may be handed over where they lie, each as an array."""
@@ -203,6 +227,10 @@ class NativeRows:
         return False
 
 
+def _offset_bits(type: pa.DataType) -> int:
+    return 64 if pa.types.is_large_string(type) or pa.types.is_large_binary(type) else 32
+
+
 def are_read_where_they_lie(file: FileReader) -> bool:
     """Whether asking for all bytes of pages at once costs nothing."""
     # of a short file that was read when it was opened, keeping pages costs more than it saves
@@ -228,7 +256,7 @@ def open_rows(
     kept = (file, key, chain.leaf, chain.outer)
     column = file.page_cache.get(kept)
     if column is None:
-        column = NativeColumn(file, row_starts, chain, where, is_nested=bool(chain.outer))
+        column = NativeColumn(file, row_starts, chain, where, key=kept, is_nested=bool(chain.outer))
         file.page_cache.put(kept, column)
     assert isinstance(column, NativeColumn)
     numbers: Sequence[int] = range(*column.reader.pages_of(int(rows[0, 0]), int(rows[-1, 1])))

@@ -5,7 +5,7 @@ Where all pages of the leaves are open, what was found is kept for the next rows
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +14,8 @@ import pyarrow as pa
 from lance_sql import _kernels, row_ranges
 from lance_sql.file.columns import Column
 from lance_sql.file.leaves import is_leaf, leaves
-from lance_sql.file.native_columns import NativeColumn, NativeRows
+from lance_sql.file.native_columns import Items, NativeColumn, NativeRows
+from lance_sql.file.page_cache import PageCache
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.plan import ReadPlan
 from lance_sql.schema import Field
@@ -27,18 +28,18 @@ _NUM_BYTES: Final = 1024
 class OutputLeaf:
     """A leaf of a column that is delivered.
 
-    items: what its values are indices of, from which row on; see `_kernels.FragmentRows`
+    items: see `NativeColumn.items`
     """
 
     column: NativeColumn
     name: str
     nullable: bool
-    items: Sequence[tuple[int, pa.Array | int]]
+    items: Items
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The columns of a plan, for some rows of a fragment or for all of them.
+    """The columns of a plan, for some rows of a fragment.
 
     shapes: how each column is put together of the leaves
     borders: rows with which another dictionary begins; no batch goes over one
@@ -48,10 +49,32 @@ class Output:
     shapes: Sequence[_kernels.Shape]
     borders: frozenset[int]
 
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kept:
+    """The columns of a plan for all rows of a fragment.
+
+    leaves: with the key by which each column is kept, which counts its memory
+    """
+
+    leaves: Sequence[tuple[Hashable, str, bool]]
+    shapes: Sequence[_kernels.Shape]
+    borders: frozenset[int]
+
     @property
     def num_bytes(self) -> int:
-        """See `CachedPage`. Its columns count once more: they are kept for as long as it is."""
-        return _NUM_BYTES + sum(leaf.column.num_bytes for leaf in self.leaves)
+        """See `CachedPage`."""
+        return _NUM_BYTES
+
+    def output(self, cache: PageCache) -> Output | None:
+        """The columns; None where one is no longer kept."""
+        leaves = []
+        for key, name, nullable in self.leaves:
+            column = cache.get(key)
+            if not isinstance(column, NativeColumn) or not column.is_all_open or column.all_items is None:
+                return None
+            leaves.append(OutputLeaf(column, name, nullable, column.all_items))
+        return Output(leaves, self.shapes, self.borders)
 
 
 def output(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | None:
@@ -60,16 +83,16 @@ def output(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | 
     raises: CorruptFile, UnsupportedFeature
     """
     cache = fragment.files.page_cache
-    key = Output, fragment.key, plan.key
+    key = _Kept, fragment.key, plan.key
     kept = cache.get(key)
-    if kept is not None:
-        assert isinstance(kept, Output)
-        return kept
+    if isinstance(kept, _Kept) and (known := kept.output(cache)) is not None:
+        return known
     found = _find(plan, fragment, rows)
     if found is not None and all(leaf.column.is_all_open for leaf in found.leaves):
         everything = _find(plan, fragment, row_ranges.single(0, fragment.num_rows))
         if everything is not None:
-            cache.put(key, everything)
+            leaves = [(leaf.column.key, leaf.name, leaf.nullable) for leaf in everything.leaves]
+            cache.put(key, _Kept(leaves, everything.shapes, everything.borders))
     return found
 
 
@@ -125,7 +148,7 @@ class _Finding:
         return kind, members
 
     def _add_leaf(self, found: NativeRows | None, arrow: pa.Field) -> _kernels.Shape | None:
-        items = _dictionaries(found) if found is not None else None
+        items = found.column.items(found.pages) if found is not None else None
         if found is None or items is None:
             return None
         self.leaves.append(OutputLeaf(found.column, arrow.name, arrow.nullable, items))
@@ -142,24 +165,3 @@ def _inside(type: pa.DataType) -> tuple[int | None, list[pa.DataType]]:
     if pa.types.is_map(type):
         return 2, [pa.struct([type.key_field, type.item_field])]
     return None, []
-
-
-def _dictionaries(found: NativeRows) -> list[tuple[int, pa.Array | int]] | None:
-    """What the values of a column are or become indices of, from which row on; empty where they are no indices.
-
-    None where the pages have several types, or are not read by the kernels.
-    """
-    changes: list[tuple[int, pa.Array | int]] = []
-    types: set[pa.DataType | None] = set()
-    for page, form in zip(found.pages, found.column.forms(found.pages), strict=True):
-        if form is None:
-            return None
-        items = _offset_bits(form.type) if form.makes_items else form.items
-        types.add(form.type if items is None else None)
-        if items is not None and (not changes or items is not changes[-1][1]):
-            changes.append((found.column.first_row(page), items))
-    return changes if len(types) == 1 else None
-
-
-def _offset_bits(type: pa.DataType) -> int:
-    return 64 if pa.types.is_large_string(type) or pa.types.is_large_binary(type) else 32
