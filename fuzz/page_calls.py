@@ -210,12 +210,13 @@ def _stream(values: Values, given: tuple[kernels.ColumnReader, Any, Any], type: 
         [(column, parts, True, [], [])],
         [0],
         rows,
-        np.array([count], np.int64),
+        np.unique(np.linspace(0, count, 5, dtype=np.int64)[1:]),
         _fail,
+        count // 2,
     )
     schema = pa.schema([("c", type)])
     with suppress(_Refused):
-        for batch in kernels.BatchStream(iter([fragment]), schema, most_ahead=1, eager=False, joins=True):
+        for batch in kernels.BatchStream(iter([fragment]), schema, most_ahead=1, eager=False):
             pa.RecordBatch._import_from_c(batch.address, schema).validate(full=True)
     assert zones.num_known <= -(-num_rows // 8192)
 

@@ -14,17 +14,13 @@ namespace {
 
 // Where fewer than one row in so many passes, a batch costs as much as its rows.
 constexpr int64_t kFewPassing = 16;
-// So that the flags of rows stay in the cache, and threads have something to share.
-constexpr int64_t kMostJoinedRows = 512 * 1024;
-// Batches of long values are short, and all rows of the next ones may pass.
-constexpr int64_t kMostJoined = 8;
 
 }  // namespace
 
 // Batches that are wanted as one, until that is taken or given up.
 class BatchSlot {
   public:
-    BatchSlot(std::shared_ptr<const FragmentRows> fragment, int64_t first, int64_t end, std::shared_ptr<PassedSoFar> passed)
+    BatchSlot(std::shared_ptr<const FragmentRows> fragment, int64_t first, int64_t end, std::shared_ptr<RecentShare> passed)
         : fragment_(std::move(fragment)), first_(first), end_(end), passed_(std::move(passed)) {}
     explicit BatchSlot(ArrowArray batch) : state_(kDone), batch_(batch) {}
     BatchSlot(const BatchSlot&) = delete;
@@ -37,8 +33,7 @@ class BatchSlot {
         if (!state_.compare_exchange_strong(expected, kRunning)) return;
         try {
             batch_ = fragment_->read(first_, end_);
-            passed_->num_rows += fragment_->num_rows(first_, end_);
-            passed_->num_passed += batch_ ? batch_->length : 0;
+            passed_->add(fragment_->num_rows(first_, end_), batch_ ? batch_->length : 0);
         } catch (const PageFailure& failure) {
             failure_ = failure;
         } catch (...) {
@@ -90,7 +85,7 @@ class BatchSlot {
     std::shared_ptr<const FragmentRows> fragment_;
     int64_t first_ = 0;
     int64_t end_ = 0;
-    std::shared_ptr<PassedSoFar> passed_;
+    std::shared_ptr<RecentShare> passed_;
     std::optional<ArrowArray> batch_;
     std::optional<PageFailure> failure_;
     std::exception_ptr error_;
@@ -111,13 +106,23 @@ std::shared_ptr<BatchSlot> decoded_slot(ArrowArray& batch) {
 
 }  // namespace
 
-BatchStream::BatchStream(std::unique_ptr<BatchSource> source, int64_t most_ahead, bool eager, bool joins)
+void RecentShare::add(int64_t num_rows, int64_t num_passed) {
+    const std::lock_guard lock(mutex_);
+    num_rows_ = num_rows_ / 2 + num_rows;
+    num_passed_ = num_passed_ / 2 + num_passed;
+}
+
+bool RecentShare::is_small() const {
+    const std::lock_guard lock(mutex_);
+    return num_passed_ < num_rows_ / kFewPassing;
+}
+
+BatchStream::BatchStream(std::unique_ptr<BatchSource> source, int64_t most_ahead, bool eager)
     : process_(process_number()),
       source_(std::move(source)),
       most_ahead_(static_cast<size_t>(std::max<int64_t>(most_ahead, 1))),
       window_(eager ? most_ahead_ : 1),
-      joins_(joins),
-      passed_(std::make_shared<PassedSoFar>()) {}
+      passed_(std::make_shared<RecentShare>()) {}
 
 BatchStream::~BatchStream() {
     const InsideStream inside;
@@ -170,7 +175,7 @@ void BatchStream::fill() {
 void BatchStream::push_more() {
     while (pending_.size() < window_ && !has_ended_) {
         if (fragment_ && next_batch_ < fragment_->num_batches()) {
-            const int64_t end = end_of_next();
+            const int64_t end = passed_->is_small() ? fragment_->end_of_joined(next_batch_) : next_batch_ + 1;
             push(std::make_shared<BatchSlot>(fragment_, std::exchange(next_batch_, end), end, passed_), false);
             continue;
         }
@@ -189,13 +194,6 @@ void BatchStream::push_more() {
             has_ended_ = true;
         }
     }
-}
-
-int64_t BatchStream::end_of_next() const {
-    const int64_t num_rows = passed_->num_rows;
-    const bool pass_few = num_rows > 0 && passed_->num_passed * kFewPassing < num_rows;
-    if (!joins_ || !pass_few || !fragment_->has_filter()) return next_batch_ + 1;
-    return fragment_->end_of_joined(next_batch_, kMostJoined, kMostJoinedRows);
 }
 
 void BatchStream::push(std::shared_ptr<BatchSlot> slot, bool is_decoded) {

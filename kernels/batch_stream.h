@@ -1,7 +1,6 @@
 // Batches of rows as a stream: decoded ahead by threads, in order and in bounded number.
 #pragma once
 
-#include <atomic>
 #include <deque>
 #include <exception>
 #include <memory>
@@ -26,17 +25,22 @@ class BatchSource {
 
 class BatchSlot;
 
-// What the filter of a stream has let pass so far.
-struct PassedSoFar {
-    std::atomic<int64_t> num_rows = 0;
-    std::atomic<int64_t> num_passed = 0;
+// Which share of rows the filter of a stream has let pass, of those that were read last. Thread-safe.
+class RecentShare {
+  public:
+    void add(int64_t num_rows, int64_t num_passed);
+    bool is_small() const;
+
+  private:
+    mutable std::mutex mutex_;
+    int64_t num_rows_ = 0;
+    int64_t num_passed_ = 0;
 };
 
 class BatchStream {
   public:
-    // most_ahead: batches that are decoded or wait to be taken; eager: from the first one on; joins: whether batches of
-    // which few rows pass are read several at a time
-    BatchStream(std::unique_ptr<BatchSource> source, int64_t most_ahead, bool eager, bool joins);
+    // most_ahead: batches that are decoded or wait to be taken; eager: from the first one on
+    BatchStream(std::unique_ptr<BatchSource> source, int64_t most_ahead, bool eager);
     BatchStream(const BatchStream&) = delete;
     BatchStream& operator=(const BatchStream&) = delete;
     ~BatchStream();
@@ -47,7 +51,6 @@ class BatchStream {
   private:
     void fill();
     void push_more();
-    int64_t end_of_next() const;
     void push(std::shared_ptr<BatchSlot> slot, bool is_decoded);
     void drop();
 
@@ -56,8 +59,7 @@ class BatchStream {
     std::unique_ptr<BatchSource> source_;
     size_t most_ahead_;
     size_t window_;
-    bool joins_;
-    std::shared_ptr<PassedSoFar> passed_;
+    std::shared_ptr<RecentShare> passed_;
     std::deque<std::shared_ptr<BatchSlot>> pending_;
     std::shared_ptr<const FragmentRows> fragment_;  // of which batches are pushed
     int64_t next_batch_ = 0;

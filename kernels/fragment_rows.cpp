@@ -79,7 +79,9 @@ std::optional<ZoneObserver> learn(const std::vector<StreamedTest>& tests, const 
         if (test.learned == nullptr) continue;
         if (wide.empty()) wide = widened(rows);
         try {
-            if (!is_worth_learning(test, wide)) continue;
+            if (!test.learned->takes_decided(Ranges(as_bytes(wide), kMaxCount).num_items()) && !is_worth_learning(test, wide)) {
+                continue;
+            }
             if (steps.front().test == i && wide == rows && looks_at_all(test, rows)) {
                 shown.emplace(*test.learned);
                 continue;
@@ -94,13 +96,20 @@ std::optional<ZoneObserver> learn(const std::vector<StreamedTest>& tests, const 
     return shown;
 }
 
-// Tells columns of which all rows passed their tests, or none did, that bounds would have spared these.
+// Whether bounds of the keys of values can decide a test, as those of pages are told of it.
+bool is_of_keys(const StreamedTest& test) {
+    const auto found = std::ranges::find_if(*test.answers, [](const PageAnswer& each) {
+        return each.kind == PageAnswer::kTest && each.test != nullptr;
+    });
+    return found != test.answers->end() && !std::holds_alternative<StringTest>(*found->test) &&
+           !std::holds_alternative<ValidityTest>(*found->test);
+}
+
+// Tells a column of which all rows passed the only test that bounds would have spared it.
 void note_decided(const StreamedFilter& filter, int64_t num_rows, int64_t num_passed) {
-    const bool is_decided = num_passed == num_rows || (num_passed == 0 && filter.steps.size() == 1);
-    if (!is_decided || num_rows < kFewestLearned) return;
-    for (const StreamedTest& test : filter.tests) {
-        if (test.learned != nullptr) test.learned->note_decided();
-    }
+    if (num_passed < num_rows || num_rows < kFewestLearned || filter.steps.size() != 1 || !filter.steps[0].test) return;
+    const StreamedTest& test = filter.tests[*filter.steps[0].test];
+    if (test.learned != nullptr && is_of_keys(test)) test.learned->note_decided();
 }
 
 // Gives values of a batch their dictionary. first_row, last_row: of the batch
@@ -123,12 +132,13 @@ void add_items(ArrowArray& values, const std::vector<StreamedItems>& items, int6
 }  // namespace
 
 FragmentRows::FragmentRows(Bytes rows, Bytes ends, StreamedFilter filter, std::vector<StreamedColumn> columns,
-                           std::vector<StreamedShape> shapes)
+                           std::vector<StreamedShape> shapes, int64_t most_joined)
     : rows_(to_numbers(rows)),
       ends_(to_numbers(ends)),
       filter_(std::move(filter)),
       columns_(std::move(columns)),
-      shapes_(std::move(shapes)) {
+      shapes_(std::move(shapes)),
+      most_joined_(most_joined) {
     check_shapes(shapes_, columns_.size());
     const Ranges ranges(as_bytes(rows_), kMaxCount);
     int64_t num_rows = 0;
@@ -144,10 +154,10 @@ FragmentRows::FragmentRows(Bytes rows, Bytes ends, StreamedFilter filter, std::v
     if (last != num_rows) fail("batches of ", last, " rows for ", num_rows);
 }
 
-int64_t FragmentRows::end_of_joined(int64_t first, int64_t most_batches, int64_t most_rows) const {
-    const int64_t last = std::min(num_batches(), first + most_batches);
+int64_t FragmentRows::end_of_joined(int64_t first) const {
     int64_t end = first + 1;
-    while (end < last && num_rows(first, end + 1) <= most_rows && !begins_items(start_of(end))) ++end;
+    if (filter_.steps.empty()) return end;
+    while (end < num_batches() && num_rows(first, end + 1) <= most_joined_ && !begins_items(start_of(end))) ++end;
     return end;
 }
 

@@ -54,19 +54,17 @@ struct StreamedFilter {
 class FragmentRows {
   public:
     // rows: int64 pairs; ends: how many of the rows come before the end of each batch, all of whose values are indices
-    // of the same items; shapes: each column is in one
+    // of the same items; shapes: each column is in one; most_joined: rows of batches that may be read as one
     FragmentRows(Bytes rows, Bytes ends, StreamedFilter filter, std::vector<StreamedColumn> columns,
-                 std::vector<StreamedShape> shapes);
+                 std::vector<StreamedShape> shapes, int64_t most_joined);
 
     int64_t num_batches() const { return static_cast<int64_t>(ends_.size()); }
-
-    bool has_filter() const { return !filter_.steps.empty(); }
 
     // Rows of some batches that follow each other, before any is tested.
     int64_t num_rows(int64_t first, int64_t end) const { return ends_[static_cast<size_t>(end) - 1] - start_of(first); }
 
-    // The batch behind the last one that can be read with another as one, with at most so many batches and rows.
-    int64_t end_of_joined(int64_t first, int64_t most_batches, int64_t most_rows) const;
+    // The batch behind the last one that can be read with another as one, where few rows pass the filter.
+    int64_t end_of_joined(int64_t first) const;
 
     // The rows of batches [first, end) that pass all tests, as a struct; nothing where none does. Throws PageFailure.
     std::optional<ArrowArray> read(int64_t first, int64_t end) const;
@@ -85,6 +83,7 @@ class FragmentRows {
     StreamedFilter filter_;
     std::vector<StreamedColumn> columns_;
     std::vector<StreamedShape> shapes_;
+    int64_t most_joined_;
 };
 
 // Of a column that has a NULL and must not; no page is known.

@@ -26,8 +26,9 @@ struct HeldByPython {
 
 struct PythonFragmentRows : FragmentRows {
     PythonFragmentRows(Bytes rows, Bytes ends, StreamedFilter filter, std::vector<StreamedColumn> columns,
-                       std::vector<StreamedShape> shapes, std::unique_ptr<HeldByPython> held)
-        : FragmentRows(rows, ends, std::move(filter), std::move(columns), std::move(shapes)), held(std::move(held)) {}
+                       std::vector<StreamedShape> shapes, int64_t most_joined, std::unique_ptr<HeldByPython> held)
+        : FragmentRows(rows, ends, std::move(filter), std::move(columns), std::move(shapes), most_joined),
+          held(std::move(held)) {}
     PythonFragmentRows(const PythonFragmentRows&) = delete;
     PythonFragmentRows& operator=(const PythonFragmentRows&) = delete;
     ~PythonFragmentRows() {
@@ -133,7 +134,7 @@ PairComparison to_comparison(nb::handle order, nb::handle accepted) {
 // of its pages, order, accepted outcomes); columns: (column, parts of its pages, whether
 // there may be NULLs, [(first row, items)], [(page, bytes that may be lent)])
 BoundFragmentRows fragment_rows(nb::list tests, nb::list pairs, nb::handle steps, nb::list columns, nb::handle shapes,
-                                const InputBuffer& rows, const InputBuffer& ends, nb::object raise) {
+                                const InputBuffer& rows, const InputBuffer& ends, nb::object raise, int64_t most_joined) {
     auto held = std::make_unique<HeldByPython>();
     const auto keep = [&](nb::handle buffer) -> Bytes {
         held->buffers.push_back(hold(buffer));
@@ -164,7 +165,7 @@ BoundFragmentRows fragment_rows(nb::list tests, nb::list pairs, nb::handle steps
     filter.steps = to_steps(steps, filter.tests.size(), filter.pairs.size(), 0);
     held->raise = std::move(raise);
     return {std::make_shared<const PythonFragmentRows>(rows, ends, std::move(filter), std::move(wanted),
-                                                       to_shapes(shapes, 0), std::move(held))};
+                                                       to_shapes(shapes, 0), most_joined, std::move(held))};
 }
 
 // An iterator over fragments and record batches.
@@ -209,10 +210,9 @@ class PythonSource : public BatchSource {
 
 // A stream, and the schema of its batches.
 struct BoundStream {
-    BoundStream(nb::object batches, nb::object schema, Count most_ahead, bool eager, bool joins)
+    BoundStream(nb::object batches, nb::object schema, Count most_ahead, bool eager)
         : schema(exported<ArrowSchema>(schema)),
-          stream(std::make_shared<BatchStream>(std::make_unique<PythonSource>(std::move(batches)), most_ahead, eager, joins)) {
-    }
+          stream(std::make_shared<BatchStream>(std::make_unique<PythonSource>(std::move(batches)), most_ahead, eager)) {}
 
     SharedSchema schema;
     std::shared_ptr<BatchStream> stream;
@@ -334,14 +334,15 @@ void bind_streams(nb::module_& m) {
         .def(
             "__init__",
             [](BoundFragmentRows* self, nb::list tests, nb::list pairs, nb::sequence steps, nb::list columns,
-               nb::sequence shapes, const InputBuffer& rows, const InputBuffer& ends, nb::object raise_failure) {
+               nb::sequence shapes, const InputBuffer& rows, const InputBuffer& ends, nb::object raise_failure, Count most_joined) {
                 new (self) BoundFragmentRows(
-                    fragment_rows(tests, pairs, steps, columns, shapes, rows, ends, std::move(raise_failure)));
+                    fragment_rows(tests, pairs, steps, columns, shapes, rows, ends, std::move(raise_failure), most_joined));
             },
-            "tests"_a, "pairs"_a, "steps"_a, "columns"_a, "shapes"_a, "rows"_a, "ends"_a, "raise_failure"_a);
+            "tests"_a, "pairs"_a, "steps"_a, "columns"_a, "shapes"_a, "rows"_a, "ends"_a, "raise_failure"_a,
+            "most_joined"_a);
     nb::class_<BoundStream>(m, "BatchStream")
-        .def(nb::init<nb::object, nb::object, Count, bool, bool>(), "batches"_a, "schema"_a, nb::kw_only(),
-             "most_ahead"_a, "eager"_a, "joins"_a = false)
+        .def(nb::init<nb::object, nb::object, Count, bool>(), "batches"_a, "schema"_a, nb::kw_only(),
+             "most_ahead"_a, "eager"_a)
         .def("__iter__", [](nb::handle self) { return nb::borrow(self); })
         .def("__next__", next_batch, nb::rv_policy::take_ownership)
         .def("__arrow_c_stream__", to_capsule, "requested_schema"_a = nb::none());

@@ -129,7 +129,7 @@ void bind_table(nb::module_& m) {
         "metadata"_a, "file_size"_a);
     m.def(
         "serialize_column",
-        [](const nb::bytes& encoding, const nb::sequence& pages) {
+        [](const nb::bytes& encoding, const nb::list& pages) {
             std::vector<WrittenPage> written;
             for (const nb::handle page : pages) written.push_back(to_written_page(page));
             return to_bytes(serialize_column(held_bytes(encoding), written));

@@ -86,6 +86,7 @@ void bind_zones(nb::module_& m) {
             },
             "order"_a, "num_bits"_a, "num_rows"_a, "rows_per_zone"_a)
         .def_prop_ro("num_rows", &ZoneBounds::num_rows)
+        .def_prop_ro("number", &ZoneBounds::number)
         .def_prop_ro("num_known", &ZoneBounds::num_known)
         .def_prop_ro("all_known", [](const ZoneBounds& self) { return self.num_known() == self.num_zones(); })
         .def("numbers", to_numbers)

@@ -88,6 +88,8 @@ class BitmapLevels {
     std::array<uint16_t, kTogether> levels_;
 };
 
+std::atomic<uint64_t> last_number = 0;
+
 // Of fewer zones all are learned at once.
 constexpr int64_t kFewZones = 16;
 // One batch in so many is learned though its zones are like all others.
@@ -116,7 +118,11 @@ uint64_t string_key(const uint8_t* data, int64_t length, int64_t left) {
 }
 
 ZoneBounds::ZoneBounds(ValueOrder order, int64_t num_bits, int64_t num_rows, int64_t rows_per_zone)
-    : order_(order), num_bits_(num_bits), num_rows_(num_rows), rows_per_zone_(rows_per_zone) {
+    : number_(last_number.fetch_add(1) + 1),
+      order_(order),
+      num_bits_(num_bits),
+      num_rows_(num_rows),
+      rows_per_zone_(rows_per_zone) {
     if (rows_per_zone < 1) fail("zones of ", rows_per_zone, " rows");
     const int64_t count = num_rows / rows_per_zone + (num_rows % rows_per_zone != 0);
     if (count > kMostZones) fail(count, " zones");
@@ -179,7 +185,7 @@ double ZoneBounds::width_of(const KeyBounds& keys) const {
 }
 
 bool ZoneBounds::is_worth_learning(const std::vector<SeenRows>& samples) {
-    if (num_zones() < kFewZones || samples.empty() || was_decided_.load(std::memory_order_relaxed)) return true;
+    if (num_zones() < kFewZones || samples.empty()) return true;
     const std::shared_lock fork(*fork_gate);
     const std::lock_guard lock(mutex_);
     for (const SeenRows& each : samples) merge(sampled_, each.keys);
@@ -188,6 +194,15 @@ bool ZoneBounds::is_worth_learning(const std::vector<SeenRows>& samples) {
         if (each.keys.low > each.keys.high || !(2 * width_of(each.keys) >= width_of(sampled_))) return true;
     }
     return sampled_.low == sampled_.high || num_unlikely_++ % kUnlikelyShare == kUnlikelyShare - 1;
+}
+
+void ZoneBounds::note_decided() {
+    int64_t nothing = -1;
+    decided_rows_.compare_exchange_strong(nothing, num_rows_ > kMaxCount / 2 ? kMaxCount : 2 * num_rows_);
+}
+
+bool ZoneBounds::takes_decided(int64_t num_rows) {
+    return decided_rows_.load() > 0 && decided_rows_.fetch_sub(num_rows) > 0;
 }
 
 ZoneObserver::ZoneObserver(ZoneBounds& zones)

@@ -39,6 +39,9 @@ class ZoneBounds {
     int64_t rows_per_zone() const { return rows_per_zone_; }
     int64_t num_zones() const { return static_cast<int64_t>(zones_.size()); }
 
+    // Which no other bounds of the process have or will have.
+    uint64_t number() const { return number_; }
+
     // The zones of which all rows were seen.
     std::vector<uint8_t> known() const;
     int64_t num_known() const;
@@ -51,8 +54,11 @@ class ZoneBounds {
     // Such rows are worth it once in a while, so that all are known in the end.
     bool is_worth_learning(const std::vector<SeenRows>& samples);
 
-    // Some rows were tested of which all passed, or none: bounds would have told, and from now on any rows are worth it.
-    void note_decided() { was_decided_.store(true, std::memory_order_relaxed); }
+    // All rows of a batch have passed a test: bounds would have told. From now on any rows are worth learning, until all of
+    // them were looked at twice: some zones have rows that are never read.
+    void note_decided();
+    // Whether that holds for so many rows more.
+    bool takes_decided(int64_t num_rows);
 
   private:
     int64_t end_of(int64_t zone) const { return std::min((zone + 1) * rows_per_zone_, num_rows_); }
@@ -60,6 +66,7 @@ class ZoneBounds {
     // How far apart the bounds are, which are not those of no values.
     double width_of(const KeyBounds& keys) const;
 
+    const uint64_t number_;
     ValueOrder order_;
     int64_t num_bits_;
     int64_t num_rows_;
@@ -69,7 +76,7 @@ class ZoneBounds {
     int64_t num_known_ = 0;
     KeyBounds sampled_;  // of all samples together
     int64_t num_unlikely_ = 0;
-    std::atomic<bool> was_decided_ = false;
+    std::atomic<int64_t> decided_rows_ = -1;  // that are left; nothing was decided below 0
 };
 
 // The key of a string: its first eight bytes as a number, with zeros behind a shorter one; left: bytes that may be read.

@@ -291,6 +291,9 @@ class ZoneBounds:
 
     def __init__(self, order: int, num_bits: int, num_rows: int, rows_per_zone: int) -> None: ...
     @property
+    def number(self) -> int:
+        """Which no other bounds of the process have or will have."""
+    @property
     def num_rows(self) -> int: ...
     @property
     def num_known(self) -> int: ...
@@ -410,6 +413,7 @@ class FragmentRows:
         rows: Buffer,
         ends: Buffer,
         raise_failure: Callable[[bool, int, int | None, str], NoReturn],
+        most_joined: int,
     ) -> None: ...
 
 @final
@@ -421,7 +425,6 @@ class BatchStream:
     batches: fragments and `pyarrow.RecordBatch`es; asked for the next one when it is needed
     most_ahead: batches that are decoded or wait to be taken
     eager: from the first one on; otherwise the first is decoded alone
-    joins: batches of a fragment are read several at a time where few of their rows pass its filter
     """
 
     def __init__(
@@ -431,7 +434,6 @@ class BatchStream:
         *,
         most_ahead: int,
         eager: bool,
-        joins: bool = False,
     ) -> None: ...
     def __iter__(self) -> BatchStream: ...
     def __next__(self) -> NativeArray: ...

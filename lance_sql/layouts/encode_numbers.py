@@ -32,7 +32,7 @@ def are_numbers(type: pa.DataType) -> bool:
 def encode_pages(pages: Sequence[pa.Array | None], rules: PageRules) -> list[EncodedPage | None]:
     """The pages of values without NULLs, none of which has levels, or a field that asks for an encoding.
 
-    pages: at most MOST_VALUES values each, of types that `are_numbers` takes; None is passed over
+    pages: fewer than MOST_VALUES values each, of types that `are_numbers` takes; None is passed over
     """
     made: list[EncodedPage | None] = [None] * len(pages)
     alike: dict[tuple[int, int], list[int]] = defaultdict(list)

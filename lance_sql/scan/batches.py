@@ -17,6 +17,7 @@ from lance_sql import row_ranges
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import read_shape
 from lance_sql.scan.plan import FragmentScan, ReadPlan
+from lance_sql.scan.read_shape import ReadShape
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.wide_fragments import is_wide
@@ -51,6 +52,9 @@ LARGEST_BATCH_BYTES = 1024 * 1024 * 1024
 
 ROWS_OF_NOTHING = 16 * 1024 * 1024
 """Rows of a batch for which nothing is read, so that only handing it over costs anything."""
+
+MAX_JOINED_ROWS = 512 * 1024
+"""Batches of which few rows pass are read together up to so many, so that threads still have something to share."""
 
 BATCHES_PER_RUN = 32
 """Of a fragment, so many batches are prepared at once: their pages are opened, and then all of them can be decoded."""
@@ -91,6 +95,7 @@ class Run:
     ends: how many of the rows come before the end of each batch, int64[batches]
     is_short: so few and narrow ones that they may be read together with others
     passes: every row is known to pass the filter
+    most_joined: rows of batches that may be read as one where few of them pass
     """
 
     fragment: OpenFragment
@@ -98,6 +103,7 @@ class Run:
     ends: npt.NDArray[np.int64]
     is_short: bool = False
     passes: bool = False
+    most_joined: int = 0
 
     @property
     def whole(self) -> Piece:
@@ -136,6 +142,7 @@ def runs(
             most = rows_per_batch(shape.row_bytes, batch_rows, keeps_all=keeps_all)
             first = min(most, FIRST_BATCH_ROWS) if small_first else most
             ends = _ends(rows, num_rows, most, shape.borders, first)
+            most_joined = _most_joined(shape) if batch_rows is None else 0
             start = 0
             # a consumer that wants a few rows waits for no more than the first batch
             for together, passes in _divided(
@@ -143,7 +150,7 @@ def runs(
             ):
                 end = int(together[-1])
                 chosen = rows if (start, end) == (0, num_rows) else _between(rows, start, end)
-                yield Run(fragment, chosen, together - start, passes=passes)
+                yield Run(fragment, chosen, together - start, passes=passes, most_joined=most_joined)
                 start = end
         small_first = False
 
@@ -292,6 +299,11 @@ def rows_per_batch(row_bytes: float, wanted: int | None = None, *, keeps_all: bo
     most = min(num_rows, max(BATCH_ROWS, int(num_bytes / row_bytes)))
     most = max(1, min(most, int(max_bytes / row_bytes)))
     return most - most % ALIGNED_ROWS if most > ALIGNED_ROWS else most
+
+
+def _most_joined(shape: ReadShape) -> int:
+    """All of them may pass, after many of which few did."""
+    return min(MAX_JOINED_ROWS, int(MAX_BATCH_BYTES / max(shape.row_bytes, 0.125))) if shape.is_flat else 0
 
 
 def cut(rows: RowRanges, most: int) -> Iterator[RowRanges]:

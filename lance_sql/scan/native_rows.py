@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import os
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NoReturn, TypeAlias
 
@@ -18,6 +19,7 @@ import pyarrow as pa
 from lance_sql import _kernels, row_ranges
 from lance_sql.errors import CorruptFile, at
 from lance_sql.file import native_columns
+from lance_sql.file.native_columns import Items
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import null_pages, read_ahead
 from lance_sql.scan.batches import Run
@@ -108,21 +110,31 @@ def prepared(plan: ReadPlan, run: Run) -> _kernels.FragmentRows | None:
         tests.pairs(data),
         numbers,
         [
-            (leaf.column.reader, parts, leaf.nullable, leaf.items, leaf.column.lent(parts))
+            (leaf.column.reader, parts, leaf.nullable, _around(leaf.items, rows), leaf.column.lent(parts))
             for leaf, parts in zip(delivered.leaves, data[len(tested) :], strict=True)
         ],
         delivered.shapes,
         rows,
         _cut_at(run, rows, delivered.borders),
         fail,
+        run.most_joined,
     )
+
+
+def _around(items: Items, rows: RowRanges) -> Items:
+    """Those that values of some of the rows are indices of."""
+    if len(items) < 2:
+        return items
+    firsts = [first for first, _ in items]
+    return items[max(bisect_right(firsts, int(rows[0, 0])) - 1, 0) : bisect_left(firsts, int(rows[-1, 1]))]
 
 
 def _cut_at(run: Run, rows: RowRanges, borders: Collection[int]) -> bytes:
     """The ends of the batches, none of which goes over a border: int64."""
     ends = run.ends
-    if borders:
-        inside = [row_ranges.count(row_ranges.clip(rows, 0, border)) for border in borders]
+    between = [border for border in borders if rows[0, 0] < border < rows[-1, 1]]
+    if between:
+        inside = [row_ranges.count(row_ranges.clip(rows, 0, border)) for border in between]
         ends = np.unique(np.concatenate([ends, np.array(inside, np.int64)]))
         ends = ends[ends > 0]
     return np.ascontiguousarray(ends, np.int64).tobytes()

@@ -26,10 +26,12 @@ class ReadShape:
 
     row_bytes: Arrow data that a row of them takes, about
     borders: rows with which their pages begin, int64, ascending
+    is_flat: whether a row has one value of each; `row_bytes` of others may be far too low
     """
 
     row_bytes: float
     borders: npt.NDArray[np.int64]
+    is_flat: bool
 
     @property
     def num_bytes(self) -> int:
@@ -45,7 +47,8 @@ def of(plan: ReadPlan, fragment: OpenFragment) -> ReadShape:
     found = fragment.files.page_cache.get(key)
     if found is None:
         columns = list(plan.columns_of(fragment))
-        found = ReadShape(sum(column.row_bytes for column in columns), _page_borders(columns))
+        row_bytes = sum(column.row_bytes for column in columns)
+        found = ReadShape(row_bytes, _page_borders(columns), all(column.is_flat for column in columns))
         fragment.files.page_cache.put(key, found)
     assert isinstance(found, ReadShape)
     return found

@@ -299,13 +299,7 @@ class _Reading:
         found: Iterator[Any] = native_rows.batches(self.plan, runs, self._decode)
         if (learned := self.plan.fragments.files.learned) is not None:
             found = _SavingLearned(found, learned)
-        return _kernels.BatchStream(
-            found,
-            self.schema,
-            most_ahead=read_ahead.MAX_IN_FLIGHT,
-            eager=self.keeps_all,
-            joins=self.batch_size is None,
-        )
+        return _kernels.BatchStream(found, self.schema, most_ahead=read_ahead.MAX_IN_FLIGHT, eager=self.keeps_all)
 
     def _decoded(self) -> Iterator[pa.RecordBatch]:
         if self.num_rows is not None:

@@ -66,6 +66,7 @@ def comparing(left: Made, right: Made, order: int, outcomes: int) -> list[int]:
         ROWS,
         np.array([700, len(CHOSEN)], np.int64),
         refuse,
+        0,
     )
     schema = pa.schema([("row", pa.int64())])
     found: list[int] = []

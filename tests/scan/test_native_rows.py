@@ -25,6 +25,8 @@ import lance_sql
 from lance_sql import _kernels
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
+from lance_sql.file import writer
+from lance_sql.file.native_columns import NativeColumn
 from lance_sql.scan import batches, native_output, native_rows
 from lance_sql.scan.compact_types import compact_types
 from lance_sql.scan.predicates import value_tests
@@ -137,6 +139,14 @@ def test_columns_of_a_fragment_are_found_once(table: Dataset, monkeypatch: pytes
     assert compact.schema.field("mode").type == types["mode"]
     assert plain(compact).equals(plain(expected))
     assert set(found) == {0, 1, 2}
+    # what keeps them may let go of some of their columns
+    cache = table.snapshot.open_fragments.files.page_cache
+    columns = [key for key, kept in cache._pages.items() if isinstance(kept, NativeColumn)]
+    for key in columns[::2]:
+        del cache._pages[key]
+    found.clear()
+    assert table.scan(["mode", "price", "place"]).to_reader().read_all().equals(expected)
+    assert set(found) == {0, 1, 2}
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -200,22 +210,58 @@ def test_so_many_rows_pass_as_a_batch_may_have(table: Dataset) -> None:
 
 
 @pytest.mark.usefixtures("short_batches")
-def test_batches_of_other_dictionaries_are_not_read_together(tmp_path: Path) -> None:
+@pytest.mark.parametrize("has_deletions", [False, True])
+def test_batches_of_other_dictionaries_are_not_read_together(
+    has_deletions: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each page has a dictionary of its own, and few of its rows pass."""
-    num_pages, page_rows = 12, 20_000
+    for name in ("PAGE_BYTES", "_LEAST_PAGE_BYTES"):
+        monkeypatch.setattr(writer, name, 40_000)
+    monkeypatch.setattr(writer, "_LEAST_ROWS", 100)
+    num_rows = 100_000
     rng = np.random.default_rng(2)
-    parts = [
-        pa.table({"i": rng.integers(0, 500, page_rows), "s": [f"{n % 7} of page {page}" for n in range(page_rows)]})
-        for page in range(num_pages)
-    ]
-    schema = parts[0].schema
-    stream = pa.RecordBatchReader.from_batches(schema, [part.combine_chunks().to_batches()[0] for part in parts])
-    lance.write_dataset(stream, tmp_path / "t", data_storage_version="2.2")
+    content = pa.table(
+        {
+            "i": rng.integers(0, 200, num_rows),
+            "s": [f"{n % 7} of the rows from {n // 3000} on, with a text that is long enough" for n in range(num_rows)],
+        }
+    )
+    table = lance_sql.write(content, tmp_path / "t", file_version="2.2")
+    if has_deletions:
+        table = table.delete("i % 5 = 4")
+    types = {"s": pa.dictionary(pa.int32(), pa.string())}
+    for condition in ("i = 3", "i < 6"):
+        scan = table.scan(["i", "s"], condition).deliver(types)
+        (run, *_) = batches.runs(scan.read_plan, scan.plan.fragments(), None, keeps_all=True)
+        delivered = native_output.output(scan.read_plan, run.fragment, run.rows)
+        assert delivered is not None
+        assert len(delivered.borders) > 5
+        for _ in range(2):
+            found = pa.RecordBatchReader.from_stream(scan).read_all()
+            assert plain(found).equals(plain(read_by_python(scan)))
+
+
+@pytest.mark.parametrize("keeps_all", [False, True])
+def test_all_rows_pass_behind_many_of_which_none_did(keeps_all: bool, tmp_path: Path) -> None:
+    """Lists of booleans take a few bytes in the file, and many as rows."""
+    num_rows, few = 6 * 64 * 1024, 4 * 64 * 1024
+    flags = np.zeros(num_rows, np.int64)
+    flags[few:] = 1
+    lists = pa.ListArray.from_arrays(
+        np.arange(num_rows + 1, dtype=np.int32) * 64, pa.array(np.zeros(num_rows * 64, bool))
+    )
+    lance.write_dataset(
+        pa.table({"k": flags, "t": lists, "n": np.arange(num_rows)}), tmp_path / "t", data_storage_version="2.2"
+    )
     table = lance_sql.open(tmp_path / "t")
-    everything = pa.concat_tables(parts)
-    scan = table.scan(["s"], "i = 3").deliver({"s": pa.dictionary(pa.int32(), pa.string())})
-    expected = everything.filter(pc.equal(everything["i"], 3)).select(["s"])
-    assert plain(pa.RecordBatchReader.from_stream(scan).read_all()).equals(expected)
+    scan = table.scan(["n", "t"], "k = 1")
+    runs = batches.runs(scan.read_plan, scan.plan.fragments(), None, keeps_all=keeps_all)
+    assert {run.most_joined for run in runs} == {0}
+    assert scan.to_reader(keeps_all=keeps_all).read_all()["n"].to_pylist() == list(range(few, num_rows))
+    narrow = table.scan(["n"], "k = 1")
+    runs = batches.runs(narrow.read_plan, narrow.plan.fragments(), None, keeps_all=keeps_all)
+    assert {run.most_joined for run in runs} == {batches.MAX_JOINED_ROWS}
+    assert narrow.to_reader(keeps_all=keeps_all).read_all()["n"].to_pylist() == list(range(few, num_rows))
 
 
 def test_dictionaries_of_several_fragments_stay_apart(table: Dataset) -> None:
@@ -368,7 +414,7 @@ def test_a_process_ends_while_daemon_threads_read(table: Dataset) -> None:
 def test_batches_that_are_not_those_of_the_rows_are_refused(ends: list[int]) -> None:
     with pytest.raises(ValueError, match="batch"):
         _kernels.FragmentRows(
-            [], [], [], [], [], np.array([[0, 10]]), np.array(ends, np.int64), lambda *_: pytest.fail("called")
+            [], [], [], [], [], np.array([[0, 10]]), np.array(ends, np.int64), lambda *_: pytest.fail("called"), 0
         )
 
 

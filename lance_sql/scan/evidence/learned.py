@@ -22,7 +22,7 @@ from lance_sql.file.zone_statistics import ROWS_PER_ZONE, key_kind, statistics
 from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.evidence.known_rows import KnownRows, numbers_of
 from lance_sql.scan.evidence.source import Evidence
-from lance_sql.scan.predicates import Path, Predicate, may_match, must_match
+from lance_sql.scan.predicates import Path, Predicate, may_match, must_match, num_constants
 from lance_sql.schema import Field, arrow_field
 from lance_sql.table import learning
 from lance_sql.table.files import TableFiles
@@ -32,8 +32,12 @@ I64 = npt.NDArray[np.int64]
 _FEWEST_TESTED: Final = 16
 """The rows of fewer zones are tested in less time than it takes to find out which of them need no test."""
 
-_MOST_DECISIONS: Final = 64
+_MOST_DECISIONS: Final = 16
 """Engines plan one query several times, and users run one again."""
+
+_MOST_RANGES: Final = 1024
+_MOST_CONSTANTS: Final = 1000
+"""What takes more memory is found out again: many ranges of live rows, long lists."""
 
 
 class LearnedZones:
@@ -112,7 +116,7 @@ class _Decision:
     passing: rows for which it is true, as `Evidence.passing`
     """
 
-    state: object
+    state: int
     left: KnownRows | None
     passing: row_ranges.RowRanges | None
     _of_everything: tuple[I64, Mapping[int, row_ranges.RowRanges]] | None = None
@@ -123,11 +127,14 @@ class _Decision:
             return candidates
         if candidates.parts or len(candidates.places) < len(candidates.fragments):
             return self.left.narrow(candidates)
-        if self._of_everything is None:
-            found = self.left.narrow(candidates)
+        if self._of_everything is not None:
+            places, parts = self._of_everything
+            return replace(candidates, places=places, parts=parts)
+        found = self.left.narrow(candidates)
+        if sum(map(len, found.parts.values())) <= _MOST_RANGES:
             # without the snapshot, which would be kept by what is kept for it
             self._of_everything = found.places, found.parts
-        return replace(candidates, places=self._of_everything[0], parts=self._of_everything[1])
+        return found
 
 
 @dataclass(frozen=True)
@@ -166,15 +173,18 @@ class _Learned:
     def decision(self, candidates: Candidates, predicate: Predicate) -> _Decision:
         """What is known of the predicate; found out again where more was learned since."""
         decided = _decided.setdefault(candidates.snapshot.open_fragments.files, {})
-        state = [self._state(bounds) for bounds in self.fields.values()]
+        state = hash(tuple(self._state(bounds) for bounds in self.fields.values()))
         found = decided.get(predicate)
-        if found is None or found.state != state:
+        if found is not None and found.state == state:
+            return found
+        found = self._decide(candidates, predicate, state)
+        if num_constants(predicate) <= _MOST_CONSTANTS:
             if len(decided) >= _MOST_DECISIONS:
                 decided.clear()
-            found = decided[predicate] = self._decide(candidates, predicate, state)
+            decided[predicate] = found
         return found
 
-    def _decide(self, candidates: Candidates, predicate: Predicate, state: object) -> _Decision:
+    def _decide(self, candidates: Candidates, predicate: Predicate, state: int) -> _Decision:
         zones = self.zones
         statistics = self.statistics(candidates)
         kept = may_match(predicate, statistics, len(zones.owners))
@@ -185,9 +195,10 @@ class _Learned:
             passing = zones.as_rows(decided) if decided.any() else None
         return _Decision(state, left, passing)
 
-    def _state(self, bounds: Sequence[_kernels.ZoneBounds | None]) -> tuple[object, ...]:
-        """What statistics of a field are made of; another one when more is learned."""
-        return self.zones.places.tobytes(), tuple([each and (each, each.num_known) for each in bounds])
+    def _state(self, bounds: Sequence[_kernels.ZoneBounds | None]) -> int:
+        """Another number when statistics of a field are made of more, or of other files."""
+        known = tuple([(each.number, each.num_known) if each is not None else None for each in bounds])
+        return hash((self.zones.places.tobytes(), known))
 
     def statistics(self, candidates: Candidates) -> dict[Path, PageStatistics]:
         """Of each field those of all zones; made again where more was learned since."""
@@ -222,4 +233,4 @@ class _Learned:
 
 
 _decided: WeakKeyDictionary[TableFiles, dict[Predicate, _Decision]] = WeakKeyDictionary()
-_made: WeakKeyDictionary[TableFiles, dict[Field, tuple[object, PageStatistics]]] = WeakKeyDictionary()
+_made: WeakKeyDictionary[TableFiles, dict[Field, tuple[int, PageStatistics]]] = WeakKeyDictionary()

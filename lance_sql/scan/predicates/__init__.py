@@ -36,6 +36,7 @@ from .tree import (
     TextMatch,
     Value,
     conjuncts,
+    num_constants,
 )
 from .value_tests import AnyOf, ColumnTest, PairTest, Step, column_tests, steps
 
@@ -78,6 +79,7 @@ __all__ = [
     "must_match",
     "negate",
     "null_tests",
+    "num_constants",
     "passing",
     "plain_type",
     "steps",

@@ -262,6 +262,19 @@ def _paths(node: Predicate | Term) -> Iterator[Path]:
             yield from paths
 
 
+def num_constants(predicate: Predicate) -> int:
+    """How many values the predicate is made of, about: most of the memory that it takes."""
+    match predicate:
+        case In(values=values):
+            return len(values)
+        case And(arguments) | Or(arguments):
+            return sum(map(num_constants, arguments))
+        case IsUnknown(argument) | Not(argument):
+            return num_constants(argument)
+        case _:
+            return 1
+
+
 def _nested(predicate: Predicate) -> str:
     return f"({predicate})" if isinstance(predicate, (And, Or)) else str(predicate)
 
