@@ -12,7 +12,7 @@ import mmap
 import os
 from collections.abc import Sequence
 from functools import cache
-from threading import Lock
+from threading import RLock
 from typing import Final
 
 from lance_sql.store.contract import ByteRange
@@ -36,12 +36,14 @@ class TouchedBlocks:
         self._touched: dict[str, int] = {}
         self._num_touched = 0
         self._given_back: dict[str, int] = {}
+        self._more = _more
         self._num_more = 0
         self._most_touched = MAX_TOUCHED_BLOCKS
         self._resident_before: int | None = None
 
     def __del__(self) -> None:
-        _more.give_back(self._num_more)
+        # by what it holds itself: when Python ends, the names of modules go before
+        self._more.give_back(self._num_more)
 
     def touch(self, path: str, ranges: Sequence[ByteRange]) -> list[str]:
         """Counts what may be looked at from now on.
@@ -95,7 +97,7 @@ class TouchedBlocks:
         if not returned:
             return
         self._given_back[path] = gone & ~blocks
-        granted = _more.take(returned)
+        granted = self._more.take(returned)
         self._num_more += granted
         self._most_touched += granted
 
@@ -116,7 +118,8 @@ class _More:
     """Blocks that all stores of the process keep, together, for what is read again. Thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        # a store may be let go of by the garbage collector, in the thread that holds the lock
+        self._lock = RLock()
         self._num_taken = 0
 
     def take(self, num_blocks: int) -> int:
@@ -134,7 +137,7 @@ class _More:
 
     def forget_lock(self) -> None:
         """A forked process has none of the threads that may have held it."""
-        self._lock = Lock()
+        self._lock = RLock()
 
 
 _more: Final = _More()
