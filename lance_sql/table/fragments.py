@@ -19,8 +19,9 @@ from lance_sql.table import fragment_wire
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.fragment_table import I64, FragmentTable
 
-_MOST_KEPT_BYTES: Final = 4096
 _MOST_ROWS: Final = 2**62
+
+_MOST_KEPT_BYTES: Final = 4096
 """Of a message whose fragment is kept for other versions: longer ones hold row ids of their own."""
 
 

@@ -226,7 +226,7 @@ def test_columns_that_cannot_be_are_not_serialized() -> None:
             _kernels.serialize_column(b"", [page])
     for wrong in ((1, (), b""), (1, (), "text", 0), (1, ((1, 2, 3),), b"", 0), (1.5, (), b"", 0), 7):
         with pytest.raises((TypeError, RuntimeError)):
-            _kernels.serialize_column(b"", [wrong])  # type: ignore[list-item]
+            _kernels.serialize_column(b"", [wrong])  # type: ignore[list-item]  # what is refused
 
 
 def test_numbers_out_of_bounds_are_refused() -> None:
