@@ -16,7 +16,7 @@ from lance_sql.file import batch, blob_v2, native_columns
 from lance_sql.file.batch import UnreadColumn, UntestedColumn
 from lance_sql.file.column_pages import open_pages, split_by_page, value_bytes
 from lance_sql.file.metadata_v2 import ColumnMetadata, PageMetadata
-from lance_sql.file.native_columns import NativeRows
+from lance_sql.file.native_columns import InPages, NativeRows
 from lance_sql.file.reader import FileReader
 from lance_sql.file.statistics import PageStatistics
 from lance_sql.layouts import nested
@@ -171,7 +171,13 @@ class LeafColumn:
 
     def _native(self, rows: RowRanges) -> NativeRows:
         return native_columns.open_rows(
-            self.file, self.index, self.row_starts, self.chain, self.at, rows, self._open_pages
+            self.file,
+            self.index,
+            self.row_starts,
+            self.chain,
+            InPages(self.file.path, self.name),
+            rows,
+            self._open_pages,
         )
 
     def _open_pages(self, numbers: Sequence[int]) -> Sequence[Page]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
-from typing import NoReturn, Protocol, TypeAlias
+from typing import NamedTuple, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -53,13 +53,25 @@ class KnownPage(Protocol):
     def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None: ...
 
 
+class InPages(NamedTuple):
+    """Adds to errors in which page of a column they are. Keeps neither alive.
+
+    file: its path
+    """
+
+    file: str
+    column: str
+
+    def __call__(self, page: int) -> at:
+        return at(file=self.file, column=self.column, page=page)
+
+
 class NativeColumn:
     """A column of a file in a form, and those of its pages that are open. Thread-safe.
 
     file: that it is in
     key: by which it is kept
     chain: what its values become; the kernels make arrays of the leaf, or of the chain if is_nested
-    where: adds to errors in which page they are
     """
 
     def __init__(
@@ -67,7 +79,7 @@ class NativeColumn:
         file: FileReader,
         row_starts: npt.NDArray[np.int64],
         chain: Chain,
-        where: Callable[[int], at],
+        where: InPages,
         *,
         key: Hashable,
         is_nested: bool = False,
@@ -243,7 +255,7 @@ def open_rows(
     key: object,
     row_starts: npt.NDArray[np.int64],
     chain: Chain,
-    where: Callable[[int], at],
+    where: InPages,
     rows: RowRanges,
     pages: Callable[[Sequence[int]], Sequence[KnownPage]],
 ) -> NativeRows:

@@ -23,7 +23,7 @@ from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.file import native_columns
 from lance_sql.file.column_pages import open_pages, split_by_page, value_bytes
 from lance_sql.file.metadata_v2 import ColumnMetadata
-from lance_sql.file.native_columns import NativeRows
+from lance_sql.file.native_columns import InPages, NativeRows
 from lance_sql.file.reader import FileReader
 from lance_sql.file.statistics import PageStatistics
 from lance_sql.layouts import blob, nested
@@ -219,7 +219,8 @@ class PathColumn:
         is_plain = not self.lists and self.characters is None and chain.stored is None and chain.finish is None
         if not is_plain or not self._is_read_where_it_lies or leaf.is_blob:
             return None
-        return native_columns.open_rows(self.file, leaf.key, self.row_starts, chain, leaf.at, rows, leaf.open_pages)
+        where = InPages(self.file.path, leaf.name)
+        return native_columns.open_rows(self.file, leaf.key, self.row_starts, chain, where, rows, leaf.open_pages)
 
     @cached_property
     def _is_read_where_it_lies(self) -> bool:

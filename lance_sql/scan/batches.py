@@ -4,11 +4,13 @@ A batch is small enough to bound memory and large enough that its overhead does 
 of the projected columns ends, if one does near enough, so that most arrays come from one page without a copy.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -119,40 +121,57 @@ class Run:
             yield Piece(self.fragment, _between(self.rows, start, end), passes=self.passes)
 
 
-def runs(
-    plan: ReadPlan, fragments: Iterable[FragmentScan], batch_rows: int | None, *, keeps_all: bool = False
-) -> Iterator[Run]:
-    """The rows of `fragments`, in scan order, cut into batches of at most `batch_rows` rows each.
+class Cutting(NamedTuple):
+    """How the rows of a fragment are cut into batches.
 
+    batch_rows: of a batch at most; None for as many as do well
     keeps_all: the consumer keeps every batch
+    is_first: no batch comes before; a consumer that wants a few rows waits for no more than a small one
     """
-    small_first = batch_rows is None and not keeps_all
+
+    batch_rows: int | None
+    keeps_all: bool = False
+    is_first: bool = True
+
+    @property
+    def behind_first(self) -> Cutting:
+        """For the fragments that follow."""
+        return self._replace(is_first=False)
+
+
+def runs(plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting) -> Iterator[Run]:
+    """The rows of `fragments`, in scan order, cut into batches."""
     for each in fragments:
-        fragment = plan.open(each.fragment)
-        rows = fragment.live(each.rows)
-        if len(rows) == 0:
-            continue
-        num_rows = row_ranges.count(rows)
-        if batch_rows is None and (plan.reads_nothing or is_short(each.fragment)):
-            yield Run(fragment, rows, np.array([num_rows]), is_short=True)
-        elif batch_rows is None and _fits(plan, each.fragment):
-            yield Run(fragment, rows, np.array([num_rows]))
-        else:
-            shape = read_shape.of(plan, fragment)
-            most = rows_per_batch(shape.row_bytes, batch_rows, keeps_all=keeps_all)
-            first = min(most, FIRST_BATCH_ROWS) if small_first else most
-            ends = _ends(rows, num_rows, most, shape.borders, first)
-            most_joined = _most_joined(shape) if batch_rows is None else 0
-            start = 0
-            # a consumer that wants a few rows waits for no more than the first batch
-            for together, passes in _divided(
-                ends, 1 if small_first else BATCHES_PER_RUN, _pass(rows, ends, each.passing)
-            ):
-                end = int(together[-1])
-                chosen = rows if (start, end) == (0, num_rows) else _between(rows, start, end)
-                yield Run(fragment, chosen, together - start, passes=passes, most_joined=most_joined)
-                start = end
-        small_first = False
+        for run in runs_of(plan, each, cutting):
+            yield run
+            cutting = cutting.behind_first
+
+
+def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Run]:
+    """The same of one fragment; none where all of its rows are deleted."""
+    batch_rows = cutting.batch_rows
+    fragment = plan.open(each.fragment)
+    rows = fragment.live(each.rows)
+    if len(rows) == 0:
+        return
+    num_rows = row_ranges.count(rows)
+    if batch_rows is None and (plan.reads_nothing or is_short(each.fragment)):
+        yield Run(fragment, rows, np.array([num_rows]), is_short=True)
+    elif batch_rows is None and _fits(plan, each.fragment):
+        yield Run(fragment, rows, np.array([num_rows]))
+    else:
+        small_first = batch_rows is None and not cutting.keeps_all and cutting.is_first
+        shape = read_shape.of(plan, fragment)
+        most = rows_per_batch(shape.row_bytes, batch_rows, keeps_all=cutting.keeps_all)
+        first = min(most, FIRST_BATCH_ROWS) if small_first else most
+        ends = _ends(rows, num_rows, most, shape.borders, first)
+        most_joined = _most_joined(shape) if batch_rows is None else 0
+        start = 0
+        for together, passes in _divided(ends, 1 if small_first else BATCHES_PER_RUN, _pass(rows, ends, each.passing)):
+            end = int(together[-1])
+            chosen = rows if (start, end) == (0, num_rows) else _between(rows, start, end)
+            yield Run(fragment, chosen, together - start, passes=passes, most_joined=most_joined)
+            start = end
 
 
 def _divided(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import atexit
 import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NoReturn, TypeAlias
 
 import numpy as np
@@ -19,16 +19,19 @@ import pyarrow as pa
 from lance_sql import _kernels, row_ranges
 from lance_sql.errors import CorruptFile, at
 from lance_sql.file import native_columns
-from lance_sql.file.native_columns import Items
+from lance_sql.file.native_columns import InPages, Items
 from lance_sql.row_ranges import RowRanges
-from lance_sql.scan import null_pages, read_ahead
-from lance_sql.scan.batches import Run
+from lance_sql.scan import kept_runs, null_pages, read_ahead
+from lance_sql.scan.batches import Cutting, Run, runs_of
+from lance_sql.scan.kept_runs import PreparedRun
 from lance_sql.scan.native_output import output
 from lance_sql.scan.native_tests import Tests
-from lance_sql.scan.plan import ReadPlan
+from lance_sql.scan.plan import FragmentScan, ReadPlan
+from lance_sql.store import ByteRange
 from lance_sql.table import learning, wide_fragments
 
 Decode: TypeAlias = Callable[[Iterable[Run]], Iterator[pa.RecordBatch]]
+Fail: TypeAlias = Callable[[bool, int, "int | None", str], NoReturn]
 
 SECONDS_TO_SETTLE = 2.0
 """At exit, threads of an engine that are inside of a stream are waited for at most so long."""
@@ -44,34 +47,55 @@ def is_possible(plan: ReadPlan) -> bool:
     return plan.steps is not None and not plan.filter_system_columns
 
 
-def batches(plan: ReadPlan, runs: Iterable[Run], decode: Decode) -> Iterator[_kernels.FragmentRows | pa.RecordBatch]:
+def batches(
+    plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting, decode: Decode
+) -> Iterator[_kernels.FragmentRows | pa.RecordBatch]:
     """What a stream is made of: runs that the kernels read, and the batches of the others.
 
     decode: reads runs that the kernels do not
     """
-    left = iter(runs)
+    left = _runs(plan, fragments, cutting)
     native: list[_kernels.FragmentRows] = []
 
     def others(first: Run) -> Iterator[Run]:
         yield first
         for each in left:
-            found = prepared(plan, each)
-            if found is not None:
-                native.append(found)
+            if isinstance(each, _kernels.FragmentRows):
+                native.append(each)
                 return
             yield each
 
     with read_ahead.running():
         for run in left:
-            found = prepared(plan, run)
-            if found is None:
+            found = run if isinstance(run, _kernels.FragmentRows) else None
+            if isinstance(run, Run):
                 yield from decode(others(run))
                 found = native.pop() if native else None
             if found is not None:
                 yield found
 
 
-def prepared(plan: ReadPlan, run: Run) -> _kernels.FragmentRows | None:
+def _runs(plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting) -> Iterator[_kernels.FragmentRows | Run]:
+    """All runs, in scan order: prepared where the kernels read them, or as they were kept; the others as they are."""
+    for each in fragments:
+        place = kept_runs.place_of(plan, each, cutting)
+        kept = place.get() if place is not None else None
+        if place is not None and kept is not None:
+            for found in kept:
+                place.file.touch(found.ranges)
+                yield found.rows
+            cutting = cutting.behind_first
+            continue
+        made: list[PreparedRun | None] = []
+        for run in runs_of(plan, each, cutting):
+            cutting = cutting.behind_first
+            made.append(prepared(plan, run))
+            yield run if made[-1] is None else made[-1].rows
+        if place is not None:
+            place.put(made, plan, each)
+
+
+def prepared(plan: ReadPlan, run: Run) -> PreparedRun | None:
     """The run with its pages opened; None where Python has a part in reading it.
 
     raises: CorruptFile, UnsupportedFeature
@@ -95,14 +119,9 @@ def prepared(plan: ReadPlan, run: Run) -> _kernels.FragmentRows | None:
     # behind the fetching: what is learned belongs to the file whose bytes these are
     learned = [learning.unknown_bounds(fragment, each.field, rows) for each in tests.columns]
 
-    def fail(in_test: bool, place: int, page: int | None, message: str) -> NoReturn:
-        if page is None:
-            with at(column=delivered.leaves[place].name):
-                raise CorruptFile(message)
-        with (tests.column_of(place).column if in_test else delivered.leaves[place].column).where(page):
-            raise CorruptFile(message)
-
-    return _kernels.FragmentRows(
+    columns = [each.column for each in tested] + [leaf.column for leaf in delivered.leaves]
+    ranges = [ByteRange(start, start + part.size) for parts in data for _, part, start in parts]
+    prepared_rows = _kernels.FragmentRows(
         [
             (tested[column].column.reader, data[column], answer, bounds)
             for column, answer, bounds in zip(tests.columns_of, tests.answers, tests.once(learned), strict=True)
@@ -116,9 +135,27 @@ def prepared(plan: ReadPlan, run: Run) -> _kernels.FragmentRows | None:
         delivered.shapes,
         rows,
         _cut_at(run, rows, delivered.borders),
-        fail,
+        _failing(tests.located(), [(leaf.name, leaf.column.where) for leaf in delivered.leaves]),
         run.most_joined,
     )
+    num_bytes = kept_runs.RANGE_BYTES * (len(rows) + len(ranges)) + sum(column.num_bytes for column in set(columns))
+    return PreparedRun(prepared_rows, ranges, [bounds for bounds in learned if bounds is not None], num_bytes)
+
+
+def _failing(tests: Sequence[InPages], leaves: Sequence[tuple[str, InPages]]) -> Fail:
+    """What raises errors of the kernels. It keeps no file: whoever has it may outlive all handles of the table.
+
+    leaves: the name of each, and where it is
+    """
+
+    def fail(in_test: bool, place: int, page: int | None, message: str) -> NoReturn:
+        if page is None:
+            with at(column=leaves[place][0]):
+                raise CorruptFile(message)
+        with tests[place](page) if in_test else leaves[place][1](page):
+            raise CorruptFile(message)
+
+    return fail
 
 
 def _around(items: Items, rows: RowRanges) -> Items:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.file.columns import Column
 from lance_sql.file.leaves import is_leaf
-from lance_sql.file.native_columns import NativeRows, PageParts
+from lance_sql.file.native_columns import InPages, NativeRows, PageParts
 from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.plain import is_stored_with_offsets
 from lance_sql.row_ranges import RowRanges
@@ -94,14 +94,14 @@ class Tests:
             for pair in self._pairs
         ]
 
-    def column_of(self, place: int) -> NativeRows:
-        """The column of a test, or of a side of a pair; those of pairs come behind all tests."""
+    def located(self) -> list[InPages]:
+        """Where errors of tests are, and those of the sides of pairs behind them."""
         sides = [
             side
             for pair in self._pairs
             for side in (pair.left, pair.right if isinstance(pair.right, int) else pair.left)
         ]
-        return self.columns[[*self.columns_of, *sides][place]].found
+        return [self.columns[place].found.column.where for place in (*self.columns_of, *sides)]
 
     def _add_all(self, steps: Iterable[Step]) -> list[_kernels.FilterStep] | None:
         found: list[_kernels.FilterStep] = []

@@ -295,8 +295,8 @@ class _Reading:
         # with a limit, most of what is read ahead may be for nothing
         if self.limit is not None or not native_rows.is_possible(self.plan):
             return None
-        runs = batches.runs(self.plan, self.fragments, self.batch_size, keeps_all=self.keeps_all)
-        found: Iterator[Any] = native_rows.batches(self.plan, runs, self._decode)
+        cutting = batches.Cutting(self.batch_size, self.keeps_all)
+        found: Iterator[Any] = native_rows.batches(self.plan, self.fragments, cutting, self._decode)
         if (learned := self.plan.fragments.files.learned) is not None:
             found = _SavingLearned(found, learned)
         return _kernels.BatchStream(found, self.schema, most_ahead=read_ahead.MAX_IN_FLIGHT, eager=self.keeps_all)
@@ -321,7 +321,7 @@ class _Reading:
     def _limited(self) -> Iterator[pa.RecordBatch]:
         left = self.limit
         fragments = self.plan.prefetched(self.fragments, has_limit=left is not None)
-        runs = batches.runs(self.plan, fragments, self.batch_size, keeps_all=self.keeps_all and left is None)
+        runs = batches.runs(self.plan, fragments, batches.Cutting(self.batch_size, self.keeps_all and left is None))
         for batch in self._decode(runs):
             if left is not None:
                 batch = batch.slice(0, left)

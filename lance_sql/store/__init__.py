@@ -3,7 +3,7 @@
 A store is rooted at a table's folder; every path is relative to it, with `/` between its parts.
 """
 
-from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, Store, check_path
+from lance_sql.store.contract import ByteRange, MappedFile, ObjectInfo, PutMode, Sink, Store, check_path
 from lance_sql.store.dynamodb import DynamoDbManifestStore
 from lance_sql.store.external import ExternalManifests
 from lance_sql.store.fsspec import FsspecStore
@@ -22,6 +22,7 @@ __all__ = [
     "LocalStore",
     "ManifestEntry",
     "ManifestStore",
+    "MappedFile",
     "MemoryStore",
     "ObjectInfo",
     "ObjectStore",

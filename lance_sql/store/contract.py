@@ -50,6 +50,13 @@ class Sink(Protocol):
         """Removes what was written; never raises, and does nothing after `close`."""
 
 
+class MappedFile(Protocol):
+    """The bytes of a file where they are in memory. Can be referred to weakly."""
+
+    def touch(self, ranges: Sequence[ByteRange]) -> None:
+        """Says which of the bytes are about to be looked at, by who was given them before; see `Store.get_ranges`."""
+
+
 class Store(Protocol):
     """The files below one root. Thread-safe and picklable.
 
@@ -87,6 +94,10 @@ class Store(Protocol):
 
         raises: CorruptFile when a range goes past the end of the file
         """
+
+    def mapped(self, path: str) -> MappedFile | None:
+        """A file whose bytes `get_ranges` gives without copying them: the same object until another file takes its
+        place or the store lets go of it, which ends what is kept by it. None of a store that makes copies."""
 
     def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
         """The size of the file and its last `num_bytes` bytes, or all of it when it is shorter.

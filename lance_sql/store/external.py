@@ -22,7 +22,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, LanceError, at
-from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, Store
+from lance_sql.store.contract import ByteRange, MappedFile, ObjectInfo, PutMode, Sink, Store
 from lance_sql.store.manifest_store import ManifestEntry, ManifestStore
 
 _VERSIONS: Final = "_versions"
@@ -63,6 +63,9 @@ class ExternalManifests:
 
     def local_path(self, path: str) -> str | None:
         return self._files.local_path(path)
+
+    def mapped(self, path: str) -> MappedFile | None:
+        return self._files.mapped(path)
 
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         try:

@@ -67,6 +67,9 @@ class FsspecStore:
     def local_path(self, path: str) -> str | None:
         return None
 
+    def mapped(self, path: str) -> None:
+        return None
+
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         full = self._full(path)
         with at(file=path):

@@ -13,10 +13,12 @@ import stat
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import accumulate, islice
 from threading import Lock
-from typing import Final, NamedTuple
+from typing import Final
+from weakref import ref
 
 import pyarrow as pa
 
@@ -44,15 +46,23 @@ _OPEN_FLAGS: Final = (
 )
 
 
-class _Mapping(NamedTuple):
-    """All bytes of a file.
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class _Mapping:
+    """All bytes of a file; see `MappedFile`.
 
     identity: of the file that was mapped; one that took its place has another
     """
 
+    store: ref[LocalStore]
+    path: str
     content: pa.Buffer
     mapping: mmap.mmap | None
-    identity: tuple[int, int, int, int]
+    identity: tuple[int, ...]
+
+    def touch(self, ranges: Sequence[ByteRange]) -> None:
+        store = self.store()
+        if store is not None:
+            store._touch(self.path, ranges)
 
 
 class LocalStore:
@@ -100,7 +110,7 @@ class LocalStore:
         return full
 
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
-        content = self._mapping(path)
+        content = self.mapped(path).content
         with at(file=path):
             for wanted in ranges:
                 check_range(wanted, content.size)
@@ -148,8 +158,7 @@ class LocalStore:
             status = os.stat(full)
         except OSError:
             return None
-        # a file that was written over has another time of change, even where its times are set back
-        return f"{full}\0{status.st_dev},{status.st_ino},{status.st_size},{status.st_mtime_ns},{status.st_ctime_ns}"
+        return f"{full}\0{','.join(map(str, _identity(status)))}"
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         full = self._place(path)
@@ -196,8 +205,8 @@ class LocalStore:
             return list(entries)
         return []
 
-    def _mapping(self, path: str) -> pa.Buffer:
-        """All bytes of the file; the mapping lives as long as the cache or any slice of it."""
+    def mapped(self, path: str) -> _Mapping:
+        """As of every store; the bytes live as long as the store keeps them, and as any slice of them."""
         with self._lock:
             known = self._mappings.get(path)
             changes = self._changes
@@ -205,7 +214,7 @@ class LocalStore:
         if known is not None and known.identity == self._identity(path):
             with self._lock, suppress(KeyError):
                 self._mappings.move_to_end(path)
-            return known.content
+            return known
         descriptor, size = self._open(path)
         try:
             # An empty file cannot be mapped.
@@ -213,19 +222,20 @@ class LocalStore:
             identity = _identity(os.fstat(descriptor))
         finally:
             os.close(descriptor)
-        whole = pa.py_buffer(mapping if mapping is not None else b"")
+        content = pa.py_buffer(mapping if mapping is not None else b"")
+        found = _Mapping(ref(self), path, content, mapping, identity)
         with self._lock:
             # What was mapped while files changed may be the file of before.
             if changes == self._changes:
                 if path in self._mappings:
                     self._touched.forget(path)
-                self._mappings[path] = _Mapping(whole, mapping, identity)
+                self._mappings[path] = found
             if len(self._mappings) > MAX_MAPPINGS:
                 dropped, _ = self._mappings.popitem(last=False)
                 self._touched.forget(dropped)
-        return whole
+        return found
 
-    def _identity(self, path: str) -> tuple[int, int, int, int] | None:
+    def _identity(self, path: str) -> tuple[int, ...] | None:
         try:
             return _identity(os.stat(os.path.join(self._root, path)))
         except OSError:
@@ -300,8 +310,9 @@ def _give_back(mapping: mmap.mmap) -> None:
         mapping.madvise(mmap.MADV_DONTNEED)
 
 
-def _identity(status: os.stat_result) -> tuple[int, int, int, int]:
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+def _identity(status: os.stat_result) -> tuple[int, ...]:
+    # a file that was written over has another time of change, even where its times are set back
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _read(descriptor: int, start: int, length: int) -> bytes:

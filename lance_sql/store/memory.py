@@ -42,6 +42,9 @@ class MemoryStore:
     def local_path(self, path: str) -> str | None:
         return None
 
+    def mapped(self, path: str) -> None:
+        return None
+
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         content = self._content(path)
         with at(file=path):

@@ -84,6 +84,9 @@ class ObjectStore:
     def local_path(self, path: str) -> str | None:
         return None
 
+    def mapped(self, path: str) -> None:
+        return None
+
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         check_path(path)
         with at(file=path):

@@ -62,6 +62,9 @@ class FailingStore:
         # what is read there would not be counted
         return None
 
+    def mapped(self, path: str) -> None:
+        return None
+
     def identity(self, path: str) -> str | None:
         return None
 

@@ -333,7 +333,7 @@ def is_native(held: Held, condition: str) -> bool:
     scan = held.dataset.scan(["id"], condition, batch_size=500)
     if not native_rows.is_possible(scan.read_plan):
         return False
-    found = batches.runs(scan.read_plan, scan.plan.fragments(), scan.batch_size)
+    found = batches.runs(scan.read_plan, scan.plan.fragments(), batches.Cutting(scan.batch_size))
     return all(native_rows.prepared(scan.read_plan, run) is not None for run in found)
 
 

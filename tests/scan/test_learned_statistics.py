@@ -553,7 +553,7 @@ def long(tmp_path: Path) -> lance_sql.Dataset:
 
 
 def runs_of(scan: Scan, batch_size: int | None = None) -> list[batches.Run]:
-    return list(batches.runs(scan.plan.read, scan.plan.fragments(), batch_size))
+    return list(batches.runs(scan.plan.read, scan.plan.fragments(), batches.Cutting(batch_size)))
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from lance_sql.file import writer
 from lance_sql.file.native_columns import NativeColumn
 from lance_sql.scan import batches, native_output, native_rows
 from lance_sql.scan.compact_types import compact_types
+from lance_sql.scan.kept_runs import KEPT
 from lance_sql.scan.predicates import value_tests
 from lance_sql.scan.predicates.evaluation import passing
 from lance_sql.scan.scan import Scan
@@ -96,7 +97,7 @@ def plain(table: pa.Table) -> pa.Table:
 
 def runs_of(scan: Scan) -> list[bool]:
     """For each run whether the kernels read it by themselves."""
-    found = batches.runs(scan.read_plan, scan.plan.fragments(), scan.batch_size)
+    found = batches.runs(scan.read_plan, scan.plan.fragments(), batches.Cutting(scan.batch_size))
     return [native_rows.prepared(scan.read_plan, run) is not None for run in found]
 
 
@@ -140,6 +141,7 @@ def test_columns_of_a_fragment_are_found_once(table: Dataset, monkeypatch: pytes
     assert plain(compact).equals(plain(expected))
     assert set(found) == {0, 1, 2}
     # what keeps them may let go of some of their columns
+    KEPT.clear()
     cache = table.snapshot.open_fragments.files.page_cache
     columns = [key for key, kept in cache._pages.items() if isinstance(kept, NativeColumn)]
     for key in columns[::2]:
@@ -232,7 +234,7 @@ def test_batches_of_other_dictionaries_are_not_read_together(
     types = {"s": pa.dictionary(pa.int32(), pa.string())}
     for condition in ("i = 3", "i < 6"):
         scan = table.scan(["i", "s"], condition).deliver(types)
-        (run, *_) = batches.runs(scan.read_plan, scan.plan.fragments(), None, keeps_all=True)
+        (run, *_) = batches.runs(scan.read_plan, scan.plan.fragments(), batches.Cutting(None, keeps_all=True))
         delivered = native_output.output(scan.read_plan, run.fragment, run.rows)
         assert delivered is not None
         assert len(delivered.borders) > 5
@@ -255,11 +257,11 @@ def test_all_rows_pass_behind_many_of_which_none_did(keeps_all: bool, tmp_path: 
     )
     table = lance_sql.open(tmp_path / "t")
     scan = table.scan(["n", "t"], "k = 1")
-    runs = batches.runs(scan.read_plan, scan.plan.fragments(), None, keeps_all=keeps_all)
+    runs = batches.runs(scan.read_plan, scan.plan.fragments(), batches.Cutting(None, keeps_all))
     assert {run.most_joined for run in runs} == {0}
     assert scan.to_reader(keeps_all=keeps_all).read_all()["n"].to_pylist() == list(range(few, num_rows))
     narrow = table.scan(["n"], "k = 1")
-    runs = batches.runs(narrow.read_plan, narrow.plan.fragments(), None, keeps_all=keeps_all)
+    runs = batches.runs(narrow.read_plan, narrow.plan.fragments(), batches.Cutting(None, keeps_all))
     assert {run.most_joined for run in runs} == {batches.MAX_JOINED_ROWS}
     assert narrow.to_reader(keeps_all=keeps_all).read_all()["n"].to_pylist() == list(range(few, num_rows))
 
@@ -428,10 +430,12 @@ class UnsayableError(Exception):
 def failing(table: Dataset, error: Exception) -> tuple[_kernels.BatchStream, int]:
     """A stream that fails behind the batches of one run, and how many these are."""
     scan = table.scan(["id"])
-    run = next(batches.runs(scan.read_plan, scan.plan.fragments(), 30_000))
+    run = next(batches.runs(scan.read_plan, scan.plan.fragments(), batches.Cutting(30_000)))
 
     def parts() -> Iterator[Any]:
-        yield native_rows.prepared(scan.read_plan, run)
+        prepared = native_rows.prepared(scan.read_plan, run)
+        assert prepared is not None
+        yield prepared.rows
         raise error
 
     return _kernels.BatchStream(parts(), scan.schema, most_ahead=100, eager=True), len(run.ends)

@@ -1,0 +1,280 @@
+"""Runs that are kept for the next scan: the same rows, nothing of a file that is no longer there, and no file kept."""
+
+from __future__ import annotations
+
+import gc
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import lance
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import lance_sql
+from lance_sql.dataset import Dataset
+from lance_sql.errors import CorruptFile
+from lance_sql.scan import kept_runs, native_rows
+from lance_sql.scan.kept_runs import KEPT, KeptRuns, PreparedRun
+from lance_sql.scan.scan import Scan
+from lance_sql.store import LocalStore
+
+NUM_ROWS = 150_000
+FILTERS = (None, "k < 10", "s = 'word 3' AND k > 50", "n IS NULL", "x > 0.5 OR k = 7")
+
+
+def rows(seed: int = 0) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "k": rng.integers(0, 100, NUM_ROWS),
+            "x": rng.random(NUM_ROWS),
+            "s": [f"word {number}" for number in rng.integers(0, 20, NUM_ROWS)],
+            "n": pa.array(rng.integers(0, 9, NUM_ROWS), mask=rng.random(NUM_ROWS) < 0.2),
+        }
+    )
+
+
+def written(path: Path, seed: int = 0) -> str:
+    lance.write_dataset(rows(seed), path, data_storage_version="2.2", max_rows_per_file=50_000)
+    return str(path)
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept() -> Iterator[None]:
+    KEPT.clear()
+    yield
+    KEPT.clear()
+
+
+@pytest.fixture
+def prepared(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The runs that were prepared, as long as nobody empties the list."""
+    found: list[object] = []
+    original = native_rows.prepared
+
+    def counted(*arguments: Any) -> object:
+        found.append(arguments)
+        return original(*arguments)
+
+    monkeypatch.setattr(native_rows, "prepared", counted)
+    return found
+
+
+def read(scan: Scan) -> pa.Table:
+    return scan.to_reader().read_all()
+
+
+@pytest.mark.parametrize("filter", FILTERS)
+@pytest.mark.parametrize("has_deletions", [False, True])
+def test_the_next_scan_prepares_nothing(
+    filter: str | None, has_deletions: bool, tmp_path: Path, prepared: list[object]
+) -> None:
+    uri = written(tmp_path / "t.lance")
+    if has_deletions:
+        lance.dataset(uri).delete("k = 3 OR (k = 4 AND x < 0.5)")
+    table = lance_sql.open(uri)
+    expected = lance.dataset(uri).to_table(columns=["n", "s"], filter=filter)
+    for _ in range(4):
+        prepared.clear()
+        assert read(table.scan(["n", "s"], filter)).equals(expected)
+    assert not prepared
+    # what another scan wants is none of that
+    assert read(table.scan(["x"], filter)).equals(lance.dataset(uri).to_table(columns=["x"], filter=filter))
+    assert prepared
+
+
+def test_batches_are_cut_as_each_scan_wants_them(tmp_path: Path) -> None:
+    table = lance_sql.open(written(tmp_path / "t.lance"))
+    for _ in range(2):
+        for size in (10_000, 25_000):
+            found = list(table.scan(["k"], batch_size=size).to_reader())
+            assert max(batch.num_rows for batch in found) == size
+            assert pa.Table.from_batches(found).equals(rows().select(["k"]))
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_nothing_is_kept_of_a_file_that_another_took_the_place_of(
+    in_place: bool, tmp_path: Path, prepared: list[object]
+) -> None:
+    table = lance_sql.open(written(tmp_path / "t.lance"))
+    other = lance_sql.open(written(tmp_path / "other.lance", seed=1))
+    for _ in range(2):
+        assert read(table.scan(["x"])).equals(rows().select(["x"]))
+    for file, new in zip(data_files(table), data_files(other), strict=True):
+        content = new.read_bytes()
+        status = file.stat()
+        if not in_place:
+            file.unlink()
+        file.write_bytes(content)
+        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    prepared.clear()
+    # the handle knows where pages begin, and random doubles take as many bytes in both
+    assert len(content) == status.st_size
+    assert read(table.scan(["x"])).equals(rows(1).select(["x"]))
+    assert prepared
+
+
+def data_files(table: Dataset) -> list[Path]:
+    root = Path(table.uri)
+    return [
+        root / "data" / file.path.rpartition("/")[2]
+        for each in table.snapshot.manifest.fragments
+        for file in each.files
+    ]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no list of open files on this system")
+def test_nobody_but_a_handle_keeps_a_file_open(tmp_path: Path) -> None:
+    uri = written(tmp_path / "t.lance")
+    table = lance_sql.open(uri)
+    for filter in FILTERS:
+        read(table.scan(["n", "s"], filter))
+        read(table.scan(["n", "s"], filter))
+    assert KEPT.num_bytes > 0
+    assert open_files(uri)
+    del table
+    gc.collect()
+    assert not open_files(uri)
+    assert KEPT.num_bytes == 0
+
+
+def open_files(uri: str) -> list[str]:
+    found = []
+    for name in os.listdir("/proc/self/fd"):
+        path = os.path.realpath(f"/proc/self/fd/{name}")
+        found += [path] if path.startswith(os.path.realpath(uri)) else []
+    return found
+
+
+def test_what_learns_is_kept_as_long_as_there_is_something_to_learn(tmp_path: Path, prepared: list[object]) -> None:
+    (tmp_path / "file").write_bytes(b"content")
+    file = LocalStore(tmp_path).mapped("file")
+    bounds = SimpleNamespace(all_known=False)
+    nothing: Any = None
+    learned: list[Any] = [bounds]
+    run = PreparedRun(nothing, [], learned, 10)
+    kept = KeptRuns()
+    kept.put("key", file, [run])
+    assert kept.get("key", file) == [run]
+    bounds.all_known = True
+    assert kept.get("key", file) is None
+    table = lance_sql.open(written(tmp_path / "t.lance"))
+    for _ in range(3):
+        prepared.clear()
+        read(table.scan(["x"], "k < 10"))
+    assert not prepared
+
+
+def test_errors_are_the_same_again(tmp_path: Path) -> None:
+    uri = written(tmp_path / "t.lance")
+    table = lance_sql.open(uri)
+    read(table.scan(["s"], "k = 3"))
+    file = data_files(table)[1]
+    content = bytearray(file.read_bytes())
+    content[len(content) // 8 : len(content) // 2] = b"\xff" * (len(content) // 2 - len(content) // 8)
+    file.write_bytes(content)
+    messages = set()
+    for _ in range(3):
+        with pytest.raises(CorruptFile) as raised:
+            read(lance_sql.open(uri).scan(["k", "x", "s", "n"]))
+        messages.add(str(raised.value))
+    for _ in range(3):
+        with pytest.raises(CorruptFile) as raised:
+            read(table.scan(["k", "x", "s", "n"]))
+        messages.add(str(raised.value))
+    assert len(messages) == 1
+    assert file.name in messages.pop()
+
+
+def test_what_is_read_again_counts_as_touched(tmp_path: Path) -> None:
+    table = lance_sql.open(written(tmp_path / "t.lance"))
+    store = table.snapshot.store
+    assert isinstance(store, LocalStore)
+    read(table.scan(["x"]))
+    before = dict(store._touched._touched)
+    for path in before:
+        store._touched.forget(path)
+    assert not store._touched._touched
+    read(table.scan(["x"]))
+    assert {path: before[path] for path in store._touched._touched} == store._touched._touched != {}
+
+
+def test_long_lists_and_short_fragments_are_not_kept(tmp_path: Path, prepared: list[object]) -> None:
+    table = lance_sql.open(written(tmp_path / "t.lance"))
+    long = f"k IN ({', '.join(map(str, range(1, 99)))})"
+    for _ in range(3):
+        prepared.clear()
+        read(table.scan(["x"], long))
+    assert prepared
+    assert KEPT.num_bytes == 0
+    lance.write_dataset(rows().slice(0, 500), tmp_path / "short.lance", data_storage_version="2.2")
+    short = lance_sql.open(tmp_path / "short.lance")
+    read(short.scan(["x"]))
+    assert KEPT.num_bytes == 0
+    # mapping a file for nothing would cost more than reading it
+    assert isinstance(short.snapshot.store, LocalStore)
+    assert not short.snapshot.store._mappings
+
+
+def test_the_budget_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = lance_sql.open(written(tmp_path / "t.lance"))
+    read(table.scan(["x"], "k = 1"))
+    of_one = KEPT.num_bytes
+    kept = KeptRuns(of_one * 5)
+    monkeypatch.setattr(kept_runs, "KEPT", kept)
+    expected = rows()
+    for number in (*range(20), *range(20)):
+        found = read(table.scan(["x"], f"k = {number}"))
+        assert found["x"].to_pylist() == expected["x"].filter(np.asarray(expected["k"]) == number).to_pylist()
+        assert 0 < kept.num_bytes <= of_one * 5
+    small = KeptRuns(of_one // 4)
+    monkeypatch.setattr(kept_runs, "KEPT", small)
+    read(table.scan(["x"], "k = 1"))
+    assert small.num_bytes == 0
+
+
+def test_many_threads_read_what_one_has_prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = lance_sql.open(written(tmp_path / "t.lance"))
+    read(table.scan(["x"], "k = 1"))
+    monkeypatch.setattr(kept_runs, "KEPT", KeptRuns(KEPT.num_bytes * 3))
+    expected = {number: read(table.scan(["x", "s"], f"k = {number}")) for number in range(6)}
+    wrong: list[int] = []
+
+    def work(seed: int) -> None:
+        numbers = np.random.default_rng(seed).integers(0, 6, 60).tolist()
+        wrong.extend(n for n in numbers if not read(table.scan(["x", "s"], f"k = {n}")).equals(expected[n]))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*")
+def test_a_forked_process_keeps_its_own(tmp_path: Path) -> None:
+    table = lance_sql.open(written(tmp_path / "t.lance"))
+    expected = read(table.scan(["x"], "k = 1"))
+    with KEPT._lock:
+        child = os.fork()
+        if child == 0:
+            same = KEPT.num_bytes == 0 and read(table.scan(["x"], "k = 1")).equals(expected)
+            os._exit(0 if same else 1)
+        assert os.waitpid(child, 0)[1] == 0
+    assert KEPT.num_bytes > 0
+
+
+def test_a_table_that_was_dropped_is_not_there(tmp_path: Path) -> None:
+    table = lance_sql.open(written(tmp_path / "t.lance"))
+    read(table.scan(["x"]))
+    shutil.rmtree(table.uri)
+    with pytest.raises(CorruptFile, match="the file is missing"):
+        read(table.scan(["x"]))
