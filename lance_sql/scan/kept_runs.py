@@ -11,10 +11,11 @@ What is kept for a file ends with its mapping; of the rest, what was used last s
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections import OrderedDict, deque
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import RLock
+from threading import Lock
 from typing import Final
 from weakref import finalize, ref
 
@@ -22,35 +23,42 @@ from lance_sql import _kernels
 from lance_sql.errors import LanceError
 from lance_sql.file.native_columns import LONG_FILE_ROWS
 from lance_sql.scan.plan import FragmentScan, ReadPlan
-from lance_sql.scan.predicates import num_constants
+from lance_sql.scan.predicates import num_bytes
 from lance_sql.store import ByteRange, MappedFile
 
 BUDGET_BYTES: Final = 64 * 1024 * 1024
 
-_MOST_CONSTANTS: Final = 64
+_MOST_FILTER_BYTES: Final = 4096
 _MOST_RANGES: Final = 256
-"""What takes more memory is made anew: long lists, many ranges of rows."""
-
-RANGE_BYTES: Final = 64
-"""That keeping the ends of a range takes, in several places."""
+"""What takes more memory is made anew: long lists and texts, many ranges of rows."""
 
 _RUN_BYTES: Final = 4096
+_RANGE_BYTES: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedRun:
-    """Some batches of a fragment, as the kernels read them. It keeps the bytes of the file, and nothing that keeps its
+    """Some batches of a fragment, as the kernels read them. It keeps the bytes of files, and nothing that keeps a
     mapping or a handle of the table.
 
-    ranges: the bytes that are going to be looked at
+    ranges: the bytes of the file that are going to be looked at
+    columns: that are read, with the memory that opened pages take
     learned: what is learned of columns by the way
-    num_bytes: that ranges and opened pages take, roughly
+    num_ranges: of the rows
+    identity: of the file as it was opened; None where it is not to be mapped
     """
 
     rows: _kernels.FragmentRows
     ranges: Sequence[ByteRange]
+    columns: Mapping[_kernels.ColumnReader, int]
     learned: Sequence[_kernels.ZoneBounds]
-    num_bytes: int
+    num_ranges: int
+    identity: str | None
+
+    @property
+    def num_bytes(self) -> int:
+        """That keeping it takes beside its columns, roughly."""
+        return _RUN_BYTES + _RANGE_BYTES * (len(self.ranges) + self.num_ranges)
 
     @property
     def has_learned(self) -> bool:
@@ -60,8 +68,10 @@ class PreparedRun:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
+    key: Hashable
     file: ref[MappedFile]
     runs: Sequence[PreparedRun]
+    columns: Mapping[_kernels.ColumnReader, int]
     num_bytes: int
 
 
@@ -73,53 +83,89 @@ class KeptRuns:
 
     def __init__(self, budget: int = BUDGET_BYTES) -> None:
         self._budget = budget
-        # the garbage collector may let go of a mapping in the thread that holds the lock
-        self._lock = RLock()
-        self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
-        self._files: set[ref[MappedFile]] = set()
+        self._start()
+
+    def _start(self) -> None:
+        self._lock = Lock()
+        # The garbage collector may let go of a mapping at any time, also in the thread that holds the lock.
+        self._gone: deque[ref[MappedFile]] = deque()
+        self._numbers: dict[Hashable, int] = {}
+        self._kept: OrderedDict[int, _Kept] = OrderedDict()
+        self._next = 0
+        self._of_file: dict[ref[MappedFile], set[int]] = {}
+        self._users: dict[_kernels.ColumnReader, int] = {}
         self.num_bytes = 0
 
-    def get(self, key: Hashable, file: MappedFile) -> Sequence[PreparedRun] | None:
-        """What was kept of a file that is mapped since then, and is still as good as new."""
-        with self._lock:
-            found = self._kept.get(key)
-            if found is None or found.file() is not file or any(run.has_learned for run in found.runs):
+    def get(self, key: Hashable) -> tuple[ref[MappedFile], Sequence[PreparedRun]] | None:
+        """What was kept, as long as it is as good as new, and the file that has to be mapped for it."""
+        with self._locked():
+            number = self._numbers.get(key, -1)
+            found = self._kept.get(number)
+            if found is None or any(run.has_learned for run in found.runs):
                 return None
-            self._kept.move_to_end(key)
-            return found.runs
+            self._kept.move_to_end(number)
+            return found.file, found.runs
 
     def put(self, key: Hashable, file: MappedFile, runs: Sequence[PreparedRun]) -> None:
         """Keeps the runs as long as the file is mapped; not those that are too large."""
-        added = _Kept(ref(file), runs, sum(_RUN_BYTES + run.num_bytes for run in runs))
-        if added.num_bytes > self._budget // 2:
+        columns = {column: size for run in runs for column, size in run.columns.items()}
+        added = _Kept(key, ref(file), runs, columns, sum(run.num_bytes for run in runs))
+        if added.num_bytes + sum(columns.values()) > self._budget // 2:
             return
-        with self._lock:
-            self._drop(key)
-            if added.file not in self._files:
-                self._files.add(added.file)
+        with self._locked():
+            self._drop(self._numbers.get(key, -1))
+            if added.file not in self._of_file:
+                self._of_file[added.file] = set()
                 finalize(file, self._forget, added.file).atexit = False
-            self._kept[key] = added
+            number = self._next
+            self._next += 1
+            self._of_file[added.file].add(number)
+            self._numbers[key] = number
+            self._kept[number] = added
             self.num_bytes += added.num_bytes
+            for column, size in columns.items():
+                users = self._users.get(column, 0)
+                self._users[column] = users + 1
+                self.num_bytes += 0 if users else size
             while self.num_bytes > self._budget:
                 self._drop(next(iter(self._kept)))
 
     def clear(self) -> None:
         """Forgets everything. A forked process begins so: it has none of the threads that may have held a lock."""
-        self._lock = RLock()
-        self._kept = OrderedDict()
-        self._files = set()
-        self.num_bytes = 0
+        self._start()
 
-    def _drop(self, key: Hashable) -> None:
-        dropped = self._kept.pop(key, None)
-        if dropped is not None:
-            self.num_bytes -= dropped.num_bytes
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with self._lock:
+            yield
+        self._sweep()
 
     def _forget(self, file: ref[MappedFile]) -> None:
-        with self._lock:
-            self._files.discard(file)
-            for key in [key for key, kept in self._kept.items() if kept.file is file]:
-                self._drop(key)
+        """Called when a mapping ends; whoever holds the lock then lets go of what was kept for it."""
+        self._gone.append(file)
+        self._sweep()
+
+    def _sweep(self) -> None:
+        while self._gone and self._lock.acquire(blocking=False):
+            try:
+                while self._gone:
+                    for number in self._of_file.pop(self._gone.popleft(), ()):
+                        self._drop(number)
+            finally:
+                self._lock.release()
+
+    def _drop(self, number: int) -> None:
+        dropped = self._kept.pop(number, None)
+        if dropped is None:
+            return
+        del self._numbers[dropped.key]
+        self._of_file.get(dropped.file, set()).discard(number)
+        self.num_bytes -= dropped.num_bytes
+        for column, size in dropped.columns.items():
+            self._users[column] -= 1
+            if not self._users[column]:
+                del self._users[column]
+                self.num_bytes -= size
 
 
 KEPT: Final = KeptRuns()
@@ -129,49 +175,63 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=KEPT.clear)
 
 
-@dataclass(frozen=True, slots=True)
 class Place:
     """Where the runs of a fragment are kept, for a plan.
 
-    file: that has all of its columns
+    runs: what is kept; each has to be asked for with `is_there` before it is read
     """
 
-    key: Hashable
-    file: MappedFile
+    def __init__(self, plan: ReadPlan, each: FragmentScan, cut: Hashable) -> None:
+        """
+        cut: how batches are cut
+        """
+        self._files = plan.fragments.files
+        self._key = _key(plan, each, cut)
+        self._data_file = each.fragment.files[0] if self._key is not None else None
+        found = KEPT.get(self._key) if self._key is not None else None
+        self._mapped_then = found[0] if found is not None else None
+        self.runs = found[1] if found is not None else []
 
-    def get(self) -> Sequence[PreparedRun] | None:
-        """What was kept."""
-        return KEPT.get(self.key, self.file)
+    def is_there(self, run: PreparedRun) -> bool:
+        """Whether the file is the one that a kept run was prepared for. If so, its bytes are about to be looked at."""
+        mapped = self._mapped()
+        if mapped is None or self._mapped_then is None or mapped is not self._mapped_then():
+            return False
+        mapped.touch(run.ranges)
+        return True
 
-    def put(self, runs: Sequence[PreparedRun | None], plan: ReadPlan, each: FragmentScan) -> None:
-        """Keeps all runs of the fragment, where the kernels read each; not where the file was mapped anew meanwhile."""
-        prepared = [run for run in runs if run is not None]
-        if runs and len(prepared) == len(runs) and _mapped(plan, each) is self.file:
-            KEPT.put(self.key, self.file, prepared)
+    @property
+    def keeps(self) -> bool:
+        """Whether runs are kept at all: not those that cost little, or take much memory."""
+        return self._key is not None
+
+    def keep(self, made: Sequence[PreparedRun | None]) -> None:
+        """Keeps all runs of the fragment, where the kernels read each of them, and the file is still the same."""
+        runs = [run for run in made if run is not None and run.identity is not None]
+        if not runs or len(runs) < len(made) or self._key is None:
+            return
+        mapped = self._mapped()
+        if mapped is not None and {run.identity for run in runs} == {mapped.identity}:
+            KEPT.put(self._key, mapped, runs)
+
+    def _mapped(self) -> MappedFile | None:
+        assert self._data_file is not None
+        try:
+            store, path = self._files.resolve(self._data_file)
+            return store.mapped(path)
+        except (LanceError, OSError):
+            # who reads it says what is wrong
+            return None
 
 
-def place_of(plan: ReadPlan, each: FragmentScan, cut: Hashable) -> Place | None:
-    """Where a fragment's runs are kept; None where they are not, for they cost little or take much memory.
-
-    cut: how batches are cut
-    """
-    fragment = each.fragment
+def _key(plan: ReadPlan, each: FragmentScan, cut: Hashable) -> Hashable | None:
+    """What runs depend on; None where they are not kept."""
+    fragment, passing = each.fragment, each.passing
     if len(fragment.files) != 1 or fragment.physical_rows < LONG_FILE_ROWS or len(each.rows) > _MOST_RANGES:
         return None
-    if each.passing is not None and len(each.passing) > _MOST_RANGES:
+    if passing is not None and len(passing) > _MOST_RANGES:
         return None
-    if plan.residual is not None and num_constants(plan.residual) > _MOST_CONSTANTS:
+    if plan.residual is not None and num_bytes(plan.residual) > _MOST_FILTER_BYTES:
         return None
-    passing = None if each.passing is None else each.passing.tobytes()
-    key = plan.open(fragment).key, plan.key, plan.residual, cut, each.rows.tobytes(), passing
-    file = _mapped(plan, each)
-    return None if file is None else Place(key, file)
-
-
-def _mapped(plan: ReadPlan, each: FragmentScan) -> MappedFile | None:
-    try:
-        store, path = plan.fragments.files.resolve(each.fragment.files[0])
-        return store.mapped(path)
-    except (LanceError, OSError):
-        # who reads it says what is wrong
-        return None
+    known = None if passing is None else passing.tobytes()
+    return plan.open(fragment).key, plan.key, plan.residual, cut, each.rows.tobytes(), known

@@ -11,6 +11,7 @@ import atexit
 import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice, takewhile
 from typing import NoReturn, TypeAlias
 
 import numpy as np
@@ -20,10 +21,11 @@ from lance_sql import _kernels, row_ranges
 from lance_sql.errors import CorruptFile, at
 from lance_sql.file import native_columns
 from lance_sql.file.native_columns import InPages, Items
+from lance_sql.file.reader import FileReader
 from lance_sql.row_ranges import RowRanges
-from lance_sql.scan import kept_runs, null_pages, read_ahead
+from lance_sql.scan import null_pages, read_ahead
 from lance_sql.scan.batches import Cutting, Run, runs_of
-from lance_sql.scan.kept_runs import PreparedRun
+from lance_sql.scan.kept_runs import Place, PreparedRun
 from lance_sql.scan.native_output import output
 from lance_sql.scan.native_tests import Tests
 from lance_sql.scan.plan import FragmentScan, ReadPlan
@@ -78,21 +80,23 @@ def batches(
 def _runs(plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting) -> Iterator[_kernels.FragmentRows | Run]:
     """All runs, in scan order: prepared where the kernels read them, or as they were kept; the others as they are."""
     for each in fragments:
-        place = kept_runs.place_of(plan, each, cutting)
-        kept = place.get() if place is not None else None
-        if place is not None and kept is not None:
-            for found in kept:
-                place.file.touch(found.ranges)
-                yield found.rows
+        place = Place(plan, each, cutting)
+        num_kept = 0
+        for kept in takewhile(place.is_there, place.runs):
+            num_kept += 1
+            yield kept.rows
+        if num_kept and num_kept == len(place.runs):
             cutting = cutting.behind_first
             continue
         made: list[PreparedRun | None] = []
-        for run in runs_of(plan, each, cutting):
+        for run in islice(runs_of(plan, each, cutting), num_kept, None):
             cutting = cutting.behind_first
-            made.append(prepared(plan, run))
-            yield run if made[-1] is None else made[-1].rows
-        if place is not None:
-            place.put(made, plan, each)
+            found = prepared(plan, run)
+            if place.keeps:
+                made.append(found)
+            yield run if found is None else found.rows
+        if not num_kept:
+            place.keep(made)
 
 
 def prepared(plan: ReadPlan, run: Run) -> PreparedRun | None:
@@ -119,9 +123,7 @@ def prepared(plan: ReadPlan, run: Run) -> PreparedRun | None:
     # behind the fetching: what is learned belongs to the file whose bytes these are
     learned = [learning.unknown_bounds(fragment, each.field, rows) for each in tests.columns]
 
-    columns = [each.column for each in tested] + [leaf.column for leaf in delivered.leaves]
-    ranges = [ByteRange(start, start + part.size) for parts in data for _, part, start in parts]
-    prepared_rows = _kernels.FragmentRows(
+    decoded = _kernels.FragmentRows(
         [
             (tested[column].column.reader, data[column], answer, bounds)
             for column, answer, bounds in zip(tests.columns_of, tests.answers, tests.once(learned), strict=True)
@@ -138,8 +140,21 @@ def prepared(plan: ReadPlan, run: Run) -> PreparedRun | None:
         _failing(tests.located(), [(leaf.name, leaf.column.where) for leaf in delivered.leaves]),
         run.most_joined,
     )
-    num_bytes = kept_runs.RANGE_BYTES * (len(rows) + len(ranges)) + sum(column.num_bytes for column in set(columns))
-    return PreparedRun(prepared_rows, ranges, [bounds for bounds in learned if bounds is not None], num_bytes)
+    columns = [each.column for each in tested] + [leaf.column for leaf in delivered.leaves]
+    return PreparedRun(
+        decoded,
+        [ByteRange(start, start + part.size) for parts in data for _, part, start in parts],
+        {column.reader: column.num_bytes for column in columns},
+        [bounds for bounds in learned if bounds is not None],
+        len(rows),
+        _identity({column.file for column in columns}),
+    )
+
+
+def _identity(files: Collection[FileReader]) -> str | None:
+    """Of the only file; None where there are several, or it is not mapped."""
+    identities = {None if file.is_in_memory else file.identity for file in files}
+    return identities.pop() if len(identities) == 1 else None
 
 
 def _failing(tests: Sequence[InPages], leaves: Sequence[tuple[str, InPages]]) -> Fail:

@@ -53,6 +53,10 @@ class Sink(Protocol):
 class MappedFile(Protocol):
     """The bytes of a file where they are in memory. Can be referred to weakly."""
 
+    @property
+    def identity(self) -> str:
+        """See `Store.identity`."""
+
     def touch(self, ranges: Sequence[ByteRange]) -> None:
         """Says which of the bytes are about to be looked at, by who was given them before; see `Store.get_ranges`."""
 
@@ -96,8 +100,11 @@ class Store(Protocol):
         """
 
     def mapped(self, path: str) -> MappedFile | None:
-        """A file whose bytes `get_ranges` gives without copying them: the same object until another file takes its
-        place or the store lets go of it, which ends what is kept by it. None of a store that makes copies."""
+        """A local file that is mapped into memory: the same object until another file takes its place or the store lets
+        go of it, which ends what is kept by it. None of a store that maps no files.
+
+        raises: CorruptFile for a file that is being cut off; as `get_ranges`
+        """
 
     def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
         """The size of the file and its last `num_bytes` bytes, or all of it when it is shorter.

@@ -50,18 +50,20 @@ _OPEN_FLAGS: Final = (
 class _Mapping:
     """All bytes of a file; see `MappedFile`.
 
-    identity: of the file that was mapped; one that took its place has another
+    status: of the file that was mapped; one that took its place has another
     """
 
     store: ref[LocalStore]
     path: str
     content: pa.Buffer
     mapping: mmap.mmap | None
-    identity: tuple[int, ...]
+    status: tuple[int, ...]
+    identity: str
 
     def touch(self, ranges: Sequence[ByteRange]) -> None:
         store = self.store()
-        if store is not None:
+        # what the store has let go of, it does not give back
+        if store is not None and store._mappings.get(self.path) is self:
             store._touch(self.path, ranges)
 
 
@@ -153,12 +155,11 @@ class LocalStore:
         return datetime.fromtimestamp(os.stat(os.path.join(self._root, path)).st_mtime, UTC)
 
     def identity(self, path: str) -> str | None:
-        full = os.path.join(self._root, path)
-        try:
-            status = os.stat(full)
-        except OSError:
-            return None
-        return f"{full}\0{','.join(map(str, _identity(status)))}"
+        status = self._status(path)
+        return None if status is None else self._identity(path, status)
+
+    def _identity(self, path: str, status: tuple[int, ...]) -> str:
+        return f"{os.path.join(self._root, path)}\0{','.join(map(str, status))}"
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         full = self._place(path)
@@ -211,7 +212,7 @@ class LocalStore:
             known = self._mappings.get(path)
             changes = self._changes
         # Another process may have put another file in its place: a table that was dropped and written again.
-        if known is not None and known.identity == self._identity(path):
+        if known is not None and known.status == self._status(path):
             with self._lock, suppress(KeyError):
                 self._mappings.move_to_end(path)
             return known
@@ -219,11 +220,14 @@ class LocalStore:
         try:
             # An empty file cannot be mapped.
             mapping = mmap.mmap(descriptor, size, access=mmap.ACCESS_READ) if size else None
-            identity = _identity(os.fstat(descriptor))
+            status = _status(os.fstat(descriptor))
+        except ValueError as error:
+            with at(file=path):
+                raise CorruptFile(f"the file became shorter while it was read: {error}") from error
         finally:
             os.close(descriptor)
         content = pa.py_buffer(mapping if mapping is not None else b"")
-        found = _Mapping(ref(self), path, content, mapping, identity)
+        found = _Mapping(ref(self), path, content, mapping, status, self._identity(path, status))
         with self._lock:
             # What was mapped while files changed may be the file of before.
             if changes == self._changes:
@@ -235,9 +239,9 @@ class LocalStore:
                 self._touched.forget(dropped)
         return found
 
-    def _identity(self, path: str) -> tuple[int, ...] | None:
+    def _status(self, path: str) -> tuple[int, ...] | None:
         try:
-            return _identity(os.stat(os.path.join(self._root, path)))
+            return _status(os.stat(os.path.join(self._root, path)))
         except OSError:
             return None
 
@@ -310,7 +314,7 @@ def _give_back(mapping: mmap.mmap) -> None:
         mapping.madvise(mmap.MADV_DONTNEED)
 
 
-def _identity(status: os.stat_result) -> tuple[int, ...]:
+def _status(status: os.stat_result) -> tuple[int, ...]:
     # a file that was written over has another time of change, even where its times are set back
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 

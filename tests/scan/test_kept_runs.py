@@ -6,10 +6,11 @@ import gc
 import os
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from weakref import ref
 
 import lance
 import numpy as np
@@ -22,7 +23,7 @@ from lance_sql.errors import CorruptFile
 from lance_sql.scan import kept_runs, native_rows
 from lance_sql.scan.kept_runs import KEPT, KeptRuns, PreparedRun
 from lance_sql.scan.scan import Scan
-from lance_sql.store import LocalStore
+from lance_sql.store import ByteRange, LocalStore
 
 NUM_ROWS = 150_000
 FILTERS = (None, "k < 10", "s = 'word 3' AND k > 50", "n IS NULL", "x > 0.5 OR k = 7")
@@ -152,23 +153,108 @@ def open_files(uri: str) -> list[str]:
     return found
 
 
-def test_what_learns_is_kept_as_long_as_there_is_something_to_learn(tmp_path: Path, prepared: list[object]) -> None:
-    (tmp_path / "file").write_bytes(b"content")
-    file = LocalStore(tmp_path).mapped("file")
-    bounds = SimpleNamespace(all_known=False)
+class AFile:
+    """Stands for a mapped file."""
+
+    identity = "a file"
+
+    def touch(self, ranges: Sequence[ByteRange]) -> None:
+        raise AssertionError
+
+
+def run(learned: Any = None, columns: Mapping[Any, int] | None = None) -> PreparedRun:
+    """One that nobody reads."""
     nothing: Any = None
-    learned: list[Any] = [bounds]
-    run = PreparedRun(nothing, [], learned, 10)
-    kept = KeptRuns()
-    kept.put("key", file, [run])
-    assert kept.get("key", file) == [run]
+    bounds = [] if learned is None else [learned]
+    return PreparedRun(nothing, [], columns or {}, bounds, 1, None)
+
+
+def test_what_learns_is_kept_as_long_as_there_is_something_to_learn(tmp_path: Path, prepared: list[object]) -> None:
+    file, kept = AFile(), KeptRuns()
+    bounds = SimpleNamespace(all_known=False)
+    runs = [run(bounds)]
+    kept.put("key", file, runs)
+    assert kept.get("key") == (ref(file), runs)
     bounds.all_known = True
-    assert kept.get("key", file) is None
+    assert kept.get("key") is None
     table = lance_sql.open(written(tmp_path / "t.lance"))
     for _ in range(3):
         prepared.clear()
         read(table.scan(["x"], "k < 10"))
     assert not prepared
+
+
+class Key:
+    """Counts how often it is looked for."""
+
+    def __init__(self) -> None:
+        self.num_hashed = 0
+
+    def __hash__(self) -> int:
+        self.num_hashed += 1
+        return id(self)
+
+
+def test_what_is_kept_for_a_file_ends_with_it_and_nothing_else_is_looked_at() -> None:
+    kept, one, other = KeptRuns(), AFile(), AFile()
+    keys = [Key() for _ in range(100)]
+    for key in keys:
+        kept.put(key, other, [run()])
+    kept.put("one", one, [run()])
+    before = kept.num_bytes, [key.num_hashed for key in keys]
+    del one
+    gc.collect()
+    assert kept.get("one") is None
+    assert [key.num_hashed for key in keys] == before[1]
+    assert kept.num_bytes == before[0] * 100 // 101
+    # the collector may come while the lock is held
+    with kept._lock:
+        del other
+        gc.collect()
+        assert kept.num_bytes > 0
+    assert kept.get("one") is None
+    assert kept.num_bytes == 0
+
+
+def test_columns_that_several_runs_read_are_counted_once() -> None:
+    file, kept = AFile(), KeptRuns(10**6)
+    kept.put(0, file, [run(), run()])
+    of_two = kept.num_bytes
+    kept.put(1, file, [run(columns={"a": 1000, "b": 2000}), run(columns={"b": 2000})])
+    kept.put(2, file, [run(columns={"a": 1000}), run()])
+    assert kept.num_bytes == 3 * of_two + 3000
+    kept.put(1, file, [run(), run()])
+    assert kept.num_bytes == 3 * of_two + 1000
+    for number in range(3, 1000):
+        kept.put(number, file, [run(columns={number: 10_000})])
+        assert kept.num_bytes <= 10**6
+    assert kept.get(1) is None
+    assert kept.get(999) is not None
+    kept.put("large", file, [run(columns={"c": 600_000})])
+    assert kept.get("large") is None
+
+
+def test_a_file_that_is_cut_off_between_runs_is_damaged(tmp_path: Path) -> None:
+    uri = tmp_path / "t.lance"
+    num_rows = 4_000_000
+    lance.write_dataset(
+        pa.table({"x": np.random.default_rng(0).random(num_rows)}),
+        uri,
+        data_storage_version="2.2",
+        max_rows_per_file=num_rows,
+    )
+    table = lance_sql.open(uri)
+    for _ in range(2):
+        assert sum(batch.num_rows for batch in table.scan(["x"]).to_reader()) == num_rows
+    stream = iter(table.scan(["x"]).to_reader())
+    next(stream)
+    (file,) = data_files(table)
+    with file.open("r+b") as opened:
+        # as much as no batch reads that is being decoded
+        opened.truncate(file.stat().st_size * 3 // 4)
+    with pytest.raises(CorruptFile, match="are asked for, but the file has"):
+        for _ in stream:
+            pass
 
 
 def test_errors_are_the_same_again(tmp_path: Path) -> None:
@@ -205,34 +291,39 @@ def test_what_is_read_again_counts_as_touched(tmp_path: Path) -> None:
     assert {path: before[path] for path in store._touched._touched} == store._touched._touched != {}
 
 
-def test_long_lists_and_short_fragments_are_not_kept(tmp_path: Path, prepared: list[object]) -> None:
+def test_long_filters_and_short_files_are_not_kept(tmp_path: Path, prepared: list[object]) -> None:
     table = lance_sql.open(written(tmp_path / "t.lance"))
     long = f"k IN ({', '.join(map(str, range(1, 99)))})"
     for _ in range(3):
         prepared.clear()
         read(table.scan(["x"], long))
     assert prepared
-    assert KEPT.num_bytes == 0
-    lance.write_dataset(rows().slice(0, 500), tmp_path / "short.lance", data_storage_version="2.2")
-    short = lance_sql.open(tmp_path / "short.lance")
-    read(short.scan(["x"]))
+    read(table.scan(["x"], f"s = '{'a long text' * 1000}'"))
     assert KEPT.num_bytes == 0
     # mapping a file for nothing would cost more than reading it
-    assert isinstance(short.snapshot.store, LocalStore)
-    assert not short.snapshot.store._mappings
+    few = pa.table({"x": np.zeros(40_000, np.int64)})
+    for number, content in enumerate((rows().slice(0, 500), few)):
+        lance.write_dataset(content, tmp_path / f"{number}.lance", data_storage_version="2.2")
+        short = lance_sql.open(tmp_path / f"{number}.lance")
+        read(short.scan(["x"]))
+        assert KEPT.num_bytes == 0
+        assert isinstance(short.snapshot.store, LocalStore)
+        assert not short.snapshot.store._mappings
 
 
 def test_the_budget_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = lance_sql.open(written(tmp_path / "t.lance"))
     read(table.scan(["x"], "k = 1"))
     of_one = KEPT.num_bytes
-    kept = KeptRuns(of_one * 5)
+    read(table.scan(["x"], "k = 2"))
+    of_next = KEPT.num_bytes - of_one
+    kept = KeptRuns(of_one + 4 * of_next)
     monkeypatch.setattr(kept_runs, "KEPT", kept)
     expected = rows()
     for number in (*range(20), *range(20)):
         found = read(table.scan(["x"], f"k = {number}"))
         assert found["x"].to_pylist() == expected["x"].filter(np.asarray(expected["k"]) == number).to_pylist()
-        assert 0 < kept.num_bytes <= of_one * 5
+        assert 0 < kept.num_bytes <= of_one + 4 * of_next
     small = KeptRuns(of_one // 4)
     monkeypatch.setattr(kept_runs, "KEPT", small)
     read(table.scan(["x"], "k = 1"))
@@ -242,7 +333,7 @@ def test_the_budget_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_many_threads_read_what_one_has_prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = lance_sql.open(written(tmp_path / "t.lance"))
     read(table.scan(["x"], "k = 1"))
-    monkeypatch.setattr(kept_runs, "KEPT", KeptRuns(KEPT.num_bytes * 3))
+    monkeypatch.setattr(kept_runs, "KEPT", KeptRuns(KEPT.num_bytes * 2))
     expected = {number: read(table.scan(["x", "s"], f"k = {number}")) for number in range(6)}
     wrong: list[int] = []
 

@@ -22,7 +22,7 @@ from lance_sql.file.zone_statistics import ROWS_PER_ZONE, key_kind, statistics
 from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.evidence.known_rows import KnownRows, numbers_of
 from lance_sql.scan.evidence.source import Evidence
-from lance_sql.scan.predicates import Path, Predicate, may_match, must_match, num_constants
+from lance_sql.scan.predicates import Path, Predicate, may_match, must_match, num_bytes
 from lance_sql.schema import Field, arrow_field
 from lance_sql.table import learning
 from lance_sql.table.files import TableFiles
@@ -36,7 +36,7 @@ _MOST_DECISIONS: Final = 16
 """Engines plan one query several times, and users run one again."""
 
 _MOST_RANGES: Final = 1024
-_MOST_CONSTANTS: Final = 1000
+_MOST_BYTES: Final = 64 * 1024
 """What takes more memory is found out again: many ranges of live rows, long lists."""
 
 
@@ -178,7 +178,7 @@ class _Learned:
         if found is not None and found.state == state:
             return found
         found = self._decide(candidates, predicate, state)
-        if num_constants(predicate) <= _MOST_CONSTANTS:
+        if num_bytes(predicate) <= _MOST_BYTES:
             if len(decided) >= _MOST_DECISIONS:
                 decided.clear()
             decided[predicate] = found

@@ -36,7 +36,7 @@ from .tree import (
     TextMatch,
     Value,
     conjuncts,
-    num_constants,
+    num_bytes,
 )
 from .value_tests import AnyOf, ColumnTest, PairTest, Step, column_tests, steps
 
@@ -79,7 +79,7 @@ __all__ = [
     "must_match",
     "negate",
     "null_tests",
-    "num_constants",
+    "num_bytes",
     "passing",
     "plain_type",
     "steps",

@@ -233,6 +233,7 @@ class Opaque(Predicate):
 
 
 _SHOWN_VALUES: Final = 20
+_NODE_BYTES: Final = 64
 _MATCH_NAMES: Final = {"prefix": "starts_with", "suffix": "ends_with", "contains": "contains"}
 _EPOCH: Final = datetime.datetime(1970, 1, 1)
 
@@ -262,17 +263,31 @@ def _paths(node: Predicate | Term) -> Iterator[Path]:
             yield from paths
 
 
-def num_constants(predicate: Predicate) -> int:
-    """How many values the predicate is made of, about: most of the memory that it takes."""
-    match predicate:
-        case In(values=values):
-            return len(values)
-        case And(arguments) | Or(arguments):
-            return sum(map(num_constants, arguments))
+def num_bytes(node: Predicate | Term) -> int:
+    """The memory that a predicate takes, roughly."""
+    match node:
+        case In(operand, values):
+            return num_bytes(operand) + sum(map(_size, values))
+        case And(arguments) | Or(arguments) | Call(arguments=arguments):
+            return _NODE_BYTES + sum(map(num_bytes, arguments))
         case IsUnknown(argument) | Not(argument):
-            return num_constants(argument)
+            return _NODE_BYTES + num_bytes(argument)
+        case Compare(_, left, right):
+            return num_bytes(left) + num_bytes(right)
+        case IsNull(operand) | IsNan(operand):
+            return _NODE_BYTES + num_bytes(operand)
+        case TextMatch(_, operand, pattern):
+            return num_bytes(operand) + _size(pattern)
+        case Literal(value):
+            return _size(value)
+        case Opaque(payload):
+            return _size(payload)
         case _:
-            return 1
+            return _NODE_BYTES
+
+
+def _size(value: Value) -> int:
+    return _NODE_BYTES + (len(value) if isinstance(value, (str, bytes)) else 0)
 
 
 def _nested(predicate: Predicate) -> str:
