@@ -6,6 +6,7 @@ import argparse
 import math
 import os
 import platform
+import random
 import statistics
 import sys
 import tempfile
@@ -18,12 +19,16 @@ RUNS = 7
 
 
 def medians(sides: Mapping[str, Callable[[], object]], runs: int = RUNS) -> dict[str, float]:
-    """Median milliseconds of each side, after one run of each that does not count."""
+    """Median milliseconds of each side, after one run of each that does not count.
+
+    Which side comes behind which one is drawn anew for every run, for caches are full of what was read before.
+    """
     times: dict[str, list[float]] = {name: [] for name in sides}
+    draw = random.Random(0)
     for run in range(runs + 1):
-        for name, side in sides.items():
+        for name in draw.sample(list(sides), len(sides)):
             start = time.perf_counter()
-            result = side()
+            result = sides[name]()
             elapsed = time.perf_counter() - start
             # freeing a large result belongs to nobody's time
             del result
