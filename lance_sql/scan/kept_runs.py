@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict, deque
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Final
@@ -23,7 +22,6 @@ from lance_sql import _kernels
 from lance_sql.errors import LanceError
 from lance_sql.file.native_columns import LONG_FILE_ROWS
 from lance_sql.scan.plan import FragmentScan, ReadPlan
-from lance_sql.scan.predicates import num_bytes
 from lance_sql.store import ByteRange, MappedFile
 
 BUDGET_BYTES: Final = 64 * 1024 * 1024
@@ -32,7 +30,7 @@ _MOST_FILTER_BYTES: Final = 4096
 _MOST_RANGES: Final = 256
 """What takes more memory is made anew: long lists and texts, many ranges of rows."""
 
-_RUN_BYTES: Final = 4096
+_RUN_BYTES: Final = 8192
 _RANGE_BYTES: Final = 64
 
 
@@ -98,7 +96,8 @@ class KeptRuns:
 
     def get(self, key: Hashable) -> tuple[ref[MappedFile], Sequence[PreparedRun]] | None:
         """What was kept, as long as it is as good as new, and the file that has to be mapped for it."""
-        with self._locked():
+        with self._lock:
+            self._sweep()
             number = self._numbers.get(key, -1)
             found = self._kept.get(number)
             if found is None or any(run.has_learned for run in found.runs):
@@ -112,67 +111,66 @@ class KeptRuns:
         added = _Kept(key, ref(file), runs, columns, sum(run.num_bytes for run in runs))
         if added.num_bytes + sum(columns.values()) > self._budget // 2:
             return
-        with self._locked():
+        with self._lock:
+            self._sweep()
             self._drop(self._numbers.get(key, -1))
+            number = self._next
+            self._next += 1
+            self._kept[number] = added
+            self._numbers[key] = number
             if added.file not in self._of_file:
                 self._of_file[added.file] = set()
                 finalize(file, self._forget, added.file).atexit = False
-            number = self._next
-            self._next += 1
             self._of_file[added.file].add(number)
-            self._numbers[key] = number
-            self._kept[number] = added
             self.num_bytes += added.num_bytes
             for column, size in columns.items():
                 users = self._users.get(column, 0)
                 self._users[column] = users + 1
                 self.num_bytes += 0 if users else size
-            while self.num_bytes > self._budget:
+            while self.num_bytes > self._budget and self._kept:
                 self._drop(next(iter(self._kept)))
 
-    def clear(self) -> None:
-        """Forgets everything. A forked process begins so: it has none of the threads that may have held a lock."""
+    def forget_threads(self) -> None:
+        """Forgets everything in a forked process, which has none of the threads that may have held the lock."""
         self._start()
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        with self._lock:
-            yield
-        self._sweep()
-
     def _forget(self, file: ref[MappedFile]) -> None:
-        """Called when a mapping ends; whoever holds the lock then lets go of what was kept for it."""
+        """Called when a mapping ends, at whose wish ever: a thread that holds the lock may be the one that is here, and
+        then whoever takes it next lets go of what was kept."""
         self._gone.append(file)
-        self._sweep()
+        if not self._lock.locked():
+            with self._lock:
+                self._sweep()
 
     def _sweep(self) -> None:
-        while self._gone and self._lock.acquire(blocking=False):
-            try:
-                while self._gone:
-                    for number in self._of_file.pop(self._gone.popleft(), ()):
-                        self._drop(number)
-            finally:
-                self._lock.release()
+        while self._gone:
+            for number in self._of_file.pop(self._gone.popleft(), ()):
+                self._drop(number)
 
+    # A signal may have ended any of these before: what is not there is no error, and an empty cache has no bytes.
     def _drop(self, number: int) -> None:
         dropped = self._kept.pop(number, None)
         if dropped is None:
             return
-        del self._numbers[dropped.key]
+        self._numbers.pop(dropped.key, None)
         self._of_file.get(dropped.file, set()).discard(number)
         self.num_bytes -= dropped.num_bytes
         for column, size in dropped.columns.items():
-            self._users[column] -= 1
-            if not self._users[column]:
-                del self._users[column]
+            users = self._users.pop(column, 0)
+            if users > 1:
+                self._users[column] = users - 1
+            elif users:
                 self.num_bytes -= size
+        if not self._kept:
+            self._users.clear()
+            self.num_bytes = 0
 
 
 KEPT: Final = KeptRuns()
 """Of all tables that this process reads."""
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=KEPT.clear)
+    os.register_at_fork(after_in_child=KEPT.forget_threads)
 
 
 class Place:
@@ -231,7 +229,7 @@ def _key(plan: ReadPlan, each: FragmentScan, cut: Hashable) -> Hashable | None:
         return None
     if passing is not None and len(passing) > _MOST_RANGES:
         return None
-    if plan.residual is not None and num_bytes(plan.residual) > _MOST_FILTER_BYTES:
+    if plan.filter_bytes > _MOST_FILTER_BYTES:
         return None
     known = None if passing is None else passing.tobytes()
     return plan.open(fragment).key, plan.key, plan.residual, cut, each.rows.tobytes(), known

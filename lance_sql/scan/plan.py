@@ -32,6 +32,7 @@ from lance_sql.scan.predicates import (
     column_tests,
     conjuncts,
     null_tests,
+    num_bytes,
     steps,
 )
 from lance_sql.scan.projection import OutputColumn, filter_fields, restrict
@@ -202,6 +203,11 @@ class ReadPlan:
     def steps(self) -> Sequence[Step] | None:
         """What rows pass for which the residual filter is true; None where a part of it is no test of one column."""
         return steps(self.residual) if self.residual is not None else []
+
+    @cached_property
+    def filter_bytes(self) -> int:
+        """The memory that the residual filter takes, roughly."""
+        return 0 if self.residual is None else num_bytes(self.residual)
 
     @cached_property
     def null_tests(self) -> frozenset[Path]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -48,9 +50,9 @@ def written(path: Path, seed: int = 0) -> str:
 
 @pytest.fixture(autouse=True)
 def nothing_kept() -> Iterator[None]:
-    KEPT.clear()
+    KEPT.forget_threads()
     yield
-    KEPT.clear()
+    KEPT.forget_threads()
 
 
 @pytest.fixture
@@ -213,6 +215,37 @@ def test_what_is_kept_for_a_file_ends_with_it_and_nothing_else_is_looked_at() ->
         gc.collect()
         assert kept.num_bytes > 0
     assert kept.get("one") is None
+    assert kept.num_bytes == 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this system")
+def test_a_signal_leaves_nothing_locked() -> None:
+    """One that raises, such as Ctrl-C, may come anywhere."""
+
+    class StopError(Exception):
+        pass
+
+    def stop(*_: object) -> None:
+        raise StopError
+
+    kept = KeptRuns(200_000)
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        for delay in np.random.default_rng(0).uniform(1e-5, 2e-4, 500).tolist():
+            files = [AFile() for _ in range(5)]
+            with suppress(StopError):
+                signal.setitimer(signal.ITIMER_REAL, delay)
+                for number in range(10_000):
+                    kept.put(number % 50, files[number % 5], [run(columns={number % 7: 20_000})])
+                    kept.get(number % 40)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            assert not kept._lock.locked()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    del files
+    gc.collect()
+    assert kept.get("nothing") is None
     assert kept.num_bytes == 0
 
 

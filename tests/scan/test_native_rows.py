@@ -141,7 +141,7 @@ def test_columns_of_a_fragment_are_found_once(table: Dataset, monkeypatch: pytes
     assert plain(compact).equals(plain(expected))
     assert set(found) == {0, 1, 2}
     # what keeps them may let go of some of their columns
-    KEPT.clear()
+    KEPT.forget_threads()
     cache = table.snapshot.open_fragments.files.page_cache
     columns = [key for key, kept in cache._pages.items() if isinstance(kept, NativeColumn)]
     for key in columns[::2]:
