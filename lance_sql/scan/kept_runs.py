@@ -135,8 +135,8 @@ class KeptRuns:
         self._start()
 
     def _forget(self, file: ref[MappedFile]) -> None:
-        """Called when a mapping ends, at whose wish ever: a thread that holds the lock may be the one that is here, and
-        then whoever takes it next lets go of what was kept."""
+        """Called when a mapping ends, which may be in the thread that holds the lock: then whoever takes the lock next
+        lets go of what was kept."""
         self._gone.append(file)
         if not self._lock.locked():
             with self._lock:
