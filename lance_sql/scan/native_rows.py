@@ -68,13 +68,13 @@ def batches(
             yield each
 
     with read_ahead.running():
-        for run in left:
-            found = run if isinstance(run, _kernels.FragmentRows) else None
-            if isinstance(run, Run):
-                yield from decode(others(run))
-                found = native.pop() if native else None
-            if found is not None:
-                yield found
+        for each in left:
+            if isinstance(each, _kernels.FragmentRows):
+                yield each
+                continue
+            yield from decode(others(each))
+            if native:
+                yield native.pop()
 
 
 def _runs(plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting) -> Iterator[_kernels.FragmentRows | Run]:
