@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import struct
 
 import numpy as np
@@ -104,6 +105,8 @@ def test_a_full_zip_page_has_exactly_the_bytes_of_its_lists(num_bytes: int) -> N
 
 @pytest.mark.parametrize("has_validity", [False, True])
 def test_a_dimension_beyond_the_bytes_of_the_chunks_allocates_nothing(has_validity: bool) -> None:
+    # what tests before this one have left
+    gc.collect()
     before = pa.total_allocated_bytes()
     with pytest.raises(CorruptFile, match=r"values of .* bits in chunks of"):
         mini_block(FixedSizeList(2**31, Flat(8), has_validity), [(2, [bytes(8), bytes(8)])], PAIRS.type)
