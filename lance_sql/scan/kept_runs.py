@@ -32,6 +32,7 @@ _MOST_RANGES: Final = 256
 
 _RUN_BYTES: Final = 8192
 _RANGE_BYTES: Final = 64
+"""Counted for a run with its tests, and for each range of rows or bytes of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,8 +122,7 @@ def prepared(plan: ReadPlan, run: Run) -> PreparedRun | None:
     data = native_columns.fetch([*tested, *(leaf.column.rows_of(rows) for leaf in delivered.leaves)])
     # behind the fetching: what is learned belongs to the file whose bytes these are
     learned = [learning.unknown_bounds(fragment, each.field, rows) for each in tests.columns]
-
-    decoded = _kernels.FragmentRows(
+    made = _kernels.FragmentRows(
         [
             (tested[column].column.reader, data[column], answer, bounds)
             for column, answer, bounds in zip(tests.columns_of, tests.answers, tests.once(learned), strict=True)
@@ -142,7 +141,7 @@ def prepared(plan: ReadPlan, run: Run) -> PreparedRun | None:
     )
     columns = [each.column for each in tested] + [leaf.column for leaf in delivered.leaves]
     return PreparedRun(
-        decoded,
+        made,
         [ByteRange(start, start + part.size) for parts in data for _, part, start in parts],
         {column.reader: column.num_bytes for column in columns},
         [bounds for bounds in learned if bounds is not None],
