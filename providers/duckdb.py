@@ -54,7 +54,7 @@ from lance_sql.version_names import as_version, split_name
 from . import duckdb_extension
 from .arrow import EngineDataset
 from .changes import open_changes, open_row_history
-from .duckdb_tables import NO_COLUMN, feed_table, table
+from .duckdb_tables import NO_COLUMN, feed_table, has_sources, table
 from .folders import check_alike, paths_of, tables_in
 from .snapshots import open_version
 
@@ -178,7 +178,13 @@ def _add_macros(connection: DuckDBPyConnection) -> None:
 
 def register_table(connection: DuckDBPyConnection, name: str, dataset: Dataset) -> None:
     """Makes one version of a table known under a name, with its own columns."""
-    connection.register(name, table(dataset))
+    # DuckDB 1.5 would keep the database open for as long as the process lives
+    if not has_sources() or NO_COLUMN in map(str.casefold, dataset.schema.names):
+        connection.register(name, table(dataset))
+        return
+    # so that whoever counts rows is not given the values of the first column
+    source = connection.from_arrow(table(dataset, with_no_column=True))
+    connection.register(name, source.project(f"* EXCLUDE ({NO_COLUMN})"))
 
 
 def attach(connection: DuckDBPyConnection, folder: str | os.PathLike[str], name: str) -> None:

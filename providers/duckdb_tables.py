@@ -129,6 +129,11 @@ def table(
     return _table_class()(dataset, **options, where=where, follows=follows)
 
 
+def has_sources() -> bool:
+    """Whether tables are sources of DuckDB 2.0; see `duckdb_source`."""
+    return _table_class() is not DuckDBTable
+
+
 def feed_table(feed: Relation) -> EngineDataset:
     """The same for a change feed, whose number of rows is not known before it is planned."""
     return EngineDataset(feed, widen, with_system_columns=False, compact=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import shutil
 import subprocess
@@ -20,6 +21,7 @@ import pytest
 import lance_sql
 from lance_sql.commit import committer
 from lance_sql.errors import InvalidArgument
+from lance_sql.providers.duckdb_tables import DuckDBTable, has_sources
 from lance_sql.providers.duckdb_tables import table as duckdb_table
 
 
@@ -321,6 +323,47 @@ def test_a_table_by_its_path_gets_a_name(connection: Any, path: str) -> None:
         lance_sql.register(connection, "old")
     with pytest.raises(InvalidArgument, match=r"builtins\.object"):
         lance_sql.register(object())
+
+
+def test_counting_a_registered_table_reads_no_column(
+    connection: Any, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not has_sources():
+        pytest.skip("DuckDB before 2.0 reads the first column")
+    asked: list[list[str]] = []
+    scan = DuckDBTable.scan
+
+    def record(self: DuckDBTable, columns: Any = None, *rest: Any, **options: Any) -> Any:
+        asked.append(list(columns))
+        return scan(self, columns, *rest, **options)
+
+    monkeypatch.setattr(DuckDBTable, "scan", record)
+    lance_sql.register(connection, 'so "named"', path)
+    for query, expected in (("count(*)", 1100), ("count(*) FILTER (id < 5)", 10), ("sum(id)", 504450)):
+        assert connection.execute(f'SELECT {query} FROM "so ""named"""').fetchall() == [(expected,)]
+    assert asked == [["__lance_no_column"], ["id"], ["id"]]
+    assert connection.sql('FROM "so ""named"""').columns == ["id", "name"]
+    connection.unregister('so "named"')
+    with pytest.raises(duckdb.CatalogException):
+        connection.execute('FROM "so ""named"""')
+
+
+def test_a_database_is_closed_with_the_last_connection(tmp_path: Path, path: str) -> None:
+    file = str(tmp_path / "file.duckdb")
+    connection = duckdb.connect(file)
+    lance_sql.register(connection, "t", path)
+    assert connection.execute("SELECT count(*) FROM t").fetchall() == [(1100,)]
+    del connection
+    gc.collect()
+    # another configuration is refused as long as the database is open
+    with duckdb.connect(file, read_only=True) as again:
+        assert again.execute("SHOW TABLES").fetchall() == []
+
+
+def test_a_registered_table_may_have_any_columns(connection: Any, tmp_path: Path) -> None:
+    lance.write_dataset(pa.table({"__lance_no_column": [1, 2]}), tmp_path / "t.lance")
+    lance_sql.register(connection, "t", tmp_path / "t.lance")
+    assert connection.execute("SELECT count(*), sum(__lance_no_column) FROM t").fetchall() == [(2, 3)]
 
 
 def test_types_that_duckdb_refuses_are_widened(connection: Any, tmp_path: Path) -> None:
