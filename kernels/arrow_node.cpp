@@ -46,6 +46,14 @@ ArrowArray around(std::vector<ArrowArray> children, NodeSlots slots) {
     return array;
 }
 
+ArrowArray nulls(int64_t count) {
+    ArrowArray array{};
+    array.length = count;
+    array.null_count = count;
+    array.release = [](ArrowArray* self) { self->release = nullptr; };
+    return array;
+}
+
 NodeParts take_apart(ArrowArray& array) {
     if (array.release != release_node) fail("an array that is not around others");
     const std::unique_ptr<OwnedNode> owned(static_cast<OwnedNode*>(array.private_data));

@@ -1,4 +1,4 @@
-// Arrow arrays around other ones: structs, lists and fixed-size lists.
+// Arrow arrays without values of their own: around other ones (structs, lists and fixed-size lists), or of NULLs.
 #pragma once
 
 #include <optional>
@@ -21,6 +21,9 @@ struct NodeSlots {
 
 // An array that owns the children, which are moved out of `children`; whoever imports it may move them out again.
 ArrowArray around(std::vector<ArrowArray> children, NodeSlots slots);
+
+// So many NULLs, of the type that has no other values.
+ArrowArray nulls(int64_t count);
 
 // What such an array was made of.
 struct NodeParts {

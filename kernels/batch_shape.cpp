@@ -93,13 +93,15 @@ ArrowArray join(const StreamedShape& shape, HeldArrays chains) {
     return around(std::move(members.arrays), std::move(slots));
 }
 
-void count_columns(const std::vector<StreamedShape>& shapes, std::vector<int>& counts) {
+void count_columns(const std::vector<StreamedShape>& shapes, bool are_members, std::vector<int>& counts) {
     for (const StreamedShape& shape : shapes) {
-        if (!shape.column) {
+        if (shape.kind == StreamedShape::kNulls) {
+            if (are_members) fail("members without a column");
+        } else if (!shape.column) {
             if (shape.members.empty() || (shape.kind != StreamedShape::kStruct && shape.members.size() != 1)) {
                 fail("a column of ", shape.members.size(), " members");
             }
-            count_columns(shape.members, counts);
+            count_columns(shape.members, true, counts);
         } else if (*shape.column >= counts.size()) {
             fail("no column ", *shape.column, " among ", counts.size());
         } else {
@@ -124,7 +126,7 @@ size_t StreamedShape::num_columns() const {
 
 void check_shapes(const std::vector<StreamedShape>& shapes, size_t num_columns) {
     std::vector<int> counts(num_columns);
-    count_columns(shapes, counts);
+    count_columns(shapes, false, counts);
     for (const int count : counts) {
         if (count != 1) fail("a column that is in ", count, " places of a batch");
     }

@@ -9,9 +9,9 @@
 namespace lance {
 
 // A column that is read and becomes one of the batch as it is, or what several of them are laid together to: each is a
-// chain of arrays with one child that leads from the outside to a leaf.
+// chain of arrays with one child that leads from the outside to a leaf. Or a column of NULLs, for which nothing is read.
 struct StreamedShape {
-    enum Kind : int { kStruct = 0, kList = 1, kMap = 2 };
+    enum Kind : int { kStruct = 0, kList = 1, kMap = 2, kNulls = 3 };
 
     std::optional<size_t> column;
     Kind kind = kStruct;
@@ -21,10 +21,10 @@ struct StreamedShape {
     size_t first_column() const { return column ? *column : members.front().first_column(); }
 };
 
-// Refuses shapes that do not have each of the columns once.
+// Refuses shapes that do not have each of the columns once, and NULLs among members.
 void check_shapes(const std::vector<StreamedShape>& shapes, size_t num_columns);
 
-// The shape of the columns that have been read, which are moved out.
+// The shape, which is not of NULLs, of the columns that have been read, which are moved out.
 ArrowArray assemble(const StreamedShape& shape, std::vector<ArrowArray>& read);
 
 }  // namespace lance

@@ -267,6 +267,10 @@ ArrowArray FragmentRows::to_batch(std::vector<ArrowArray>& read, int64_t num_row
     HeldArrays batch;
     batch.arrays.reserve(shapes_.size());
     for (const StreamedShape& shape : shapes_) {
+        if (shape.kind == StreamedShape::kNulls) {
+            batch.arrays.push_back(nulls(num_rows));
+            continue;
+        }
         const size_t first = shape.first_column();
         try {
             batch.arrays.push_back(assemble(shape, read));

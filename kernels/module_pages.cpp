@@ -9,6 +9,7 @@
 #include "full_zip_reader.h"
 #include "mini_block_reader.h"
 #include "nested_reader.h"
+#include "number_runs_reader.h"
 #include "zone_bounds.h"
 
 using namespace nanobind::literals;
@@ -48,6 +49,12 @@ BoundPage* constant(Count num_rows, std::pair<bool, Count> format, std::optional
         bytes = page->buffers.back();
     }
     page->reader = std::make_unique<ConstantReader>(to_format(format, list_size), num_rows, bytes);
+    return page.release();
+}
+
+BoundPage* number_runs(Count num_rows, const InputBuffer& starts, const InputBuffer& values, Count step) {
+    auto page = std::make_unique<BoundPage>();
+    page->reader = std::make_unique<NumberRunsReader>(num_rows, starts, values, step);
     return page.release();
 }
 
@@ -171,7 +178,9 @@ void bind_pages(nb::module_& m) {
         .def_static("nested_stored", nested_stored, nb::rv_policy::take_ownership, "values"_a, "layers"_a, nb::kw_only(),
                     "num_rows"_a, "repetition"_a.none(), "definition"_a.none(), "are_null"_a)
         .def_static("constant", constant, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "format"_a,
-                    "list_size"_a.none() = nb::none(), "value"_a.none());
+                    "list_size"_a.none() = nb::none(), "value"_a.none())
+        .def_static("number_runs", number_runs, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "starts"_a,
+                    "values"_a, "step"_a);
     nb::class_<BoundTest>(m, "PageTest")
         .def_static(
             "range",

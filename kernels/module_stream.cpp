@@ -103,7 +103,7 @@ FilterSteps to_steps(nb::handle given, size_t num_tests, size_t num_pairs, int d
     return steps;
 }
 
-// The number of a column, or (kind, members).
+// The number of a column, (kind, members), or None for NULLs.
 std::vector<StreamedShape> to_shapes(nb::handle given, int depth) {
     if (depth > kDeepestSteps) fail("columns of more than ", kDeepestSteps, " levels");
     std::vector<StreamedShape> shapes;
@@ -111,6 +111,10 @@ std::vector<StreamedShape> to_shapes(nb::handle given, int depth) {
         StreamedShape& shape = shapes.emplace_back();
         if (nb::isinstance<nb::int_>(each)) {
             shape.column = static_cast<size_t>(to_count(each));
+            continue;
+        }
+        if (each.is_none()) {
+            shape.kind = StreamedShape::kNulls;
             continue;
         }
         const auto pair = nb::cast<nb::tuple>(each);

@@ -208,6 +208,15 @@ class PageReader:
         num_rows: int, *, format: tuple[bool, int], list_size: int | None = None, value: Buffer | None
     ) -> PageReader:
         """A page of one value for all rows; NULL without one."""
+    @staticmethod
+    def number_runs(num_rows: int, *, starts: Buffer, values: Buffer, step: int) -> PageReader:
+        """Unsigned numbers of 64 bits that no file has: runs of equal ones, or of such that follow each other.
+
+        starts: the first row of each run, int64, ascending from 0
+        values: the number of that row, uint64
+        step: what the next row of a run has more, 0 or 1
+        raises: ValueError for runs that are not those of so many rows
+        """
 
 @final
 class PageTest:
@@ -394,7 +403,8 @@ class FragmentRows:
         of items; bytes, as an array of uint8, are handed over without a copy where
         values lie in them as Arrow has them
     shapes: the columns of a batch; each column that is read is in one of them, by its number or among the members of
-        (0, members of a struct), (1, [items of a list]) or (2, [entries of a map])
+        (0, members of a struct), (1, [items of a list]) or (2, [entries of a map]); None is a column of NULLs, of
+        Arrow's type for that
     rows: int64[k, 2], ascending
     ends: how many of the rows come before the end of each batch, int64[batches]
     raise_failure: called with (in a test, number of the column, page or None, message); raises

@@ -69,14 +69,14 @@ class InPages(NamedTuple):
 class NativeColumn:
     """A column of a file in a form, and those of its pages that are open. Thread-safe.
 
-    file: that it is in
+    file: that it is in; None for a column that is made of what is known, whose pages have no bytes
     key: by which it is kept
     chain: what its values become; the kernels make arrays of the leaf, or of the chain if is_nested
     """
 
     def __init__(
         self,
-        file: FileReader,
+        file: FileReader | None,
         row_starts: npt.NDArray[np.int64],
         chain: Chain,
         where: InPages,
@@ -312,7 +312,7 @@ def _fetch_scattered(columns: Sequence[NativeRows]) -> list[PageParts | _kernels
     by_file: dict[FileReader, list[int]] = {}
     for place, each in enumerate(columns):
         # neighbouring rows need all that lies between them
-        if len(each.rows) > 1:
+        if len(each.rows) > 1 and each.column.file is not None:
             by_file.setdefault(each.column.file, []).append(place)
     for file, places in by_file.items():
         wanted = [columns[place] for place in places]
@@ -335,7 +335,8 @@ def fetch(columns: Sequence[NativeRows]) -> list[PageParts]:
     """
     by_file: dict[FileReader, list[int]] = {}
     for place, each in enumerate(columns):
-        by_file.setdefault(each.column.file, []).append(place)
+        if each.column.file is not None:
+            by_file.setdefault(each.column.file, []).append(place)
     found: list[PageParts] = [[]] * len(columns)
     for file, places in by_file.items():
         spans = _spans([columns[place] for place in places])

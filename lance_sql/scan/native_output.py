@@ -17,6 +17,8 @@ from lance_sql.file.leaves import is_leaf, leaves
 from lance_sql.file.native_columns import Items, NativeColumn, NativeRows
 from lance_sql.file.page_cache import PageCache
 from lance_sql.row_ranges import RowRanges
+from lance_sql.scan import system_columns
+from lance_sql.scan.made_columns import missing_column, system_column
 from lance_sql.scan.plan import ReadPlan
 from lance_sql.schema import Field
 from lance_sql.table.open_fragment import OpenFragment
@@ -46,7 +48,7 @@ class Output:
     """
 
     leaves: Sequence[OutputLeaf]
-    shapes: Sequence[_kernels.Shape]
+    shapes: Sequence[_kernels.Shape | None]
     borders: frozenset[int]
 
 
@@ -58,7 +60,7 @@ class _Kept:
     """
 
     leaves: Sequence[tuple[Hashable, str, bool]]
-    shapes: Sequence[_kernels.Shape]
+    shapes: Sequence[_kernels.Shape | None]
     borders: frozenset[int]
 
     @property
@@ -98,10 +100,15 @@ def output(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | 
 
 def _find(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | None:
     finding = _Finding(fragment, rows)
-    shapes = []
+    shapes: list[_kernels.Shape | None] = []
     for column in plan.columns:
-        assert column.field is not None
-        shape = finding.add(column.field, column.arrow, plan.delivered.get(column.field.id))
+        if column.is_null:
+            shapes.append(None)
+            continue
+        if column.field is None:
+            shape = finding.add_system_column(column.arrow)
+        else:
+            shape = finding.add(column.field, column.arrow, plan.delivered.get(column.field.id))
         if shape is None:
             return None
         shapes.append(shape)
@@ -124,11 +131,19 @@ class _Finding:
         delivered: another type for a leaf
         """
         columns = list(self._fragment.columns_of(field, delivered))
+        if not columns and is_leaf(field):
+            return self._add_leaf(missing_column(self._fragment, arrow.name, arrow.type, self._rows), arrow)
         if is_leaf(field):
             return self._add_leaf(columns[0].native(self._rows), arrow) if len(columns) == 1 else None
         if len(columns) != len(leaves(field)):
             return None
         return self._add_nested(field, arrow.type, iter(columns), arrow)
+
+    def add_system_column(self, arrow: pa.Field) -> _kernels.Shape | None:
+        """The same for a system column."""
+        if arrow.type != system_columns.TYPE:
+            return None
+        return self._add_leaf(system_column(self._fragment, arrow.name, self._rows), arrow)
 
     def _add_nested(
         self, field: Field, type: pa.DataType, columns: Iterator[Column], arrow: pa.Field

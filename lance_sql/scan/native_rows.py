@@ -40,13 +40,14 @@ SECONDS_TO_SETTLE = 2.0
 
 
 def is_possible(plan: ReadPlan) -> bool:
-    """Whether there can be such fragments: columns as files have them, in files that are read where they lie."""
+    """Whether there can be such fragments: columns as files have them, in files that are read where they lie, and
+    system columns."""
     if plan.reads_nothing or plan.fragments.concurrency > 1:
         return False
-    fields = [column.field for column in plan.columns]
-    if any(column.field is None or column.path for column in plan.columns) or len(set(fields)) < len(fields):
+    fields = [column.field for column in plan.columns if column.field is not None]
+    if any(column.path for column in plan.columns) or len(set(fields)) < len(fields):
         return False
-    return plan.steps is not None and not plan.filter_system_columns
+    return plan.steps is not None
 
 
 def batches(
@@ -121,7 +122,10 @@ def prepared(plan: ReadPlan, run: Run) -> PreparedRun | None:
     tested = [each.found for each in tests.columns]
     data = native_columns.fetch([*tested, *(leaf.column.rows_of(rows) for leaf in delivered.leaves)])
     # behind the fetching: what is learned belongs to the file whose bytes these are
-    learned = [learning.unknown_bounds(fragment, each.field, rows) for each in tests.columns]
+    learned = [
+        learning.unknown_bounds(fragment, each.field, rows) if each.field is not None else None
+        for each in tests.columns
+    ]
     made = _kernels.FragmentRows(
         [
             (tested[column].column.reader, data[column], answer, bounds)
@@ -146,7 +150,7 @@ def prepared(plan: ReadPlan, run: Run) -> PreparedRun | None:
         {column.reader: column.num_bytes for column in columns},
         [bounds for bounds in learned if bounds is not None],
         len(rows),
-        _identity({column.file for column in columns}),
+        _identity({column.file for column in columns if column.file is not None}),
     )
 
 

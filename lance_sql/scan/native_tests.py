@@ -16,6 +16,8 @@ from lance_sql.file.native_columns import InPages, NativeRows, PageParts
 from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.plain import is_stored_with_offsets
 from lance_sql.row_ranges import RowRanges
+from lance_sql.scan import system_columns
+from lance_sql.scan.made_columns import missing_column, system_column
 from lance_sql.scan.plan import ReadPlan
 from lance_sql.scan.predicates import AnyOf, ColumnTest, Compare, Literal, PairTest, Step
 from lance_sql.schema import Field
@@ -43,7 +45,13 @@ _SIGNED_TYPES: Final = (pa.types.is_signed_integer, pa.types.is_temporal, pa.typ
 
 @dataclass(frozen=True, slots=True)
 class TestedColumn:
-    field: Field
+    """A column that a filter looks at.
+
+    field: None for a system column
+    """
+
+    type: pa.DataType
+    field: Field | None
     found: NativeRows
 
 
@@ -65,6 +73,7 @@ class Tests:
 
     def __init__(self, plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> None:
         self._fields = {field.name: field for field in plan.filter_fields}
+        self._system_columns = plan.filter_system_columns
         self._fragment = fragment
         self._rows = rows
         self._places: dict[str, int] = {}
@@ -137,9 +146,9 @@ class Tests:
         left, right = self._column(pair.left), self._column(pair.right)
         if left is None or right is None:
             return None
-        type = arrow_field(self.columns[left].field).type
+        type = self.columns[left].type
         order = _order(type)
-        if order is None or type != arrow_field(self.columns[right].field).type:
+        if order is None or type != self.columns[right].type:
             return None
         if not (self._has_values(left) and self._has_values(right)):
             return None
@@ -186,10 +195,17 @@ class Tests:
         if name in self._places:
             return self._places[name]
         field = self._fields.get(name)
-        found = _native(self._fragment, field, None, self._rows) if field is not None else None
-        if field is None or found is None:
+        if field is not None:
+            type = arrow_field(field).type
+            found = _native(self._fragment, field, type, self._rows)
+        elif name in self._system_columns:
+            type = system_columns.TYPE
+            found = system_column(self._fragment, name, self._rows)
+        else:
             return None
-        self.columns.append(TestedColumn(field, found))
+        if found is None:
+            return None
+        self.columns.append(TestedColumn(type, field, found))
         self._places[name] = len(self.columns) - 1
         return self._places[name]
 
@@ -203,9 +219,13 @@ class Tests:
         return len(self.answers) - 1
 
 
-def _native(fragment: OpenFragment, field: Field, delivered: pa.DataType | None, rows: RowRanges) -> NativeRows | None:
-    columns: Sequence[Column] = tuple(fragment.columns_of(field, delivered))
-    return columns[0].native(rows) if len(columns) == 1 and is_leaf(field) else None
+def _native(fragment: OpenFragment, field: Field, type: pa.DataType, rows: RowRanges) -> NativeRows | None:
+    if not is_leaf(field):
+        return None
+    columns: Sequence[Column] = tuple(fragment.columns_of(field))
+    if not columns:
+        return missing_column(fragment, field.name, type, rows)
+    return columns[0].native(rows) if len(columns) == 1 else None
 
 
 def _order(type: pa.DataType) -> int | None:

@@ -170,9 +170,7 @@ class ReadPlan:
     @cached_property
     def reads_nothing(self) -> bool:
         """Whether only the number of rows is wanted, with or without columns that have no values."""
-        return self.residual is None and all(
-            column.literal is not None and pa.types.is_null(column.arrow.type) for column in self.columns
-        )
+        return self.residual is None and all(column.is_null for column in self.columns)
 
     @property
     def reads_filter(self) -> bool:
@@ -182,7 +180,7 @@ class ReadPlan:
     @cached_property
     def delivers_system_columns(self) -> bool:
         """Whether there are columns that the files do not have."""
-        return any(column.field is None and column.literal is None for column in self.columns)
+        return any(column.field is None and not column.is_null for column in self.columns)
 
     @cached_property
     def can_join(self) -> bool:

@@ -15,16 +15,16 @@ from lance_sql.table.snapshot import Snapshot
 class OutputColumn:
     """One column of the result.
 
-    field: the top-level field, cut down to what is needed of it; None for a system column and for a literal
+    field: the top-level field, cut down to what is needed of it; None for a system column and for NULLs
     path: the names below `field` that lead to the value; empty for the field itself
-    literal: the value of every row, for a column that no file has
+    is_null: NULL in every row, of Arrow's type for that: a column that no file has
     """
 
     name: str
     field: Field | None
     path: tuple[str, ...]
     arrow: pa.Field
-    literal: pa.Scalar | None = None
+    is_null: bool = False
 
     def extract(self, array: pa.Array) -> pa.Array:
         """The column's values from those of `field`: a member is NULL where a struct around it is."""

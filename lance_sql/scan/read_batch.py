@@ -141,7 +141,7 @@ def _assemble(plan: ReadPlan, batch: Batch, known: Mapping[Field, pa.Array]) -> 
     wanted = dict.fromkeys(column.field for column in plan.columns if column.field is not None)
     missing = [field for field in wanted if field not in known]
     fields = {**known, **dict(zip(missing, _read_fields(plan, missing, batch), strict=True))}
-    others = [column.name for column in plan.columns if column.field is None and column.literal is None]
+    others = [column.name for column in plan.columns if column.field is None and not column.is_null]
     return _to_batch(plan, _num_rows(batch), fields, {name: _system_column(name, batch) for name in others})
 
 
@@ -152,8 +152,8 @@ def _to_batch(
     for column in plan.columns:
         if column.field is not None:
             array = column.extract(fields[column.field])
-        elif column.literal is not None:
-            array = pa.repeat(column.literal, num_rows)
+        elif column.is_null:
+            array = pa.nulls(num_rows)
         else:
             array = system_columns[column.name]
         if not column.arrow.nullable and array.null_count:

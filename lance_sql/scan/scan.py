@@ -55,7 +55,7 @@ class Scan(Frames):
 
         place: of the column in the result
         """
-        column = OutputColumn(name, None, (), pa.field(name, pa.null()), pa.scalar(None, pa.null()))
+        column = OutputColumn(name, None, (), pa.field(name, pa.null()), is_null=True)
         return replace(self, columns=(*self.columns[:place], column, *self.columns[place:]))
 
     @cached_property

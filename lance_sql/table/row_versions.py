@@ -57,6 +57,10 @@ class RowVersions:
         inside = np.minimum(run_ends, end) - np.maximum(run_starts, start)
         return np.repeat(self.versions, np.maximum(inside, 0))
 
+    def runs(self) -> tuple[I64, U64]:
+        """The first row of each run, and its version."""
+        return np.cumsum(self.lengths) - self.lengths, self.versions
+
     def take(self, offsets: npt.NDArray[np.integer]) -> U64:
         """The versions of the rows at these physical offsets, which must be below `num_rows`."""
         runs = np.searchsorted(np.cumsum(self.lengths), offsets, side="right")

@@ -183,6 +183,18 @@ def constant_page(num_rows: int, kind: str) -> Made:
     return Made(kernels.PageReader.constant(num_rows, format=format, value=content), b"", type, [value] * num_rows)
 
 
+def numbers_page(num_rows: int, seed: int, step: int, rows_per_run: int) -> Made:
+    """Runs of numbers, which no file has; some of them go beyond the largest number."""
+    starts = np.unique(np.r_[0, random_values(seed, num_rows // rows_per_run, np.uint32) % num_rows]).astype(np.int64)
+    first = random_values(seed + 1, len(starts), np.uint64) % 50
+    if seed % 3 == 0:
+        first += np.uint64(2**64 - 50)
+    run = np.searchsorted(starts, np.arange(num_rows), "right") - 1
+    values = first[run] + np.uint64(step) * (np.arange(num_rows) - starts[run]).astype(np.uint64)
+    reader = kernels.PageReader.number_runs(num_rows, starts=starts, values=first, step=step)
+    return Made(reader, b"", pa.uint64(), values.tolist())
+
+
 KINDS = st.one_of(
     st.tuples(st.just("number"), st.sampled_from(["<u1", "<i2", "<u4", "<i8"]), st.sampled_from([FLAT, PACKED, RUNS])),
     st.tuples(st.just("number"), st.sampled_from(["<i2", "<u4", "<f8"]), st.just(SPLIT)),
@@ -197,6 +209,7 @@ KINDS = st.one_of(
         st.sampled_from([8, 32, 64]),
     ),
     st.tuples(st.just("constant"), st.sampled_from(["number", "bool", "text", "empty", "null", "no text"])),
+    st.tuples(st.just("numbers"), st.sampled_from([0, 1]), st.sampled_from([1, 10, 2000])),
 )
 
 
@@ -210,7 +223,7 @@ def pages(draw: st.DrawFn) -> list[Made]:
         sizes = [1024] * draw(st.integers(0, 1)) + [draw(st.integers(1, 1024))]
         seed = draw(seeds)
         valid = None
-        if draw(st.booleans()) and name != "constant":
+        if draw(st.booleans()) and name not in ("constant", "numbers"):
             valid = random_values(seed + 1, sum(sizes), np.uint8) % 3 > 0
         makers: dict[str, Callable[[], Made]] = {
             "number": lambda: number_page(how[0], how[1], sizes, seed, valid),  # noqa: B023 - called at once
@@ -220,6 +233,7 @@ def pages(draw: st.DrawFn) -> list[Made]:
             "text": lambda: text_page(sizes, seed, valid, *how),  # noqa: B023
             "dictionary": lambda: dictionary_page(sizes, seed, valid, *how),  # noqa: B023
             "constant": lambda: constant_page(sum(sizes), *how),  # noqa: B023
+            "numbers": lambda: numbers_page(sum(sizes), seed, *how),  # noqa: B023
         }
         found.append(makers[name]())
     return found
@@ -326,6 +340,59 @@ def test_tests_come_before_the_rows_that_pass(data: st.DataObject) -> None:
     assert found[0] == len(expected) == int(flags.sum())
     if expected:
         assert imported(found, numbers.type).to_pylist() == expected
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=60)
+def test_numbers_that_no_file_has_are_tested(data: st.DataObject) -> None:
+    num_rows = data.draw(st.integers(1, 3000))
+    step, rows_per_run = data.draw(st.sampled_from([0, 1])), data.draw(st.sampled_from([1, 10, 2000]))
+    made = numbers_page(num_rows, data.draw(seeds), step, rows_per_run)
+    low, high = sorted(data.draw(st.sampled_from([*made.values[:20], 0, 25, 2**64 - 1])) for _ in range(2))
+    inside = data.draw(st.booleans())
+    column, test = kernels.ColumnReader(np.array([0, num_rows])), kernels.ColumnTest(1)
+    column.open(0, made.reader, 0, 0)
+    test.set(0, kernels.PageTest.range(0, key(low), key(high), inside))
+    rows = data.draw(rows_of(num_rows))
+    places = np.concatenate([np.arange(start, stop) for start, stop in rows]).tolist()
+    expected = [made.values[place] for place in places if (low <= made.values[place] <= high) == inside]
+    # how many have passed decides how the next ones are found
+    for _ in range(2):
+        flags = np.ones(len(places), np.uint8)
+        found = kernels.read_rows([(column, rows, [], test)], [(column, rows, [])], flags)
+        assert found[0] == len(expected) == int(flags.sum())
+        if expected:
+            assert imported(found, made.type).to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("starts", "values", "step"),
+    [
+        ([], [], 1),
+        ([1], [5], 1),
+        ([0, 10], [5, 6], 1),
+        ([0, 5, 5], [1, 2, 3], 1),
+        ([0, 7, 5], [1, 2, 3], 0),
+        ([0, 5], [1], 1),
+        ([0], [1], 2),
+        ([-1], [1], 1),
+    ],
+)
+def test_runs_that_are_not_those_of_the_rows_are_refused(starts: list[int], values: list[int], step: int) -> None:
+    numbers, firsts = np.array(values, np.uint64), np.array(starts, np.int64)
+    with pytest.raises(ValueError, match=r"run|step"):
+        kernels.PageReader.number_runs(10, starts=firsts, values=numbers, step=step)
+    with pytest.raises(ValueError, match="64-bit numbers"):
+        kernels.PageReader.number_runs(10, starts=bytes(7), values=bytes(8), step=0)
+
+
+def test_numbers_are_tested_for_ranges_only() -> None:
+    column, test = kernels.ColumnReader(np.array([0, 10])), kernels.ColumnTest(1)
+    column.open(0, numbers_page(10, 1, 1, 5).reader, 0, 0)
+    test.set(0, kernels.PageTest.validity(True))
+    rows = np.array([[0, 10]])
+    failure = kernels.read_rows([(column, rows, [], test)], [], np.ones(10, np.uint8))[2]
+    assert failure == (True, 0, 0, "numbers of rows are tested for a range")
 
 
 @given(st.data())

@@ -179,8 +179,73 @@ def test_which_runs_the_kernels_read(table: Dataset) -> None:
         assert runs_of(table.scan(columns, "small < 3")) == [True] * 4 + [False]
     # a text without a dictionary is tested by Python
     assert not any(runs_of(table.scan(["id"], "text LIKE '%1%'")))
-    for columns, condition in ((["_rowid"], None), (["point.x"], None), (["id"], "id + small < 7")):
+    for columns in (["_rowid"], ["id", "_rowaddr"]):
+        assert runs_of(table.scan(columns, "_rowaddr > 5")) == [True] * 4 + [False]
+    for columns, condition in ((["point.x"], None), (["id"], "id + small < 7")):
         assert not native_rows.is_possible(table.scan(columns, condition).read_plan)
+
+
+SYSTEM_COLUMNS = ["_rowid", "_rowaddr", "_row_created_at_version", "_row_last_updated_at_version"]
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """Long fragments with row ids of several forms, versions in short and long runs, and a later column."""
+    uri = tmp_path_factory.mktemp("changed") / "t.lance"
+    options = {"data_storage_version": "2.2", "enable_stable_row_ids": True}
+    for number in range(2):
+        lance.write_dataset(rows(NUM_ROWS, number * NUM_ROWS), uri, mode="append", **options)
+    written = lance.dataset(uri)
+    written.update({"small": "small + 1"}, where="id % 3 = 0 AND id < 150000")
+    written.add_columns(pa.schema([("later", pa.int64()), ("words", pa.string()), ("yes", pa.bool_())]))
+    lance.write_dataset(
+        rows(NUM_ROWS, 2 * NUM_ROWS).append_column("later", pa.array(range(NUM_ROWS), pa.int64())),
+        uri,
+        mode="append",
+        **options,
+    )
+    lance.dataset(uri).delete("id % 11 = 5 AND id > 100000 AND id < 300000")
+    lance.dataset(uri).update({"small": "small + 2"}, where="id BETWEEN 1000 AND 40000")
+    return lance_sql.open(uri)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        *(None, "small < 40", "_rowid > 100000", "_rowid IN (5, 77, 100000, 200001)", "_rowaddr % 2 = 0"),
+        *("_row_created_at_version = 2 AND small < 50", "_row_last_updated_at_version > 2 OR small < 3"),
+        *("_row_last_updated_at_version > _row_created_at_version", "_rowid < _rowaddr", "_rowid IS NULL"),
+        *("_rowid IS NOT NULL AND id > 7", "later IS NULL", "later > 500", "later IS NULL OR later < 70"),
+        *("words IS NULL AND small < 9", "words = 'x' OR yes OR small = 4", "later = small", "NOT (later < 500)"),
+    ],
+)
+def test_columns_that_no_file_has_are_those_that_python_makes(changed: Dataset, condition: str | None) -> None:
+    for columns in (
+        ["id", *SYSTEM_COLUMNS],
+        *([name] for name in SYSTEM_COLUMNS),
+        ["later", "mode", "words", "yes", "_rowid"],
+        ["later"],
+        [],
+    ):
+        scan = changed.scan(columns, condition)
+        expected = read_by_python(scan)
+        assert scan.to_table().equals(expected)
+        assert scan.to_reader().read_all().equals(expected)
+        with_nulls = scan.with_nulls(0, "nothing")
+        found = with_nulls.to_reader().read_all()
+        assert found.equals(read_by_python(with_nulls))
+        assert found.column(0).equals(pa.chunked_array([pa.nulls(expected.num_rows)])) or not expected.num_rows
+        # kept and prepared ones
+        assert scan.to_reader().read_all().equals(expected)
+
+
+def test_which_columns_that_no_file_has_the_kernels_make(changed: Dataset) -> None:
+    for columns in (["_rowid"], ["later", "words", "yes"], SYSTEM_COLUMNS):
+        assert any(runs_of(changed.scan([*columns, "id"])))
+    for condition in ("_row_last_updated_at_version > 2", "later > 5", "_rowid <> _rowaddr", "_rowid IS NOT NULL"):
+        assert any(runs_of(changed.scan(["id"], condition)))
+    scan = changed.scan(["id"]).with_nulls(1, "nothing")
+    assert any(runs_of(scan))
 
 
 @pytest.fixture

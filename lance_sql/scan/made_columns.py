@@ -1,0 +1,114 @@
+"""Columns of a fragment that none of its files has, as the kernels read them.
+
+_rowid, _rowaddr                    runs of numbers that follow each other
+versions of rows                    runs of equal numbers
+a field that came to the table      NULL in every row
+later than the fragment
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import _kernels
+from lance_sql.file.native_columns import InPages, NativeColumn, NativeRows
+from lance_sql.layouts.matching import ValueTest, range_test
+from lance_sql.layouts.native import Form, NativePage, constant_page
+from lance_sql.layouts.nest import Chain
+from lance_sql.row_ranges import RowRanges
+from lance_sql.scan import system_columns
+from lance_sql.store import ByteRange
+from lance_sql.table import row_ids
+from lance_sql.table.open_fragment import OpenFragment
+
+_ROWS_PER_RUN: Final = 4
+"""Numbers in shorter runs are made batch by batch, for the runs would take more memory than some batches of them."""
+
+_RUN_BYTES: Final = 16
+
+
+def system_column(fragment: OpenFragment, name: str, rows: RowRanges) -> NativeRows | None:
+    """Some rows of a system column; None where Python makes it.
+
+    raises: CorruptFile
+    """
+    return _rows(fragment, name, rows, system_columns.TYPE, lambda: _numbers(fragment, name))
+
+
+def missing_column(fragment: OpenFragment, name: str, type: pa.DataType, rows: RowRanges) -> NativeRows | None:
+    """Some rows of a column of NULLs; None for types whose arrays the kernels do not make."""
+    return _rows(fragment, name, rows, type, lambda: _nulls(fragment, type))
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """All rows of a fragment. It is opened for the type that it was made for.
+
+    num_bytes: that it takes
+    """
+
+    page: NativePage
+    has_values: bool
+    num_bytes: int = 0
+
+    def native(self, chain: Chain) -> tuple[NativePage, ByteRange]:
+        """See `KnownPage`."""
+        return self.page, ByteRange(0, 0)
+
+    def nested(self, chain: Chain) -> None:
+        """See `KnownPage`."""
+
+    def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
+        """See `KnownPage`."""
+        if test.wants_null is not None:
+            return test.wants_null != self.has_values
+        if not self.has_values:
+            return False
+        return range_test(test.keys) if test.keys is not None and test.keys.num_bits == leaf.bit_width else None
+
+
+def _numbers(fragment: OpenFragment, name: str) -> _Page | None:
+    step = 1
+    if name == system_columns.ROW_ID:
+        starts, values = fragment.row_id_sequence.runs()
+    elif name == system_columns.ROW_ADDRESS:
+        starts, values = row_ids.addresses(fragment.id, fragment.num_rows).runs()
+    else:
+        step = 0
+        is_created = name == system_columns.CREATED_AT
+        sequence = fragment.created_at_sequence if is_created else fragment.last_updated_at_sequence
+        starts, values = sequence.runs()
+    if len(starts) > 1 and len(starts) * _ROWS_PER_RUN > fragment.num_rows:
+        return None
+    reader = _kernels.PageReader.number_runs(
+        fragment.num_rows, starts=np.ascontiguousarray(starts), values=np.ascontiguousarray(values), step=step
+    )
+    return _Page(NativePage(reader, Form(system_columns.TYPE)), has_values=True, num_bytes=_RUN_BYTES * len(starts))
+
+
+def _nulls(fragment: OpenFragment, type: pa.DataType) -> _Page | None:
+    page = constant_page(pa.nulls(1, type), fragment.num_rows)
+    return _Page(page, has_values=False) if page is not None and page.form is not None else None
+
+
+def _rows(
+    fragment: OpenFragment, name: str, rows: RowRanges, type: pa.DataType, make: Callable[[], _Page | None]
+) -> NativeRows | None:
+    key: Hashable = _Page, fragment.key, name, type
+    cache = fragment.files.page_cache
+    column = cache.get(key)
+    if not isinstance(column, NativeColumn):
+        page = make()
+        if page is None:
+            return None
+        where = InPages(f"fragment {fragment.id}", name)
+        column = NativeColumn(None, np.array([0, fragment.num_rows]), Chain(type), where, key=key)
+        column.open(0, page)
+        column.num_bytes += page.num_bytes
+        cache.put(key, column)
+    return column.rows_of(rows)
