@@ -31,6 +31,8 @@ def run(values: Values) -> None:
         _read(values, *_full_zip(values))
     elif "stored" in values:
         _read(values, *_array(values))
+    elif "runs" in values:
+        _read({**values, "variable": False, "format_bits": 64, "list_size": None}, *_numbers(values))
     elif "layers" in values:
         _read(values, *_nested(values))
     else:
@@ -93,6 +95,16 @@ def _array(values: Values) -> tuple[kernels.PageReader, Any, int]:
             list_size=values["list_size"],  # type: ignore[arg-type]  # wrong on purpose
         )
     return reader, data, num_rows
+
+
+def _numbers(values: Values) -> tuple[kernels.PageReader, Any, int]:
+    """The same for numbers that no file has."""
+    num_rows = int(values["num_rows"])  # type: ignore[arg-type]  # never None
+    if num_rows > _MOST_ROWS:
+        raise ValueError("too many rows")
+    starts, first = _exact(values["runs"]), _exact(values["first"])
+    reader = kernels.PageReader.number_runs(num_rows, starts=starts, values=first, step=int(values["step"]))  # type: ignore[arg-type]  # never None
+    return reader, np.empty(0, np.uint8), num_rows
 
 
 def _nested(values: Values) -> tuple[kernels.PageReader, Any, int]:

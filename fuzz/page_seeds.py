@@ -19,6 +19,7 @@ _SYMBOLS = [b"abc", b"ab", b"c", b"longest!"]
 def calls() -> Iterator[Values]:
     """A page of each codec, without and with NULLs, and dictionaries; long ones, of whose values bounds are learned."""
     yield from _full_zip_calls()
+    yield from _number_calls()
     yield from _nested_calls()
     yield from _array_calls()
     yield from _long()
@@ -60,6 +61,24 @@ def calls() -> Iterator[Values]:
         fixed: Values = {"num_items": 9, "item_bits": 64, "item_offsets": None, "items": bytes(72)}
         packed = [[oracles.inline_group(part.astype("<u4"), 4)] for part in _split(numbers)]
         yield _call(_page(packed, has_nulls), 1, 32, False, 64, **fixed, test=2)
+
+
+def _number_calls() -> Iterator[Values]:
+    """Runs of numbers, few and many, equal ones and such that follow each other."""
+    num_rows = 5000
+    for starts in (np.array([0]), np.array([0, 3, 4, 1030, 4999]), np.arange(num_rows)):
+        for step in (0, 1):
+            yield {
+                "runs": starts.astype(np.int64).tobytes(),
+                "first": (starts * 3).astype(np.uint64).tobytes(),
+                "step": step,
+                "num_rows": num_rows,
+                "rows": np.array([0, 7, 100, 1030, 1100, num_rows], np.int64).tobytes(),
+                "flags": np.array([1, 0, 0, 1, 1, 1, 0], np.uint8).tobytes(),
+                "test": 0,
+                "order": 0,
+                "key": bytes([200, 10] + [0] * 14),
+            }
 
 
 def _full_zip_calls() -> Iterator[Values]:
