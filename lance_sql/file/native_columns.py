@@ -72,6 +72,7 @@ class NativeColumn:
     file: that it is in; None for a column that is made of what is known, whose pages have no bytes
     key: by which it is kept
     chain: what its values become; the kernels make arrays of the leaf, or of the chain if is_nested
+    num_bytes: what its pages are going to take, if that is not what those of files do
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class NativeColumn:
         *,
         key: Hashable,
         is_nested: bool = False,
+        num_bytes: int | None = None,
     ) -> None:
         self.file = file
         self.key = key
@@ -98,8 +100,9 @@ class NativeColumn:
         self._lends = False
         self._tests: dict[ValueTest, _ColumnTest] = {}
         self._lock = Lock()
-        # what its pages are going to take
-        self.num_bytes = _PAGE_BYTES * len(row_starts) + int(row_starts[-1]) // _ROWS_PER_CHUNK * _CHUNK_BYTES
+        if num_bytes is None:
+            num_bytes = _PAGE_BYTES * len(row_starts) + int(row_starts[-1]) // _ROWS_PER_CHUNK * _CHUNK_BYTES
+        self.num_bytes = num_bytes
 
     def is_open(self, page: int) -> bool:
         """Whether the page was opened before."""

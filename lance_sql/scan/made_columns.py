@@ -29,6 +29,7 @@ from lance_sql.table.open_fragment import OpenFragment
 _ROWS_PER_RUN: Final = 4
 """Numbers in shorter runs are made batch by batch, for the runs would take more memory than some batches of them."""
 
+_PAGE_BYTES: Final = 2048
 _RUN_BYTES: Final = 16
 
 
@@ -37,12 +38,20 @@ def system_column(fragment: OpenFragment, name: str, rows: RowRanges) -> NativeR
 
     raises: CorruptFile
     """
-    return _rows(fragment, name, rows, system_columns.TYPE, lambda: _numbers(fragment, name))
+    key = _numbers, fragment.key, name
+    return _rows(fragment, name, rows, system_columns.TYPE, key, lambda: _numbers(fragment, name))
 
 
 def missing_column(fragment: OpenFragment, name: str, type: pa.DataType, rows: RowRanges) -> NativeRows | None:
     """Some rows of a column of NULLs; None for types whose arrays the kernels do not make."""
-    return _rows(fragment, name, rows, type, lambda: _nulls(fragment, type))
+    return _rows(fragment, name, rows, type, (_nulls, fragment.key, name, type), lambda: _nulls(fragment, type))
+
+
+@dataclass(frozen=True, slots=True)
+class _LeftToPython:
+    """What is kept of a column that the kernels do not make, so that it is asked for once."""
+
+    num_bytes: int = _PAGE_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +63,7 @@ class _Page:
 
     page: NativePage
     has_values: bool
-    num_bytes: int = 0
+    num_bytes: int = _PAGE_BYTES
 
     def native(self, chain: Chain) -> tuple[NativePage, ByteRange]:
         """See `KnownPage`."""
@@ -88,7 +97,9 @@ def _numbers(fragment: OpenFragment, name: str) -> _Page | None:
     reader = _kernels.PageReader.number_runs(
         fragment.num_rows, starts=np.ascontiguousarray(starts), values=np.ascontiguousarray(values), step=step
     )
-    return _Page(NativePage(reader, Form(system_columns.TYPE)), has_values=True, num_bytes=_RUN_BYTES * len(starts))
+    return _Page(
+        NativePage(reader, Form(system_columns.TYPE)), has_values=True, num_bytes=_PAGE_BYTES + _RUN_BYTES * len(starts)
+    )
 
 
 def _nulls(fragment: OpenFragment, type: pa.DataType) -> _Page | None:
@@ -97,18 +108,26 @@ def _nulls(fragment: OpenFragment, type: pa.DataType) -> _Page | None:
 
 
 def _rows(
-    fragment: OpenFragment, name: str, rows: RowRanges, type: pa.DataType, make: Callable[[], _Page | None]
+    fragment: OpenFragment,
+    name: str,
+    rows: RowRanges,
+    type: pa.DataType,
+    key: Hashable,
+    make: Callable[[], _Page | None],
 ) -> NativeRows | None:
-    key: Hashable = _Page, fragment.key, name, type
+    """
+    key: by which the column is kept
+    """
     cache = fragment.files.page_cache
     column = cache.get(key)
-    if not isinstance(column, NativeColumn):
+    if column is None:
         page = make()
         if page is None:
+            cache.put(key, _LeftToPython())
             return None
         where = InPages(f"fragment {fragment.id}", name)
-        column = NativeColumn(None, np.array([0, fragment.num_rows]), Chain(type), where, key=key)
+        starts = np.array([0, fragment.num_rows])
+        column = NativeColumn(None, starts, Chain(type), where, key=key, num_bytes=page.num_bytes)
         column.open(0, page)
-        column.num_bytes += page.num_bytes
         cache.put(key, column)
-    return column.rows_of(rows)
+    return column.rows_of(rows) if isinstance(column, NativeColumn) else None

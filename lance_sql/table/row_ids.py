@@ -64,14 +64,15 @@ class RowIds:
         return ids
 
     def runs(self) -> tuple[I64, U64]:
-        """The ids as runs of such that follow each other: the first row of each, and its id."""
-        parts = [segment for segment in self.segments if segment.num_values]
-        if all(isinstance(segment, Range) for segment in parts):
-            lengths = np.array([segment.num_values for segment in parts], np.int64)
-            return np.cumsum(lengths) - lengths, np.array([segment.bounds()[0] for segment in parts], np.uint64)
-        ids = self.expand()
-        starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1] + np.uint64(1))))
-        return starts.astype(np.int64), ids[starts]
+        """The ids as runs of such that follow each other: the first row of each, and its id. No range is expanded."""
+        starts, values = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
+        before = 0
+        for segment in self.segments:
+            firsts, ids = segment.runs()
+            starts.append(firsts + before)
+            values.append(ids)
+            before += segment.num_values
+        return np.concatenate(starts), np.concatenate(values)
 
     def positions(self, ids: U64) -> tuple[I64, I64]:
         """Where these ids are in the fragment.

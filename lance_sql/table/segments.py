@@ -49,6 +49,11 @@ class Range:
         """All values in order."""
         return np.uint64(self.start) + np.arange(self.num_values, dtype=np.uint64)
 
+    def runs(self) -> tuple[I64, U64]:
+        """Runs of values that follow each other: the number of the first value of each, and that value."""
+        count = min(self.num_values, 1)
+        return np.zeros(count, np.int64), np.full(count, self.start, np.uint64)
+
     def slice(self, start: int, end: int) -> Range:
         """Values number start up to end."""
         return Range(self.start + start, self.start + end)
@@ -84,6 +89,9 @@ class Values:
     def expand(self) -> U64:
         return self.values
 
+    def runs(self) -> tuple[I64, U64]:
+        return _runs(self.values)
+
     def slice(self, start: int, end: int) -> Values:
         return Values(self.values[start:end], self.is_sorted)
 
@@ -117,6 +125,12 @@ class RangeWithHoles:
 
     def expand(self) -> U64:
         return np.delete(Range(self.start, self.end).expand(), (self.holes - np.uint64(self.start)).astype(np.intp))
+
+    def runs(self) -> tuple[I64, U64]:
+        firsts = np.concatenate((np.array([self.start], np.uint64), self.holes + np.uint64(1)))
+        ends = np.concatenate((self.holes, np.array([self.end], np.uint64)))
+        firsts, lengths = firsts[firsts < ends], (ends - firsts)[firsts < ends].astype(np.int64)
+        return np.cumsum(lengths) - lengths, firsts
 
     def slice(self, start: int, end: int) -> Values:
         return Values(self.expand()[start:end], is_sorted=True)
@@ -153,6 +167,9 @@ class RangeWithBitmap:
         found: U64 = np.flatnonzero(bits).astype(np.int64, copy=False).view(np.uint64)
         found += np.uint64(self.start)
         return found
+
+    def runs(self) -> tuple[I64, U64]:
+        return _runs(self.expand())
 
     def slice(self, start: int, end: int) -> Values:
         return Values(self.expand()[start:end], is_sorted=True)
@@ -278,6 +295,14 @@ def _serialize_array(values: U64) -> row_ids_pb2.EncodedU64Array:
                 return row_ids_pb2.EncodedU64Array(u16_array={"base": base, "offsets": offsets})
             return row_ids_pb2.EncodedU64Array(u32_array={"base": base, "offsets": offsets})
     return row_ids_pb2.EncodedU64Array(u64_array={"values": values.astype("<u8").tobytes()})
+
+
+def _runs(values: U64) -> tuple[I64, U64]:
+    is_first = np.ones(len(values), np.bool_)
+    # the number behind the largest is 0 here, as it is where runs are expanded
+    np.not_equal(values[1:], values[:-1] + np.uint64(1), out=is_first[1:])
+    starts = np.flatnonzero(is_first)
+    return starts.astype(np.int64), values[starts]
 
 
 def _ascends(values: U64) -> bool:

@@ -33,6 +33,7 @@ from lance_sql.scan.kept_runs import KEPT
 from lance_sql.scan.predicates import value_tests
 from lance_sql.scan.predicates.evaluation import passing
 from lance_sql.scan.scan import Scan
+from lance_sql.table.row_ids import RowIds
 
 NUM_ROWS = 120_000
 COLUMNS = ("id", "small", "price", "mode", "letter", "text", "some", "tags", "point", "place", "maybe")
@@ -246,6 +247,28 @@ def test_which_columns_that_no_file_has_the_kernels_make(changed: Dataset) -> No
         assert any(runs_of(changed.scan(["id"], condition)))
     scan = changed.scan(["id"]).with_nulls(1, "nothing")
     assert any(runs_of(scan))
+
+
+def test_row_ids_in_short_runs_are_left_to_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which is found out once."""
+    content = pa.table({"id": np.arange(NUM_ROWS)})
+    lance.write_dataset(content, tmp_path / "t", enable_stable_row_ids=True)
+    for third in (0, 1):
+        lance.dataset(tmp_path / "t").delete(f"id % 3 = {third} AND id % 7 <> 1")
+    lance.dataset(tmp_path / "t").optimize.compact_files()
+    table = lance_sql.open(tmp_path / "t")
+    counted: list[int] = []
+    runs = RowIds.runs
+    monkeypatch.setattr(RowIds, "runs", lambda ids: counted.append(ids.num_rows) or runs(ids))
+    scan = table.scan(["_rowid"])
+    assert runs_of(scan) == [False] * len(runs_of(scan))
+    assert counted == [table.count_rows()]
+    expected = read_by_python(scan)
+    assert scan.to_reader().read_all().equals(expected)
+    ids = [number for number in range(NUM_ROWS) if number % 3 == 2 or number % 7 == 1]
+    assert expected["_rowid"].to_pylist() == ids
+    # addresses are one run
+    assert any(runs_of(table.scan(["_rowaddr"])))
 
 
 @pytest.fixture

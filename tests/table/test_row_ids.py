@@ -144,6 +144,31 @@ def test_positions_find_every_row_of_every_id(samples: list[Sample], data: st.Da
     assert found == [(i, row) for i, value in enumerate(wanted) for row, other in enumerate(ids) if value == other]
 
 
+@given(sequences)
+def test_runs_hold_every_id(samples: list[Sample]) -> None:
+    parsed, ids = sequence(samples)
+    starts, values = parsed.runs()
+    assert starts.dtype == np.int64
+    assert values.dtype == np.uint64
+    ends = [*starts.tolist()[1:], len(ids)]
+    runs = zip(starts.tolist(), ends, values.tolist(), strict=False)
+    assert [value + i for start, end, value in runs for i in range(end - start)] == ids
+    assert all(start < end for start, end in zip(starts.tolist(), ends, strict=False))
+
+
+def test_runs_of_long_ranges_are_not_expanded() -> None:
+    long = 2**40
+    segments = [
+        pb.U64Segment(range={"start": 0, "end": long}),
+        pb.U64Segment(range_with_holes={"start": long, "end": 3 * long, "holes": encoded([2 * long], "u64_array")}),
+        pb.U64Segment(array=encoded([5, 6, 9], "u16_array")),
+    ]
+    data = pb.RowIdSequence(segments=segments).SerializeToString()
+    starts, values = row_ids.parse(data, 3 * long + 2).runs()
+    assert starts.tolist() == [0, long, 2 * long, 3 * long - 1, 3 * long + 1]
+    assert values.tolist() == [0, long, 2 * long + 1, 5, 9]
+
+
 def test_addresses_are_the_ids_of_tables_without_stable_ones() -> None:
     assert row_ids.addresses(3, 2).expand().tolist() == [3 << 32, (3 << 32) + 1]
     assert row_ids.addresses(2**32 - 1, 2**32).bounds() == ((2**32 - 1) << 32, U64_MAX)
