@@ -1,9 +1,10 @@
 """Columns of a fragment that none of its files has, as the kernels read them.
 
-_rowid, _rowaddr                    runs of numbers that follow each other
-versions of rows                    runs of equal numbers
-a field that came to the table      NULL in every row
-later than the fragment
+    row ids and addresses               runs of numbers that follow each other
+    versions of rows                    runs of equal numbers
+    fields that the table got later     NULL in every row
+
+Each is a page of all rows, which is tested and read like those of files, and has no bytes to be fetched.
 """
 
 from __future__ import annotations
