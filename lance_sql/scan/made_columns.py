@@ -32,6 +32,7 @@ _ROWS_PER_RUN: Final = 4
 
 _PAGE_BYTES: Final = 2048
 _RUN_BYTES: Final = 16
+"""Counted for a page, and for each run of it."""
 
 
 def system_column(fragment: OpenFragment, name: str, rows: RowRanges) -> NativeRows | None:
@@ -116,8 +117,9 @@ def _rows(
     key: Hashable,
     make: Callable[[], _Page | None],
 ) -> NativeRows | None:
-    """
-    key: by which the column is kept
+    """Some rows of a column, which is made for all rows at first; None where it is left to Python.
+
+    key: by which it is kept
     """
     cache = fragment.files.page_cache
     column = cache.get(key)

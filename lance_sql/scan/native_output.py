@@ -131,9 +131,9 @@ class _Finding:
         delivered: another type for a leaf
         """
         columns = list(self._fragment.columns_of(field, delivered))
-        if not columns and is_leaf(field):
-            return self._add_leaf(missing_column(self._fragment, arrow.name, arrow.type, self._rows), arrow)
         if is_leaf(field):
+            if not columns:
+                return self._add_leaf(missing_column(self._fragment, arrow.name, arrow.type, self._rows), arrow)
             return self._add_leaf(columns[0].native(self._rows), arrow) if len(columns) == 1 else None
         if len(columns) != len(leaves(field)):
             return None
