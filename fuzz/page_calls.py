@@ -31,6 +31,8 @@ def run(values: Values) -> None:
         _read(values, *_full_zip(values))
     elif "stored" in values:
         _read(values, *_array(values))
+    elif "constant" in values:
+        _read(values, *_constant(values))
     elif "runs" in values:
         _read({**values, "variable": False, "format_bits": 64, "list_size": None}, *_numbers(values))
     elif "layers" in values:
@@ -47,7 +49,7 @@ def _full_zip(values: Values) -> tuple[kernels.PageReader, Any, int]:
     reader = kernels.PageReader.full_zip(
         num_rows,
         bits_def=values["bits_def"],  # type: ignore[arg-type]  # arguments are wrong on purpose
-        has_nulls=bool(values["has_nulls"]),
+        num_levels=values["num_levels"],  # type: ignore[arg-type]  # likewise
         value_bytes=values["value_bytes"],  # type: ignore[arg-type]  # likewise
         length_bytes=values["length_bytes"],  # type: ignore[arg-type]  # likewise
         row_starts=None if values["row_starts"] is None else _exact(values["row_starts"]),
@@ -95,6 +97,19 @@ def _array(values: Values) -> tuple[kernels.PageReader, Any, int]:
             list_size=values["list_size"],  # type: ignore[arg-type]  # wrong on purpose
         )
     return reader, data, num_rows
+
+
+def _constant(values: Values) -> tuple[kernels.PageReader, Any, int]:
+    """The same for a value that all rows have, or are NULL."""
+    num_rows = int(values["num_rows"])  # type: ignore[arg-type]  # never None
+    if num_rows > _MOST_ROWS:
+        raise ValueError("too many rows")
+    content, validity = (None if values[name] is None else _exact(values[name]) for name in ("constant", "validity"))
+    list_size: Any = values["list_size"]
+    reader = kernels.PageReader.constant(
+        num_rows, format=_format(values), list_size=list_size, value=content, validity=validity
+    )
+    return reader, np.empty(0, np.uint8), num_rows
 
 
 def _numbers(values: Values) -> tuple[kernels.PageReader, Any, int]:

@@ -19,6 +19,7 @@ _SYMBOLS = [b"abc", b"ab", b"c", b"longest!"]
 def calls() -> Iterator[Values]:
     """A page of each codec, without and with NULLs, and dictionaries; long ones, of whose values bounds are learned."""
     yield from _full_zip_calls()
+    yield from _constant_calls()
     yield from _number_calls()
     yield from _nested_calls()
     yield from _array_calls()
@@ -81,18 +82,42 @@ def _number_calls() -> Iterator[Values]:
             }
 
 
+def _constant_calls() -> Iterator[Values]:
+    """One value for all rows, with and without NULLs among them."""
+    num_rows = 200
+    given: Values = {
+        "num_rows": num_rows,
+        "list_size": None,
+        "rows": np.array([0, 7, 10, 30, 31, num_rows], np.int64).tobytes(),
+        "flags": np.array([1, 0, 0, 1, 1, 1, 0], np.uint8).tobytes(),
+        "test": 2,
+        "order": 0,
+        "key": bytes(16),
+    }
+    bits = np.packbits(np.arange(num_rows) % 5 > 0, bitorder="little").tobytes()
+    for variable, format_bits, content in (
+        (False, 1, b"\1"),
+        (False, 64, bytes(8)),
+        (True, 32, b"word"),
+        (True, 64, b""),
+    ):
+        for constant, validity in ((content, None), (content, bits), (None, None)):
+            format: Values = {"variable": variable, "format_bits": format_bits}
+            yield {**given, **format, "constant": constant, "validity": validity}
+
+
 def _full_zip_calls() -> Iterator[Values]:
-    """Entries of each kind, without and with NULLs."""
+    """Entries of each kind, without and with NULLs, and with those of structs around them."""
     num_rows = 40
     words = [b"abclongest!x"[: i % 12] * 3 for i in range(num_rows)]
     codes = [oracles.fsst_encode(word, _SYMBOLS) for word in words]
-    for has_nulls in (False, True):
-        nulls = [has_nulls and i % 5 == 0 for i in range(num_rows)]
-        controls = [bytes([null]) if has_nulls else b"" for null in nulls]
+    for num_levels in (0, 1, 2):
+        levels = [0 if i % 5 or not num_levels else 1 + i % num_levels for i in range(num_rows)]
+        controls = [bytes([level]) if num_levels else b"" for level in levels]
         given: Values = {
             "num_rows": num_rows,
-            "bits_def": int(has_nulls),
-            "has_nulls": has_nulls,
+            "bits_def": num_levels,
+            "num_levels": num_levels,
             "value_bytes": 0,
             "length_bytes": 0,
             "row_starts": None,
@@ -111,8 +136,8 @@ def _full_zip_calls() -> Iterator[Values]:
         for symbols, strings in ((None, words), (oracles.symbol_table(_SYMBOLS), codes)):
             for width in (4, 8):
                 parts = [
-                    control + (b"" if null else len(string).to_bytes(width, "little") + string)
-                    for control, null, string in zip(controls, nulls, strings, strict=True)
+                    control + (b"" if level else len(string).to_bytes(width, "little") + string)
+                    for control, level, string in zip(controls, levels, strings, strict=True)
                 ]
                 starts = np.cumsum([0, *map(len, parts)]).astype("<i8").tobytes()
                 format = {"variable": True, "format_bits": 8 * width, "length_bytes": width, "symbol_table": symbols}

@@ -1,4 +1,4 @@
-// Pages of one value, or of NULLs, for all of their rows.
+// Pages of one value for all of their rows, but for those that are NULL.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,11 @@ namespace lance {
 
 class ConstantReader : public PageReader {
   public:
-    // value: what each row holds, a bit in a byte of its own; NULL without one; outlives this object
-    ConstantReader(ColumnFormat format, int64_t num_rows, std::optional<Bytes> value);
+    // value: what each row holds, a bit in a byte of its own; NULL without one
+    // validity: a bit for each row, 0 for NULL; nothing where all rows have the value
+    // Both outlive this object.
+    ConstantReader(ColumnFormat format, int64_t num_rows, std::optional<Bytes> value,
+                   std::optional<Bytes> validity = std::nullopt);
 
     ColumnFormat format() const override { return format_; }
     int64_t num_rows() const override { return num_rows_; }
@@ -23,7 +26,14 @@ class ConstantReader : public PageReader {
     void observe(const PageBytes& bytes, const Ranges& rows, int64_t first_row, ZoneObserver& out) const override;
 
   private:
+    // Values, whose rows are counted in here where all are NULL, or none is.
     void repeat(int64_t count, ColumnBuilder& out) const;
+    // Calls visit(bits, count) for the validity of the rows, 64 of them at most at a time.
+    template <class Visit>
+    void for_each_bits(const Ranges& rows, Visit visit) const;
+    // Of a page where some rows are NULL.
+    void observe_some(const Ranges& rows, int64_t first_row, ZoneObserver& out) const;
+    void add_validity(const Ranges& rows, ColumnBuilder& out) const;
     void repeat_bits(int64_t count, uint64_t bit, ColumnBuilder& out) const;
     void repeat_bytes(Bytes value, int64_t count, uint8_t* to) const;
     void repeat_string(Bytes value, int64_t count, ColumnBuilder& out) const;
@@ -31,6 +41,7 @@ class ConstantReader : public PageReader {
     ColumnFormat format_;
     int64_t num_rows_;
     std::optional<Bytes> value_;
+    std::optional<Bytes> validity_;
 };
 
 }  // namespace lance

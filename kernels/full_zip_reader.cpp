@@ -12,8 +12,6 @@ namespace lance {
 
 namespace {
 
-constexpr uint16_t kNull = 1;
-
 // The definition levels of some rows, u16; nothing where there are none.
 class RowLevels {
   public:
@@ -35,7 +33,7 @@ class RowLevels {
 FullZipReader::FullZipReader(const FullZipValues& values, int64_t num_rows, std::optional<Bytes> row_starts)
     : values_(values), num_rows_(num_rows),
       shape_(0, values.bits_def, UINT16_MAX, values.value_bytes, values.length_bytes) {
-    if (values.has_nulls && values.bits_def == 0) fail("NULLs without definition levels");
+    if (values.num_levels > 0 && values.bits_def == 0) fail("NULLs without definition levels");
     if (is_fixed() != !row_starts || is_fixed() == values.format.variable) fail("values of another kind than the column");
     if (is_fixed()) {
         if (values.value_bytes < 1 || multiply(values.value_bytes, 8) != values.format.bits) {
@@ -73,6 +71,10 @@ void FullZipReader::read(const PageBytes& bytes, const Ranges& rows, ColumnBuild
     }
 }
 
+void FullZipReader::require_level(int64_t level) const {
+    if (level > values_.num_levels) fail("level ", level, " of values with ", values_.num_levels, " levels");
+}
+
 // Last, for it counts the rows in.
 void FullZipReader::add_rows(Bytes levels, int64_t count, ColumnBuilder& out) const {
     if (levels.empty()) {
@@ -93,7 +95,7 @@ void FullZipReader::add_rows(Bytes levels, int64_t count, ColumnBuilder& out) co
         num_valid += count_ones(bits);
         validity.append(bits, now);
     }
-    if (highest > (values_.has_nulls ? kNull : 0)) fail("level ", highest, " of values that are NULL or not");
+    require_level(highest);
     out.add_rows(count, num_valid);
 }
 
@@ -171,9 +173,9 @@ void FullZipReader::read_variable(const PageBytes& bytes, const Ranges& rows, Co
 void FullZipReader::mask(const PageBytes& bytes, const Ranges& rows, const PageTest& test, MutableBytes flags) const {
     require_output(flags, rows.num_items(), "flags");
     const auto* validity = std::get_if<ValidityTest>(&test);
-    if (validity == nullptr || !values_.has_nulls) fail("full-zip values are tested for other than being NULL");
+    if (validity == nullptr || values_.num_levels == 0) fail("full-zip values are tested for other than being NULL");
     for_each_entry(bytes, rows, [&](int64_t i, const ZipEntry& entry) {
-        if (entry.def > kNull) fail("level ", entry.def, " of values that are NULL or not");
+        require_level(entry.def);
         flags[static_cast<size_t>(i)] &= static_cast<uint8_t>((entry.def == 0) == validity->is_valid);
     });
 }

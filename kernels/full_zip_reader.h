@@ -11,8 +11,8 @@
 namespace lance {
 
 struct FullZipValues {
-    bool has_nulls;        // whether each value is behind a definition level of `bits_def`, of which 1 is NULL
-    int64_t bits_def;      // 0: no level
+    int64_t bits_def;      // of the definition level in front of each value; 0: no level
+    int64_t num_levels;    // definition levels from 1 up to this are NULL, none is above
     int64_t value_bytes;   // of fixed width
     int64_t length_bytes;  // of variable width: 4 or 8; 0: fixed width
     Bytes symbol_table;    // empty where values are stored as they are
@@ -43,6 +43,7 @@ class FullZipReader : public PageReader {
     void read_fixed(const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const;
     void read_variable(const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const;
     void add_rows(Bytes levels, int64_t count, ColumnBuilder& out) const;
+    void require_level(int64_t level) const;
 
     FullZipValues values_;
     int64_t num_rows_;

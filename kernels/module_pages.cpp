@@ -41,14 +41,18 @@ nb::list spans(nb::list columns) {
     return found;
 }
 
-BoundPage* constant(Count num_rows, std::pair<bool, Count> format, std::optional<Count> list_size, nb::object value) {
+// Keeps a buffer as long as the page; nothing where none is given.
+std::optional<Bytes> keep(BoundPage& page, const nb::object& buffer) {
+    if (buffer.is_none()) return std::nullopt;
+    page.buffers.push_back(hold(buffer));
+    return page.buffers.back();
+}
+
+BoundPage* constant(Count num_rows, std::pair<bool, Count> format, std::optional<Count> list_size, nb::object value,
+                    nb::object validity) {
     auto page = std::make_unique<BoundPage>();
-    std::optional<Bytes> bytes;
-    if (!value.is_none()) {
-        page->buffers.push_back(hold(value));
-        bytes = page->buffers.back();
-    }
-    page->reader = std::make_unique<ConstantReader>(to_format(format, list_size), num_rows, bytes);
+    const std::optional<Bytes> bytes = keep(*page, value);
+    page->reader = std::make_unique<ConstantReader>(to_format(format, list_size), num_rows, bytes, keep(*page, validity));
     return page.release();
 }
 
@@ -59,18 +63,13 @@ BoundPage* number_runs(Count num_rows, const InputBuffer& starts, const InputBuf
 }
 
 // Nothing as row_starts: all values have value_bytes; otherwise each has a length of length_bytes.
-BoundPage* full_zip(Count num_rows, Count bits_def, bool has_nulls, Count value_bytes, Count length_bytes,
+BoundPage* full_zip(Count num_rows, Count bits_def, Count num_levels, Count value_bytes, Count length_bytes,
                     nb::object row_starts, nb::object symbol_table, std::pair<bool, Count> format,
                     std::optional<Count> list_size) {
     auto page = std::make_unique<BoundPage>();
-    const auto keep = [&](nb::object buffer) -> std::optional<Bytes> {
-        if (buffer.is_none()) return std::nullopt;
-        page->buffers.push_back(hold(buffer));
-        return page->buffers.back();
-    };
-    const FullZipValues values{has_nulls,    bits_def, value_bytes, length_bytes, keep(symbol_table).value_or(Bytes()),
+    const FullZipValues values{bits_def,     num_levels,  value_bytes, length_bytes, keep(*page, symbol_table).value_or(Bytes()),
                                to_format(format, list_size)};
-    page->reader = std::make_unique<FullZipReader>(values, num_rows, keep(row_starts));
+    page->reader = std::make_unique<FullZipReader>(values, num_rows, keep(*page, row_starts));
     return page.release();
 }
 
@@ -149,13 +148,8 @@ BoundPage* nested_chunks(nb::object values, const nb::list& layers, Count num_ro
 BoundPage* nested_stored(nb::object values, const nb::list& layers, Count num_rows, nb::object repetition,
                          nb::object definition, bool are_null) {
     auto page = std::make_unique<BoundPage>();
-    const auto keep = [&](nb::object buffer) -> std::optional<Bytes> {
-        if (buffer.is_none()) return std::nullopt;
-        page->buffers.push_back(hold(buffer));
-        return page->buffers.back();
-    };
-    const std::optional<Bytes> rep = keep(repetition);
-    auto levels = std::make_unique<StoredLevels>(rules_of(to_layers(layers)), num_rows, rep, keep(definition));
+    const std::optional<Bytes> rep = keep(*page, repetition);
+    auto levels = std::make_unique<StoredLevels>(rules_of(to_layers(layers)), num_rows, rep, keep(*page, definition));
     return nest(std::move(values), layers, std::move(levels), num_rows, are_null, std::move(page));
 }
 
@@ -168,7 +162,7 @@ void bind_pages(nb::module_& m) {
                     "bits"_a, "definition"_a.none(), "symbol_table"_a.none(), "items"_a.none(), "format"_a,
                     "list_size"_a.none() = nb::none(), "keeps_indices"_a)
         .def_static("full_zip", full_zip, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "bits_def"_a,
-                    "has_nulls"_a, "value_bytes"_a, "length_bytes"_a, "row_starts"_a.none(), "symbol_table"_a.none(),
+                    "num_levels"_a, "value_bytes"_a, "length_bytes"_a, "row_starts"_a.none(), "symbol_table"_a.none(),
                     "format"_a, "list_size"_a.none() = nb::none())
         .def_static("nested_plain", nested_plain, nb::rv_policy::take_ownership, "values"_a, "layers"_a, nb::kw_only(),
                     "num_rows"_a)
@@ -178,7 +172,7 @@ void bind_pages(nb::module_& m) {
         .def_static("nested_stored", nested_stored, nb::rv_policy::take_ownership, "values"_a, "layers"_a, nb::kw_only(),
                     "num_rows"_a, "repetition"_a.none(), "definition"_a.none(), "are_null"_a)
         .def_static("constant", constant, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "format"_a,
-                    "list_size"_a.none() = nb::none(), "value"_a.none())
+                    "list_size"_a.none() = nb::none(), "value"_a.none(), "validity"_a.none() = nb::none())
         .def_static("number_runs", number_runs, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "starts"_a,
                     "values"_a, "step"_a);
     nb::class_<BoundTest>(m, "PageTest")

@@ -177,8 +177,30 @@ void MiniBlockReader::observe_strings(const PageBytes& bytes, const Ranges& rows
 
 void ConstantReader::observe(const PageBytes&, const Ranges& rows, int64_t first_row, ZoneObserver& out) const {
     if (format_.variable || (value_ && (size_of(*value_) * 8 != out.num_bits()))) return;
+    if (validity_) {
+        observe_some(rows, first_row, out);
+        return;
+    }
     for (int64_t i = 0; i < rows.size(); ++i) {
         out.add_constant(first_row + rows.start(i), value_ ? value_->data() : nullptr, rows.end(i) - rows.start(i));
+    }
+}
+
+void ConstantReader::observe_some(const Ranges& rows, int64_t first_row, ZoneObserver& out) const {
+    constexpr int64_t block = 1024;
+    const int64_t width = size_of(*value_);
+    std::vector<uint8_t> values(static_cast<size_t>(block * width));
+    for (int64_t i = 0; i < block; ++i) copy(values.data() + i * width, value_->data(), width);
+    std::vector<uint8_t> levels(2 * block);
+    for (int64_t i = 0; i < rows.size(); ++i) {
+        for (int64_t row = rows.start(i); row < rows.end(i); row += block) {
+            const int64_t count = std::min(rows.end(i) - row, block);
+            for (int64_t k = 0; k < count; ++k) {
+                const bool is_valid = validity_->data()[(row + k) / 8] >> ((row + k) % 8) & 1;
+                store(levels.data() + 2 * k, static_cast<uint16_t>(!is_valid));
+            }
+            out.add(first_row + row, values.data(), levels.data(), count);
+        }
     }
 }
 

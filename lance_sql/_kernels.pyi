@@ -101,7 +101,7 @@ class PageReader:
         num_rows: int,
         *,
         bits_def: int,
-        has_nulls: bool,
+        num_levels: int,
         value_bytes: int,
         length_bytes: int,
         row_starts: Buffer | None,
@@ -111,7 +111,7 @@ class PageReader:
     ) -> PageReader:
         """A full-zip page without lists.
 
-        bits_def: of the definition levels; has_nulls: whether level 1 is NULL
+        bits_def: of the definition levels; num_levels: values are NULL at those from 1 up to this, none is above
         value_bytes: of values of fixed width
         length_bytes: of the length of each value, 4 or 8; 0: all values have value_bytes
         row_starts: where each row begins in the page, and the end of the last: int64, where values have lengths
@@ -205,9 +205,18 @@ class PageReader:
         """
     @staticmethod
     def constant(
-        num_rows: int, *, format: tuple[bool, int], list_size: int | None = None, value: Buffer | None
+        num_rows: int,
+        *,
+        format: tuple[bool, int],
+        list_size: int | None = None,
+        value: Buffer | None,
+        validity: Buffer | None = None,
     ) -> PageReader:
-        """A page of one value for all rows; NULL without one."""
+        """A page of one value for all rows; NULL without one.
+
+        validity: a bit for each row, 0 for NULL; None where all rows have the value
+        raises: ValueError for a value of another width, for too few bits, and for bits without a value
+        """
     @staticmethod
     def number_runs(num_rows: int, *, starts: Buffer, values: Buffer, step: int) -> PageReader:
         """Unsigned numbers of 64 bits that no file has: runs of equal ones, or of such that follow each other.

@@ -108,6 +108,14 @@ class Column(Protocol):
         """
         ...
 
+    def member(self, rows: RowRanges) -> NativeRows | None:
+        """The same for a leaf inside of structs at most, as values by themselves: NULL where a struct around them is.
+        Those are tested like the values of `native`.
+
+        raises: as `read`
+        """
+        ...
+
     def observe(self, rows: RowRanges, zones: _kernels.ZoneBounds) -> None:
         """Shows the values of `rows` to the bounds of zones, as far as the kernels can look at them in the file.
 

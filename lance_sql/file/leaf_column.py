@@ -163,13 +163,19 @@ class LeafColumn:
 
     def native(self, rows: RowRanges) -> NativeRows | None:
         """See `Column`."""
-        return self._native(rows) if self._is_plain else None
+        return self.member(rows) if not self.chain.outer else None
+
+    def member(self, rows: RowRanges) -> NativeRows | None:
+        """See `Column`."""
+        return self._native(rows, is_nested=False) if self._is_plain else None
 
     def nested(self, rows: RowRanges) -> NativeRows | None:
         """See `Column`."""
-        return self._native(rows) if self._is_read_where_it_lies and nested.is_possible(self.chain) else None
+        if not self._is_read_where_it_lies or not nested.is_possible(self.chain):
+            return None
+        return self._native(rows, is_nested=bool(self.chain.outer))
 
-    def _native(self, rows: RowRanges) -> NativeRows:
+    def _native(self, rows: RowRanges, *, is_nested: bool) -> NativeRows:
         return native_columns.open_rows(
             self.file,
             self.index,
@@ -178,6 +184,7 @@ class LeafColumn:
             InPages(self.file.path, self.name),
             rows,
             self._open_pages,
+            is_nested=is_nested,
         )
 
     def _open_pages(self, numbers: Sequence[int]) -> Sequence[Page]:
@@ -185,7 +192,7 @@ class LeafColumn:
 
     def observe(self, rows: RowRanges, zones: _kernels.ZoneBounds) -> None:
         """See `Column`."""
-        found = self.native(rows)
+        found = self.member(rows)
         if found is None:
             return
         # pages that the kernels do not read are passed over, and what is damaged has its error when it is read
@@ -196,10 +203,10 @@ class LeafColumn:
 
     @property
     def _is_plain(self) -> bool:
-        """Whether values become rows as they are, and the kernels may read them."""
+        """Whether each row has one value as it is, or NULL, and the kernels may read them."""
         chain = self.chain
-        is_changed = bool(chain.outer) or chain.stored is not None or chain.finish is not None
-        return not is_changed and self._is_read_where_it_lies
+        is_changed = chain.stored is not None or chain.finish is not None
+        return chain.is_in_structs and not is_changed and self._is_read_where_it_lies
 
     @cached_property
     def _is_read_where_it_lies(self) -> bool:

@@ -261,17 +261,20 @@ def open_rows(
     where: InPages,
     rows: RowRanges,
     pages: Callable[[Sequence[int]], Sequence[KnownPage]],
+    *,
+    is_nested: bool,
 ) -> NativeRows:
     """Some rows of a column, whose pages are open then.
 
     key: tells the column from others of the file
     pages: opens the pages of some numbers
+    is_nested: as `NativeColumn`
     raises: CorruptFile, UnsupportedFeature
     """
-    kept = (file, key, chain.leaf, chain.outer)
+    kept = (file, key, chain.leaf, chain.outer, is_nested)
     column = file.page_cache.get(kept)
     if column is None:
-        column = NativeColumn(file, row_starts, chain, where, key=kept, is_nested=bool(chain.outer))
+        column = NativeColumn(file, row_starts, chain, where, key=kept, is_nested=is_nested)
         file.page_cache.put(kept, column)
     assert isinstance(column, NativeColumn)
     numbers: Sequence[int] = range(*column.reader.pages_of(int(rows[0, 0]), int(rows[-1, 1])))

@@ -208,19 +208,27 @@ class PathColumn:
 
     def native(self, rows: RowRanges) -> NativeRows | None:
         """See `Column`."""
-        return None if self.chain.outer else self._native(rows)
+        return None if self.chain.outer else self._native(rows, is_nested=False)
+
+    def member(self, rows: RowRanges) -> NativeRows | None:
+        """See `Column`."""
+        return self._native(rows, is_nested=False) if self.chain.is_in_structs else None
 
     def nested(self, rows: RowRanges) -> NativeRows | None:
         """See `Column`; inside of structs only."""
-        return self._native(rows) if nested.is_possible(self.chain) else None
+        if not nested.is_possible(self.chain):
+            return None
+        return self._native(rows, is_nested=bool(self.chain.outer))
 
-    def _native(self, rows: RowRanges) -> NativeRows | None:
+    def _native(self, rows: RowRanges, *, is_nested: bool) -> NativeRows | None:
         leaf, chain = self.leaf, self.chain
         is_plain = not self.lists and self.characters is None and chain.stored is None and chain.finish is None
         if not is_plain or not self._is_read_where_it_lies or leaf.is_blob:
             return None
         where = InPages(self.file.path, leaf.name)
-        return native_columns.open_rows(self.file, leaf.key, self.row_starts, chain, where, rows, leaf.open_pages)
+        return native_columns.open_rows(
+            self.file, leaf.key, self.row_starts, chain, where, rows, leaf.open_pages, is_nested=is_nested
+        )
 
     @cached_property
     def _is_read_where_it_lies(self) -> bool:

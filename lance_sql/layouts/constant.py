@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges
+from lance_sql import _kernels, row_ranges
 from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, Nulls, VariableWidth
+from lance_sql.encodings.stored import bitmap
 from lance_sql.encodings.tree import Encoding
 from lance_sql.errors import CorruptFile
 from lance_sql.file_versions import PageRules
@@ -106,7 +107,7 @@ class ConstantPage:
         """See `Page.read`; there is nothing to fetch."""
         chain.check(self._layout.layers)
         if self._rep is None and self._def is None:
-            found = self._native_page(chain) if rows[-1, 1] <= self._num_rows else None
+            found = self._native_page(chain) if not chain.outer and rows[-1, 1] <= self._num_rows else None
             if found is not None and found.form is not None:
                 parts: list[Part] = [(found.reader, np.ascontiguousarray(rows), _NOTHING, 0, None)]
                 return NativeRead((), lambda _: parts, found.form)
@@ -114,27 +115,52 @@ class ConstantPage:
         return PageRead((), lambda _: self._with_levels(rows, chain))
 
     def _native_page(self, chain: Chain) -> NativePage | None:
-        if chain.outer or chain.stored is not None or chain.finish is not None:
+        """What reads the leaf of a chain without lists, which is NULL where a struct around it is."""
+        if chain.stored is not None or chain.finish is not None:
             return None
         if chain.leaf not in self._native:
-            self._native[chain.leaf] = constant_page(self._without_levels(1, chain), self._num_rows)
+            value = pa.nulls(1, chain.leaf) if self._is_null(chain) else self._without_levels(1, Chain(chain.leaf))
+            self._native[chain.leaf] = constant_page(value, self._num_rows, self._validity())
         return self._native[chain.leaf]
+
+    def _is_null(self, chain: Chain) -> bool:
+        """Whether no row has a value.
+
+        raises: CorruptFile where the layers have no NULL
+        """
+        if self._scalar is not None:
+            return False
+        if self._def is None:
+            self._without_levels(1, chain)
+        elif max_definition(self._layout.layers) == 0:
+            raise CorruptFile("a constant page with items but without a value")
+        return True
+
+    def _validity(self) -> pa.Buffer | None:
+        """A bit for each row of a page without lists; None where all have the value.
+
+        raises: CorruptFile for levels that the layers do not have
+        """
+        if self._def is None:
+            return None
+        highest = max_definition(self._layout.layers)
+        if self._def.max(initial=0) > highest:
+            raise CorruptFile(f"a definition level {self._def.max()} of layers with {highest}")
+        return bitmap(self._def == 0)
 
     def native(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
         """See `Page.native`."""
-        if self._rep is not None or self._def is not None:
-            return None
         chain.check(self._layout.layers)
-        if not chain.is_never_null_around(self._layout.layers):
+        if self._rep is not None or not chain.is_in_structs:
             return None
-        found = self._native_page(Chain(chain.leaf))
+        found = self._native_page(chain)
         return (found, ByteRange(0, 0)) if found is not None and found.form is not None else None
 
     def nested(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
         """See `Page.nested`."""
         layers = self._layout.layers
         if self._rep is None and self._def is None:
-            found = self.native(chain)
+            found = self.native(chain) if chain.is_never_null_around(layers) else None
             return (nested.plain(found[0], self._num_rows, layers, chain), found[1]) if found is not None else None
         chain.check(layers)
         has_lists = max_repetition(layers) > 0
@@ -153,18 +179,26 @@ class ConstantPage:
         )
         return page, ByteRange(0, 0)
 
-    def test(self, test: ValueTest, leaf: pa.DataType) -> bool | None:
-        """See `Page.test`."""
-        return self._answer(test, Chain(leaf))
+    def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
+        """See `Page.test`; the one value is tested once, and what is left to the kernels is which rows are NULL."""
+        if self._rep is not None:
+            return None
+        answer = self._answer(test, Chain(leaf))
+        if self._def is None or self._scalar is None:
+            return answer
+        if test.wants_null is not None:
+            return _kernels.PageTest.validity(not test.wants_null)
+        return _kernels.PageTest.validity(True) if answer else False
 
     def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> bool | None:
         """See `Page.match`; the one value is tested once."""
         chain.check(self._layout.layers)
-        return None if chain.outer or chain.is_empty_struct else self._answer(test, chain)
-
-    def _answer(self, test: ValueTest, chain: Chain) -> bool | None:
-        if self._rep is not None or self._def is not None:
+        if chain.outer or chain.is_empty_struct or self._rep is not None or self._def is not None:
             return None
+        return self._answer(test, chain)
+
+    def _answer(self, test: ValueTest, chain: Chain) -> bool:
+        """For rows that the levels do not make NULL."""
         if self._scalar is None:
             return bool(test.wants_null)
         if test.wants_null is not None:

@@ -22,7 +22,7 @@ from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.native import NativePage, full_zip_page
 from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
 from lance_sql.layouts.page import PAGE_BYTES, PageRead, cluster, concat
-from lance_sql.layouts.tree import FullZip, max_repetition, max_visible
+from lance_sql.layouts.tree import FullZip, max_definition, max_repetition, max_visible
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
 
@@ -56,7 +56,7 @@ class FullZipPage:
     def native(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
         """See `Page.native`."""
         chain.check(self._layout.layers)
-        if self._max_rep or not chain.is_never_null_around(self._layout.layers):
+        if self._max_rep or not chain.is_in_structs:
             return None
         leaf = chain.leaf
         if leaf not in self._native:
@@ -67,7 +67,7 @@ class FullZipPage:
                 self._index,
                 leaf,
                 bits_def=layout.bits_def,
-                has_nulls=self._has_nulls,
+                num_levels=self._num_levels,
                 value_bytes=(layout.bits_per_value or 0) // 8,
                 length_bytes=(layout.bits_per_offset or 0) // 8,
             )
@@ -76,20 +76,21 @@ class FullZipPage:
 
     def nested(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
         """See `Page.nested`; inside of structs only that are never NULL."""
-        found = self.native(chain)
+        found = self.native(chain) if chain.is_never_null_around(self._layout.layers) else None
         if found is None:
             return None
         return nested.plain(found[0], self._num_rows, self._layout.layers, chain), found[1]
 
     @property
-    def _has_nulls(self) -> bool:
-        return self._layout.layers[0].num_levels > 0 and self._layout.bits_def > 0
+    def _num_levels(self) -> int:
+        """Definition levels of values that are NULL, or inside of structs that are."""
+        return max_definition(self._layout.layers) if self._layout.bits_def else 0
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
         """See `Page.test`; values are decoded to be tested."""
         if test.wants_null is None:
             return None
-        return _kernels.PageTest.validity(not test.wants_null) if self._has_nulls else not test.wants_null
+        return _kernels.PageTest.validity(not test.wants_null) if self._num_levels else not test.wants_null
 
     def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> None:
         """See `Page.match`."""

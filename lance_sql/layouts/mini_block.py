@@ -26,7 +26,7 @@ from lance_sql.layouts.matching import PageMatch, ValueTest, mini_block_test
 from lance_sql.layouts.native import NativePage, Part, mini_block_page
 from lance_sql.layouts.nest import Chain, Slots, nest, unravel
 from lance_sql.layouts.page import PAGE_BYTES, NativeRead, PageRead, cluster, concat
-from lance_sql.layouts.tree import MiniBlock, max_repetition, max_visible
+from lance_sql.layouts.tree import MiniBlock, max_definition, max_repetition, max_visible
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
 
@@ -108,7 +108,7 @@ class MiniBlockPage:
     def native(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
         """See `Page.native`; compressed chunks are decompressed in Python."""
         chain.check(self._layout.layers)
-        if not chain.is_never_null_around(self._layout.layers):
+        if not chain.is_in_structs:
             return None
         if isinstance(self._layout.values, General) or self._layout.num_items < self._num_rows:
             return None
@@ -154,7 +154,7 @@ class MiniBlockPage:
         if key not in self._answers:
             if len(self._answers) >= MAX_ANSWERS:
                 self._answers.clear()
-            has_nulls = self._def is not None and self._layout.layers[0].num_levels > 0
+            has_nulls = self._def is not None and max_definition(self._layout.layers) > 0
             self._answers[key] = mini_block_test(self._values_inside, self._dictionary, leaf, test, has_nulls=has_nulls)
         return self._answers.get(key)
 
@@ -176,7 +176,8 @@ class MiniBlockPage:
     def _native_page(self, leaf: pa.DataType) -> NativePage:
         found = self._native.get(leaf)
         if found is None:
-            definition = self._def if self._layout.layers[0].num_levels else None
+            # NULL are values, and those inside of structs that are
+            definition = self._def if max_definition(self._layout.layers) else None
             found = mini_block_page(self._table, self._values_inside, definition, self._dictionary, leaf)
             self._native[leaf] = found
         return found

@@ -152,14 +152,14 @@ def full_zip_page(
     leaf: pa.DataType,
     *,
     bits_def: int,
-    has_nulls: bool,
+    num_levels: int,
     value_bytes: int,
     length_bytes: int,
 ) -> NativePage | None:
     """The reader of a full-zip page without lists; None for values that are not read by the kernels.
 
     row_starts: where each row begins, where values have lengths
-    has_nulls: whether definition level 1 is NULL, and not damage
+    num_levels: definition levels from 1 up to this are NULL, those above are damage
     raises: ValueError for what does not fit together
     """
     storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
@@ -177,7 +177,7 @@ def full_zip_page(
     reader = _kernels.PageReader.full_zip(
         num_rows,
         bits_def=bits_def,
-        has_nulls=has_nulls,
+        num_levels=num_levels,
         value_bytes=value_bytes,
         length_bytes=length_bytes,
         row_starts=row_starts if has_lengths else None,
@@ -193,10 +193,11 @@ def format_of(type: pa.DataType) -> tuple[bool, int] | None:
     return _format(type, None)
 
 
-def constant_page(value: pa.Array, num_rows: int) -> NativePage | None:
+def constant_page(value: pa.Array, num_rows: int, validity: pa.Buffer | None = None) -> NativePage | None:
     """The reader of a page that holds one value, or NULL, in all rows; None for values of other kinds.
 
     value: an array of the one value
+    validity: a bit for each row, 0 for those that are NULL all the same
     """
     leaf = value.type
     storage = value.storage if isinstance(leaf, pa.BaseExtensionType) else value
@@ -204,7 +205,9 @@ def constant_page(value: pa.Array, num_rows: int) -> NativePage | None:
         if value.null_count or leaf.index_type.bit_width != INDEX_BITS:
             return None
         form = Form(leaf.index_type, storage.dictionary)
-        reader = _kernels.PageReader.constant(num_rows, format=(False, INDEX_BITS), value=bytes(INDEX_BITS // 8))
+        reader = _kernels.PageReader.constant(
+            num_rows, format=(False, INDEX_BITS), value=bytes(INDEX_BITS // 8), validity=validity
+        )
         return NativePage(reader, form)
     format, list_size = _format(storage.type, None), list_size_of(storage.type)
     if format is None or (list_size is not None and not value.null_count):
@@ -217,7 +220,11 @@ def constant_page(value: pa.Array, num_rows: int) -> NativePage | None:
             content = storage.cast(pa.large_binary())[0].as_py() if bits == 64 else storage.cast(pa.binary())[0].as_py()
         else:
             content = bytes(memoryview(data)[: (bits + 7) // 8])
-    reader = _kernels.PageReader.constant(num_rows, format=format, list_size=list_size, value=content)
+    if content is None:
+        validity = None
+    reader = _kernels.PageReader.constant(
+        num_rows, format=format, list_size=list_size, value=content, validity=validity
+    )
     return NativePage(reader, Form(storage.type))
 
 

@@ -72,9 +72,14 @@ class Chain:
         """Whether the leaf is a struct without members, which has nothing to store."""
         return pa.types.is_struct(self.leaf) and self.leaf.num_fields == 0 and self.is_flat
 
+    @property
+    def is_in_structs(self) -> bool:
+        """Whether around the leaf are structs at most, so that every table row has one of its values, or NULL."""
+        return self.is_flat and not self.is_empty_struct
+
     def is_never_null_around(self, layers: Layers) -> bool:
         """Whether around the leaf are structs at most, none of which is NULL in a page with `layers`."""
-        return self.is_flat and not self.is_empty_struct and all(layer.num_levels == 0 for layer in layers[1:])
+        return self.is_in_structs and all(layer.num_levels == 0 for layer in layers[1:])
 
     def leaf_array(self, block: Block, own: Slots) -> pa.Array:
         """The leaf's values under their own validity."""

@@ -71,7 +71,7 @@ class Page(Protocol):
     def native(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
         """What reads the values of the page in the kernels, and their bytes in the file; None where Python has a part.
 
-        chain: what the values become; around them are structs at most, which are not NULL where there is a reader
+        chain: what the values become; around them are structs at most, and where one is NULL, so is the value
         """
         ...
 

@@ -19,7 +19,9 @@ from lance_sql.file.page_cache import PageCache
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import system_columns
 from lance_sql.scan.made_columns import missing_column, system_column
+from lance_sql.scan.members import member
 from lance_sql.scan.plan import ReadPlan
+from lance_sql.scan.predicates import Path
 from lance_sql.schema import Field
 from lance_sql.table.open_fragment import OpenFragment
 
@@ -107,6 +109,8 @@ def _find(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | N
             continue
         if column.field is None:
             shape = finding.add_system_column(column.arrow)
+        elif column.path:
+            shape = finding.add_member(column.field, column.path, column.arrow)
         else:
             shape = finding.add(column.field, column.arrow, plan.delivered.get(column.field.id))
         if shape is None:
@@ -144,6 +148,15 @@ class _Finding:
         if arrow.type != system_columns.TYPE:
             return None
         return self._add_leaf(system_column(self._fragment, arrow.name, self._rows), arrow)
+
+    def add_member(self, field: Field, path: Path, arrow: pa.Field) -> _kernels.Shape | None:
+        """The same for a member of structs by itself.
+
+        field: cut down to the member
+        path: the names below the field
+        """
+        found = member(self._fragment, field, path, self._rows)
+        return self._add_leaf(found[1], arrow) if found is not None else None
 
     def _add_nested(
         self, field: Field, type: pa.DataType, columns: Iterator[Column], arrow: pa.Field

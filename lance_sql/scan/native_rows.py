@@ -40,12 +40,12 @@ SECONDS_TO_SETTLE = 2.0
 
 
 def is_possible(plan: ReadPlan) -> bool:
-    """Whether there can be such fragments: columns as files have them, in files that are read where they lie, and
-    system columns."""
+    """Whether there can be such fragments: columns as files have them, in files that are read where they lie, members
+    of structs, and system columns."""
     if plan.reads_nothing or plan.fragments.concurrency > 1:
         return False
     fields = [column.field for column in plan.columns if column.field is not None]
-    if any(column.path for column in plan.columns) or len(set(fields)) < len(fields):
+    if len(set(fields)) < len(fields):
         return False
     return plan.steps is not None
 

@@ -18,8 +18,10 @@ from lance_sql.layouts.plain import is_stored_with_offsets
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import system_columns
 from lance_sql.scan.made_columns import missing_column, system_column
+from lance_sql.scan.members import member
 from lance_sql.scan.plan import ReadPlan
-from lance_sql.scan.predicates import AnyOf, ColumnTest, Compare, Literal, PairTest, Step
+from lance_sql.scan.predicates import AnyOf, ColumnTest, Compare, Literal, PairTest, Path, Step
+from lance_sql.scan.projection import restrict
 from lance_sql.schema import Field
 from lance_sql.schema.types import arrow_field
 from lance_sql.table.open_fragment import OpenFragment
@@ -45,9 +47,9 @@ _SIGNED_TYPES: Final = (pa.types.is_signed_integer, pa.types.is_temporal, pa.typ
 
 @dataclass(frozen=True, slots=True)
 class TestedColumn:
-    """A column that a filter looks at.
+    """A column, or a member of structs, that a filter looks at.
 
-    field: None for a system column
+    field: of the table's column, cut down to the member; None for a system column
     """
 
     type: pa.DataType
@@ -76,7 +78,7 @@ class Tests:
         self._system_columns = plan.filter_system_columns
         self._fragment = fragment
         self._rows = rows
-        self._places: dict[str, int] = {}
+        self._places: dict[Path, int] = {}
         self.columns: list[TestedColumn] = []
         self.columns_of: list[int] = []
         self.answers: list[_kernels.ColumnTest] = []
@@ -175,7 +177,7 @@ class Tests:
         return -len(self._pairs)
 
     def _add(self, test: ColumnTest) -> _kernels.FilterStep | None:
-        place = self._column(test.column)
+        place = self._column(test.path)
         if place is None:
             return None
         number = self._answer(place, test.test)
@@ -191,23 +193,29 @@ class Tests:
                 return self._add_boolean(place, op, value)
         return number
 
-    def _column(self, name: str) -> int | None:
-        if name in self._places:
-            return self._places[name]
-        field = self._fields.get(name)
-        if field is not None:
-            type = arrow_field(field).type
-            found = _native(self._fragment, field, type, self._rows)
-        elif name in self._system_columns:
-            type = system_columns.TYPE
-            found = system_column(self._fragment, name, self._rows)
-        else:
-            return None
+    def _column(self, path: Path) -> int | None:
+        if path in self._places:
+            return self._places[path]
+        found = self._find(path)
         if found is None:
             return None
-        self.columns.append(TestedColumn(type, field, found))
-        self._places[name] = len(self.columns) - 1
-        return self._places[name]
+        self.columns.append(found)
+        self._places[path] = len(self.columns) - 1
+        return self._places[path]
+
+    def _find(self, path: Path) -> TestedColumn | None:
+        name, *below = path
+        field = self._fields.get(name)
+        if field is None:
+            made = system_column(self._fragment, name, self._rows) if name in self._system_columns else None
+            return TestedColumn(system_columns.TYPE, None, made) if made is not None else None
+        if below:
+            field = restrict(field, [tuple(below)])
+            inside = member(self._fragment, field, tuple(below), self._rows)
+            return TestedColumn(inside[0], field, inside[1]) if inside is not None else None
+        type = arrow_field(field).type
+        found = _native(self._fragment, field, type, self._rows)
+        return TestedColumn(type, field, found) if found is not None else None
 
     def _answer(self, place: int, test: ValueTest) -> int | None:
         found = self.columns[place].found

@@ -193,9 +193,10 @@ class ReadPlan:
         """The parts of the residual filter that test the values of a column, and the other parts."""
         tests, others = column_tests(conjuncts(self.residual)) if self.residual is not None else ([], [])
         fields = {field.name: field for field in self.filter_fields}
-        on_fields = [(fields[test.column], test) for test in tests if test.column in fields]
-        on_system_columns = [part for test in tests if test.column not in fields for part in test.predicates]
-        return on_fields, [*others, *on_system_columns]
+        # not system columns, and not members of structs
+        on_fields = [(fields[test.path[0]], test) for test in tests if len(test.path) == 1 and test.path[0] in fields]
+        elsewhere = [test for test in tests if len(test.path) > 1 or test.path[0] not in fields]
+        return on_fields, [*others, *(part for test in elsewhere for part in test.predicates)]
 
     @cached_property
     def steps(self) -> Sequence[Step] | None:

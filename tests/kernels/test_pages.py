@@ -171,7 +171,7 @@ def dictionary_page(
     return Made(reader, data, type, masked(values, valid))
 
 
-def constant_page(num_rows: int, kind: str) -> Made:
+def constant_page(num_rows: int, kind: str, valid: np.ndarray | None = None) -> Made:
     value, format, content, type = {
         "number": (77, (False, 32), (77).to_bytes(4, "little"), pa.int32()),
         "bool": (True, (False, 1), b"\x01", pa.bool_()),
@@ -180,7 +180,9 @@ def constant_page(num_rows: int, kind: str) -> Made:
         "null": (None, (False, 64), None, pa.int64()),
         "no text": (None, (True, 32), None, pa.binary()),
     }[kind]
-    return Made(kernels.PageReader.constant(num_rows, format=format, value=content), b"", type, [value] * num_rows)
+    validity = oracles.bitmap(valid) if valid is not None and content is not None else None
+    reader = kernels.PageReader.constant(num_rows, format=format, value=content, validity=validity)
+    return Made(reader, b"", type, masked([value] * num_rows, valid))
 
 
 def numbers_page(num_rows: int, seed: int, step: int, rows_per_run: int) -> Made:
@@ -223,7 +225,7 @@ def pages(draw: st.DrawFn) -> list[Made]:
         sizes = [1024] * draw(st.integers(0, 1)) + [draw(st.integers(1, 1024))]
         seed = draw(seeds)
         valid = None
-        if draw(st.booleans()) and name not in ("constant", "numbers"):
+        if draw(st.booleans()) and name != "numbers":
             valid = random_values(seed + 1, sum(sizes), np.uint8) % 3 > 0
         makers: dict[str, Callable[[], Made]] = {
             "number": lambda: number_page(how[0], how[1], sizes, seed, valid),  # noqa: B023 - called at once
@@ -232,7 +234,7 @@ def pages(draw: st.DrawFn) -> list[Made]:
             "narrow": lambda: narrow_page(sizes, seed, valid),  # noqa: B023
             "text": lambda: text_page(sizes, seed, valid, *how),  # noqa: B023
             "dictionary": lambda: dictionary_page(sizes, seed, valid, *how),  # noqa: B023
-            "constant": lambda: constant_page(sum(sizes), *how),  # noqa: B023
+            "constant": lambda: constant_page(sum(sizes), how[0], valid),  # noqa: B023
             "numbers": lambda: numbers_page(sum(sizes), seed, *how),  # noqa: B023
         }
         found.append(makers[name]())
@@ -773,3 +775,49 @@ def test_buffers_that_are_let_go_of_serve_the_next_array() -> None:
     finally:
         kernels.keep_buffers(0)
     assert kernels.kept_buffers()[0] == 0
+
+
+@pytest.mark.parametrize("has_lengths", [False, True])
+def test_large_values_are_null_at_every_level(has_lengths: bool) -> None:
+    levels = np.arange(60) % 4
+    words = [b"" if level and has_lengths else b"word%04d" % i for i, level in enumerate(levels)]
+    lengths = [len(word).to_bytes(4, "little") if has_lengths and word else b"" for word in words]
+    entries = [bytes([level]) + length + word for level, length, word in zip(levels, lengths, words, strict=True)]
+    starts = np.cumsum([0, *map(len, entries)]).astype(np.int64)
+
+    def reader(num_levels: int) -> kernels.PageReader:
+        return kernels.PageReader.full_zip(
+            60,
+            bits_def=2,
+            num_levels=num_levels,
+            value_bytes=0 if has_lengths else 8,
+            length_bytes=4 if has_lengths else 0,
+            row_starts=starts if has_lengths else None,
+            symbol_table=None,
+            format=(has_lengths, 32 if has_lengths else 64),
+        )
+
+    type = pa.binary() if has_lengths else pa.binary(8)
+    rows = np.array([[0, 60]])
+    parts = [(reader(3), rows, b"".join(entries), 0, None)]
+    found = imported(kernels.read_batch([], [(0, parts)], None), type)
+    assert found.to_pylist() == masked(words, levels == 0)
+
+    for num_levels, test in ((2, None), (2, True), (0, None)):
+        column = kernels.ColumnReader(np.array([0, 60]))
+        column.open(0, reader(num_levels), 0, len(b"".join(entries)))
+        given = (column, rows, [(0, b"".join(entries), 0)])
+        tests = []
+        if test is not None:
+            valid = kernels.ColumnTest(1)
+            valid.set(0, kernels.PageTest.validity(test))
+            tests = [(*given, valid)]
+        _, _, failure = kernels.read_rows(tests, [given], np.ones(60, np.uint8) if tests else None)
+        assert failure is not None
+        assert failure[-1].endswith(f" of values with {num_levels} levels")
+
+
+def test_bits_of_constants_belong_to_a_value() -> None:
+    for value, validity, message in ((None, bytes(9), "without a value"), (bytes(4), bytes(8), "validity")):
+        with pytest.raises(ValueError, match=message):
+            kernels.PageReader.constant(65, format=(False, 32), value=value, validity=validity)

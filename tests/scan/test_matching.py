@@ -266,7 +266,7 @@ def test_two_ranges_of_a_column_are_one() -> None:
     predicate = from_sql("a >= 3 AND b < 0.5 AND a < 10 AND a <> 4", schema, table="t")
     tests, others = column_tests(conjuncts(predicate))
     assert others == []
-    assert [(test.column, len(test.predicates)) for test in tests] == [("a", 2), ("b", 1), ("a", 1)]
+    assert [(test.path, len(test.predicates)) for test in tests] == [(("a",), 2), (("b",), 1), (("a",), 1)]
     assert tests[0].test.keys == KeyRange(1, 32, 2**31 + 3, 2**31 + 9)
 
 

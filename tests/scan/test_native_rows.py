@@ -37,6 +37,7 @@ from lance_sql.table.row_ids import RowIds
 
 NUM_ROWS = 120_000
 COLUMNS = ("id", "small", "price", "mode", "letter", "text", "some", "tags", "point", "place", "maybe")
+MEMBERS = ("point.x", "maybe.y", "place.name", "place.at.x", "place.is_even")
 FILTERS = (
     None,
     "small < 40",
@@ -47,6 +48,10 @@ FILTERS = (
     "small = 1000",
     "small < 40 OR mode = 'AIR'",
     "text LIKE '%7%' AND small < 50",
+    "maybe.x > 100000",
+    "place.name IN ('place 7', 'place 8') OR maybe.y IS NULL",
+    "place.at.x < place.at.y AND small < 40 AND place.name IS NOT NULL",
+    "place.is_even AND NOT maybe.x BETWEEN 1000 AND 100000",
 )
 
 
@@ -155,7 +160,7 @@ def test_columns_of_a_fragment_are_found_once(table: Dataset, monkeypatch: pytes
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_columns_filters_and_sizes_of_batches(table: Dataset, data: st.DataObject) -> None:
-    columns = data.draw(st.lists(st.sampled_from(COLUMNS), unique=True, max_size=5))
+    columns = data.draw(st.lists(st.sampled_from(COLUMNS + MEMBERS), unique=True, max_size=5))
     condition = data.draw(st.sampled_from(FILTERS))
     size = data.draw(st.sampled_from([None, 1000, 40_000, 10**6]))
     scan = table.scan(columns, condition, batch_size=size)
@@ -182,8 +187,64 @@ def test_which_runs_the_kernels_read(table: Dataset) -> None:
     assert not any(runs_of(table.scan(["id"], "text LIKE '%1%'")))
     for columns in (["_rowid"], ["id", "_rowaddr"]):
         assert runs_of(table.scan(columns, "_rowaddr > 5")) == [True] * 4 + [False]
-    for columns, condition in ((["point.x"], None), (["id"], "id + small < 7")):
-        assert not native_rows.is_possible(table.scan(columns, condition).read_plan)
+    assert runs_of(table.scan(MEMBERS, "maybe.x > 5 AND place.at.y > 3")) == [True] * 4 + [False]
+    assert not any(runs_of(table.scan(["place.at"])))
+    assert not native_rows.is_possible(table.scan(["id"], "id + small < 7").read_plan)
+
+
+@pytest.mark.parametrize("version", ["2.0", "2.1", "2.2"])
+def test_members_are_null_where_a_struct_is(tmp_path: Path, version: Any) -> None:
+    rng = np.random.default_rng(9)
+    num_rows = 40_000
+
+    def some(values: Any, type: pa.DataType | None = None) -> pa.Array:
+        return pa.array(values, type, mask=rng.random(num_rows) < 0.1)
+
+    def struct(**members: pa.Array) -> pa.Array:
+        # files of version 2.0 have no NULL structs
+        mask = pa.array(rng.random(num_rows) < (0.0 if version == "2.0" else 0.2))
+        return pa.StructArray.from_arrays(list(members.values()), list(members), mask=mask)
+
+    long = [f"{number:400d}" for number in range(num_rows)]
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(rng.random(300 * num_rows), pa.float32()), 300)
+    inner = struct(
+        number=some(np.arange(num_rows)),
+        text=some([f"text {number % 1000}" for number in range(num_rows)]),
+        long=some(long),
+        never_null=pa.array(long),
+        fixed=some([b"%256d" % number for number in range(num_rows)], pa.binary(256)),
+        vector=vectors,
+        one=some(np.full(num_rows, 7)),
+        word=some(["word"] * num_rows),
+        nothing=pa.nulls(num_rows, pa.int32()),
+        truth=some(np.arange(num_rows) % 3 == 0),
+    )
+    path = tmp_path / "t"
+    lance.write_dataset(pa.table({"id": range(num_rows), "s": struct(inner=inner)}), path, data_storage_version=version)
+    table = lance_sql.open(path, learn_statistics=False)
+    names = [f"s.inner.{field.name}" for field in inner.type]
+    for condition in (
+        None,
+        "id % 3 < 2",
+        "id < 9000 OR id > 30000",
+        *(f"{name} IS NULL" for name in names),
+        *(f"{name} IS NOT NULL AND id < 20000" for name in names),
+        "s.inner.number < 1000",
+        "s.inner.text = 'text 7'",
+        "s.inner.one = 7",
+        "s.inner.one <> 7 OR s.inner.word >= 'word'",
+        "s.inner.truth AND NOT s.inner.number > 9000",
+        "s.inner.number < id",
+    ):
+        scan = table.scan(["id", *names], condition)
+        found = scan.to_reader().read_all()
+        assert found.equals(read_by_python(scan)), condition
+        assert found.equals(scan.to_table()), condition
+    expected = lance.dataset(path).to_table()["s"].combine_chunks().flatten()[0].flatten()
+    found = table.scan(names).to_reader().read_all()
+    assert [column.combine_chunks() for column in found.columns] == expected
+    if version != "2.0":
+        assert all(runs_of(table.scan(names)))
 
 
 SYSTEM_COLUMNS = ["_rowid", "_rowaddr", "_row_created_at_version", "_row_last_updated_at_version"]

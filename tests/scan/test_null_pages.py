@@ -133,6 +133,6 @@ def test_nothing_is_read_where_pages_answer(tmp_path: Path, monkeypatch: pytest.
     assert dataset.count_rows("n IS NULL AND (i IS NOT NULL OR i > 5)") == 20_000
     assert dataset.count_rows("n IS NOT NULL") == 0
     assert dataset.count_rows("m IS NOT NULL") == 20_000
-    for condition in ("i IS NOT NULL AND i % 2 = 1", "m.x IS NOT NULL"):
-        with pytest.raises(AssertionError):
-            dataset.count_rows(condition)
+    assert dataset.count_rows("m.x IS NOT NULL") == 10_000
+    with pytest.raises(AssertionError):
+        dataset.count_rows("i IS NOT NULL AND i % 2 = 1")

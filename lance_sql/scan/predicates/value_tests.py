@@ -18,7 +18,7 @@ from lance_sql.layouts.matching import KeyRange, StringRange, ValueTest
 from lance_sql.layouts.plain import is_stored_with_offsets
 
 from .evaluation import passing
-from .tree import And, ColumnRef, Compare, Const, In, IsNan, IsNull, Literal, Not, Or, Predicate, TextMatch, Value
+from .tree import And, ColumnRef, Compare, Const, In, IsNan, IsNull, Literal, Not, Or, Path, Predicate, TextMatch, Value
 
 MAX_SINGLE: Final = 16
 """Values of IN that are looked for one after the other, where a page has no dictionary."""
@@ -37,12 +37,12 @@ _FLOATS: Final = {32: ("<f", "<I"), 64: ("<d", "<Q")}
 
 @dataclass(frozen=True, slots=True)
 class ColumnTest:
-    """A test of a top-level column, and the predicates that it stands for.
+    """A test of a column, or of a member of structs, and the predicates that it stands for.
 
     single: tests of which a value passes one, or all with `is_all`, if it passes this one; empty where these are many
     """
 
-    column: str
+    path: Path
     test: ValueTest
     predicates: tuple[Predicate, ...]
     single: tuple[ValueTest, ...] = ()
@@ -51,11 +51,12 @@ class ColumnTest:
 
 @dataclass(frozen=True, slots=True)
 class PairTest:
-    """Two top-level columns whose values have to compare by an operator of `Compare`; NULL compares with nothing."""
+    """Two columns, or members of structs, whose values have to compare by an operator of `Compare`; NULL compares with
+    nothing."""
 
-    left: str
+    left: Path
     op: str
-    right: str
+    right: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +73,12 @@ Step: TypeAlias = "ColumnTest | PairTest | AnyOf"
 class _Answers:
     """Whether each of some values of a column passes all predicates."""
 
-    column: str
+    path: Path
     predicates: tuple[Predicate, ...]
 
     def __call__(self, values: pa.Array) -> npt.NDArray[np.bool_]:
         predicate = self.predicates[0] if len(self.predicates) == 1 else And(self.predicates)
-        return passing(predicate, (self.column,), values)
+        return passing(predicate, self.path, values)
 
 
 def column_tests(parts: Sequence[Predicate]) -> tuple[list[ColumnTest], list[Predicate]]:
@@ -147,7 +148,7 @@ def _steps(predicate: Predicate, *, is_true: bool) -> Sequence[Step] | None:
                 # a pair of columns is decoded for the rows that are left
                 return [*_merged(tests), *sorted(others, key=lambda step: isinstance(step, AnyOf))]
             return [AnyOf(tuple(tuple(part) for part in found))]
-        case Compare(op, ColumnRef((left,)), ColumnRef((right,))):
+        case Compare(op, ColumnRef(left), ColumnRef(right)):
             return [PairTest(left, op if is_true else _OPPOSITE[op], right)]
     test = _column_test(predicate) if is_true else _column_test_of_false(predicate)
     return None if test is None else [test]
@@ -159,26 +160,26 @@ def _column_test(predicate: Predicate) -> ColumnTest | None:
     strings: StringRange | None = None
     single: Sequence[Predicate] = ()
     match predicate:
-        case IsNull(ColumnRef((column,))):
+        case IsNull(ColumnRef(path)):
             wants_null = True
-        case Not(IsNull(ColumnRef((column,)))):
+        case Not(IsNull(ColumnRef(path))):
             wants_null = False
-        case Compare(op, ColumnRef((column,)), Literal(value, type)):
+        case Compare(op, ColumnRef(path), Literal(value, type)):
             keys, strings = _keys(op, value, type), _strings(op, value, type)
-        case In(ColumnRef((column,)), (value,), type):
+        case In(ColumnRef(path), (value,), type):
             keys, strings = _keys("=", value, type), _strings("=", value, type)
-        case TextMatch("prefix", ColumnRef((column,)), pattern):
+        case TextMatch("prefix", ColumnRef(path), pattern):
             strings = _beginning_with(pattern.encode())
-        case In(ColumnRef((column,)) as operand, values, type):
+        case In(ColumnRef(path) as operand, values, type):
             if len(values) <= MAX_SINGLE:
                 single = [Compare("=", operand, Literal(value, type)) for value in values]
-        case TextMatch(operand=ColumnRef((column,))) | IsNan(ColumnRef((column,))):
+        case TextMatch(operand=ColumnRef(path)) | IsNan(ColumnRef(path)):
             pass
         case _:
             return None
 
-    test = ValueTest(_Answers(column, (predicate,)), keys, wants_null, strings)
-    return ColumnTest(column, test, (predicate,), _tests_of(single))
+    test = ValueTest(_Answers(path, (predicate,)), keys, wants_null, strings)
+    return ColumnTest(path, test, (predicate,), _tests_of(single))
 
 
 def _tests_of(predicates: Sequence[Predicate]) -> tuple[ValueTest, ...]:
@@ -205,12 +206,12 @@ def _column_test_of_false(predicate: Predicate) -> ColumnTest | None:
     if isinstance(predicate, In) and found.single:
         literals = [Literal(value, predicate.type) for value in predicate.values]
         single = _tests_of([Compare("<>", predicate.operand, literal) for literal in literals])
-    answers = _Answers(found.column, (opposite,))
-    return ColumnTest(found.column, ValueTest(answers, keys, strings=strings), (opposite,), single, is_all=True)
+    answers = _Answers(found.path, (opposite,))
+    return ColumnTest(found.path, ValueTest(answers, keys, strings=strings), (opposite,), single, is_all=True)
 
 
 def _both(one: ColumnTest, other: ColumnTest) -> ColumnTest | None:
-    if one.column != other.column:
+    if one.path != other.path:
         return None
     keys: KeyRange | None = None
     strings: StringRange | None = None
@@ -221,7 +222,7 @@ def _both(one: ColumnTest, other: ColumnTest) -> ColumnTest | None:
     if keys is None and strings is None:
         return None
     predicates = one.predicates + other.predicates
-    return ColumnTest(one.column, ValueTest(_Answers(one.column, predicates), keys, strings=strings), predicates)
+    return ColumnTest(one.path, ValueTest(_Answers(one.path, predicates), keys, strings=strings), predicates)
 
 
 def _strings(op: str, value: Value, type: pa.DataType) -> StringRange | None:

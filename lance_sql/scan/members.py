@@ -1,0 +1,45 @@
+"""Members of structs, as the kernels read them: values of their own, NULL where a struct around them is."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from lance_sql.file.leaves import is_leaf
+from lance_sql.file.native_columns import NativeRows
+from lance_sql.row_ranges import RowRanges
+from lance_sql.scan.made_columns import missing_column
+from lance_sql.scan.predicates import Path
+from lance_sql.schema import Field, arrow_field
+from lance_sql.table.open_fragment import OpenFragment
+
+
+def stored_member(field: Field, path: Path) -> Field | None:
+    """The member of a field that a path leads to, through structs whose members have columns of their own; None where
+    that is not what it leads to.
+
+    field: cut down to the member
+    path: the names below the field
+    """
+    for name in path:
+        if is_leaf(field) or field.logical_type != "struct":
+            return None
+        field = next(child for child in field.children if child.name == name)
+    return field if is_leaf(field) else None
+
+
+def member(fragment: OpenFragment, field: Field, path: Path, rows: RowRanges) -> tuple[pa.DataType, NativeRows] | None:
+    """The type of a member, and some of its rows; None where Python has a part in reading it.
+
+    field, path: see `stored_member`
+    raises: CorruptFile, UnsupportedFeature
+    """
+    stored = stored_member(field, path)
+    if stored is None:
+        return None
+    type = arrow_field(stored).type
+    columns = tuple(fragment.columns_of(field))
+    if not columns:
+        found = missing_column(fragment, ".".join((field.name, *path)), type, rows)
+    else:
+        found = columns[0].member(rows) if len(columns) == 1 else None
+    return (type, found) if found is not None else None
