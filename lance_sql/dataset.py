@@ -408,7 +408,7 @@ class Dataset(ArrowDataset):
         Scans learn the same of the columns that they filter; nothing is written to the table. What is learned lasts as
         long as the process, or longer in the folder of `open(..., statistics_cache=...)`.
 
-        columns: at the top level; without, those whose types have bounds
+        columns: and members of structs, as "point.x"; without, those whose types have bounds
         progress: told how many rows have been looked at, and of how many
         returns: for each column how many zones of 8,192 rows are known, and how many there are; of stores that
             cannot tell files apart, none is

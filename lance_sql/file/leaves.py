@@ -7,6 +7,7 @@ a blob, a struct without members and a fixed-size list of plain values are leave
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import pyarrow as pa
 
@@ -42,6 +43,15 @@ def leaves(field: Field) -> list[Leaf]:
             step = _around(field, pa.field(name.name, below, name.nullable, name.metadata))
             found.append(Leaf(leaf.field, leaf.type, (*leaf.outer, step), (*leaf.parents, field)))
     return found
+
+
+@lru_cache(maxsize=4096)
+def leaf_in_structs(field: Field) -> Field:
+    """The leaf of a field that leads to one alone, through structs with one member; the field where it does not."""
+    inside = field
+    while not is_leaf(inside) and inside.logical_type == "struct" and len(inside.children) == 1:
+        (inside,) = inside.children
+    return inside if is_leaf(inside) else field
 
 
 def is_leaf(field: Field) -> bool:

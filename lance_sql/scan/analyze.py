@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from lance_sql import row_ranges
 from lance_sql.errors import InvalidArgument
+from lance_sql.file.leaves import is_leaf
 from lance_sql.file.zone_statistics import ROWS_PER_ZONE, key_kind
 from lance_sql.scan import read_ahead
+from lance_sql.scan.members import stored_member
+from lance_sql.scan.projection import restrict
 from lance_sql.schema import Field, arrow_field
 from lance_sql.table import learning
 from lance_sql.table.open_fragment import OpenFragment, UnknownColumn
@@ -25,7 +28,7 @@ def analyze(
 ) -> dict[str, tuple[int, int]]:
     """Learns what is not known yet of columns of a version, deleted rows included.
 
-    names: of top-level columns; without, those whose types have bounds
+    names: of columns and members of structs; without, those whose types have bounds
     progress: a column of a fragment after the other
     returns: for each column how many zones are known, and how many there are
     raises: ColumnNotFound; InvalidArgument for types without bounds, and where nothing is learned; CorruptFile
@@ -33,16 +36,16 @@ def analyze(
     files = snapshot.open_fragments.files
     if files.learned is None:
         raise InvalidArgument(f"{snapshot.name} was opened with learn_statistics=False")
-    fields = _analyzed(snapshot, names)
+    columns = _columns_of(snapshot, names)
     fragments = [snapshot.open(fragment) for fragment in snapshot.manifest.fragments]
-    work = [(fragment, field) for fragment in fragments for field in fields]
+    work = [(fragment, name) for fragment in fragments for name in columns]
     total = sum(fragment.num_rows for fragment, _ in work)
-    found = {field.name: [0, 0] for field in fields}
+    found = {name: [0, 0] for name in columns}
     done = 0
-    counted = zip(work, read_ahead.ordered(work, partial(_learn), keeps_all=True), strict=True)
-    for (fragment, field), num_known in counted:
-        found[field.name][0] += num_known
-        found[field.name][1] += -(-fragment.num_rows // ROWS_PER_ZONE)
+    counted = zip(work, read_ahead.ordered(work, partial(_learn, columns), keeps_all=True), strict=True)
+    for (fragment, name), num_known in counted:
+        found[name][0] += num_known
+        found[name][1] += -(-fragment.num_rows // ROWS_PER_ZONE)
         done += fragment.num_rows
         if progress is not None:
             progress(done, total)
@@ -50,43 +53,42 @@ def analyze(
     return {name: (known, zones) for name, (known, zones) in found.items()}
 
 
-def chosen_fields(snapshot: Snapshot, names: Sequence[str] | None) -> list[Field]:
-    """Top-level fields by their names, all of them without.
-
-    raises: ColumnNotFound; InvalidArgument for a member of one
-    """
+def _columns_of(snapshot: Snapshot, names: Sequence[str] | None) -> dict[str, Field]:
+    """The columns, and members of structs, of which something can be learned: by name, the column cut down to that."""
     schema = snapshot.manifest.schema
     if names is None:
-        return list(schema.fields)
-    chosen = []
-    for name in dict.fromkeys(names):
-        *above, field = schema.resolve(name, table=f"{snapshot.name} version {snapshot.manifest.version}")
-        if above:
-            raise InvalidArgument(f"Statistics are those of columns at the top level, and {name!r} is inside of one")
-        chosen.append(field)
-    return chosen
-
-
-def _analyzed(snapshot: Snapshot, names: Sequence[str] | None) -> list[Field]:
-    fields = chosen_fields(snapshot, names)
-    if names is None:
-        return [field for field in fields if _has_bounds(field)]
-    for field in fields:
-        if not _has_bounds(field):
+        paths = [path for field in schema.fields for path in _paths(field)]
+    else:
+        table = f"{snapshot.name} version {snapshot.manifest.version}"
+        paths = [schema.resolve(name, table=table) for name in dict.fromkeys(names)]
+    found = {}
+    for top, *below in paths:
+        inside = tuple(field.name for field in below)
+        name = ".".join((top.name, *inside))
+        column = restrict(top, [inside])
+        leaf = stored_member(column, inside)
+        if leaf is not None and key_kind(arrow_field(leaf).type) is not None:
+            found[name] = column
+        elif names is not None:
             raise InvalidArgument(
-                f"Nothing is learned of {field.name!r}: it is {arrow_field(field).type}, and statistics are those of"
-                " numbers, times, text and binary"
+                f"Nothing is learned of {name!r}: it is {arrow_field([top, *below][-1]).type}, and statistics are those"
+                " of numbers, times, text and binary, as columns or in structs"
             )
-    return fields
+    return found
 
 
-def _has_bounds(field: Field) -> bool:
-    return not field.children and key_kind(arrow_field(field).type) is not None
+def _paths(field: Field) -> Iterator[tuple[Field, ...]]:
+    """The fields that lead to each value with a column of its own, through structs."""
+    if is_leaf(field):
+        yield (field,)
+    elif field.logical_type == "struct":
+        for child in field.children:
+            yield from ((field, *path) for path in _paths(child))
 
 
-def _learn(work: tuple[OpenFragment, Field]) -> int:
-    """The number of zones that are known of a field of a fragment, after all of it was looked at."""
-    fragment, field = work
+def _learn(columns: Mapping[str, Field], work: tuple[OpenFragment, str]) -> int:
+    """The number of zones that are known of a column of a fragment, after all of it was looked at."""
+    fragment, field = work[0], columns[work[1]]
     for part in _parts(fragment.num_rows):
         column = learning.unknown_column(fragment, field)
         if column is None:

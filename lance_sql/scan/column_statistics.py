@@ -16,12 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
 from lance_sql.file.statistics import PageStatistics
 from lance_sql.file.zone_statistics import ROWS_PER_ZONE, key_kind, statistics
 from lance_sql.index_files.bitmap import Bitmaps
 from lance_sql.index_files.zone_map import ZoneMap
-from lance_sql.scan.analyze import analyze, chosen_fields
+from lance_sql.scan.analyze import analyze
 from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.evidence.covered import Covered
 from lance_sql.scan.predicates import plain_type
@@ -66,11 +66,28 @@ def column_statistics(
     reads_values: what is not known is found out first; see `analyze`
     raises: ColumnNotFound; CorruptFile; InvalidArgument as `analyze`
     """
-    fields = chosen_fields(snapshot, names)
+    fields = _chosen(snapshot, names)
     if reads_values:
         analyze(snapshot, [field.name for field in fields if key_kind(arrow_field(field).type) is not None])
     candidates = Candidates.all_of(snapshot)
     return [_of_field(candidates, field) for field in fields]
+
+
+def _chosen(snapshot: Snapshot, names: Sequence[str] | None) -> list[Field]:
+    """Top-level fields by their names, all of them without.
+
+    raises: ColumnNotFound; InvalidArgument for a member of one
+    """
+    schema = snapshot.manifest.schema
+    if names is None:
+        return list(schema.fields)
+    chosen = []
+    for name in dict.fromkeys(names):
+        *above, field = schema.resolve(name, table=f"{snapshot.name} version {snapshot.manifest.version}")
+        if above:
+            raise InvalidArgument(f"Statistics are those of columns at the top level, and {name!r} is inside of one")
+        chosen.append(field)
+    return chosen
 
 
 def _of_field(candidates: Candidates, field: Field) -> ColumnStatistics:

@@ -2,7 +2,8 @@
 
     a fragment, a field --> the file and column that hold it --> the identity of that file --> `file.learned`
 
-Fields that are one column by themselves are learned, those below structs and lists are not.
+Fields that are one column by themselves are learned, and so are members of structs, as fields that are cut down to
+one. Those below lists are not.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
 from lance_sql.file.learned import LearnedKey
-from lance_sql.file.leaves import is_leaf
+from lance_sql.file.leaves import is_leaf, leaf_in_structs
 from lance_sql.file.zone_statistics import ROWS_PER_ZONE, KeyKind, key_kind, observe_array
 from lance_sql.row_ranges import RowRanges
 from lance_sql.schema import Field, arrow_field
@@ -45,6 +46,7 @@ class Place:
 
 def place_of(fragment: Fragment, field: Field) -> Place | None:
     """Where a field is; None for fields that are not learned, and those that no file of the fragment has."""
+    field = leaf_in_structs(field)
     kind = key_kind(arrow_field(field).type) if is_leaf(field) else None
     if kind is None:
         return None
@@ -92,7 +94,10 @@ def learn_values(fragment: OpenFragment, field: Field, rows: RowRanges, values: 
     if fragment.files.learned is None or not _has_zones(fragment, rows):
         return
     found = unknown_column(fragment, field)
-    if found is None or key_kind(values.type) != found.kind or not found.column.file.is_unchanged:
+    if found is None:
+        return
+    values = _inside(values)
+    if key_kind(values.type) != found.kind or not found.column.file.is_unchanged:
         return
     done = 0
     for start, end in rows.tolist():
@@ -123,7 +128,7 @@ def unknown_bounds(fragment: OpenFragment, field: Field, rows: RowRanges) -> _ke
 
 def unknown_column(fragment: OpenFragment, field: Field) -> UnknownColumn | None:
     """What is to be learned of a field; None where nothing is, or can be."""
-    key = field.id
+    key = leaf_in_structs(field).id
     if key in fragment.unknown:
         found = fragment.unknown[key]
         if found is not None and found.bounds.all_known:
@@ -138,6 +143,13 @@ def _has_zones(fragment: OpenFragment, rows: RowRanges) -> bool:
     count = row_ranges.count(rows)
     rest = fragment.num_rows % ROWS_PER_ZONE
     return count >= ROWS_PER_ZONE or (rows[-1, 1] == fragment.num_rows and 2 * count >= rest > 0)
+
+
+def _inside(values: pa.Array) -> pa.Array:
+    """The values of the one member of structs, NULL where one of these is."""
+    while pa.types.is_struct(values.type) and values.type.num_fields == 1:
+        (values,) = values.flatten()
+    return values
 
 
 def _open(fragment: OpenFragment, field: Field) -> UnknownColumn | None:

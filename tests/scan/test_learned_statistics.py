@@ -525,6 +525,50 @@ def test_analyze_learns_before_the_first_scan(path: Path) -> None:
         table.analyze(["nothing"])
 
 
+@pytest.fixture(params=["2.0", "2.1", "2.2"])
+def nested(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """Values in order inside of structs, of which some are NULL where files have that; two fragments."""
+    numbers = np.arange(ROWS)
+    # the first and the last quarter of the structs are NULL here and there
+    is_null = (numbers % 7 == 3) & (abs(numbers - ROWS // 2) > ROWS // 4) & (request.param != "2.0")
+    inner = pa.StructArray.from_arrays([pa.array(numbers), pa.array([f"{n:09d}" for n in numbers])], ["i", "s"])
+    some = pa.array(numbers / 2, mask=numbers < 9000)
+    outer = pa.StructArray.from_arrays([inner, some], ["part", "x"], mask=pa.array(is_null))
+    only = pa.StructArray.from_arrays([pa.array(numbers)], ["k"])
+    table = pa.table({"i": numbers, "box": outer, "lone": only})
+    lance.write_dataset(table, tmp_path / "n", data_storage_version=request.param, max_rows_per_file=25_000)
+    return tmp_path / "n"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "box.part.i BETWEEN 20100 AND 20200",
+        "box.part.s = '000020100'",
+        "box.x < 4510",
+        "box.x < 4510 AND box.part.i > 9010",
+        "lone.k = 39000",
+    ],
+)
+def test_members_of_structs_are_learned(nested: Path, condition: str) -> None:
+    assert rows_read(lance_sql.open(nested), condition) == ROWS
+    assert 0 < rows_read(lance_sql.open(nested), condition) < ROWS // 2
+    # what is learned of a member is nothing that is known of the struct
+    for other in ("lone IS NULL", "box.part IS NULL", "box IS NOT NULL"):
+        assert rows_read(lance_sql.open(nested), other) in (0, ROWS)
+
+
+def test_members_are_analyzed(nested: Path) -> None:
+    table = lance_sql.open(nested)
+    zones = (6, 6)
+    assert table.analyze(["box.x", "lone.k"]) == {"box.x": zones, "lone.k": zones}
+    assert set(table.analyze()) == {"i", "box.part.i", "box.part.s", "box.x", "lone.k"}
+    for condition in ("box.x IS NULL", "box.x IS NULL OR box.part.i IS NULL", "lone.k < 100", "box.x > 19990"):
+        assert 0 < rows_read(lance_sql.open(nested), condition) < ROWS
+    with pytest.raises(lance_sql.InvalidArgument, match=r"Nothing is learned of 'box\.part': it is struct"):
+        table.analyze(["box.part"])
+
+
 def test_files_that_are_read_whole_are_learned(tmp_path: Path) -> None:
     rows = pa.table({"i": np.arange(100_000)})
     lance.write_dataset(rows, tmp_path / "t", data_storage_version="2.2", max_rows_per_file=20_000)

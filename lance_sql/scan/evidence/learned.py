@@ -17,12 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from lance_sql import _kernels, row_ranges
+from lance_sql.file.leaves import leaf_in_structs
 from lance_sql.file.statistics import PageStatistics
 from lance_sql.file.zone_statistics import ROWS_PER_ZONE, key_kind, statistics
 from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.evidence.known_rows import KnownRows, numbers_of
 from lance_sql.scan.evidence.source import Evidence
+from lance_sql.scan.members import stored_member
 from lance_sql.scan.predicates import Path, Predicate, may_match, must_match, num_bytes
+from lance_sql.scan.projection import restrict
 from lance_sql.schema import Field, arrow_field
 from lance_sql.table import learning
 from lance_sql.table.files import TableFiles
@@ -141,11 +144,12 @@ class _Decision:
 class _Learned:
     """What was learned of some fields.
 
-    fields: with the bounds of each fragment, in the order of the zones; None where nothing was learned
+    fields: columns, and members of structs, with the bounds of each fragment, in the order of the zones; None where
+        nothing was learned
     """
 
     zones: _Zones
-    fields: Mapping[Field, Sequence[_kernels.ZoneBounds | None]]
+    fields: Mapping[tuple[Path, Field], Sequence[_kernels.ZoneBounds | None]]
 
     @classmethod
     def about(cls, candidates: Candidates, predicate: Predicate) -> _Learned | None:
@@ -154,13 +158,11 @@ class _Learned:
         files = candidates.snapshot.open_fragments.files
         if files.learned is None or not files.learned.may_know(files.places.store.uri) or not fragments.trust_rows:
             return None
-        names = {path[0] for path in predicate.columns if len(path) == 1}
-        schema = candidates.snapshot.manifest.schema
-        fields = [field for field in schema.fields if field.name in names and key_kind(arrow_field(field).type)]
+        fields = _fields_of(candidates, predicate)
         rows = fragments.table.physical_rows
         found: dict[int, list[_kernels.ZoneBounds | None]] = {}
         for place in candidates.places.tolist() if fields else ():
-            known = [learning.find(files, fragments[place], field) for field in fields]
+            known = [learning.find(files, fragments[place], field) for _, field in fields]
             known = [bounds if _knows(bounds, int(rows[place])) else None for bounds in known]
             if any(bounds is not None for bounds in known):
                 found[place] = known
@@ -204,12 +206,12 @@ class _Learned:
         """Of each field those of all zones; made again where more was learned since."""
         made = _made.setdefault(candidates.snapshot.open_fragments.files, {})
         found: dict[Path, PageStatistics] = {}
-        for field, bounds in self.fields.items():
+        for (path, field), bounds in self.fields.items():
             state = self._state(bounds)
             last = made.get(field)
             if last is None or last[0] != state:
-                last = made[field] = (state, self._of_field(field, bounds))
-            found[field.name,] = last[1]
+                last = made[field] = (state, self._of_field(leaf_in_structs(field), bounds))
+            found[path] = last[1]
         return found
 
     def _of_field(self, field: Field, bounds: Sequence[_kernels.ZoneBounds | None]) -> PageStatistics:
@@ -226,10 +228,23 @@ class _Learned:
     def note(self) -> str:
         """For `explain`."""
         known = []
-        for field, bounds in self.fields.items():
+        for (path, _), bounds in self.fields.items():
             num_known = sum(each.num_known for each in bounds if each is not None)
-            known.append(f"{field.name}: knows {num_known} of {len(self.zones.owners)} zones")
+            known.append(f"{'.'.join(path)}: knows {num_known} of {len(self.zones.owners)} zones")
         return ", ".join(known)
+
+
+def _fields_of(candidates: Candidates, predicate: Predicate) -> list[tuple[Path, Field]]:
+    """The columns and members of structs of which something can be learned, each as a field that is cut down to it."""
+    top_level = {field.name: field for field in candidates.snapshot.manifest.schema.fields}
+    found = []
+    for path in sorted(predicate.columns):
+        top = top_level.get(path[0])
+        field = restrict(top, [path[1:]]) if top is not None else None
+        leaf = stored_member(field, path[1:]) if field is not None else None
+        if field is not None and leaf is not None and key_kind(arrow_field(leaf).type):
+            found.append((path, field))
+    return found
 
 
 _decided: WeakKeyDictionary[TableFiles, dict[Predicate, _Decision]] = WeakKeyDictionary()
