@@ -53,6 +53,8 @@ def shown(text: str) -> str:
         ("small = 'nan'::DOUBLE", "small IS NULL AND NULL"),
         ("id IN (1, 2, 2.0, 2.5, NULL)", "id IN (1, 2, NULL)"),
         ("id IN (3)", "id = 3"),
+        ("`dotted.name` = 3 AND place.`street no` < 4", '"dotted.name" = 3 AND place."street no" < 4'),
+        ("`place`.`city` = 'a`b'", "place.city = 'a`b'"),
         ("id IN (NULL)", "NULL"),
         ("NOT (id > 1 AND name = 'x')", "id <= 1 OR name <> 'x'"),
         ("single = 0.1", "single = 0.10000000149011612"),

@@ -1,4 +1,4 @@
-"""From SQL text to a predicate: the condition of a WHERE clause, in DuckDB's dialect.
+"""From SQL text to a predicate: the condition of a WHERE clause; see `sql_dialect`.
 
 The forms are a closed table. Whatever is not in it is refused by name; nothing of a filter is ever skipped.
 """
@@ -34,9 +34,10 @@ def from_sql(text: str, schema: pa.Schema, *, table: str = "the table") -> Predi
     import sqlglot
 
     from .sql_conditions import Conditions
+    from .sql_dialect import FilterSql
 
     try:
-        node = sqlglot.parse_one(text, dialect="duckdb", into=sqlglot.exp.Condition)
+        node = sqlglot.parse_one(text, dialect=FilterSql, into=sqlglot.exp.Condition)
     except sqlglot.errors.SqlglotError as error:
         raise InvalidArgument(f"Cannot read the filter {text!r}: {_reason(error)}") from error
     except RecursionError:
@@ -54,8 +55,10 @@ def _operators(text: str) -> list[Any]:
     """What of the text is neither a word nor a constant."""
     import sqlglot
 
+    from .sql_dialect import FilterSql
+
     constants = ("STRING", "NUMBER", "IDENTIFIER", "VAR")
-    return [token for token in sqlglot.tokenize(text, dialect="duckdb") if token.token_type.name not in constants]
+    return [token for token in sqlglot.tokenize(text, dialect=FilterSql) if token.token_type.name not in constants]
 
 
 def _reason(error: Exception) -> str:
