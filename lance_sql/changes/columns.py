@@ -162,12 +162,10 @@ def read(rows: Rows, sources: Sequence[Source]) -> list[pa.Array]:
 
 
 def is_rewritten(old: Fragment, new: Fragment, was: Source, now: Source) -> bool:
-    """Whether a column of two fragments with the same rows may have other values: it lies elsewhere. One that was
-    dropped has none that could be other ones."""
-    if now.stored is None:
-        return False
-    if was.stored is None:
-        return any(new.file_of(number) is not None for number in _ids(now.stored))
+    """Whether a column of two fragments with the same rows may have other values: it is elsewhere, or one lacks it."""
+    if was.stored is None or now.stored is None:
+        there, fragment = (now.stored, new) if was.stored is None else (was.stored, old)
+        return there is not None and any(fragment.file_of(number) is not None for number in _ids(there))
     if not _is_alike(was.stored, now.stored):
         return True
     return any(_place(old, number) != _place(new, number) for number in _ids(was.stored))

@@ -7,7 +7,8 @@ The fragments of both versions say which rows are at another place. What that me
     restore, overwrite, not recorded   changed where their values differ
     every other                        changed: the commit wrote them again
 
-An overwrite gives new row ids, so that it has such rows only where rows are compared by key.
+An overwrite gives new row ids, so that it has such rows only where rows are compared by key. There nothing but values
+counts, whatever the operation.
 
 Rows at the same place whose columns lie in other files were changed where the values of these columns differ.
 """
@@ -85,7 +86,7 @@ def changed_rows(
     moved = matched.pairs
     if moved.num_rows and commit.operation == "restore" and versions_tell() and columns.are_stored_alike(was, now):
         moved = moved.where((moved.old.versions[moved.at_old] != moved.new.versions[moved.at_new]).any(axis=1))
-    if moved.num_rows and commit.operation in _BY_VALUES:
+    if moved.num_rows and (commit.operation in _BY_VALUES or not isinstance(match, RowIdMatch)):
         updated.append((moved.where(values.differing(moved, was, now)), Evidence.VALUES))
     elif moved.num_rows:
         updated.append((moved, Evidence.WRITTEN))

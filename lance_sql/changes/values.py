@@ -26,10 +26,10 @@ PAIRS_AT_ONCE = 64 * 1024
 def differing(pairs: Pairs, was: Sequence[Source], now: Sequence[Source]) -> Flags:
     """For each pair whether its images differ in one of some columns. Both images of these columns are read.
 
-    was, now: the columns before and after, parallel. One that was dropped between has no values that could be others
+    was, now: the columns before and after, parallel; one that does not exist is NULL
     """
-    kept = [number for number, source in enumerate(now) if source.stored is not None]
-    was, now = [was[number] for number in kept], [now[number] for number in kept]
+    both = [(a, b) for a, b in zip(was, now, strict=True) if a.stored is not None or b.stored is not None]
+    was, now = [a for a, _ in both], [b for _, b in both]
     differ = np.zeros(pairs.num_rows, np.bool_)
     if not was:
         return differ

@@ -59,8 +59,6 @@ def all_changes(history: RecordedHistory, start: int, end: int) -> Iterator[tupl
     for version in range(start, end + 1):
         after = images_of(history.versions[version].model, last)
         before = images_of(history.versions[version - 1].model, last) if version > 1 else {}
-        identities = history.versions[version].model.identities.values()
-        there = [last.identities[name] in identities for name in last.columns]
         rows: dict[int, Row] = {row["_rowid"]: row for row in history.versions[version].model.rows}
         for row_id in before.keys() | after.keys():
             if row_id not in before:
@@ -72,9 +70,8 @@ def all_changes(history: RecordedHistory, start: int, end: int) -> Iterator[tupl
                     history.versions[version].operation in WRITING
                     and rows[row_id]["_row_last_updated_at_version"] == version
                 )
-                # a column that was dropped, and that a later restore brings back, is NULL between: no change of a row
-                is_changed = any(a != b for a, b, has in zip(before[row_id], after[row_id], there, strict=True) if has)
-                if is_written or is_changed:
+                # a column that was dropped, and that a later restore brings back, is NULL between
+                if is_written or before[row_id] != after[row_id]:
                     yield (version, "update_preimage", row_id, before[row_id]), is_written
                     yield (version, "update_postimage", row_id, after[row_id]), is_written
 

@@ -11,6 +11,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import InvalidArgument
+from lance_sql.testing import assert_changes
 
 Change = tuple[Any, ...]
 
@@ -120,6 +121,10 @@ def test_a_column_that_two_restores_bring_back_is_one_column(tmp_path: Path) -> 
     made = lance_sql.write(pa.table({"id": [4], "r": [40]}), made.uri, mode="append").drop_columns(["r"]).restore(2)
     since: list[dict[str, Any]] = [
         {"id": 4, "r": 40, "_change_type": "insert", "_commit_version": 6},
+        {"id": 1, "r": 10, "_change_type": "update_preimage", "_commit_version": 7},
+        {"id": 4, "r": 40, "_change_type": "update_preimage", "_commit_version": 7},
+        {"id": 1, "r": None, "_change_type": "update_postimage", "_commit_version": 7},
+        {"id": 4, "r": None, "_change_type": "update_postimage", "_commit_version": 7},
         {"id": 4, "r": None, "_change_type": "delete", "_commit_version": 8},
         {"id": 1, "r": None, "_change_type": "update_preimage", "_commit_version": 8},
         {"id": 1, "r": 10, "_change_type": "update_postimage", "_commit_version": 8},
@@ -143,6 +148,35 @@ def test_a_column_that_a_restore_brings_back_has_its_values_again(tmp_path: Path
     assert changes(made, 4) == changes(made, 4, mode="net") == expected
     # the column was there before the range, and is there at its end
     assert changes(made, 2, mode="net") == []
+
+
+def test_a_column_that_comes_back_with_other_values_has_changed(tmp_path: Path) -> None:
+    """Row 1 has NULL again, as it had between, when there was no column; row 3 is as it was."""
+    rows = pa.table({"id": [1, 2, 3], "s": [None, "b", "c"]})
+    made = lance_sql.write(rows, tmp_path / "t.lance").update({"s": "'new'"}, "id < 3")
+    made = made.drop_columns("s").restore(1)
+    expected = [
+        ("update_preimage", 1, "new"),
+        ("update_preimage", 2, "new"),
+        ("update_postimage", 1, None),
+        ("update_postimage", 2, "b"),
+    ]
+    net = changes(made, 3, mode="net")
+    assert [each[:3] for each in net] == expected
+    # the last commit that changed row 1 is the one that dropped its value
+    assert [each[3] for each in net] == [3, 4, 3, 4]
+    keyed = made.changes(3, mode="net", key="id").scan(["_change_type", "id", "s"]).to_table().to_pylist()
+    assert [(each["_change_type"], each["id"], each["s"]) for each in keyed] == expected
+    before = [each for each in changes(made, 3) if each[0] == "update_preimage" and each[3] == 3]
+    assert sorted(each[1:3] for each in before) == [(1, "new"), (2, "new"), (3, "c")]
+    assert_changes(made, since=2, updated=2)
+
+
+@pytest.mark.parametrize("stable_row_ids", [False, True])
+def test_by_key_a_row_that_was_written_again_as_it_was_is_unchanged(tmp_path: Path, stable_row_ids: bool) -> None:
+    made = lance_sql.write({"id": [1, 2], "v": [1, 2]}, tmp_path / "t.lance", stable_row_ids=stable_row_ids)
+    made = made.update({"v": "CASE WHEN id = 1 THEN 9 ELSE v END"})
+    assert changes(made, 2, key="id") == [("update_preimage", 1, 1, 2), ("update_postimage", 1, 9, 2)]
 
 
 def test_what_leaves_rows_alone_has_no_changes(table: lance_sql.Dataset) -> None:
