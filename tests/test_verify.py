@@ -17,7 +17,9 @@ from click.testing import CliRunner
 import lance_sql
 from lance_sql.cli.main import main
 from lance_sql.verification import Problem
+from tests.commit.test_early_releases import edit_manifest
 from tests.conftest import Case, corpus_params
+from tests.lineage_audit.test_faults import planted
 
 Damage = Callable[[Path], object]
 
@@ -133,24 +135,48 @@ def test_a_damaged_set_of_rows_of_an_index_is_found(kind: Any, tmp_path: Path) -
     assert file.name in str(problem)
 
 
-def test_row_ids_of_two_rows_are_found(healthy: Path) -> None:
+def test_row_ids_of_two_rows_are_found(healthy: Path, tmp_path: Path) -> None:
     """The counts and ids of each version agree; a manifest made up of two versions' fragments does not."""
-    from lance_sql.proto import table_pb2
 
-    snapshot = lance_sql.open(healthy).snapshot
-    path = healthy / snapshot.manifest_path
-    content = path.read_bytes()
-    position = int.from_bytes(content[-16:-8], "little")
-    message = table_pb2.Manifest.FromString(content[position + 4 : -16])
-    message.fragments[1].inline_row_ids = message.fragments[0].inline_row_ids
-    body = message.SerializeToString()
-    damaged = content[:position] + len(body).to_bytes(4, "little") + body + content[-16:]
-    path.write_bytes(damaged)
-    try:
-        report = lance_sql.verify(healthy, version=20)
-    finally:
-        path.write_bytes(content)
+    def edit(manifest: Any) -> None:
+        manifest.fragments[1].inline_row_ids = manifest.fragments[0].inline_row_ids
+
+    report = lance_sql.verify(planted(healthy, tmp_path / "t.lance", 20, edit), version=20)
     assert "row ids belong to two live rows" in str(report)
+
+
+def _another_column(manifest: Any) -> None:
+    manifest.fragments[0].files[0].column_indices[0] = 9
+
+
+def _another_field(manifest: Any) -> None:
+    manifest.fragments[0].files[0].fields[:] = reversed(manifest.fragments[0].files[0].fields)
+
+
+def _another_size(manifest: Any) -> None:
+    manifest.fragments[0].files[0].file_size_bytes += 1
+
+
+def _other_rows(manifest: Any) -> None:
+    manifest.fragments[0].physical_rows += 1
+
+
+def _one_field_less(manifest: Any) -> None:
+    del manifest.fragments[0].files[0].fields[0]
+
+
+@pytest.mark.parametrize("edit", [_another_column, _another_field, _another_size, _other_rows, _one_field_less])
+@pytest.mark.parametrize("version", [17, 20])
+def test_a_version_is_checked_by_what_its_manifest_says(
+    healthy: Path, tmp_path: Path, edit: Callable[[Any], None], version: int
+) -> None:
+    """Other versions have the same files, and are healthy."""
+    path = tmp_path / "t.lance"
+    shutil.copytree(healthy, path)
+    edit_manifest(path / lance_sql.open(path, version=version).snapshot.manifest_path, edit)
+    report = lance_sql.verify(path, deep=True)
+    assert {each for problem in report.problems for each in problem.versions} == {version}, str(report)
+    assert report.versions == tuple(range(1, 21))
 
 
 def test_the_command_has_exit_codes_and_json(healthy: Path, tmp_path: Path) -> None:

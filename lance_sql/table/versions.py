@@ -62,16 +62,21 @@ def list_versions(store: Store) -> list[VersionFile]:
     raises: CorruptFile for a mixture of both naming schemes, where one version may have two manifests
     """
     found = []
-    schemes = set()
+    schemes = {}
     for info in store.files(VERSIONS):
-        parsed = parse_manifest_name(info.path.rpartition("/")[2])
+        name = info.path.rpartition("/")[2]
+        parsed = parse_manifest_name(name)
         if parsed is not None:
             version, scheme = parsed
-            schemes.add(scheme)
+            schemes[scheme] = name
             found.append(VersionFile(version, info.path, info.size))
     if len(schemes) > 1:
         with at(file=VERSIONS):
-            raise CorruptFile("there are manifests under both naming schemes")
+            shown = " and ".join(sorted(schemes.values()))
+            raise CorruptFile(
+                f"there are manifests under both naming schemes, such as {shown}, and it is not known which count:"
+                " move those that do not belong here out of the folder"
+            )
     return sorted(found)
 
 

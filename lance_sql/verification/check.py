@@ -1,8 +1,8 @@
 """Checking a table: which files are damaged, which versions need them, and what can still be read.
 
 Each version is walked from its manifest down: data files and the metadata of their columns, deletion files, row ids,
-row versions, counts, files of scalar indices. Files that versions share are looked at once. A deep check decodes every
-page of every column as well.
+row versions, counts, files of scalar indices. A file of which several versions say the same is looked at once. A deep
+check decodes every page of every column as well.
 
 The format has no checksums. Bytes that were changed into other valid values cannot be told from what was written; a
 deep check sees whatever breaks an encoding, a count or a length.
@@ -11,7 +11,7 @@ deep check sees whatever breaks an encoding, a count or a length.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -25,9 +25,10 @@ from lance_sql.scan.batches import cut, rows_per_batch
 from lance_sql.schema import Field
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
-from lance_sql.table.files import TableFiles
 from lance_sql.table.fragment import DataFile, Fragment
+from lance_sql.table.fragments import Fragments
 from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.table.paths import BasePath
 from lance_sql.table.refs import Ref
 from lance_sql.table.row_versions import stored_rows
 from lance_sql.table.snapshot import Snapshot, list_snapshots
@@ -115,27 +116,28 @@ class _Check:
         self._findings.add(snapshot.version, errors)
         return not errors
 
-    def _version(self, snapshot: Snapshot) -> Iterator[Fragment]:
+    def _version(self, snapshot: Snapshot) -> Iterator[int]:
         """Checks one version; yields after each fragment."""
-        files = snapshot.open_fragments.files
         errors = _errors(lambda: _check_fragment_ids(snapshot), snapshot.manifest_path)
         damaged: set[str] = set()
         whole = True
-        for fragment in snapshot.manifest.fragments:
-            rows = snapshot.open(fragment)
-            in_files = [error for file in fragment.files for error in self._file(files, file)]
-            check_rows = partial(_check_rows, rows, fragment, has_stable_row_ids=snapshot.manifest.has_stable_row_ids)
-            of_rows = self._once(("rows", *_identity(fragment)), check_rows)
-            errors += in_files + of_rows
-            whole = whole and not of_rows
-            for column in snapshot.manifest.schema.fields:
-                in_column = self._column(rows, fragment, column)
-                errors += in_column
-                if in_column:
-                    damaged.add(column.name)
-                elif _claims_no_nulls(column):
-                    errors += self._nulls(rows, fragment, column)
-            yield fragment
+        for place in range(len(snapshot.manifest.fragments)):
+            found, unreadable = _made(snapshot.manifest.fragments, place)
+            errors += unreadable
+            whole = whole and not unreadable
+            for fragment in found:
+                errors += [error for file in fragment.files for error in self._file(snapshot, file)]
+                of_rows = self._rows(snapshot, fragment)
+                errors += of_rows
+                whole = whole and not of_rows
+                for column in snapshot.manifest.schema.fields:
+                    in_column = self._column(snapshot, fragment, column)
+                    errors += in_column
+                    if in_column:
+                        damaged.add(column.name)
+                    elif _claims_no_nulls(column):
+                        errors += self._nulls(snapshot, fragment, column)
+            yield place
         errors += _errors(lambda: _check_version(snapshot), snapshot.manifest_path) if not errors else []
         errors += _errors(snapshot.transaction, snapshot.manifest_path)
         self._findings.add(snapshot.version, errors + self._indices(snapshot))
@@ -155,18 +157,25 @@ class _Check:
             errors += self._once(("index", segment.uuid, segment.base_id), check)
         return errors
 
-    def _file(self, files: TableFiles, file: DataFile) -> list[LanceError]:
+    def _file(self, snapshot: Snapshot, file: DataFile) -> list[LanceError]:
         """The file is there, whole, and opens."""
 
         def check() -> None:
-            opened = files.open(file)
+            opened = snapshot.open_fragments.files.open(file)
             if file.size_bytes and file.size_bytes != opened.num_bytes:
                 with at(file=opened.path):
                     raise CorruptFile(f"the file has {opened.num_bytes} bytes, the manifest says {file.size_bytes}")
 
-        return self._once(("file", file.base_id, file.path, file.size_bytes), check)
+        return self._once(("file", file, _base_path(snapshot, file.base_id)), check)
 
-    def _column(self, rows: OpenFragment, fragment: Fragment, column: Field) -> list[LanceError]:
+    def _rows(self, snapshot: Snapshot, fragment: Fragment) -> list[LanceError]:
+        stable = snapshot.manifest.has_stable_row_ids
+        check = partial(_check_rows, snapshot.open(fragment), fragment, has_stable_row_ids=stable)
+        return self._once(("rows", fragment, _base_paths(snapshot, fragment), stable), check)
+
+    def _column(self, snapshot: Snapshot, fragment: Fragment, column: Field) -> list[LanceError]:
+        rows = snapshot.open(fragment)
+
         def check() -> None:
             for stored in rows.columns_of(column):
                 # parses the layout of every page
@@ -174,11 +183,11 @@ class _Check:
             if self._deep and rows.num_rows:
                 _decode(rows, column)
 
-        key = ("column", column, rows.num_rows, tuple((file.base_id, file.path) for file in fragment.files))
-        return self._once(key, check)
+        return self._once(("column", *_values(snapshot, fragment, column)), check)
 
-    def _nulls(self, rows: OpenFragment, fragment: Fragment, column: Field) -> list[LanceError]:
+    def _nulls(self, snapshot: Snapshot, fragment: Fragment, column: Field) -> list[LanceError]:
         """NULLs against what the schema says, which are readable all the same."""
+        rows = snapshot.open(fragment)
 
         def check() -> None:
             count = sum(_count_nulls(column, array) for array in _arrays(rows, column)) if rows.num_rows else 0
@@ -189,8 +198,7 @@ class _Check:
                         " as an early release stored empty text; NULL is what a query gets"
                     )
 
-        key = ("nulls", column, rows.num_rows, tuple((file.base_id, file.path) for file in fragment.files))
-        return self._once(key, check)
+        return self._once(("nulls", *_values(snapshot, fragment, column)), check)
 
     def _once(self, key: object, check: Callable[[], object]) -> list[LanceError]:
         found = self._checked.get(key)
@@ -303,14 +311,31 @@ def _errors(check: Callable[[], object], file: str | None) -> list[LanceError]:
     return []
 
 
-def _identity(fragment: Fragment) -> tuple[object, ...]:
-    """What the rows of a fragment are made of; equal for versions that share the fragment."""
-    return (
-        fragment.id,
-        fragment.physical_rows,
-        fragment.deletion_file,
-        fragment.row_ids,
-        fragment.created_at,
-        fragment.last_updated_at,
-        tuple((file.base_id, file.path) for file in fragment.files),
-    )
+def _made(fragments: Fragments, place: int) -> tuple[list[Fragment], list[LanceError]]:
+    """The fragment, or what is wrong with what the manifest says of it."""
+    found: list[Fragment] = []
+    errors = _errors(lambda: found.append(fragments[place]), fragments.file)
+    return found, errors
+
+
+def _values(snapshot: Snapshot, fragment: Fragment, column: Field) -> tuple[Hashable, ...]:
+    """What the values of a column are read by; equal for versions that say the same of them."""
+    # values of early dictionaries are in the manifest file
+    in_manifest = snapshot.manifest_path if _has_dictionary(column) else None
+    return column, fragment.physical_rows, fragment.files, _base_paths(snapshot, fragment), in_manifest
+
+
+def _has_dictionary(column: Field) -> bool:
+    return column.dictionary is not None or any(map(_has_dictionary, column.children))
+
+
+def _base_paths(snapshot: Snapshot, fragment: Fragment) -> tuple[BasePath | None, ...]:
+    """Where the files of a fragment are."""
+    numbers = [file.base_id for file in fragment.files]
+    if fragment.deletion_file is not None:
+        numbers.append(fragment.deletion_file.base_id)
+    return tuple(_base_path(snapshot, number) for number in numbers)
+
+
+def _base_path(snapshot: Snapshot, number: int | None) -> BasePath | None:
+    return snapshot.manifest.base_paths.get(number) if number is not None else None
