@@ -412,7 +412,8 @@ class Dataset(ArrowDataset):
         progress: told how many rows have been looked at, and of how many
         returns: for each column how many zones of 8,192 rows are known, and how many there are; of stores that
             cannot tell files apart, none is
-        raises: ColumnNotFound; InvalidArgument for types without bounds, and with learn_statistics=False; CorruptFile
+        raises: ColumnNotFound; InvalidArgument for types without bounds, and with learn_statistics=False; CorruptFile;
+            OSError where the folder does not take what was learned
 
         >>> lance_sql.open("examples/orders.lance").analyze(["id"])
         {'id': (2, 2)}

@@ -132,8 +132,8 @@ def update(table: str, assignments: tuple[str, ...], where: str | None, dry_run:
         values[name.strip()] = expression
     dataset = latest(table)
     what = f"set {', '.join(values)} in {rows(dataset, where)}"
-    if dry_run:
-        rehearse(dataset, lambda copy: copy.update(values, where))
+    # the values are checked before anybody is told, or asked; of all rows only where nothing else is done with them
+    rehearse(dataset, lambda copy: copy.update(values, where if dry_run else "false"))
     if agreed(what, dry_run, yes):
         done(dataset.update(values, where))
 

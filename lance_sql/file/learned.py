@@ -9,6 +9,7 @@ is one.
 
 from __future__ import annotations
 
+import logging
 import os
 import weakref
 from collections import OrderedDict
@@ -26,6 +27,7 @@ BUDGET_BYTES: Final = 64 << 20
 FOLDER_VARIABLE: Final = "LANCE_SQL_STATISTICS_CACHE"
 """The environment variable that names a folder for what scans learn."""
 
+_LOG: Final = logging.getLogger("lance_sql")
 _ZONE_BYTES: Final = 64
 _COLUMN_BYTES: Final = 512
 _MOST_LOADED: Final = 1 << 16
@@ -129,7 +131,7 @@ class LearnedOfTable:
         self.learning = learning
         self._unsaved = None if learning.folder is None else _Unsaved(StatisticsFolder(learning.folder))
         if self._unsaved is not None:
-            weakref.finalize(self, self._unsaved.save)
+            weakref.finalize(self, self._unsaved.save_or_log)
 
     def may_know(self, table: str) -> bool:
         """Whether anything was learned of a table.
@@ -159,7 +161,15 @@ class LearnedOfTable:
         return found
 
     def save(self) -> None:
-        """Writes to the folder what was learned since the last time."""
+        """Writes to the folder what was learned since the last time; what goes wrong is logged."""
+        if self._unsaved is not None:
+            self._unsaved.save_or_log()
+
+    def save_or_fail(self) -> None:
+        """The same.
+
+        raises: OSError
+        """
         if self._unsaved is not None:
             self._unsaved.save()
 
@@ -196,8 +206,18 @@ class _Unsaved:
                     self._columns[key] = LEARNED.keep(key, bounds), bounds.num_known
         return True
 
+    def save_or_log(self) -> None:
+        """Writes the same, for scans, which get on without it."""
+        try:
+            self.save()
+        except OSError as error:
+            _LOG.warning("%s", error)
+
     def save(self) -> None:
-        """Writes what is known of files of which more is known than in the folder."""
+        """Writes what is known of files of which more is known than in the folder.
+
+        raises: OSError
+        """
         with self._lock:
             grown = {key: bounds for key, (bounds, saved) in self._columns.items() if bounds.num_known > saved}
             self._columns.update({key: (bounds, bounds.num_known) for key, bounds in grown.items()})

@@ -80,7 +80,10 @@ class StatisticsFolder:
             return {}
 
     def save(self, identity: str, columns: Columns) -> None:
-        """Writes what is known of a data file in the place of what was, at once; whatever goes wrong is logged."""
+        """Writes what is known of a data file in the place of what was, at once.
+
+        raises: OSError
+        """
         place = self._place(identity)
         temporary = f"{place}.{uuid.uuid4().hex}.tmp"
         try:
@@ -89,9 +92,9 @@ class StatisticsFolder:
                 file.write(with_checksum(serialize(columns, identity.encode())))
             os.replace(temporary, place)
         except OSError as error:
-            _LOG.warning("statistics are not kept in %s: %s", self.path, error)
             with suppress(OSError):
                 os.unlink(temporary)
+            raise OSError(f"statistics are not kept in {self.path}: {error.strerror}") from error
 
     def _place(self, identity: str) -> str:
         name = hashlib.blake2b(identity.encode(), digest_size=_DIGEST_BYTES).hexdigest()

@@ -31,7 +31,8 @@ def analyze(
     names: of columns and members of structs; without, those whose types have bounds
     progress: a column of a fragment after the other
     returns: for each column how many zones are known, and how many there are
-    raises: ColumnNotFound; InvalidArgument for types without bounds, and where nothing is learned; CorruptFile
+    raises: ColumnNotFound; InvalidArgument for types without bounds, and where nothing is learned; CorruptFile; OSError
+        where the folder does not take what was learned
     """
     files = snapshot.open_fragments.files
     if files.learned is None:
@@ -49,7 +50,7 @@ def analyze(
         done += fragment.num_rows
         if progress is not None:
             progress(done, total)
-    files.learned.save()
+    files.learned.save_or_fail()
     return {name: (known, zones) for name, (known, zones) in found.items()}
 
 

@@ -74,3 +74,7 @@ def test_what_analyze_learned_is_found_by_later_processes(tmp_path: Path, monkey
     LEARNED.clear()
     assert run("analyze", "large.lance").stdout == shown.stdout
     assert "Nothing is learned of 'note'" in run("analyze", "large.lance", "note").stderr
+    LEARNED.clear()
+    failed = run("analyze", "large.lance", "id", "--cache", "large.lance/_versions/latest_version_hint.json")
+    assert (failed.exit_code, failed.stdout) == (3, "")
+    assert "statistics are not kept in large.lance/_versions/latest_version_hint.json: File exists" in failed.stderr

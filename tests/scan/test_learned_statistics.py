@@ -569,6 +569,16 @@ def test_members_are_analyzed(nested: Path) -> None:
         table.analyze(["box.part"])
 
 
+def test_a_folder_that_takes_nothing(path: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Scans get on without it; who asked for it hears of it."""
+    (tmp_path / "file").write_bytes(b"")
+    table = lance_sql.open(path, statistics_cache=tmp_path / "file")
+    assert table.scan(["i"], "i < 5").to_table().num_rows == 5
+    assert "statistics are not kept" in caplog.text
+    with pytest.raises(OSError, match="statistics are not kept"):
+        table.analyze(["n"])
+
+
 def test_files_that_are_read_whole_are_learned(tmp_path: Path) -> None:
     rows = pa.table({"i": np.arange(100_000)})
     lance.write_dataset(rows, tmp_path / "t", data_storage_version="2.2", max_rows_per_file=20_000)
