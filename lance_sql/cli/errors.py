@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from lance_sql.cli.termination import Terminated
+
 
 @contextmanager
 def in_one_line() -> Iterator[None]:
@@ -39,6 +41,9 @@ def reports_errors(command: Callable[..., None]) -> Callable[..., None]:
             # The reader of the pipe has seen enough. Nothing may be flushed into it when Python exits.
             sys.stdout = None
             sys.exit(0)
+        except Terminated:
+            click.echo("Error: terminated", err=True)
+            raise
         except (KeyboardInterrupt, click.Abort):
             # a terminal has shown ^C
             click.echo("\nError: interrupted" if sys.stderr.isatty() else "Error: interrupted", err=True)

@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from lance_sql.cli.termination import Terminated
+
 
 @contextmanager
 def interruptible(connection: Any) -> Iterator[None]:
-    """A signal ends what the connection runs; Ctrl-C is a KeyboardInterrupt, whatever the engine makes of it.
+    """A signal ends what the connection runs; Ctrl-C is a KeyboardInterrupt, and SIGTERM is `Terminated`, whatever the
+    engine makes of it.
 
     connection: of DuckDB
     """
@@ -28,6 +31,8 @@ def interruptible(connection: Any) -> Iterator[None]:
         # An engine that asks for signals itself raises an error of its own, and Python's is gone.
         if signal.SIGINT in signals:
             raise KeyboardInterrupt from None
+        if signal.SIGTERM in signals:
+            raise Terminated from None
         raise
 
 

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 
 from lance_sql.cli.main import main
+from lance_sql.cli.termination import raise_on_sigterm
 
 
 def run() -> None:
     """Runs the command, without pandas: pyarrow would import it for its first value, which takes longer than most
     queries, and nothing here has a use for it."""
     sys.meta_path.insert(0, _NoPandas())
+    raise_on_sigterm()
     main(prog_name="lance-sql")
 
 

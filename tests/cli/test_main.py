@@ -205,15 +205,22 @@ def test_damage_is_one_line(table: str, sql: str, output: str) -> None:
         ["write", "new.lance", "SELECT a.range AS id FROM range(1000000000000) AS a"],
     ],
 )
-def test_an_interrupt_is_one_line(table: str, arguments: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [(signal.SIGINT, (130, "Error: interrupted\n")), (signal.SIGTERM, (143, "Error: terminated\n"))],
+    ids=["SIGINT", "SIGTERM"],
+)
+def test_an_interrupt_is_one_line(
+    table: str, arguments: list[str], sent: signal.Signals, expected: tuple[int, str], tmp_path: Path
+) -> None:
     command = [sys.executable, "-m", "lance_sql.cli", *arguments]
     with open("out.txt", "wb") as out:
         running = subprocess.Popen(command, stdout=out, stderr=subprocess.PIPE, text=True)
         time.sleep(6)
-        running.send_signal(signal.SIGINT)
+        running.send_signal(sent)
         _, shown = running.communicate(timeout=60)
-    assert (running.returncode, shown) == (130, "Error: interrupted\n")
-    assert not list(tmp_path.glob("new.lance/_versions/*"))
+    assert (running.returncode, shown) == expected
+    assert not list(tmp_path.glob("new.lance/*/*"))
 
 
 @pytest.fixture
