@@ -205,8 +205,8 @@ def test_macros_of_the_user_are_not_taken_for_duckdbs_own(connection: Any, path:
 
 class StoppedClock(datetime):
     @classmethod
-    def now(cls, tz: tzinfo | None = None) -> datetime:
-        return datetime(2026, 1, 1, tzinfo=tz)
+    def now(cls, tz: tzinfo | None = None) -> StoppedClock:
+        return cls(2026, 1, 1, tzinfo=tz)
 
 
 @pytest.mark.parametrize(

@@ -254,7 +254,7 @@ SYSTEM_COLUMNS = ["_rowid", "_rowaddr", "_row_created_at_version", "_row_last_up
 def changed(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     """Long fragments with row ids of several forms, versions in short and long runs, and a later column."""
     uri = tmp_path_factory.mktemp("changed") / "t.lance"
-    options = {"data_storage_version": "2.2", "enable_stable_row_ids": True}
+    options: Any = {"data_storage_version": "2.2", "enable_stable_row_ids": True}
     for number in range(2):
         lance.write_dataset(rows(NUM_ROWS, number * NUM_ROWS), uri, mode="append", **options)
     written = lance.dataset(uri)
@@ -320,7 +320,12 @@ def test_row_ids_in_short_runs_are_left_to_python(tmp_path: Path, monkeypatch: p
     table = lance_sql.open(tmp_path / "t")
     counted: list[int] = []
     runs = RowIds.runs
-    monkeypatch.setattr(RowIds, "runs", lambda ids: counted.append(ids.num_rows) or runs(ids))
+
+    def count(ids: RowIds) -> Any:
+        counted.append(ids.num_rows)
+        return runs(ids)
+
+    monkeypatch.setattr(RowIds, "runs", count)
     scan = table.scan(["_rowid"])
     assert runs_of(scan) == [False] * len(runs_of(scan))
     assert counted == [table.count_rows()]
@@ -436,7 +441,12 @@ def damaged(tmp_path: Path) -> Dataset:
 
 def test_equal_filters_test_a_dictionary_once(table: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     tested = []
-    monkeypatch.setattr(value_tests, "passing", lambda *args: tested.append(args) or passing(*args))
+
+    def count(*args: Any) -> Any:
+        tested.append(args)
+        return passing(*args)
+
+    monkeypatch.setattr(value_tests, "passing", count)
     dataset = lance_sql.open(table.uri)
     found = dataset.scan(["id"], "mode = 'RAIL'").to_table()
     assert tested

@@ -62,7 +62,7 @@ def test_every_type_comes_back(type: pa.DataType) -> None:
     assert from_messages(to_messages(schema), schema.metadata) == schema
 
 
-class _Celsius(pa.ExtensionType):
+class _Celsius(pa.ExtensionType):  # type: ignore[misc]  # Arrow has no types
     """A type that is defined in Python, and cannot be hashed for that."""
 
     def __init__(self) -> None:
