@@ -47,7 +47,8 @@ def rehearse(dataset: Dataset, change: Callable[[Dataset], T]) -> T:
     returns: what the change does
     """
     with tempfile.TemporaryDirectory(prefix="lance-sql-") as folder:
-        return change(dataset.shallow_clone(os.path.join(folder, "clone.lance")))
+        # called like the table, for errors name it
+        return change(dataset.shallow_clone(os.path.join(folder, dataset.snapshot.name)))
 
 
 def agreed(what: str, dry_run: bool, yes: bool) -> bool:

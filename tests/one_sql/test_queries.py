@@ -60,7 +60,7 @@ def one(text: str, engine: str, **options: Any) -> Any:
         ("lance_scan('orders.lance', as_of => '2026-11-21 04:35:31Z')", 300),
         ("lance_changes('orders.lance', 5, 6)", 86),
         ("lance_changes('orders.lance', since => 2, mode => 'net')", 770),
-        ("lance_changes('orders.lance', 5, 6, key => ['id'])", 86),
+        ("lance_changes('orders.lance', 5, 6, key => ['id'])", 82),
         ("'orders.lance' CHANGES FROM VERSION 5 TO VERSION 6", 86),
         ("orders.lance CHANGES FROM VERSION 4 EXCLUSIVE TO VERSION 7 EXCLUSIVE c", 86),
         ("orders.lance CHANGES FROM VERSION 5 INCLUSIVE TO VERSION 6 INCLUSIVE", 86),
