@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import uuid4
 
 import pyarrow as pa
 
-from lance_sql.errors import InvalidArgument
+from lance_sql.errors import InvalidArgument, LanceError
 from lance_sql.file.writer import FileWriter, WrittenFile
 from lance_sql.schema import Schema
 from lance_sql.store import Store
@@ -67,6 +68,7 @@ class FragmentWriter:
     prefix: str = ""
     is_finished: bool = False
     fragments: list[Fragment] = field(default_factory=list)
+    _path: str | None = None
     _file: FileWriter | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -76,8 +78,8 @@ class FragmentWriter:
         """
         while batch.num_rows:
             if self._file is None:
-                path = f"data/{new_file_name(self.prefix)}"
-                self._file = FileWriter(self.store, path, self.schema, self.file_version)
+                self._path = f"data/{new_file_name(self.prefix)}"
+                self._file = FileWriter(self.store, self._path, self.schema, self.file_version)
             room = self.limits.max_rows - self._file.num_rows
             self._file.write(batch if batch.num_rows <= room else batch.slice(0, room))
             batch = batch.slice(min(room, batch.num_rows))
@@ -102,6 +104,12 @@ class FragmentWriter:
         if self._file is not None:
             self._file.abort()
             self._file = None
+        if self._path is not None:
+            # an interrupt may have come when the file was complete, and not yet listed; the error says more than what
+            # became of the file
+            with suppress(OSError, LanceError):
+                self.store.delete(self._path)
+            self._path = None
         for fragment in self.fragments:
             for file in fragment.files:
                 self.store.delete(f"data/{file.path}")
@@ -110,5 +118,5 @@ class FragmentWriter:
     def _finish_file(self) -> None:
         assert self._file is not None
         written = self._file.finish()
-        self._file = None
         self.fragments.append(Fragment(0, (data_file(written),), None, written.num_rows))
+        self._file = self._path = None

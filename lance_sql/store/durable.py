@@ -86,6 +86,7 @@ class FileSink:
         self._next_flush = _BYTES_PER_FLUSH
         self._flushing: Thread | None = None
         self._flush_error: OSError | None = None
+        self._is_complete = False
 
     def write(self, data: bytes | pa.Buffer | memoryview) -> None:
         self._position += self._file.write(data)
@@ -100,6 +101,8 @@ class FileSink:
     def close(self) -> None:
         self.close_content()
         _flush_folder(os.path.dirname(self._path))
+        # last: whoever is interrupted before has no file
+        self._is_complete = True
 
     def close_content(self) -> None:
         """Makes the bytes durable, but not yet the file's name."""
@@ -112,7 +115,7 @@ class FileSink:
         self._file.close()
 
     def abort(self) -> None:
-        if self._file.closed:
+        if self._is_complete:
             return
         self._join()
         # Closing writes what is buffered, which a full disk refuses.

@@ -18,8 +18,8 @@ import pytest
 import lance_sql
 from lance_sql import Dataset, LanceError
 from lance_sql.commit import committer
-from lance_sql.statements import insert
-from lance_sql.store import LocalStore
+from lance_sql.statements import fragments, insert
+from lance_sql.store import LocalStore, durable
 from lance_sql.table import files, location
 from tests.commit.failing_store import Broken, FailingStore
 
@@ -259,3 +259,26 @@ def test_the_number_of_points(before: Path, tmp_path: Path) -> None:
 def test_dataset_is_what_statements_return(before: Path, tmp_path: Path) -> None:
     path = fresh(before, tmp_path)
     assert isinstance(lance_sql.open(path).delete("k = 1"), Dataset)
+
+
+@pytest.mark.parametrize("place", ["flush", "list"])
+def test_an_interrupt_behind_the_last_byte_of_a_file_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    table = lance_sql.write({"id": [1]}, tmp_path / "t.lance")
+    before = sorted(tmp_path.glob("t.lance/data/*"))
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    # its bytes are written; its name is not durable yet, or it is not yet among those of the write
+    module, name = {"flush": (durable, "_flush_folder"), "list": (fragments, "data_file")}[place]
+    monkeypatch.setattr(module, name, interrupt)
+    writes: list[Callable[[], object]] = [
+        lambda: lance_sql.write({"id": [2]}, table.uri, mode="append"),
+        lambda: table.update({"id": "3"}),
+    ]
+    for write in writes:
+        with pytest.raises(KeyboardInterrupt):
+            write()
+        assert sorted(tmp_path.glob("t.lance/data/*")) == before
