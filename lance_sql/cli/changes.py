@@ -177,18 +177,25 @@ def compact(table: str, target_rows: int | None, max_deleted: float, indices: st
 
 
 @click.command()
-@click.argument("table", metavar="TABLE@VERSION")
+@click.argument("table")
+@click.argument("version", required=False)
 @dry_run_option
 @yes_option
 @reports_errors
-def restore(table: str, dry_run: bool, yes: bool) -> None:
-    """Makes an earlier version of a table, or a tagged one, the newest again."""
+def restore(table: str, version: str | None, dry_run: bool, yes: bool) -> None:
+    """Makes an earlier version of TABLE, or a tagged one, the newest again. No version is removed.
+
+    \b
+    lance-sql restore events.lance 40
+    lance-sql restore events.lance@audited
+    """
     from lance_sql.cli import tables
 
-    path, version, tag = split_name(table)
-    if version is None and tag is None:
-        raise click.UsageError("Say which version: TABLE@41, or TABLE@tag.")
-    earlier = tables.open_table(table)
+    named = table if version is None else f"{unversioned(table)}@{version}"
+    path, number, tag = split_name(named)
+    if number is None and tag is None:
+        raise click.UsageError(f"Say which version: {path} 41, or {path}@tag.")
+    earlier = tables.open_table(named)
     what = (
         f"return from {_newest(path, earlier)} to version {earlier.version} "
         f"({count(earlier.count_rows(), 'row')}); no version is removed"

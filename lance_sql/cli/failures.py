@@ -19,7 +19,9 @@ _USAGE_ERRORS: Final = ("BinderException", "CatalogException", "ParserException"
 # What an engine or Arrow says of an error of this library: the type and the message end its traceback.
 _WRAPPED: Final = re.compile(r"^(?:.*\s)?lance_sql\.errors\.(\w+): (.+)$", re.MULTILINE)
 _LINE: Final = re.compile(r"^LINE (\d+):", re.MULTILINE)
-_AFTER_DAMAGE: Final = "'lance-sql verify' with the table says which versions and columns can still be read"
+_AFTER_DAMAGE: Final = "'lance-sql verify{}' with the table says which versions and columns can still be read"
+# Values are decoded by a deep check alone.
+_IN_A_COLUMN: Final = re.compile(r"\bcolumn '")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,5 +63,6 @@ def _of(kind: type[Exception], message: str) -> Failure:
     if issubclass(kind, InvalidArgument):
         return Failure(message, WRONG_USAGE)
     if issubclass(kind, CorruptFile):
-        return Failure(f"{message}. {_AFTER_DAMAGE}", CANNOT_READ)
+        deep = " --deep" if _IN_A_COLUMN.search(message) else ""
+        return Failure(f"{message}. {_AFTER_DAMAGE.format(deep)}", CANNOT_READ)
     return Failure(message, CANNOT_READ)

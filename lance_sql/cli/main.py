@@ -245,7 +245,10 @@ def show_changes(
 @screen.html_option
 @reports_errors
 def verify(table: str, branch: str | None, deep: bool, output: str, quiet: bool, html: str | None) -> None:
-    """Checks every version of TABLE, or one, for damage. Exits with 1 when there is some."""
+    """Checks every version of TABLE, or one, for damage.
+
+    Exits with 1 when the newest of them is damaged, and with 4 when only older ones are, as after a repair.
+    """
     from lance_sql.cli import verification
 
     path, version, tag = split_name(table)
@@ -254,7 +257,7 @@ def verify(table: str, branch: str | None, deep: bool, output: str, quiet: bool,
         screen.write_page(html, report.to_html())
     else:
         click.echo(verification.as_json(report) if output == "json" else str(report))
-    sys.exit(0 if report.is_healthy else verification.DAMAGE_FOUND)
+    sys.exit(verification.exit_code(report))
 
 
 @main.command(name="audit", epilog=_EPILOG)

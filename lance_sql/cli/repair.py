@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from lance_sql.cli.agreement import agreed, count, done, dry_run_option, unversioned, yes_option
 from lance_sql.cli.errors import reports_errors
+
+if TYPE_CHECKING:
+    from lance_sql.repairs import Repair
 
 NOTHING_HEALTHY = 3
 
@@ -15,40 +19,52 @@ NOTHING_HEALTHY = 3
 @click.command()
 @click.argument("table")
 @click.option("--branch", help="A branch, instead of main.")
-@click.option("--deep", is_flag=True, help="Decode every page as well.")
+@click.option("--deep", is_flag=True, help="Decode every page, and compare checksums.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress bar.")
 @dry_run_option
 @yes_option
 @reports_errors
 def repair(table: str, branch: str | None, deep: bool, quiet: bool, dry_run: bool, yes: bool) -> None:
-    """Returns TABLE to its newest healthy version, where the newest one is damaged.
+    """Returns TABLE to the newest version of which every row can be read, and builds damaged indices again.
 
-    The damaged versions stay where they are, and no file is removed: `restore` can go back to each of them. Exits with
-    3 when no version is healthy.
+    No row is given up for an index: one that cannot be built again is dropped. The damaged versions stay where they
+    are, and no file is removed: `restore` can go back to each of them. Damage inside of pages is found with --deep.
+    Exits with 3 when no version is healthy.
 
     \b
-    lance-sql repair events.lance --dry-run
+    lance-sql repair events.lance --deep --dry-run
     """
-    from lance_sql.cli import tables, verification
-    from lance_sql.errors import CorruptFile
+    from lance_sql import repairs
+    from lance_sql.cli import verification
 
     path = unversioned(table)
     report = verification.run(path, version=None, tag=None, branch=branch, deep=deep, quiet=quiet)
-    newest, healthy = max(report.versions), report.newest_healthy_version
-    if healthy == newest:
-        click.echo(f"{path} version {newest} is healthy: nothing to repair.", err=True)
-        return
-    click.echo(str(report), err=True)
-    if healthy is None:
+    if report.newest_healthy_version is None:
+        click.echo(str(report), err=True)
         click.echo(f"Error: no version of {path} is healthy", err=True)
         sys.exit(NOTHING_HEALTHY)
-    good = tables.open_version(path, healthy, branch=branch)
-    lost = ""
+    planned = repairs.plan(report, branch=branch)
+    if not planned.is_needed:
+        unseen = "" if deep else "; pages were not decoded: --deep does that"
+        click.echo(f"{path} version {planned.newest} is healthy: nothing to repair{unseen}.", err=True)
+        return
+    click.echo(str(report), err=True)
+    what = f"{planned}{_rows(path, planned)}; no version is removed"
+    if agreed(what, dry_run, yes):
+        done(repairs.carry_out(planned))
+
+
+def _rows(path: str, planned: Repair) -> str:
+    """How many rows the newest version has, and how many it has after the repair."""
+    from lance_sql.cli import tables
+    from lance_sql.errors import CorruptFile
+
+    if planned.version is None:
+        return f": all {count(tables.open_table(path, branch=planned.branch).count_rows(), 'row')} stay"
+    good = tables.open_version(path, planned.version, branch=planned.branch)
+    to = f" with {count(good.count_rows(), 'row')}"
     try:
-        rows = tables.open_table(path, branch=branch).count_rows()
-        lost = f", which has {count(rows, 'row')} by its manifest"
+        rows = tables.open_table(path, branch=planned.branch).count_rows()
     except CorruptFile:
-        lost = ", whose manifest cannot be read"
-    what = f"return from version {newest}{lost}, to version {healthy} with {count(good.count_rows(), 'row')}"
-    if agreed(f"{what}; no version is removed", dry_run, yes):
-        done(good.restore())
+        return f"{to}, from version {planned.newest}, whose manifest cannot be read"
+    return f"{to}, from version {planned.newest}, which has {count(rows, 'row')} by its manifest"

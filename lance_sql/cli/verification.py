@@ -10,6 +10,10 @@ from lance_sql.cli.progress import Bar
 from lance_sql.verification import Report, verify
 
 DAMAGE_FOUND: Final = 1
+"""The newest version is damaged."""
+
+OLD_DAMAGE_FOUND: Final = 4
+"""The newest version is healthy, older ones are not."""
 
 
 def run(path: str, *, version: int | None, tag: str | None, branch: str | None, deep: bool, quiet: bool) -> Report:
@@ -21,10 +25,18 @@ def run(path: str, *, version: int | None, tag: str | None, branch: str | None, 
         bar.close()
 
 
+def exit_code(report: Report) -> int:
+    """What the process ends with."""
+    if report.is_healthy:
+        return 0
+    return OLD_DAMAGE_FOUND if report.newest_is_healthy else DAMAGE_FOUND
+
+
 def as_json(report: Report) -> str:
     """The report as one JSON object."""
     content = dataclasses.asdict(report) | {
         "is_healthy": report.is_healthy,
+        "newest_is_healthy": report.newest_is_healthy,
         "newest_healthy_version": report.newest_healthy_version,
     }
     return json.dumps(content, indent=2)

@@ -88,7 +88,7 @@ def next_version(latest: Snapshot, operation: Operation, *, timestamp: datetime,
 
 def restored_above(
     readable: Snapshot,
-    version: int,
+    operation: Restore,
     *,
     number: int,
     spare_fragments: int,
@@ -98,6 +98,7 @@ def restored_above(
 ) -> NextVersion:
     """An earlier version as the version `number`, above versions that cannot be read.
 
+    operation: names the earlier version
     readable: the newest version that can be
     spare_fragments, spare_rows: so many ids above those of `readable` may have been given to others
     raises: VersionNotFound, CorruptFile; InvalidArgument when there are not so many ids; UnsupportedFeature
@@ -108,7 +109,7 @@ def restored_above(
     draft.change(max_fragment_id=first + min(spare_fragments, (MAX_FRAGMENT_ID - first) // 2))
     if draft.manifest.has_stable_row_ids:
         draft.change(next_row_id=draft.manifest.next_row_id + spare_rows)
-    _restore(draft, version)
+    _restore(draft, operation)
     return draft.finish(timestamp, transaction_file)
 
 
@@ -129,8 +130,8 @@ def _apply(draft: Draft, operation: Operation) -> None:
             _merge(draft, operation)
         case Project(schema):
             _project(draft, schema)
-        case Restore(version):
-            _restore(draft, version)
+        case Restore():
+            _restore(draft, operation)
         case ReserveFragments(num_fragments):
             draft.change(max_fragment_id=draft.next_fragment_id(num_fragments) + num_fragments - 1)
         case UpdateConfig():
@@ -269,22 +270,20 @@ def _set_schema(draft: Draft, schema: Schema) -> None:
     draft.change(schema=schema)
 
 
-def _restore(draft: Draft, version: int) -> None:
+def _restore(draft: Draft, operation: Restore) -> None:
     latest = draft.latest
     assert latest is not None
-    file = versions.find_version(latest.store, version)
+    file = versions.find_version(latest.store, operation.version)
     if file is None:
-        raise VersionNotFound(f"{latest.name} has no version {version} to restore")
+        raise VersionNotFound(f"{latest.name} has no version {operation.version} to restore")
     restored = latest.sibling(file)
     features.check_writable(restored.manifest.reader_flags | restored.manifest.writer_flags, restored.label)
     highest = draft.next_fragment_id() - 1
     next_row_id = draft.manifest.next_row_id
-    again = Draft(
-        restored,
-        restored.manifest,
-        indices.read_bytes(restored.store, restored.manifest_path, restored.manifest),
-        draft.version,
-    )
+    section = None
+    if not operation.drops_indices:
+        section = indices.read_bytes(restored.store, restored.manifest_path, restored.manifest)
+    again = Draft(restored, restored.manifest, section, draft.version)
     if repeated := again.manifest.fragments.repeated_ids():
         _set_own_ids(again, repeated_ids.own_ids(restored, highest=highest), repeated)
     draft.manifest, draft.index_section = again.manifest, again.index_section

@@ -136,9 +136,13 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """The table becomes what it was at an earlier version."""
+    """The table becomes what it was at an earlier version.
+
+    drops_indices: no index stays. Not part of messages
+    """
 
     version: int
+    drops_indices: bool = False
 
 
 @dataclass(frozen=True, slots=True)

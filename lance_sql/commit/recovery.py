@@ -72,7 +72,7 @@ class Damage:
         return self.files[-1]
 
 
-def restore(snapshot: Snapshot, version: int, properties: Mapping[str, str]) -> Snapshot:
+def restore(snapshot: Snapshot, operation: Restore, properties: Mapping[str, str]) -> Snapshot:
     """Makes an earlier version the newest one again, also where the newest one is damaged; that is logged as a warning.
 
     properties: kept with the transaction
@@ -85,15 +85,15 @@ def restore(snapshot: Snapshot, version: int, properties: Mapping[str, str]) -> 
         except CorruptFile as error:
             damage = _damage(latest, error)
         else:
-            return commit(latest, Restore(version), properties=properties)
-        file = _restore_over(damage, version, properties)
+            return commit(latest, operation, properties=properties)
+        file = _restore_over(damage, operation, properties)
         if file is not None:
             _LOG.warning(
                 "%s cannot be read (%s): version %d is version %d again",
                 latest.label,
                 damage.reason,
                 file.version,
-                version,
+                operation.version,
             )
             return snapshot.sibling(file)
     raise RetryableConflict(f"{snapshot.name}: other commits came first in each of {MAX_ATTEMPTS} attempts")
@@ -113,15 +113,15 @@ def _damage(latest: Snapshot, reason: CorruptFile) -> Damage:
     raise reason
 
 
-def _restore_over(damage: Damage, version: int, properties: Mapping[str, str]) -> VersionFile | None:
+def _restore_over(damage: Damage, operation: Restore, properties: Mapping[str, str]) -> VersionFile | None:
     """Commits a version above the damaged ones; None when another writer was first."""
     readable = damage.readable
     features.check_writable(readable.manifest.reader_flags | readable.manifest.writer_flags, readable.label)
     num_fragments = _fragments_given_out(damage)
-    transaction = Transaction(damage.newest.version, str(uuid4()), Restore(version), properties)
+    transaction = Transaction(damage.newest.version, str(uuid4()), operation, properties)
     made = manifest_builder.restored_above(
         readable,
-        version,
+        operation,
         number=damage.newest.version + 1,
         spare_fragments=num_fragments + SPARE_FRAGMENTS * len(damage.files),
         spare_rows=num_fragments * _MAX_ROWS_OF_FRAGMENT + SPARE_ROWS * len(damage.files),

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 
 from lance_sql.commit import recovery
-from lance_sql.commit.operations import UpdateConfig, UpdateMap
+from lance_sql.commit.operations import Restore, UpdateConfig, UpdateMap
 from lance_sql.errors import InvalidArgument, VersionNotFound
 from lance_sql.statements.session import RowCounts, on_latest, summarize
 from lance_sql.table import refs, versions
@@ -15,16 +15,19 @@ from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import VersionFile
 
 
-def restore(snapshot: Snapshot, version: int, properties: Mapping[str, str] | None = None) -> Snapshot:
+def restore(
+    snapshot: Snapshot, version: int, properties: Mapping[str, str] | None = None, *, drop_indices: bool = False
+) -> Snapshot:
     """Makes an earlier version of the branch the newest one again, also where the newest one is damaged.
 
+    drop_indices: without its indices, whose list need not be readable then
     raises: VersionNotFound, CommitConflict; CorruptFile for a version that is damaged itself
     """
     checked, started = check_properties(properties), time.time()
     _file(snapshot, version)
     # how many rows come and go is not looked at
     summary = summarize("restore", RowCounts(None, None, None), (), started, checked)
-    return recovery.restore(snapshot, version, summary.to_properties())
+    return recovery.restore(snapshot, Restore(version, drop_indices), summary.to_properties())
 
 
 def create_tag(snapshot: Snapshot, name: str, version: int) -> None:

@@ -24,6 +24,7 @@ TRANSACTIONS: Final = "_transactions"
 DATA: Final = "data"
 DELETIONS: Final = "_deletions"
 INDICES: Final = "_indices"
+CHECKSUMS: Final = "_checksums"
 TAGS: Final = "_refs/tags"
 BRANCHES: Final = "_refs/branches"
 

@@ -32,7 +32,7 @@ from lance_sql.table.paths import BasePath
 from lance_sql.table.refs import Ref
 from lance_sql.table.row_versions import stored_rows
 from lance_sql.table.snapshot import Snapshot, list_snapshots
-from lance_sql.verification.report import Problem, Report
+from lance_sql.verification.report import Affected, Problem, Report
 
 Progress = Callable[[int, int], None]
 """Told how many of how many fragments of versions have been checked."""
@@ -54,8 +54,8 @@ def verify(
     deep: decode every page
     raises: TableNotFound, VersionNotFound; what is damaged is reported, not raised
 
-    >>> str(lance_sql.verify("examples/orders.lance", version=9))
-    'examples/orders.lance: version 9 checked; no damage found'
+    >>> lance_sql.verify("examples/orders.lance", version=9).is_healthy
+    True
     """
     options = with_manifest_store(storage_options, manifest_store)
     snapshots = list_snapshots(uri, version=version, tag=tag, branch=branch, storage_options=options)
@@ -66,11 +66,15 @@ def verify(
 class _Findings:
     """Problems by what they say, with the versions that share them."""
 
-    versions: dict[tuple[str | None, str | None, int | None, str], list[int]] = field(default_factory=dict)
+    versions: dict[tuple[str | None, str | None, int | None, str, Affected, str | None], list[int]] = field(
+        default_factory=dict
+    )
 
-    def add(self, version: int, errors: Iterable[LanceError]) -> None:
+    def add(
+        self, version: int, errors: Iterable[LanceError], affects: Affected = "rows", index: str | None = None
+    ) -> None:
         for error in errors:
-            key = (error.file, error.column, error.page, error.message)
+            key = (error.file, error.column, error.page, error.message, affects, index)
             affected = self.versions.setdefault(key, [])
             if version not in affected:
                 affected.append(version)
@@ -118,7 +122,9 @@ class _Check:
 
     def _version(self, snapshot: Snapshot) -> Iterator[int]:
         """Checks one version; yields after each fragment."""
-        errors = _errors(lambda: _check_fragment_ids(snapshot), snapshot.manifest_path)
+        errors: list[LanceError] = []
+        # what is wrong with what is recorded of rows, which can be read all the same
+        records = _errors(lambda: _check_fragment_ids(snapshot), snapshot.manifest_path)
         damaged: set[str] = set()
         whole = True
         for place in range(len(snapshot.manifest.fragments)):
@@ -136,11 +142,13 @@ class _Check:
                     if in_column:
                         damaged.add(column.name)
                     elif _claims_no_nulls(column):
-                        errors += self._nulls(snapshot, fragment, column)
+                        records += self._nulls(snapshot, fragment, column)
             yield place
-        errors += _errors(lambda: _check_version(snapshot), snapshot.manifest_path) if not errors else []
-        errors += _errors(snapshot.transaction, snapshot.manifest_path)
-        self._findings.add(snapshot.version, errors + self._indices(snapshot))
+        records += _errors(lambda: _check_version(snapshot), snapshot.manifest_path) if not errors + records else []
+        records += _errors(snapshot.transaction, snapshot.manifest_path)
+        self._findings.add(snapshot.version, errors)
+        self._findings.add(snapshot.version, records, "record")
+        self._indices(snapshot)
         names = tuple(column.name for column in snapshot.manifest.schema.fields if column.name not in damaged)
         every = tuple(column.name for column in snapshot.manifest.schema.fields)
         self._columns[snapshot.version] = every
@@ -149,13 +157,14 @@ class _Check:
         if errors and whole and names and len(names) < len(snapshot.manifest.schema.fields):
             self._readable[snapshot.version] = names
 
-    def _indices(self, snapshot: Snapshot) -> list[LanceError]:
+    def _indices(self, snapshot: Snapshot) -> None:
         """Files of scalar indices, which every row can be read without."""
         errors = _errors(lambda: snapshot.open_indices, snapshot.manifest_path)
+        self._findings.add(snapshot.version, errors, "index")
         for segment in () if errors else snapshot.open_indices.segments:
             check = partial(snapshot.open_indices.verify, segment, deep=self._deep)
-            errors += self._once(("index", segment.uuid, segment.base_id), check)
-        return errors
+            found = self._once(("index", segment.uuid, segment.base_id), check)
+            self._findings.add(snapshot.version, found, "index", segment.name)
 
     def _file(self, snapshot: Snapshot, file: DataFile) -> list[LanceError]:
         """The file is there, whole, and opens."""
@@ -213,11 +222,11 @@ class _Check:
         def read() -> None:
             tags.update(snapshot.tags())
 
-        self._findings.add(snapshot.version, _errors(read, "_refs/tags"))
+        self._findings.add(snapshot.version, _errors(read, "_refs/tags"), "record")
         for name, tag in tags.items():
             if tag.branch == snapshot.branch and tag.version not in versions:
                 missing = CorruptFile(f"tag {name!r} names version {tag.version}, which does not exist")
-                self._findings.add(tag.version, [missing])
+                self._findings.add(tag.version, [missing], "record")
 
 
 def _decode(rows: OpenFragment, column: Field) -> None:

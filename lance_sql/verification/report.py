@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from lance_sql.table.versions import as_ranges
+
+Affected: TypeAlias = Literal["rows", "index", "record"]
+"""What a problem is about: rows or values that cannot be read; an index, which every row can be read without; or what
+is recorded of rows and versions, such as row ids, transactions and tags, while the rows are all there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +18,8 @@ class Problem:
     """Something that is wrong, and the versions that it is wrong for.
 
     file, column, page: where, as far as that is known
+    affects: what is lost by it
+    index: the name of the damaged index; None where it is another problem, or all indices of the version
     """
 
     versions: tuple[int, ...]
@@ -20,6 +27,8 @@ class Problem:
     column: str | None
     page: int | None
     message: str
+    affects: Affected = "rows"
+    index: str | None = None
 
     def __str__(self) -> str:
         within = [f"column {self.column!r}"] if self.column is not None else []
@@ -49,13 +58,33 @@ class Report:
 
     @property
     def is_healthy(self) -> bool:
+        """Whether no problem of any kind was found in any of the versions."""
         return not self.problems
 
     @property
+    def newest_is_healthy(self) -> bool:
+        """Whether no problem of any kind was found in the newest of the checked versions."""
+        newest = max(self.versions, default=None)
+        return not any(newest in problem.versions for problem in self.problems)
+
+    @property
     def newest_healthy_version(self) -> int | None:
-        """The newest of the checked versions without a problem; None when each has one."""
-        damaged = {version for problem in self.problems for version in problem.versions}
+        """The newest of the checked versions of which every row can be read; None where there is none. A damaged index
+        takes no row away."""
+        damaged = {version for problem in self.problems if problem.affects == "rows" for version in problem.versions}
         return max((version for version in self.versions if version not in damaged), default=None)
+
+    def damaged_indices(self, version: int) -> tuple[str, ...]:
+        """The names of the indices of a version that are damaged."""
+        found = [problem.index for problem in self.problems if version in problem.versions]
+        return tuple(sorted({name for name in found if name is not None}))
+
+    def has_damaged_index_list(self, version: int) -> bool:
+        """Whether the manifest of a version does not tell which indices it has."""
+        return any(
+            problem.affects == "index" and problem.index is None and version in problem.versions
+            for problem in self.problems
+        )
 
     def __repr__(self) -> str:
         return f"Report({self.uri!r}, versions={len(self.versions)}, problems={len(self.problems)})"
@@ -72,11 +101,24 @@ class Report:
     def __str__(self) -> str:
         checked = f"{self.uri}: {as_ranges(self.versions)} checked" + (", every page decoded" if self.is_deep else "")
         if self.is_healthy:
-            return f"{checked}; no damage found"
+            return f"{checked}; no damage found\n  {self.limits}"
         lines = [f"{checked}; {len(self.problems)} problem{'s' * (len(self.problems) > 1)} found"]
         lines += [f"  {problem}" for problem in self.problems]
         for version, columns in self.readable_columns.items():
             lines.append(f"  version {version} can still be read without the damaged columns: {', '.join(columns)}")
         newest = self.newest_healthy_version
         lines.append(f"  newest healthy version: {newest if newest is not None else 'none'}")
+        if newest is not None and (self.damaged_indices(newest) or self.has_damaged_index_list(newest)):
+            lines.append(
+                f"  every row of version {newest} can be read; filters do without its damaged indices, and 'lance-sql"
+                " repair' builds them again or drops them"
+            )
+        lines.append(f"  {self.limits}")
         return "\n".join(lines)
+
+    @property
+    def limits(self) -> str:
+        """What such a check cannot see, in words."""
+        if not self.is_deep:
+            return "pages were not decoded: --deep does that"
+        return "bytes that were changed into other valid values cannot be seen"

@@ -1,0 +1,148 @@
+"""Repairing a table: what a check has found decides what is done.
+
+    rows of the newest version cannot be read    the newest version of which every row can be is made the newest again
+    files of an index are damaged                the index is built again, or dropped where its kind is not written
+    the list of indices is damaged               all indices are dropped
+
+No row is given up for an index, and none for what is recorded of rows, such as transactions and tags. No version and no
+file is removed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lance_sql import dataset
+from lance_sql.dataset import Dataset
+from lance_sql.errors import CommitConflict, CorruptFile, UnsupportedFeature
+from lance_sql.statements import indices, maintenance
+from lance_sql.store.manifest_store import ManifestStore
+from lance_sql.store.open import with_manifest_store
+from lance_sql.verification import Progress, Report, verify
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What a repair does, or has done.
+
+    report: what the check has found
+    branch: None for main
+    version: the one that is made the newest again; None where every row of the newest one can be read
+    rebuilt, dropped: names of indices
+    drops_all_indices: the manifest does not tell which there are
+    """
+
+    report: Report
+    branch: str | None
+    version: int | None
+    rebuilt: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    drops_all_indices: bool = False
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there is anything to do."""
+        return self.version is not None or bool(self.rebuilt or self.dropped) or self.drops_all_indices
+
+    @property
+    def newest(self) -> int:
+        """The newest version when the table was checked."""
+        return max(self.report.versions)
+
+    def __str__(self) -> str:
+        parts = [f"return to version {self.version}"] if self.version is not None else []
+        if self.drops_all_indices:
+            parts.append("drop all indices, whose list is damaged")
+        for verb, names in (("build again", self.rebuilt), ("drop", self.dropped)):
+            if names:
+                parts.append(f"{verb} the index{'es' * (len(names) > 1)} {', '.join(map(repr, names))}")
+        return ", ".join(parts) or "nothing to repair"
+
+
+def repair(
+    uri: str | os.PathLike[str],
+    *,
+    branch: str | None = None,
+    deep: bool = False,
+    dry_run: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
+    manifest_store: ManifestStore | None = None,
+    progress: Progress | None = None,
+) -> Repair:
+    """Checks a table, and returns it to the newest version of which every row can be read, where that is not the newest
+    one; damaged indices are built again or dropped. No version and no file is removed.
+
+    deep: decode every page, and compare files with their checksums; damage of pages is not seen without it
+    dry_run: nothing is changed
+    progress: told how many of how many fragments of versions have been checked
+    returns: what was done, or would be; `report` says why
+    raises: TableNotFound, VersionNotFound; CorruptFile where no version is healthy; CommitConflict where somebody
+        commits at the same time
+
+    >>> lance_sql.repair("examples/orders.lance").is_needed
+    False
+    """
+    options = with_manifest_store(storage_options, manifest_store)
+    report = verify(uri, branch=branch, deep=deep, storage_options=options, progress=progress)
+    planned = plan(report, branch=branch, storage_options=options)
+    if planned.is_needed and not dry_run:
+        carry_out(planned, storage_options=options)
+    return planned
+
+
+def plan(report: Report, *, branch: str | None = None, storage_options: Mapping[str, Any] | None = None) -> Repair:
+    """What a repair of the table would do. Changes nothing.
+
+    report: of a check of all versions of the branch
+    raises: CorruptFile where no version is healthy
+    """
+    healthy, newest = report.newest_healthy_version, max(report.versions)
+    if healthy is None:
+        raise CorruptFile(f"no version of {report.uri} is healthy")
+    damaged = report.damaged_indices(healthy)
+    returned = healthy if healthy != newest else None
+    if report.has_damaged_index_list(healthy):
+        return Repair(report, branch, returned, drops_all_indices=True)
+    if not damaged:
+        return Repair(report, branch, returned)
+    opened = dataset.open(report.uri, version=healthy, branch=branch, storage_options=storage_options)
+    built = {index.name for index in opened.indices() if index.kind in indices.BUILT and len(index.columns) == 1}
+    return Repair(
+        report,
+        branch,
+        returned,
+        tuple(name for name in damaged if name in built),
+        tuple(name for name in damaged if name not in built),
+    )
+
+
+def carry_out(planned: Repair, *, storage_options: Mapping[str, Any] | None = None) -> Dataset:
+    """Does what was planned.
+
+    returns: the newest version, with every row that could be read
+    raises: CommitConflict when another writer has committed since the check; as `Dataset.restore`
+    """
+    version = planned.report.newest_healthy_version
+    assert version is not None
+    found = dataset.open(planned.report.uri, version=version, branch=planned.branch, storage_options=storage_options)
+    newest = max(snapshot.version for snapshot in found.snapshot.siblings())
+    if newest != planned.newest:
+        raise CommitConflict(
+            f"{found.snapshot.name}: version {newest} was committed since the check, which went up to version"
+            f" {planned.newest}; repair again"
+        )
+    if planned.version is not None or planned.drops_all_indices:
+        made = maintenance.restore(found.snapshot, version, drop_indices=planned.drops_all_indices)
+        found = Dataset(made)
+    dropped = list(planned.dropped)
+    for name in planned.rebuilt:
+        try:
+            found = found.optimize_indices([name], rebuild=True)
+        except UnsupportedFeature:
+            dropped.append(name)
+    for name in dropped:
+        found = found.drop_index(name)
+    return found

@@ -1,0 +1,146 @@
+"""Checksums of files: computed while a file is written, compared when somebody wants to know.
+
+    bytes of a file    block 0         block 1         rest
+    checksum           xxHash64        xxHash64        xxHash64        seed 0, 8 bytes each, little-endian
+
+A hash for each block says where a long file differs, not only that it does. xxHash64 finds damage, which is what it is
+for here: nothing keeps who changes a file on purpose from changing its checksum as well.
+
+Source: xxHash fast digest algorithm, XXH64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import _kernels
+from lance_sql.store.contract import ByteRange, Sink, Store
+
+BLOCK_BYTES: Final = 1 << 20
+_HASH_BYTES: Final = 8
+# So much of a file is read at once.
+_READ_BYTES: Final = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Checksum:
+    """What a file was when it was written.
+
+    hashes: of each block of 1 MiB and of what is left of the file
+    """
+
+    size_bytes: int
+    hashes: bytes
+
+    @property
+    def is_consistent(self) -> bool:
+        """Whether there are as many hashes as a file of this size has blocks."""
+        return len(self.hashes) == _HASH_BYTES * (-(-self.size_bytes // BLOCK_BYTES))
+
+
+class Hasher:
+    """Computes the checksum of bytes that come piece by piece."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._hashes: list[bytes] = []
+        self._begun = bytearray()
+
+    def update(self, data: bytes | pa.Buffer | memoryview) -> None:
+        """Adds bytes. Whole blocks are not copied."""
+        view = memoryview(data)
+        if view.nbytes == 0:
+            return
+        view = view.cast("B")
+        self._size += view.nbytes
+        if self._begun:
+            missing = min(BLOCK_BYTES - len(self._begun), view.nbytes)
+            self._begun += view[:missing]
+            view = view[missing:]
+            if len(self._begun) == BLOCK_BYTES:
+                self._hashes.append(_hashes(self._begun, 1, BLOCK_BYTES))
+                self._begun.clear()
+        whole = view.nbytes // BLOCK_BYTES
+        if whole:
+            self._hashes.append(_hashes(view[: whole * BLOCK_BYTES], whole, BLOCK_BYTES))
+        self._begun += view[whole * BLOCK_BYTES :]
+
+    def finish(self) -> Checksum:
+        """The checksum of all that was added."""
+        if self._begun:
+            self._hashes.append(_hashes(self._begun, 1, len(self._begun)))
+            self._begun.clear()
+        return Checksum(self._size, b"".join(self._hashes))
+
+
+class HashingSink:
+    """A sink whose checksum is known when it is closed.
+
+    checksum: of what was written; None before `close`
+    """
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._hasher = Hasher()
+        self.checksum: Checksum | None = None
+
+    def write(self, data: bytes | pa.Buffer | memoryview) -> None:
+        self._hasher.update(data)
+        self._sink.write(data)
+
+    def tell(self) -> int:
+        return self._sink.tell()
+
+    def close(self) -> None:
+        self._sink.close()
+        self.checksum = self._hasher.finish()
+
+    def abort(self) -> None:
+        self._sink.abort()
+
+
+def of(data: bytes | pa.Buffer) -> Checksum:
+    """The checksum of a whole file."""
+    hasher = Hasher()
+    hasher.update(data)
+    return hasher.finish()
+
+
+def differences(store: Store, path: str, checksum: Checksum) -> list[ByteRange]:
+    """The blocks of a file that are not what was written, as ranges of bytes that do not touch.
+
+    checksum: of what was written, consistent
+    raises: what reading the file does, such as CorruptFile for one of fewer bytes
+    """
+    ranges: list[ByteRange] = []
+    for start, found in _blocks(store, path, checksum.size_bytes):
+        first = start // BLOCK_BYTES
+        expected = np.frombuffer(checksum.hashes, "<u8", len(found), first * _HASH_BYTES)
+        for number in np.flatnonzero(found != expected).tolist():
+            begin = start + number * BLOCK_BYTES
+            end = min(begin + BLOCK_BYTES, checksum.size_bytes)
+            if ranges and ranges[-1].end == begin:
+                ranges[-1] = ByteRange(ranges[-1].start, end)
+            else:
+                ranges.append(ByteRange(begin, end))
+    return ranges
+
+
+def _blocks(store: Store, path: str, size: int) -> Iterator[tuple[int, np.ndarray[tuple[int], np.dtype[np.uint64]]]]:
+    """The hashes of a file's blocks, some at a time, and where the first of them begins."""
+    for start in range(0, size, _READ_BYTES):
+        (data,) = store.get_ranges(path, [ByteRange(start, min(start + _READ_BYTES, size))])
+        hasher = Hasher()
+        hasher.update(data)
+        yield start, np.frombuffer(hasher.finish().hashes, "<u8").astype(np.uint64)
+
+
+def _hashes(data: bytearray | memoryview, count: int, width: int) -> bytes:
+    hashes = np.empty(count, np.uint64)
+    _kernels.hash_fixed(data, width, count, hashes)
+    return hashes.astype("<u8").tobytes()

@@ -1,0 +1,133 @@
+"""The checksums of a table's files, beside the table, where other implementations look for nothing.
+
+    _checksums/<read version>-<uuid>.json    of the files that one commit wrote, named like its transaction
+    _checksums/merged-<uuid>.json            of the files that a cleanup has left
+
+    {"hash": "xxh64", "block_bytes": 1048576,
+     "files": {"data/1f.lance": {"size": 1203, "blocks": "9c56cc51b374c3ba"}}}
+
+What is recorded holds for as long as the file is there, whichever versions have it. A file without a record is one of
+another writer, or of an earlier release. See docs/decisions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+from uuid import uuid4
+
+from lance_sql.errors import CorruptFile, at
+from lance_sql.store import Store, check_path
+from lance_sql.store.checksums import BLOCK_BYTES, Checksum
+from lance_sql.store.requests import together
+from lance_sql.table.paths import CHECKSUMS
+
+_HASH: Final = "xxh64"
+_SUFFIX: Final = ".json"
+# A longer file is not one of ours.
+_MAX_BYTES: Final = 64 << 20
+# The record of a cleanup is cut into files about as long.
+_BYTES_PER_RECORD: Final = 16 << 20
+_BYTES_PER_ENTRY: Final = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The checksums in one file, by paths in the table's store."""
+
+    path: str
+    files: Mapping[str, Checksum]
+
+
+def record_path(transaction_file: str) -> str:
+    """Where the checksums of a commit are."""
+    return f"{CHECKSUMS}/{transaction_file.removesuffix('.txn')}{_SUFFIX}"
+
+
+def write(store: Store, path: str, files: Mapping[str, Checksum]) -> None:
+    """Records the checksums of files, by their paths.
+
+    raises: what the store does
+    """
+    entries = {name: {"size": each.size_bytes, "blocks": each.hashes.hex()} for name, each in files.items()}
+    content = {"hash": _HASH, "block_bytes": BLOCK_BYTES, "files": entries}
+    store.put(path, json.dumps(content, separators=(",", ":")).encode(), mode="overwrite")
+
+
+def read(store: Store) -> tuple[list[Record], list[CorruptFile]]:
+    """What is recorded of the files of a table, and what is wrong with the records that cannot be read.
+
+    raises: what the store does
+    """
+    found: list[Record] = []
+    errors: list[CorruptFile] = []
+    paths = [info.path for info in store.files(CHECKSUMS) if info.path.endswith(_SUFFIX)]
+    for each in together([partial(_read, store, path) for path in paths], store.concurrency):
+        if isinstance(each, Record):
+            found.append(each)
+        elif each is not None:
+            errors.append(each)
+    return found, errors
+
+
+def merge(store: Store, records: Iterable[Record], is_there: Iterable[str]) -> list[str]:
+    """Records what the records say of the files that are there in as few new files as may be.
+
+    returns: the paths of what was recorded before, which is not needed any longer
+    raises: what the store does
+    """
+    there = set(is_there)
+    old = list(records)
+    kept = [(path, checksum) for record in old for path, checksum in record.files.items() if path in there]
+    for part in _parts(kept):
+        write(store, f"{CHECKSUMS}/merged-{uuid4()}{_SUFFIX}", dict(part))
+    return [record.path for record in old]
+
+
+def _parts(entries: Iterable[tuple[str, Checksum]]) -> Iterator[list[tuple[str, Checksum]]]:
+    part: list[tuple[str, Checksum]] = []
+    num_bytes = 0
+    for entry in entries:
+        part.append(entry)
+        num_bytes += _BYTES_PER_ENTRY + 2 * len(entry[1].hashes)
+        if num_bytes > _BYTES_PER_RECORD:
+            yield part
+            part, num_bytes = [], 0
+    if part:
+        yield part
+
+
+def _read(store: Store, path: str) -> Record | CorruptFile | None:
+    """A record, or what is wrong with it; None for one that is gone, or of another kind of hash."""
+    try:
+        with at(file=path):
+            size, content = store.tail(path, _MAX_BYTES)
+            if size > _MAX_BYTES:
+                raise CorruptFile(f"checksums of {size} bytes")
+            return _parse(path, bytes(memoryview(content)))
+    except FileNotFoundError:
+        return None
+    except CorruptFile as error:
+        return None if isinstance(error.__cause__, FileNotFoundError) else error
+
+
+def _parse(path: str, content: bytes) -> Record | None:
+    try:
+        stored: Any = json.loads(content)
+        if (stored["hash"], stored["block_bytes"]) != (_HASH, BLOCK_BYTES):
+            return None
+        files = {name: _checksum(name, entry) for name, entry in stored["files"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise CorruptFile("not a record of checksums") from error
+    return Record(path, files)
+
+
+def _checksum(name: str, entry: Any) -> Checksum:
+    check_path(name)
+    made = Checksum(int(entry["size"]), bytes.fromhex(entry["blocks"]))
+    if made.size_bytes < 0 or not made.is_consistent:
+        raise CorruptFile(f"the checksum of {name!r} is not one")
+    return made
