@@ -28,6 +28,7 @@ from __future__ import annotations
 import struct
 import sys
 from types import TracebackType
+from typing import Self
 
 
 class LanceError(Exception):
@@ -42,6 +43,13 @@ class LanceError(Exception):
         self.file: str | None = None
         self.column: str | None = None
         self.page: int | None = None
+
+    def located(self, file: str | None, column: str | None = None, page: int | None = None) -> Self:
+        """The same error, with the coordinates that it lacks."""
+        self.file = file if self.file is None else self.file
+        self.column = column if self.column is None else self.column
+        self.page = page if self.page is None else self.page
+        return self
 
     def __str__(self) -> str:
         within = []
@@ -121,21 +129,11 @@ class at:  # noqa: N801 - reads as a statement, like contextlib.suppress
         if error is None:
             return
         if isinstance(error, LanceError):
-            self._locate(error)
+            error.located(self.file, self.column, self.page)
             return
         message = _damage(error)
         if message is not None:
-            damaged = CorruptFile(message)
-            self._locate(damaged)
-            raise damaged from error
-
-    def _locate(self, error: LanceError) -> None:
-        if error.file is None:
-            error.file = self.file
-        if error.column is None:
-            error.column = self.column
-        if error.page is None:
-            error.page = self.page
+            raise CorruptFile(message).located(self.file, self.column, self.page) from error
 
 
 def _damage(error: BaseException) -> str | None:

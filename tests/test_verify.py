@@ -104,7 +104,7 @@ def test_the_report_says_what_can_still_be_read(healthy: Path, tmp_path: Path) -
     assert str(report).splitlines()[1:] == [
         f"  data/{newest}: the file is missing (version 20)",
         "  newest healthy version: 19",
-        "  pages were not decoded: --deep does that",
+        "  pages were not decoded, and no checksums compared: --deep does both",
     ]
 
 

@@ -14,11 +14,11 @@ FAULTS_FOUND: Final = 1
 _IDS_SHOWN: Final = 100
 
 
-def run(path: str, *, version: int | None, tag: str | None, branch: str | None, quiet: bool) -> Report:
+def run(path: str, *, version: int | None, tag: str | None, branch: str | None, checksums: bool, quiet: bool) -> Report:
     """As `lance_sql.audit`."""
     bar = Bar("versions audited", hidden=quiet)
     try:
-        return audit(path, version=version, tag=tag, branch=branch, progress=bar.update)
+        return audit(path, version=version, tag=tag, branch=branch, checksums=checksums, progress=bar.update)
     finally:
         bar.close()
 

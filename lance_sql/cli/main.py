@@ -239,12 +239,15 @@ def show_changes(
 @main.command(epilog=_EPILOG)
 @click.argument("table")
 @click.option("--branch", help="A branch, instead of main.")
-@click.option("--deep", is_flag=True, help="Decode every page as well.")
+@click.option("--deep", is_flag=True, help="Decode every page, and compare checksums.")
+@click.option("--checksums", is_flag=True, help="Only compare files with their checksums.")
 @click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress bar.")
 @screen.html_option
 @reports_errors
-def verify(table: str, branch: str | None, deep: bool, output: str, quiet: bool, html: str | None) -> None:
+def verify(
+    table: str, branch: str | None, deep: bool, checksums: bool, output: str, quiet: bool, html: str | None
+) -> None:
     """Checks every version of TABLE, or one, for damage.
 
     Exits with 1 when the newest of them is damaged, and with 4 when only older ones are, as after a repair.
@@ -252,7 +255,9 @@ def verify(table: str, branch: str | None, deep: bool, output: str, quiet: bool,
     from lance_sql.cli import verification
 
     path, version, tag = split_name(table)
-    report = verification.run(path, version=version, tag=tag, branch=branch, deep=deep, quiet=quiet)
+    report = verification.run(
+        path, version=version, tag=tag, branch=branch, deep=deep, quiet=quiet, checksums=checksums
+    )
     if html is not None:
         screen.write_page(html, report.to_html())
     else:
@@ -263,15 +268,19 @@ def verify(table: str, branch: str | None, deep: bool, output: str, quiet: bool,
 @main.command(name="audit", epilog=_EPILOG)
 @click.argument("table")
 @click.option("--branch", help="A branch, instead of main.")
+@click.option("--no-checksums", is_flag=True, help="Do not compare files with their checksums, which reads each once.")
 @click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress bar.")
 @reports_errors
-def audit_lineage(table: str, branch: str | None, output: str, quiet: bool) -> None:
-    """Compares row ids and row versions of TABLE with its commits, one by one. Exits with 1 when some are wrong."""
+def audit_lineage(table: str, branch: str | None, no_checksums: bool, output: str, quiet: bool) -> None:
+    """Compares row ids and row versions of TABLE with its commits, and files with their checksums, one by one.
+
+    Exits with 1 when some are wrong.
+    """
     from lance_sql.cli import lineage_audit
 
     path, version, tag = split_name(table)
-    report = lineage_audit.run(path, version=version, tag=tag, branch=branch, quiet=quiet)
+    report = lineage_audit.run(path, version=version, tag=tag, branch=branch, checksums=not no_checksums, quiet=quiet)
     click.echo(lineage_audit.as_json(report) if output == "json" else str(report))
     sys.exit(0 if report.is_healthy else lineage_audit.FAULTS_FOUND)
 

@@ -16,11 +16,22 @@ OLD_DAMAGE_FOUND: Final = 4
 """The newest version is healthy, older ones are not."""
 
 
-def run(path: str, *, version: int | None, tag: str | None, branch: str | None, deep: bool, quiet: bool) -> Report:
+def run(
+    path: str,
+    *,
+    version: int | None,
+    tag: str | None,
+    branch: str | None,
+    deep: bool,
+    quiet: bool,
+    checksums: bool = False,
+) -> Report:
     """As `lance_sql.verify`."""
     bar = Bar("fragments checked", hidden=quiet)
     try:
-        return verify(path, version=version, tag=tag, branch=branch, deep=deep, progress=bar.update)
+        return verify(
+            path, version=version, tag=tag, branch=branch, deep=deep, checksums=checksums, progress=bar.update
+        )
     finally:
         bar.close()
 

@@ -14,7 +14,7 @@ Source: table format, transactions, cleanup.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -22,7 +22,7 @@ from lance_sql.commit.clones import root_of
 from lance_sql.errors import InvalidArgument, RetryableConflict
 from lance_sql.store import Store
 from lance_sql.store.durable import TEMPORARY
-from lance_sql.table import features, versions
+from lance_sql.table import checksums, features, versions
 from lance_sql.table.fragment import ExternalSequence, Fragment
 from lance_sql.table.location import branch_store
 from lance_sql.table.paths import DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS
@@ -43,12 +43,16 @@ class CleanupPlan:
     versions: ascending
     files: paths in the store of the branch, without the manifests
     num_bytes: of the files and manifests whose size the store tells without being asked for each
+    records: checksums of files
+    kept: paths of the files that stay
     """
 
     snapshot: Snapshot
     versions: tuple[VersionFile, ...]
     files: tuple[str, ...]
     num_bytes: int
+    records: tuple[checksums.Record, ...] = field(default=(), repr=False)
+    kept: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 def plan(
@@ -92,11 +96,14 @@ def plan(
     dropped: set[str] = set()
     for each in removed:
         dropped |= _needed(each, latest)
+    # before the files are listed: whoever records a checksum has written the file
+    records, _ = checksums.read(latest.store)
     sizes = dict(_table_files(latest.store))
     unneeded = [path for path in sorted(sizes) if _owner(path) not in needed]
     paths = [path for path in unneeded if _owner(path) in dropped or _is_leftover(latest.store, path, now)]
     num_bytes = sum(sizes[path] or 0 for path in paths) + sum(each.file.size or 0 for each in removed)
-    return CleanupPlan(latest, tuple(each.file for each in removed), tuple(paths), num_bytes)
+    kept = frozenset(sizes.keys() - set(paths))
+    return CleanupPlan(latest, tuple(each.file for each in removed), tuple(paths), num_bytes, tuple(records), kept)
 
 
 def execute(planned: CleanupPlan) -> None:
@@ -117,9 +124,13 @@ def execute(planned: CleanupPlan) -> None:
             needed |= _needed(snapshot.sibling(file), snapshot)
     for each in _branches(snapshot):
         needed |= _needed(each, snapshot)
+    left = set(planned.kept)
     for path in planned.files:
         if _owner(path) not in needed:
             snapshot.store.delete(path)
+        else:
+            left.add(path)
+    checksums.tidy(snapshot.store, planned.records, left)
 
 
 def _pinned(snapshot: Snapshot) -> set[int]:

@@ -18,11 +18,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 from uuid import uuid4
 
 from lance_sql import file_versions
-from lance_sql.commit import conflicts, manifest_builder, rebase, repeated_ids, transactions
+from lance_sql.commit import conflicts, manifest_builder, rebase, repeated_ids, transactions, written_files
 from lance_sql.commit.conflicts import Outcome
 from lance_sql.commit.draft import NextVersion
 from lance_sql.commit.operations import U32, Delete, Merge, Operation, Overwrite, Update
@@ -39,7 +40,9 @@ from lance_sql.errors import (
     UnsupportedFeature,
 )
 from lance_sql.store import Store, open_store
-from lance_sql.table import features, manifest, versions
+from lance_sql.store.checksums import Checksum
+from lance_sql.store.requests import together
+from lance_sql.table import checksums, features, manifest, versions
 from lance_sql.table.commit_summary import CommitSummary
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.location import table_name
@@ -102,8 +105,8 @@ def commit(
         return made.with_commit(properties)
     except REFUSALS:
         # No version names them, and none will.
-        for name in recorded:
-            _forget(snapshot.store, name)
+        for path in recorded:
+            _forget(snapshot.store, path)
         raise
 
 
@@ -118,7 +121,7 @@ def _commit(
     properties: Mapping[str, str] | None,
     max_attempts: int,
 ) -> Snapshot:
-    """`commit`, which says in `recorded` under which names it has written the transaction."""
+    """`commit`, which says in `recorded` where it has written the transaction, and checksums of its files."""
     judged = base = snapshot
     others: list[Committed] = []
     read_version = snapshot.version
@@ -146,7 +149,7 @@ def _commit(
             if isinstance(operation, Delete | Update):
                 read_version = latest.version
         transaction = Transaction(read_version, uuid, rebased, dict(properties or {}))
-        recorded.add(transaction.file_name)
+        recorded.update(_records(transaction))
         version = manifest_builder.next_version(
             latest, rebased, timestamp=datetime.now(UTC), transaction_file=transaction.file_name
         )
@@ -215,7 +218,8 @@ def create(
     )
     file = put_version(store, version, transaction, naming, name)
     if file is None:
-        _forget(store, transaction.file_name)
+        for path in _records(transaction):
+            _forget(store, path)
         raise TableExists(f"there is a table at {uri!r} already: another writer was first")
     return Snapshot(uri, store, store, file, storage_options=storage_options).with_commit(properties)
 
@@ -232,9 +236,16 @@ def was_tried(store: Store, read_version: int, uuid: str) -> bool:
     return True
 
 
-def _forget(store: Store, transaction_file: str) -> None:
+def _forget(store: Store, path: str) -> None:
     with suppress(OSError, LanceError):
-        store.delete(f"{TRANSACTIONS}/{transaction_file}")
+        store.delete(path)
+
+
+def _records(transaction: Transaction) -> dict[str, dict[str, Checksum]]:
+    """What is recorded beside a version, by path: its transaction, and the checksums of the files that it brings."""
+    files = written_files.checksums(transaction.operation)
+    path = f"{TRANSACTIONS}/{transaction.file_name}"
+    return {path: {}, **({checksums.record_path(transaction.file_name, files): files} if files else {})}
 
 
 def _ours(version: Snapshot, committed: Operation | None, operation: Operation, *, was_sent: bool) -> Snapshot:
@@ -319,7 +330,15 @@ def put_version(
         names may be removed
     """
     recorded = transactions.serialize(transaction)
-    store.put(f"{TRANSACTIONS}/{transaction.file_name}", recorded, mode="overwrite")
+    path = f"{TRANSACTIONS}/{transaction.file_name}"
+    calls = [
+        partial(checksums.write, store, record, files)
+        if files
+        else partial(store.put, path, recorded, mode="overwrite")
+        for record, files in _records(transaction).items()
+    ]
+    # also on a local disk, which flushes both at once
+    together(calls, max(store.concurrency, len(calls)))
     content = manifest.serialize(version.manifest, index_section=version.index_section, transaction=recorded)
     path = manifest_path(version.manifest.version, scheme)
     if not _put_manifest(store, path, content, transaction, table):

@@ -34,6 +34,7 @@ from lance_sql.file.storable import check_storable
 from lance_sql.layouts.shredded import EncodedPage
 from lance_sql.schema import Field, Schema
 from lance_sql.store import ByteRange, Store
+from lance_sql.store.checksums import Checksum, HashingSink
 
 PAGE_BYTES = 8 << 20
 _PENDING_BYTES = 256 << 20
@@ -54,6 +55,7 @@ class WrittenFile:
 
     fields: the ids of the fields that have a column, and `column_indices` which
     file_version: major and minor as tables spell it
+    checksum: of all its bytes
     """
 
     path: str
@@ -62,6 +64,7 @@ class WrittenFile:
     fields: tuple[int, ...]
     column_indices: tuple[int, ...]
     file_version: tuple[int, int]
+    checksum: Checksum
 
 
 class FileWriter:
@@ -96,7 +99,7 @@ class FileWriter:
         self._held_bytes = 0
         self._held_rows = 0
         self.num_rows = 0
-        self._sink = store.create(path)
+        self._sink = HashingSink(store.create(path))
 
     @property
     def num_bytes(self) -> int:
@@ -162,7 +165,10 @@ class FileWriter:
         self._sink.close()
         ids, indices = tuple(field.id for field in fields), tuple(range(len(fields)))
         assert self._version.in_manifests is not None
-        return WrittenFile(self._path, size, self.num_rows, ids, indices, self._version.in_manifests)
+        assert self._sink.checksum is not None
+        return WrittenFile(
+            self._path, size, self.num_rows, ids, indices, self._version.in_manifests, self._sink.checksum
+        )
 
     def abort(self) -> None:
         """Removes what was written."""

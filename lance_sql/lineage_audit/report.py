@@ -38,6 +38,8 @@ class Kind(StrEnum):
     """The version that changed a row last is another one."""
     LOST_LINEAGE = "lost_lineage"
     """The table had stable row ids, and has none any longer."""
+    CHANGED_FILE = "changed_file"
+    """A file is missing, or is not what was written."""
 
 
 _IDS: Final = ("changes", "row_history", "take", "_rowid", "indices")
@@ -56,6 +58,7 @@ QUERIES: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.CREATED_AT: _CREATED,
     Kind.LAST_UPDATED_AT: _UPDATED,
     Kind.LOST_LINEAGE: (*_IDS, *_CREATED, *_UPDATED),
+    Kind.CHANGED_FILE: ("every query of its columns",),
 }
 """What answers wrongly for rows with a fault of a kind: functions, columns, and what other readers make of them."""
 

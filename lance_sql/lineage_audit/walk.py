@@ -21,6 +21,7 @@ from lance_sql.lineage_audit.rows import LiveRows
 from lance_sql.lineage_audit.rules import Step
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
+from lance_sql.table.compared_files import ComparedFiles
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.snapshot import Snapshot, open_snapshot
@@ -39,6 +40,7 @@ def audit(
     version: int | None = None,
     tag: str | None = None,
     branch: str | None = None,
+    checksums: bool = True,
     storage_options: Mapping[str, Any] | None = None,
     manifest_store: ManifestStore | None = None,
     progress: Progress | None = None,
@@ -46,8 +48,9 @@ def audit(
     """Compares row ids and row versions with the transactions, which say what they must be. Some early writers gave
     rows wrong versions, and later commits carry these along.
 
-    No data file is read, unless it is there that row ids are. What is damaged otherwise, `verify` finds.
+    No page is decoded, unless it is there that row ids are. What is damaged otherwise, `verify` finds.
 
+    checksums: compare the files that a commit brought with their checksums, for which each is read once
     version, tag: only the commit that made this version; those of all versions of the branch without them
     raises: TableNotFound, VersionNotFound; what is wrong is reported, not raised
 
@@ -58,12 +61,14 @@ def audit(
     snapshot = open_snapshot(uri, version=version, tag=tag, branch=branch, storage_options=options)
     history = History(snapshot)
     chosen = list(history.files) if version is None and tag is None else [snapshot.version]
-    return _Audit(os.fspath(uri), history).run(chosen, progress or (lambda done, total: None))
+    return _Audit(os.fspath(uri), history, checksums).run(chosen, progress or (lambda done, total: None))
 
 
 class _Audit:
-    def __init__(self, uri: str, history: History) -> None:
+    def __init__(self, uri: str, history: History, checksums: bool) -> None:
         self._uri = uri
+        self._files = ComparedFiles() if checksums else None
+        self._changed: set[str] = set()
         self._history = history
         self._handed_out = 0
         self._faults: list[Fault] = []
@@ -80,10 +85,27 @@ class _Audit:
                     self._without.append(version)
             except (CorruptFile, UnsupportedFeature) as error:
                 self._partly[version] = f"for it cannot be read: {error}"
+            if self._files is not None:
+                self._compare_files(version, self._files)
             progress(done + 1, len(chosen))
         return Report(
             self._uri, tuple(audited), tuple(self._without), self._partly, tuple(self._with_rows_now(audited))
         )
+
+    def _compare_files(self, version: int, files: ComparedFiles) -> None:
+        """Finds files that are not those that were written, each in the first version that has it."""
+        snapshot = self._history.snapshot_at(version)
+        try:
+            findings = Findings(version, _operation(snapshot)[1])
+            for fragment in snapshot.manifest.fragments:
+                for changed in files.of_fragment(snapshot, fragment):
+                    message = str(changed.error)
+                    if message not in self._changed:
+                        self._changed.add(message)
+                        findings.add(Kind.CHANGED_FILE, message, fragment.id)
+            self._faults += findings.faults
+        except (CorruptFile, UnsupportedFeature) as error:
+            self._partly[version] = f"for it cannot be read: {error}"
 
     def _version(self, version: int) -> bool:
         """Audits one version; False where it has no lineage."""

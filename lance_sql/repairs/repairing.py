@@ -75,7 +75,7 @@ def repair(
     """Checks a table, and returns it to the newest version of which every row can be read, where that is not the newest
     one; damaged indices are built again or dropped. No version and no file is removed.
 
-    deep: decode every page, and compare files with their checksums; damage of pages is not seen without it
+    deep: decode every page, and compare files with their checksums; damage inside of files is not seen without it
     dry_run: nothing is changed
     progress: told how many of how many fragments of versions have been checked
     returns: what was done, or would be; `report` says why
@@ -97,9 +97,13 @@ def plan(report: Report, *, branch: str | None = None, storage_options: Mapping[
     """What a repair of the table would do. Changes nothing.
 
     report: of a check of all versions of the branch
-    raises: CorruptFile where no version is healthy
+    raises: CorruptFile where no version is healthy; UnsupportedFeature where the newest one may be
     """
     healthy, newest = report.newest_healthy_version, max(report.versions)
+    lost = {version for problem in report.problems if problem.affects == "rows" for version in problem.versions}
+    for problem in report.problems:
+        if problem.affects == "unknown" and newest in problem.versions and newest not in lost:
+            raise UnsupportedFeature(f"version {newest} of {report.uri} cannot be checked by this release: {problem}")
     if healthy is None:
         raise CorruptFile(f"no version of {report.uri} is healthy")
     damaged = report.damaged_indices(healthy)

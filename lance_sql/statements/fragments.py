@@ -49,6 +49,7 @@ def data_file(written: WrittenFile) -> DataFile:
         column_indices=written.column_indices,
         file_version=written.file_version,
         size_bytes=written.size_bytes,
+        checksum=written.checksum,
     )
 
 

@@ -205,6 +205,7 @@ def _build(
         file_sizes={file.path.rpartition("/")[2]: file.size_bytes for file in written},
         details=zone_map_details(ROWS_PER_ZONE) if kind == "zonemap" else b"",
         created_at=int(time.time() * 1000),
+        checksums={file.path.rpartition("/")[2]: file.checksum for file in written},
     )
 
 

@@ -1,6 +1,6 @@
 """The checksums of a table's files, beside the table, where other implementations look for nothing.
 
-    _checksums/<read version>-<uuid>.json    of the files that one commit wrote, named like its transaction
+    _checksums/<transaction>-<hash>.json     of the files that one commit wrote
     _checksums/merged-<uuid>.json            of the files that a cleanup has left
 
     {"hash": "xxh64", "block_bytes": 1048576,
@@ -12,8 +12,9 @@ another writer, or of an earlier release. See docs/decisions.
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -32,6 +33,8 @@ _MAX_BYTES: Final = 64 << 20
 # The record of a cleanup is cut into files about as long.
 _BYTES_PER_RECORD: Final = 16 << 20
 _BYTES_PER_ENTRY: Final = 128
+# A cleanup leaves no more than so many, but for those of long tables.
+_MOST_RECORDS: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +45,13 @@ class Record:
     files: Mapping[str, Checksum]
 
 
-def record_path(transaction_file: str) -> str:
-    """Where the checksums of a commit are."""
-    return f"{CHECKSUMS}/{transaction_file.removesuffix('.txn')}{_SUFFIX}"
+def record_path(transaction_file: str, files: Iterable[str]) -> str:
+    """Where the checksums of a commit are.
+
+    files: their paths; another attempt at the same transaction, with other files, has a record of its own
+    """
+    digest = hashlib.blake2b("\n".join(sorted(files)).encode(), digest_size=4).hexdigest()
+    return f"{CHECKSUMS}/{transaction_file.removesuffix('.txn')}-{digest}{_SUFFIX}"
 
 
 def write(store: Store, path: str, files: Mapping[str, Checksum]) -> None:
@@ -73,18 +80,24 @@ def read(store: Store) -> tuple[list[Record], list[CorruptFile]]:
     return found, errors
 
 
-def merge(store: Store, records: Iterable[Record], is_there: Iterable[str]) -> list[str]:
-    """Records what the records say of the files that are there in as few new files as may be.
+def tidy(store: Store, records: Iterable[Record], files: Container[str]) -> None:
+    """Removes records of files that are gone, and makes a few of many.
 
-    returns: the paths of what was recorded before, which is not needed any longer
+    records: as they were read before it was looked which files there are
+    files: the files that are there
     raises: what the store does
     """
-    there = set(is_there)
-    old = list(records)
-    kept = [(path, checksum) for record in old for path, checksum in record.files.items() if path in there]
-    for part in _parts(kept):
-        write(store, f"{CHECKSUMS}/merged-{uuid4()}{_SUFFIX}", dict(part))
-    return [record.path for record in old]
+    needed: list[Record] = []
+    gone: list[Record] = []
+    for record in records:
+        (needed if any(path in files for path in record.files) else gone).append(record)
+    if len(needed) > _MOST_RECORDS:
+        left = ((path, each) for record in needed for path, each in record.files.items() if path in files)
+        for part in _parts(left):
+            write(store, f"{CHECKSUMS}/merged-{uuid4()}{_SUFFIX}", dict(part))
+        gone += needed
+    for record in gone:
+        store.delete(record.path)
 
 
 def _parts(entries: Iterable[tuple[str, Checksum]]) -> Iterator[list[tuple[str, Checksum]]]:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels, bitmaps
 from lance_sql.errors import CorruptFile, at
-from lance_sql.store import Store
+from lance_sql.store import Store, checksums
 from lance_sql.table.fragment import DeletionFile, DeletionFileType
 from lance_sql.table.known_files import KnownFiles
 from lance_sql.table.paths import DELETIONS
@@ -82,8 +82,8 @@ def write(
     assert len(offsets)
     if kind is None:
         kind = DeletionFileType.BITMAP if len(offsets) >= _MIN_BITMAP_ROWS else DeletionFileType.ARROW
-    file = DeletionFile(kind, read_version, secrets.randbits(64), len(offsets))
     content = _arrow_file(offsets) if kind is DeletionFileType.ARROW else _bitmap_file(offsets)
+    file = DeletionFile(kind, read_version, secrets.randbits(64), len(offsets), checksum=checksums.of(content))
     store.put(f"{DELETIONS}/{file.name(fragment_id)}", content, mode="overwrite")
     return file
 

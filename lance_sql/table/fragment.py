@@ -7,11 +7,12 @@ Source: messages lance.table.DataFragment, DataFile and DeletionFile.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
 from lance_sql import file_versions
+from lance_sql.store.checksums import Checksum
 
 MAX_ROWS_PER_FILE: Final = 1024 * 1024
 """A fragment that is written has no more rows, unless it is told otherwise."""
@@ -33,6 +34,7 @@ class DataFile:
     file_version: (major, minor) as the manifest has it; the file's own footer decides
     size_bytes: 0 when unknown
     base_id: the base path that holds the file; None for the table's own folder
+    checksum: of a file that was written for the next commit; manifests do not have it, see `checksums`
     """
 
     path: str
@@ -41,6 +43,7 @@ class DataFile:
     file_version: tuple[int, int]
     size_bytes: int
     base_id: int | None = None
+    checksum: Checksum | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_legacy(self) -> bool:
@@ -69,6 +72,7 @@ class DeletionFile:
     """Where the deleted rows of a fragment are listed.
 
     num_deleted_rows: 0 when unknown; the file decides
+    checksum: as of a data file
     """
 
     file_type: DeletionFileType
@@ -76,6 +80,7 @@ class DeletionFile:
     id: int
     num_deleted_rows: int
     base_id: int | None = None
+    checksum: Checksum | None = field(default=None, compare=False, repr=False)
 
     def name(self, fragment_id: int) -> str:
         """The name of the file in its folder."""

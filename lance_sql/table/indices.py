@@ -18,6 +18,7 @@ from lance_sql import bitmaps
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.proto import table_pb2
 from lance_sql.store import Store
+from lance_sql.store.checksums import Checksum
 from lance_sql.table.manifest import Manifest, read_section
 
 # What index files have on tables with stable row ids: those kinds always have addresses, these have row ids up to a
@@ -55,6 +56,7 @@ class IndexSegment:
     file_sizes: bytes of its files by name; empty when they are not recorded
     details: the message of the type of the details
     created_at: milliseconds since 1970; None when it is not recorded
+    checksums: of files that were written for the next commit, by name; manifests do not have them
     """
 
     name: str
@@ -68,6 +70,7 @@ class IndexSegment:
     file_sizes: Mapping[str, int] = dataclasses.field(default_factory=dict)
     details: bytes = b""
     created_at: int | None = None
+    checksums: Mapping[str, Checksum] = dataclasses.field(default_factory=dict, compare=False, repr=False)
 
 
 def read(store: Store, path: str, manifest: Manifest) -> tuple[IndexSegment, ...]:

@@ -2,37 +2,33 @@
 
 Each version is walked from its manifest down: data files and the metadata of their columns, deletion files, row ids,
 row versions, counts, files of scalar indices. A file of which several versions say the same is looked at once. A deep
-check decodes every page of every column as well.
+check decodes every page of every column as well, which sees whatever breaks an encoding, a count or a length.
 
-The format has no checksums. Bytes that were changed into other valid values cannot be told from what was written; a
-deep check sees whatever breaks an encoding, a count or a length.
+Bytes that were changed into other valid values are seen by checksums alone, which this library records for the files
+that it writes: a deep check compares them, and one of checksums does nothing else.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
-from lance_sql import row_ranges
-from lance_sql.errors import CorruptFile, LanceError, at
-from lance_sql.scan.batches import cut, rows_per_batch
+from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
 from lance_sql.schema import Field
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
+from lance_sql.table.compared_files import Changed, ComparedFiles
 from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.fragments import Fragments
-from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.paths import BasePath
 from lance_sql.table.refs import Ref
-from lance_sql.table.row_versions import stored_rows
 from lance_sql.table.snapshot import Snapshot, list_snapshots
-from lance_sql.verification.report import Affected, Problem, Report
+from lance_sql.verification import rows_check
+from lance_sql.verification.damaged_pages import pages_in
+from lance_sql.verification.report import Affected, Compared, Problem, Report
 
 Progress = Callable[[int, int], None]
 """Told how many of how many fragments of versions have been checked."""
@@ -45,13 +41,16 @@ def verify(
     tag: str | None = None,
     branch: str | None = None,
     deep: bool = False,
+    checksums: bool = False,
     storage_options: Mapping[str, Any] | None = None,
     manifest_store: ManifestStore | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Checks one version of a table, or all of them.
 
-    deep: decode every page
+    deep: decode every page, and compare files with their checksums
+    checksums: only compare files with their checksums; nothing is decoded, so that it takes as long as reading them.
+        Of files without one it is seen whether they are there, and as long as the manifest says
     raises: TableNotFound, VersionNotFound; what is damaged is reported, not raised
 
     >>> lance_sql.verify("examples/orders.lance", version=9).is_healthy
@@ -59,7 +58,8 @@ def verify(
     """
     options = with_manifest_store(storage_options, manifest_store)
     snapshots = list_snapshots(uri, version=version, tag=tag, branch=branch, storage_options=options)
-    return _Check(os.fspath(uri), deep, progress).run(snapshots, with_refs=version is None and tag is None)
+    check = _Check(os.fspath(uri), deep, checksums and not deep, progress)
+    return check.run(snapshots, with_refs=version is None and tag is None)
 
 
 @dataclass(slots=True)
@@ -74,7 +74,9 @@ class _Findings:
         self, version: int, errors: Iterable[LanceError], affects: Affected = "rows", index: str | None = None
     ) -> None:
         for error in errors:
-            key = (error.file, error.column, error.page, error.message, affects, index)
+            is_unknown = affects == "rows" and isinstance(error, UnsupportedFeature)
+            lost: Affected = "unknown" if is_unknown else affects
+            key = (error.file, error.column, error.page, error.message, lost, index)
             affected = self.versions.setdefault(key, [])
             if version not in affected:
                 affected.append(version)
@@ -84,9 +86,11 @@ class _Findings:
 
 
 class _Check:
-    def __init__(self, uri: str, deep: bool, progress: Progress | None) -> None:
+    def __init__(self, uri: str, deep: bool, checksums_only: bool, progress: Progress | None) -> None:
         self._uri = uri
         self._deep = deep
+        self._checksums_only = checksums_only
+        self._files = ComparedFiles() if deep or checksums_only else None
         self._progress = progress or (lambda done, total: None)
         self._findings = _Findings()
         self._readable: dict[int, tuple[str, ...]] = {}
@@ -99,12 +103,15 @@ class _Check:
         total = sum(len(snapshot.manifest.fragments) for snapshot in opened)
         done = 0
         for snapshot in opened:
-            for _ in self._version(snapshot):
+            for _ in self._checksums(snapshot) if self._checksums_only else self._version(snapshot):
                 done += 1
                 self._progress(done, total)
         versions = tuple(sorted(snapshot.version for snapshot in snapshots))
         if with_refs and snapshots:
             self._refs(snapshots[-1], set(versions))
+        if self._files is not None and versions:
+            for unreadable in self._files.errors.values():
+                self._findings.add(versions[-1], unreadable, "record")
         return Report(
             self._uri,
             versions,
@@ -113,6 +120,8 @@ class _Check:
             self._deep,
             dict(sorted(self._columns.items())),
             dict(sorted(self._damaged.items())),
+            None if self._files is None else Compared(self._files.num_compared, self._files.num_without),
+            self._checksums_only,
         )
 
     def _opens(self, snapshot: Snapshot) -> bool:
@@ -124,7 +133,7 @@ class _Check:
         """Checks one version; yields after each fragment."""
         errors: list[LanceError] = []
         # what is wrong with what is recorded of rows, which can be read all the same
-        records = _errors(lambda: _check_fragment_ids(snapshot), snapshot.manifest_path)
+        records = _errors(lambda: rows_check.check_fragment_ids(snapshot), snapshot.manifest_path)
         damaged: set[str] = set()
         whole = True
         for place in range(len(snapshot.manifest.fragments)):
@@ -141,20 +150,33 @@ class _Check:
                     errors += in_column
                     if in_column:
                         damaged.add(column.name)
-                    elif _claims_no_nulls(column):
+                    elif rows_check.claims_no_nulls(column):
                         records += self._nulls(snapshot, fragment, column)
+                if self._files is not None:
+                    differing = self._bytes(snapshot, self._files.of_fragment(snapshot, fragment))
+                    errors += differing
+                    whole = _note_columns(differing, damaged) and whole
             yield place
-        records += _errors(lambda: _check_version(snapshot), snapshot.manifest_path) if not errors + records else []
+        if not errors + records:
+            records += _errors(lambda: rows_check.check_version(snapshot), snapshot.manifest_path)
         records += _errors(snapshot.transaction, snapshot.manifest_path)
         self._findings.add(snapshot.version, errors)
         self._findings.add(snapshot.version, records, "record")
         self._indices(snapshot)
-        names = tuple(column.name for column in snapshot.manifest.schema.fields if column.name not in damaged)
+        self._describe_columns(snapshot, damaged, whole=whole)
+
+    def _describe_columns(self, snapshot: Snapshot, damaged: Collection[str], *, whole: bool) -> None:
+        """What can be read of a version.
+
+        damaged: names of columns
+        whole: nothing is damaged that all columns need
+        """
         every = tuple(column.name for column in snapshot.manifest.schema.fields)
         self._columns[snapshot.version] = every
         if damaged or not whole:
             self._damaged[snapshot.version] = tuple(name for name in every if name in damaged) if whole else every
-        if errors and whole and names and len(names) < len(snapshot.manifest.schema.fields):
+        names = tuple(name for name in every if name not in damaged)
+        if whole and names and damaged:
             self._readable[snapshot.version] = names
 
     def _indices(self, snapshot: Snapshot) -> None:
@@ -165,6 +187,44 @@ class _Check:
             check = partial(snapshot.open_indices.verify, segment, deep=self._deep)
             found = self._once(("index", segment.uuid, segment.base_id), check)
             self._findings.add(snapshot.version, found, "index", segment.name)
+        if self._files is not None and not errors:
+            self._index_bytes(snapshot, self._files)
+
+    def _index_bytes(self, snapshot: Snapshot, files: ComparedFiles) -> None:
+        for changed in files.of_indices(snapshot):
+            self._findings.add(snapshot.version, [changed.error], "index", changed.index)
+
+    def _checksums(self, snapshot: Snapshot) -> Iterator[int]:
+        """Compares the files of a version with their checksums; yields after each fragment."""
+        assert self._files is not None
+        damaged: set[str] = set()
+        whole = True
+        for place in range(len(snapshot.manifest.fragments)):
+            found, unreadable = _made(snapshot.manifest.fragments, place)
+            self._findings.add(snapshot.version, unreadable)
+            whole = whole and not unreadable
+            for fragment in found:
+                differing = self._bytes(snapshot, self._files.of_fragment(snapshot, fragment))
+                self._findings.add(snapshot.version, differing)
+                whole = _note_columns(differing, damaged) and whole
+            yield place
+        self._describe_columns(snapshot, damaged, whole=whole)
+        errors = _errors(partial(self._index_bytes, snapshot, self._files), snapshot.manifest_path)
+        self._findings.add(snapshot.version, errors, "index")
+
+    def _bytes(self, snapshot: Snapshot, files: Iterable[Changed]) -> list[LanceError]:
+        """What is said of files with other bytes: by column and page, where the file tells."""
+        errors: list[LanceError] = []
+        for changed in files:
+            error = changed.error
+            pages = (
+                pages_in(snapshot, changed.data_file, changed.ranges) if changed.data_file and changed.ranges else []
+            )
+            if not pages:
+                errors.append(error)
+            for column, page in pages:
+                errors.append(CorruptFile(error.message).located(error.file, column, page))
+        return errors
 
     def _file(self, snapshot: Snapshot, file: DataFile) -> list[LanceError]:
         """The file is there, whole, and opens."""
@@ -179,7 +239,7 @@ class _Check:
 
     def _rows(self, snapshot: Snapshot, fragment: Fragment) -> list[LanceError]:
         stable = snapshot.manifest.has_stable_row_ids
-        check = partial(_check_rows, snapshot.open(fragment), fragment, has_stable_row_ids=stable)
+        check = partial(rows_check.check_rows, snapshot.open(fragment), fragment, has_stable_row_ids=stable)
         return self._once(("rows", fragment, _base_paths(snapshot, fragment), stable), check)
 
     def _column(self, snapshot: Snapshot, fragment: Fragment, column: Field) -> list[LanceError]:
@@ -190,23 +250,13 @@ class _Check:
                 # parses the layout of every page
                 _ = stored.row_starts, stored.row_bytes
             if self._deep and rows.num_rows:
-                _decode(rows, column)
+                rows_check.decode(rows, column)
 
         return self._once(("column", *_values(snapshot, fragment, column)), check)
 
     def _nulls(self, snapshot: Snapshot, fragment: Fragment, column: Field) -> list[LanceError]:
         """NULLs against what the schema says, which are readable all the same."""
-        rows = snapshot.open(fragment)
-
-        def check() -> None:
-            count = sum(_count_nulls(column, array) for array in _arrays(rows, column)) if rows.num_rows else 0
-            if count:
-                with at(column=column.name):
-                    raise CorruptFile(
-                        f"{count} value{'s are' if count > 1 else ' is'} NULL where the schema says that there is none,"
-                        " as an early release stored empty text; NULL is what a query gets"
-                    )
-
+        check = partial(rows_check.check_nulls, snapshot.open(fragment), column)
         return self._once(("nulls", *_values(snapshot, fragment, column)), check)
 
     def _once(self, key: object, check: Callable[[], object]) -> list[LanceError]:
@@ -229,88 +279,6 @@ class _Check:
                 self._findings.add(tag.version, [missing], "record")
 
 
-def _decode(rows: OpenFragment, column: Field) -> None:
-    """Reads every row of the column, and has Arrow check the result."""
-    for array in _arrays(rows, column):
-        with at(column=column.name):
-            array.validate(full=True)
-
-
-def _arrays(rows: OpenFragment, column: Field) -> Iterator[pa.Array]:
-    """Every row of the column, in parts."""
-    row_bytes = sum(each.row_bytes for each in rows.columns_of(column))
-    for part in cut(row_ranges.single(0, rows.num_rows), rows_per_batch(row_bytes)):
-        (array,) = rows.read([column], part)
-        yield array
-
-
-def _claims_no_nulls(column: Field) -> bool:
-    """Whether the schema says that a column is never NULL of which early writers stored NULLs."""
-    return column.may_be_null != column.nullable or any(map(_claims_no_nulls, column.children))
-
-
-def _count_nulls(column: Field, array: pa.Array) -> int:
-    """How many values are NULL against what the schema says."""
-    if not column.children:
-        return array.null_count if column.may_be_null != column.nullable else 0
-    if column.is_list:
-        return _count_nulls(column.children[0], array.flatten())
-    parts = array.flatten() if pa.types.is_struct(array.type) else [array.flatten()]
-    return sum(_count_nulls(child, part) for child, part in zip(column.children, parts, strict=True))
-
-
-def _check_fragment_ids(snapshot: Snapshot) -> None:
-    repeated = snapshot.manifest.fragments.repeated_ids()
-    if repeated:
-        listed = ", ".join(map(str, repeated[:10])) + ", ..." * (len(repeated) > 10)
-        raise CorruptFile(
-            f"several fragments have one id ({listed}), as an early release wrote it; all of them are read, and the"
-            " next commit gives them ids of their own"
-        )
-
-
-def _check_rows(rows: OpenFragment, fragment: Fragment, *, has_stable_row_ids: bool) -> None:
-    """Counts, deletions, row ids and row versions of a fragment."""
-    live = row_ranges.count(rows.live_rows())
-    deletions = fragment.deletion_file
-    if deletions is not None and deletions.num_deleted_rows not in (0, rows.num_rows - live):
-        with at(file=f"_deletions/{deletions.name(fragment.id)}"):
-            raise CorruptFile(
-                f"the file deletes {rows.num_rows - live} rows, the manifest says {deletions.num_deleted_rows}"
-            )
-    if has_stable_row_ids:
-        _ = rows.row_id_sequence, rows.created_at_sequence, rows.last_updated_at_sequence
-        for what, source in (("created-at", fragment.created_at), ("last-updated-at", fragment.last_updated_at)):
-            if isinstance(source, bytes) and stored_rows(source) != rows.num_rows:
-                with at(file=f"fragment {fragment.id}"):
-                    raise CorruptFile(
-                        f"the {what} versions cover {stored_rows(source)} rows, the fragment has {rows.num_rows}"
-                    )
-
-
-def _check_version(snapshot: Snapshot) -> None:
-    """Rows across fragments: ids are unique and were handed out, versions are not of the future."""
-    manifest = snapshot.manifest
-    if not manifest.has_stable_row_ids:
-        return
-    ids = []
-    for fragment in manifest.fragments:
-        rows = snapshot.open(fragment)
-        for name, sequence in (("created", rows.created_at_sequence), ("updated", rows.last_updated_at_sequence)):
-            bounds = sequence.bounds()
-            if bounds is not None and bounds[1] > snapshot.version:
-                raise CorruptFile(f"rows of fragment {fragment.id} were {name} by version {bounds[1]}")
-        live = rows.live_rows()
-        if len(live):
-            ids.append(rows.row_ids(live))
-    every = np.sort(np.concatenate(ids)) if ids else np.empty(0, np.uint64)
-    twice = np.flatnonzero(every[1:] == every[:-1])
-    if len(twice):
-        raise CorruptFile(f"{len(twice)} row ids belong to two live rows, the first is {every[twice[0]]}")
-    if len(every) and int(every[-1]) >= manifest.next_row_id:
-        raise CorruptFile(f"the row id {every[-1]} is used, but {manifest.next_row_id} is said to be the next new one")
-
-
 def _errors(check: Callable[[], object], file: str | None) -> list[LanceError]:
     try:
         with at(file=file):
@@ -318,6 +286,13 @@ def _errors(check: Callable[[], object], file: str | None) -> list[LanceError]:
     except LanceError as error:
         return [error]
     return []
+
+
+def _note_columns(errors: Iterable[LanceError], damaged: set[str]) -> bool:
+    """Adds the columns that the errors are about; False where one is about all of them."""
+    columns = {error.column for error in errors}
+    damaged.update(name for name in columns if name is not None)
+    return None not in columns
 
 
 def _made(fragments: Fragments, place: int) -> tuple[list[Fragment], list[LanceError]]:

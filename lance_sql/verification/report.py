@@ -8,9 +8,22 @@ from typing import Literal, TypeAlias
 
 from lance_sql.table.versions import as_ranges
 
-Affected: TypeAlias = Literal["rows", "index", "record"]
-"""What a problem is about: rows or values that cannot be read; an index, which every row can be read without; or what
-is recorded of rows and versions, such as row ids, transactions and tags, while the rows are all there."""
+Affected: TypeAlias = Literal["rows", "index", "record", "unknown"]
+"""What a problem is about: rows or values that cannot be read, or are not those that were written; an index, which
+every row can be read without; what is recorded of rows and versions, such as row ids, transactions and tags, while the
+rows are all there; or what this release does not know, and cannot check."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Files that were looked at by a check of checksums.
+
+    with_checksum: of which a checksum is recorded, and was compared
+    without: those of other writers, and of early releases of this library
+    """
+
+    with_checksum: int
+    without: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +59,8 @@ class Report:
     readable_columns: by damaged version the top-level columns that can still be read; missing where nothing can be
     columns: by version the top-level columns; missing where the manifest cannot be read
     damaged_columns: by version those of which some value cannot be read; missing where all can be
+    compared: with checksums; None where that was not asked for
+    checksums_only: nothing else was looked at
     """
 
     uri: str
@@ -55,6 +70,8 @@ class Report:
     is_deep: bool
     columns: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     damaged_columns: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    compared: Compared | None = None
+    checksums_only: bool = False
 
     @property
     def is_healthy(self) -> bool:
@@ -71,7 +88,8 @@ class Report:
     def newest_healthy_version(self) -> int | None:
         """The newest of the checked versions of which every row can be read; None where there is none. A damaged index
         takes no row away."""
-        damaged = {version for problem in self.problems if problem.affects == "rows" for version in problem.versions}
+        lost = ("rows", "unknown")
+        damaged = {version for problem in self.problems if problem.affects in lost for version in problem.versions}
         return max((version for version in self.versions if version not in damaged), default=None)
 
     def damaged_indices(self, version: int) -> tuple[str, ...]:
@@ -118,7 +136,13 @@ class Report:
 
     @property
     def limits(self) -> str:
-        """What such a check cannot see, in words."""
-        if not self.is_deep:
-            return "pages were not decoded: --deep does that"
-        return "bytes that were changed into other valid values cannot be seen"
+        """What was not looked at, and what such a check cannot see, in words."""
+        if self.compared is None:
+            return "pages were not decoded, and no checksums compared: --deep does both"
+        total = self.compared.with_checksum + self.compared.without
+        files = f"{total} file{'s' * (total != 1)}"
+        said = f"{self.compared.with_checksum} of {files} compared with the checksum of when they were written"
+        if not self.compared.without:
+            return said
+        unseen = "was only seen to be there" if self.checksums_only else "may have other values without being found out"
+        return f"{said}; what has no checksum, such as files of other writers, {unseen}"

@@ -13,8 +13,8 @@ from tests.object_stores.proxy import Fault, kinds
 
 MOST: Final = {
     "open": 2,
-    "append": 6,
-    "update": 12,
+    "append": 7,
+    "update": 13,
     "scan of 4 files": 12,
     "change query": 6,
     "point query by zonemap": 8,

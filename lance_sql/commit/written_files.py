@@ -1,0 +1,59 @@
+"""The files that were written for an operation, as far as it says so: those of other versions have no checksum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from lance_sql.commit.operations import (
+    Append,
+    CreateIndex,
+    DataReplacement,
+    Delete,
+    Merge,
+    Operation,
+    Overwrite,
+    Rewrite,
+    Update,
+)
+from lance_sql.store.checksums import Checksum
+from lance_sql.table.fragment import DataFile, Fragment
+from lance_sql.table.paths import DATA, DELETIONS, INDICES
+
+
+def checksums(operation: Operation) -> dict[str, Checksum]:
+    """The checksums of new files below the table's root, by their paths there."""
+    found = {f"{DATA}/{file.path}": file.checksum for file in _data_files(operation) if file.base_id is None}
+    for fragment in _fragments(operation):
+        deletions = fragment.deletion_file
+        if deletions is not None and deletions.base_id is None:
+            found[f"{DELETIONS}/{deletions.name(fragment.id)}"] = deletions.checksum
+    if isinstance(operation, CreateIndex):
+        for segment in operation.new_indices:
+            found |= {f"{INDICES}/{segment.uuid}/{name}": each for name, each in segment.checksums.items()}
+    return {path: checksum for path, checksum in found.items() if checksum is not None}
+
+
+def data_files(operation: Operation) -> Iterator[DataFile]:
+    """The data files that were written for an operation, where their checksums tell."""
+    return (file for file in _data_files(operation) if file.checksum is not None)
+
+
+def _data_files(operation: Operation) -> Iterator[DataFile]:
+    if isinstance(operation, DataReplacement):
+        yield from (each.file for each in operation.replacements)
+    for fragment in _fragments(operation):
+        yield from fragment.files
+
+
+def _fragments(operation: Operation) -> Iterable[Fragment]:
+    match operation:
+        case Append(fragments) | Overwrite(fragments=fragments):
+            return fragments
+        case Delete(updated):
+            return updated
+        case Update(updated_fragments=updated, new_fragments=new) | Merge(fragments=updated, new_fragments=new):
+            return (*updated, *new)
+        case Rewrite(groups):
+            return [fragment for group in groups for fragment in group.new_fragments]
+        case _:
+            return ()

@@ -1,0 +1,136 @@
+"""Files of versions against the checksums that were recorded when they were written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from lance_sql.errors import CorruptFile, LanceError, at
+from lance_sql.store import ByteRange, Store
+from lance_sql.store.checksums import Checksum, differences
+from lance_sql.store.place import place
+from lance_sql.table import checksums
+from lance_sql.table.fragment import DataFile, Fragment
+from lance_sql.table.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A file that is not what was written.
+
+    error: what is wrong, with the path
+    data_file: None for a file of another kind
+    index: the name of the index that the file is of
+    """
+
+    error: LanceError
+    data_file: DataFile | None = None
+    index: str | None = None
+
+    @property
+    def ranges(self) -> tuple[ByteRange, ...]:
+        """The bytes that differ, in blocks; none where the file is missing, or has another length."""
+        return self.error.ranges if isinstance(self.error, _DifferentBytes) else ()
+
+
+@dataclass
+class ComparedFiles:
+    """Compares each file once, however many versions have it.
+
+    num_compared: files that have a checksum
+    num_without: files that have none, as those of other writers
+    errors: what is wrong with what is recorded, by the place of the table
+    """
+
+    num_compared: int = 0
+    num_without: int = 0
+    errors: dict[str, list[CorruptFile]] = field(default_factory=dict)
+    _known: dict[str, dict[str, Checksum]] = field(default_factory=dict)
+    _found: dict[tuple[str, str], LanceError | None] = field(default_factory=dict)
+
+    def of_fragment(self, snapshot: Snapshot, fragment: Fragment) -> Iterator[Changed]:
+        """What is wrong with the data files of a fragment, and with its deletion file."""
+        files = snapshot.open_fragments.files
+        for file in fragment.files:
+            try:
+                store, path = files.resolve(file)
+            except LanceError as error:
+                yield Changed(error, data_file=file)
+                continue
+            found = self._compare(store, path, file.size_bytes or None)
+            if found is not None:
+                yield Changed(found, data_file=file)
+        deletions = fragment.deletion_file
+        if deletions is not None:
+            try:
+                store, path = files.resolve_deletions(deletions, fragment.id)
+            except LanceError as error:
+                yield Changed(error)
+                return
+            found = self._compare(store, path, None)
+            if found is not None:
+                yield Changed(found)
+
+    def of_indices(self, snapshot: Snapshot) -> Iterator[Changed]:
+        """What is wrong with the files of the version's indices, of kinds that are not known among them.
+
+        raises: CorruptFile for a damaged list of indices
+        """
+        files = snapshot.open_fragments.files
+        for segment in snapshot.indices():
+            for name, size in segment.file_sizes.items():
+                try:
+                    store, path = files.resolve_index(segment.base_id, f"{segment.uuid}/{name}")
+                except LanceError as error:
+                    yield Changed(error, index=segment.name)
+                    continue
+                found = self._compare(store, path, size or None)
+                if found is not None:
+                    yield Changed(found, index=segment.name)
+
+    def _compare(self, store: Store, path: str, size: int | None) -> LanceError | None:
+        """What is wrong with a file, if anything.
+
+        size: of the file as the manifest has it
+        """
+        key = (place(store), path)
+        if key not in self._found:
+            self._found[key] = self._compared(store, path, size, self._checksums(store).get(path))
+        return self._found[key]
+
+    def _compared(self, store: Store, path: str, size: int | None, checksum: Checksum | None) -> LanceError | None:
+        try:
+            with at(file=path):
+                found, _ = store.tail(path, 0)
+                if checksum is None:
+                    self.num_without += 1
+                else:
+                    self.num_compared += 1
+                    size = checksum.size_bytes
+                if size is not None and found != size:
+                    raise CorruptFile(f"the file has {found} bytes, {size} were written")
+                ranges = () if checksum is None else tuple(differences(store, path, checksum))
+                if not ranges:
+                    return None
+                shown = ", ".join(f"{start} to {end}" for start, end in ranges[:5]) + ", ..." * (len(ranges) > 5)
+                raise _DifferentBytes(f"bytes {shown} of {found} are not those that were written", ranges)
+        except LanceError as error:
+            return error
+
+    def _checksums(self, store: Store) -> dict[str, Checksum]:
+        key = place(store)
+        if key not in self._known:
+            records, self.errors[key] = checksums.read(store)
+            self._known[key] = {path: each for record in records for path, each in record.files.items()}
+        return self._known[key]
+
+
+class _DifferentBytes(CorruptFile):
+    """A file has other bytes than were written.
+
+    ranges: which ones, in blocks
+    """
+
+    def __init__(self, message: str, ranges: tuple[ByteRange, ...]) -> None:
+        super().__init__(message)
+        self.ranges = ranges

@@ -1,0 +1,110 @@
+"""The rows of a fragment and of a version: what their files say of them has to agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.errors import CorruptFile, at
+from lance_sql.scan.batches import cut, rows_per_batch
+from lance_sql.schema import Field
+from lance_sql.table.fragment import Fragment
+from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.table.row_versions import stored_rows
+from lance_sql.table.snapshot import Snapshot
+
+
+def decode(rows: OpenFragment, column: Field) -> None:
+    """Reads every row of the column, and has Arrow check the result."""
+    for array in _arrays(rows, column):
+        with at(column=column.name):
+            array.validate(full=True)
+
+
+def _arrays(rows: OpenFragment, column: Field) -> Iterator[pa.Array]:
+    """Every row of the column, in parts."""
+    row_bytes = sum(each.row_bytes for each in rows.columns_of(column))
+    for part in cut(row_ranges.single(0, rows.num_rows), rows_per_batch(row_bytes)):
+        (array,) = rows.read([column], part)
+        yield array
+
+
+def claims_no_nulls(column: Field) -> bool:
+    """Whether the schema says that a column is never NULL of which early writers stored NULLs."""
+    return column.may_be_null != column.nullable or any(map(claims_no_nulls, column.children))
+
+
+def _count_nulls(column: Field, array: pa.Array) -> int:
+    """How many values are NULL against what the schema says."""
+    if not column.children:
+        return array.null_count if column.may_be_null != column.nullable else 0
+    if column.is_list:
+        return _count_nulls(column.children[0], array.flatten())
+    parts = array.flatten() if pa.types.is_struct(array.type) else [array.flatten()]
+    return sum(_count_nulls(child, part) for child, part in zip(column.children, parts, strict=True))
+
+
+def check_fragment_ids(snapshot: Snapshot) -> None:
+    repeated = snapshot.manifest.fragments.repeated_ids()
+    if repeated:
+        listed = ", ".join(map(str, repeated[:10])) + ", ..." * (len(repeated) > 10)
+        raise CorruptFile(
+            f"several fragments have one id ({listed}), as an early release wrote it; all of them are read, and the"
+            " next commit gives them ids of their own"
+        )
+
+
+def check_rows(rows: OpenFragment, fragment: Fragment, *, has_stable_row_ids: bool) -> None:
+    """Counts, deletions, row ids and row versions of a fragment."""
+    live = row_ranges.count(rows.live_rows())
+    deletions = fragment.deletion_file
+    if deletions is not None and deletions.num_deleted_rows not in (0, rows.num_rows - live):
+        with at(file=f"_deletions/{deletions.name(fragment.id)}"):
+            raise CorruptFile(
+                f"the file deletes {rows.num_rows - live} rows, the manifest says {deletions.num_deleted_rows}"
+            )
+    if has_stable_row_ids:
+        _ = rows.row_id_sequence, rows.created_at_sequence, rows.last_updated_at_sequence
+        for what, source in (("created-at", fragment.created_at), ("last-updated-at", fragment.last_updated_at)):
+            if isinstance(source, bytes) and stored_rows(source) != rows.num_rows:
+                with at(file=f"fragment {fragment.id}"):
+                    raise CorruptFile(
+                        f"the {what} versions cover {stored_rows(source)} rows, the fragment has {rows.num_rows}"
+                    )
+
+
+def check_version(snapshot: Snapshot) -> None:
+    """Rows across fragments: ids are unique and were handed out, versions are not of the future."""
+    manifest = snapshot.manifest
+    if not manifest.has_stable_row_ids:
+        return
+    ids = []
+    for fragment in manifest.fragments:
+        rows = snapshot.open(fragment)
+        for name, sequence in (("created", rows.created_at_sequence), ("updated", rows.last_updated_at_sequence)):
+            bounds = sequence.bounds()
+            if bounds is not None and bounds[1] > snapshot.version:
+                raise CorruptFile(f"rows of fragment {fragment.id} were {name} by version {bounds[1]}")
+        live = rows.live_rows()
+        if len(live):
+            ids.append(rows.row_ids(live))
+    every = np.sort(np.concatenate(ids)) if ids else np.empty(0, np.uint64)
+    twice = np.flatnonzero(every[1:] == every[:-1])
+    if len(twice):
+        raise CorruptFile(f"{len(twice)} row ids belong to two live rows, the first is {every[twice[0]]}")
+    if len(every) and int(every[-1]) >= manifest.next_row_id:
+        raise CorruptFile(f"the row id {every[-1]} is used, but {manifest.next_row_id} is said to be the next new one")
+
+
+def check_nulls(rows: OpenFragment, column: Field) -> None:
+    """NULLs against what the schema says, which are readable all the same."""
+    count = sum(_count_nulls(column, array) for array in _arrays(rows, column)) if rows.num_rows else 0
+    if count:
+        with at(column=column.name):
+            raise CorruptFile(
+                f"{count} value{'s are' if count > 1 else ' is'} NULL where the schema says that there is none,"
+                " as an early release stored empty text; NULL is what a query gets"
+            )
