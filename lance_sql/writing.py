@@ -289,7 +289,7 @@ def write(
     schema: of dicts or of record batches, where their own does not say it
     branch: to append to, or to overwrite; main without it
     file_version: of the data files: "2.2" unless said otherwise, "2.1" or "2.0"; a table keeps its own when rows are
-        appended
+        appended, unless another writer has mixed versions in it already
     stable_row_ids: rows keep their ids when they move, and have versions, which change queries need. On unless False;
         fixed when a table is created; see `Dataset.enable_stable_row_ids`
     merge_schema: an append adds the columns that the table does not have, which are NULL in its rows, in the same

@@ -171,7 +171,7 @@ def _needed(snapshot: Snapshot, of: Snapshot) -> set[str]:
     raises: CorruptFile, UnsupportedFeature
     """
     manifest = snapshot.manifest
-    features.check_writable(manifest.reader_flags | manifest.writer_flags, snapshot.label)
+    features.check_writable(manifest.reader_flags, manifest.writer_flags, snapshot.label)
     places = _places(snapshot, of)
     needed: set[str] = set()
     for fragment in manifest.fragments:

@@ -101,7 +101,7 @@ def root_of(snapshot: Snapshot) -> str:
 
 def _clone(snapshot: Snapshot, branch: str | None) -> tuple[NextVersion, Transaction]:
     manifest = snapshot.manifest
-    features.check_writable(manifest.reader_flags | manifest.writer_flags, snapshot.label)
+    features.check_writable(manifest.reader_flags, manifest.writer_flags, snapshot.label)
     if any(field.dictionary is not None for field in manifest.schema.by_id.values()):
         raise UnsupportedFeature("cloning tables of file version 0.1 whose dictionaries are in the manifest")
     if repeated := manifest.fragments.repeated_ids():
@@ -118,8 +118,14 @@ def _clone(snapshot: Snapshot, branch: str | None) -> tuple[NextVersion, Transac
     )
     inherited = recounted(snapshot)
     fragments = inherited.edited(replaced=[_with_base(fragment, base.id) for fragment in inherited])
+    section = indices.read_bytes(snapshot.store, snapshot.manifest_path, manifest)
     reader_flags, writer_flags = features.describe(
-        fragments, stable_row_ids=manifest.has_stable_row_ids, has_config=bool(manifest.config), has_base_paths=True
+        fragments,
+        stable_row_ids=manifest.has_stable_row_ids,
+        has_config=bool(manifest.config),
+        has_base_paths=True,
+        has_covering_indices=indices.have_covering_fields(section),
+        before=manifest.reader_flags,
     )
     cloned = dataclasses.replace(
         manifest,
@@ -131,7 +137,6 @@ def _clone(snapshot: Snapshot, branch: str | None) -> tuple[NextVersion, Transac
         branch=branch,
         transaction_file=transaction.file_name,
     )
-    section = indices.read_bytes(snapshot.store, snapshot.manifest_path, manifest)
     return NextVersion(cloned, indices.with_base(section, base.id)), transaction
 
 

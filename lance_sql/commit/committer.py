@@ -131,7 +131,7 @@ def _commit(
         if not files:
             raise TableNotFound(f"{snapshot.name} is gone")
         latest = judged if files[-1].version == judged.version else judged.sibling(files[-1])
-        features.check_writable(latest.manifest.reader_flags | latest.manifest.writer_flags, latest.label)
+        features.check_writable(latest.manifest.reader_flags, latest.manifest.writer_flags, latest.label)
         if latest.manifest.fragments.repeated_ids():
             _commit_own_ids(latest, files[-1])
             continue

@@ -10,6 +10,7 @@ from lance_sql import file_versions
 from lance_sql.errors import InvalidArgument
 from lance_sql.schema import Schema
 from lance_sql.table.fragment import TOMBSTONE, DataFile, Fragment
+from lance_sql.table.manifest import Manifest
 
 _MAX_ROWS: Final = 2**32
 
@@ -36,10 +37,9 @@ def file_version(file: DataFile) -> str:
     return file_versions.name_of(file.file_version)
 
 
-def check_new(fragment: Fragment, data_format: str) -> None:
-    """Makes sure that a fragment can be a new one of a table.
+def check_new(fragment: Fragment, manifest: Manifest) -> None:
+    """Makes sure that a fragment can be a new one of a version.
 
-    data_format: version of the table's data files
     raises: InvalidArgument
     """
     if not 1 <= fragment.physical_rows <= _MAX_ROWS:
@@ -48,18 +48,21 @@ def check_new(fragment: Fragment, data_format: str) -> None:
         raise InvalidArgument("a new fragment has deleted rows already")
     if not fragment.files:
         raise InvalidArgument("a new fragment has no data files")
-    check(fragment.files, data_format)
+    check(fragment.files, manifest)
 
 
-def check(files: Iterable[DataFile], data_format: str) -> None:
-    """Makes sure that files have the version of the table's: a mixture needs a feature that is not written.
+def check(files: Iterable[DataFile], manifest: Manifest) -> None:
+    """Makes sure that files have the version of the table's, or another one where the table mixes versions.
 
     raises: InvalidArgument
     """
     for file in files:
-        if file_version(file) != data_format:
+        version = file_versions.find(file.file_version)
+        mixes = manifest.mixes_file_versions and version is not None and version is not file_versions.V0_1
+        if not mixes and file_version(file) != manifest.data_format:
             raise InvalidArgument(
-                f"the data file {file.path!r} has version {file_version(file)}, those of the table have {data_format}"
+                f"the data file {file.path!r} has version {file_version(file)}, those of the table have"
+                f" {manifest.data_format}"
             )
 
 

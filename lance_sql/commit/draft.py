@@ -9,7 +9,7 @@ Source: table format, transactions, building the manifest; row lineage, what eac
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -18,7 +18,7 @@ import numpy as np
 
 from lance_sql.commit import data_files, lineage
 from lance_sql.errors import CommitConflict, CorruptFile, InvalidArgument, UnsupportedFeature
-from lance_sql.table import features, row_ids, row_versions
+from lance_sql.table import features, indices, row_ids, row_versions
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.manifest import Manifest
@@ -76,6 +76,8 @@ class Draft:
             stable_row_ids=manifest.has_stable_row_ids,
             has_config=bool(manifest.config),
             has_base_paths=bool(manifest.base_paths),
+            has_covering_indices=indices.have_covering_fields(self.index_section),
+            before=manifest.reader_flags | (0 if self.latest is None else self.latest.manifest.reader_flags),
         )
         self.change(
             version=self.version,
@@ -97,6 +99,18 @@ class Draft:
         """Sets fragments; see `Fragments.edited`."""
         removed = frozenset(removed)
         self.change(fragments=self.manifest.fragments.edited(removed=removed, replaced=replaced, added=added))
+
+    def lose_values(self, changed: Mapping[int, Collection[int]]) -> None:
+        """Makes indices cover no fragment any longer whose values were changed in place, wherever they have its rows.
+
+        changed: fragments by the ids of the indexed fields
+        """
+        if self.index_section is None or not changed:
+            return
+        assert self.latest is not None
+        opened = self.latest.open_indices
+        with_sources = {field: opened.with_sources(ids) for field, ids in changed.items()}
+        self.index_section = indices.without_values(self.index_section, with_sources)
 
     def check_present(self, ids: Iterable[int]) -> None:
         """Makes sure that the latest version has these fragments.
@@ -130,7 +144,7 @@ class Draft:
 
         replaces: current fragments of which rows go, whose ids the first new rows may carry
         """
-        data_files.check_new(fragment, self.manifest.data_format)
+        data_files.check_new(fragment, self.manifest)
         fragment_id = self.next_fragment_id()
         self.change(max_fragment_id=fragment_id)
         if not self.manifest.has_stable_row_ids:

@@ -151,16 +151,14 @@ def _update(draft: Draft, operation: Update) -> None:
     replaced = draft.with_deletions(updated)
     if operation.mode is UpdateMode.REWRITE_COLUMNS:
         for i, (fragment, rewritten) in enumerate(zip(replaced, updated, strict=True)):
-            data_files.check(data_files.added(fragment, rewritten), draft.manifest.data_format)
+            data_files.check(data_files.added(fragment, rewritten), draft.manifest)
             changed = dataclasses.replace(fragment, files=data_files.in_use(rewritten.files))
             if fragment.id in operation.updated_offsets:
                 offsets = operation.updated_offsets[fragment.id]
                 changed = dataclasses.replace(changed, last_updated_at=draft.updated_at(fragment, offsets))
             replaced[i] = changed
         fragment_ids = [fragment.id for fragment in updated]
-        draft.index_section = indices.without_values(
-            draft.index_section, dict.fromkeys(operation.fields_modified, fragment_ids)
-        )
+        draft.lose_values(dict.fromkeys(operation.fields_modified, fragment_ids))
     _check_carried_once(operation.new_fragments)
     added = [draft.inserted(fragment, touched.values()) for fragment in operation.new_fragments]
     draft.edit(removed=removed, replaced=replaced, added=added)
@@ -188,7 +186,7 @@ def _rewrite(draft: Draft, operation: Rewrite) -> None:
         raise InvalidArgument("a fragment is in two groups of a rewrite")
     kept = set(draft.manifest.fragments.ids) - set(old)
     for fragment in new:
-        data_files.check_new(fragment, draft.manifest.data_format)
+        data_files.check_new(fragment, draft.manifest)
         if fragment.id in kept or fragment.id >= draft.next_fragment_id():
             raise InvalidArgument(f"the fragment id {fragment.id} of a rewrite was not reserved")
         if draft.manifest.has_stable_row_ids:
@@ -223,7 +221,7 @@ def _merge(draft: Draft, operation: Merge) -> None:
     for fragment in operation.fragments:
         before = current[fragment.id]
         added = data_files.added(before, fragment)
-        data_files.check(added, draft.manifest.data_format)
+        data_files.check(added, draft.manifest)
         after = dataclasses.replace(
             before, files=data_files.in_use(fragment.files), deletion_file=fragment.deletion_file
         )
@@ -235,7 +233,7 @@ def _merge(draft: Draft, operation: Merge) -> None:
         if after != before:
             replaced.append(after)
     draft.edit(removed=set(draft.manifest.fragments.ids) - ids, replaced=replaced)
-    draft.index_section = indices.without_values(draft.index_section, changed)
+    draft.lose_values(changed)
     _set_schema(draft, operation.schema)
     draft.edit(added=[draft.inserted(fragment) for fragment in operation.new_fragments])
 
@@ -277,7 +275,7 @@ def _restore(draft: Draft, operation: Restore) -> None:
     if file is None:
         raise VersionNotFound(f"{latest.name} has no version {operation.version} to restore")
     restored = latest.sibling(file)
-    features.check_writable(restored.manifest.reader_flags | restored.manifest.writer_flags, restored.label)
+    features.check_writable(restored.manifest.reader_flags, restored.manifest.writer_flags, restored.label)
     highest = draft.next_fragment_id() - 1
     next_row_id = draft.manifest.next_row_id
     section = None
@@ -300,7 +298,7 @@ def _replace_data(draft: Draft, operation: DataReplacement) -> None:
     if len({file.fields for file in files.values()}) > 1:
         raise InvalidArgument("all replacing data files must have the same fields")
     draft.check_present(files)
-    data_files.check(files.values(), draft.manifest.data_format)
+    data_files.check(files.values(), draft.manifest)
     replaced = []
     for fragment_id, fragment in draft.manifest.fragments.by_id(files).items():
         file = files[fragment_id]
@@ -308,7 +306,7 @@ def _replace_data(draft: Draft, operation: DataReplacement) -> None:
         replaced.append(dataclasses.replace(fragment, files=(*old, file), last_updated_at=draft.updated_now(fragment)))
     draft.edit(replaced=replaced)
     fields = {field for file in files.values() for field in file.fields}
-    draft.index_section = indices.without_values(draft.index_section, {field: list(files) for field in fields})
+    draft.lose_values({field: list(files) for field in fields})
 
 
 def _create_index(draft: Draft, operation: CreateIndex) -> None:

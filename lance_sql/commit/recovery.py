@@ -116,7 +116,7 @@ def _damage(latest: Snapshot, reason: CorruptFile) -> Damage:
 def _restore_over(damage: Damage, operation: Restore, properties: Mapping[str, str]) -> VersionFile | None:
     """Commits a version above the damaged ones; None when another writer was first."""
     readable = damage.readable
-    features.check_writable(readable.manifest.reader_flags | readable.manifest.writer_flags, readable.label)
+    features.check_writable(readable.manifest.reader_flags, readable.manifest.writer_flags, readable.label)
     num_fragments = _fragments_given_out(damage)
     transaction = Transaction(damage.newest.version, str(uuid4()), operation, properties)
     made = manifest_builder.restored_above(

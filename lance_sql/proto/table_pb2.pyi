@@ -116,6 +116,71 @@ class ExternalFile(_message.Message):
     size: int
     def __init__(self, path: _Optional[str] = ..., offset: _Optional[int] = ..., size: _Optional[int] = ...) -> None: ...
 
+class FragmentReuseIndexDetails(_message.Message):
+    __slots__ = ["external", "inline"]
+    class FragmentDigest(_message.Message):
+        __slots__ = ["id", "num_deleted_rows", "physical_rows"]
+        ID_FIELD_NUMBER: _ClassVar[int]
+        NUM_DELETED_ROWS_FIELD_NUMBER: _ClassVar[int]
+        PHYSICAL_ROWS_FIELD_NUMBER: _ClassVar[int]
+        id: int
+        num_deleted_rows: int
+        physical_rows: int
+        def __init__(self, id: _Optional[int] = ..., physical_rows: _Optional[int] = ..., num_deleted_rows: _Optional[int] = ...) -> None: ...
+    class Group(_message.Message):
+        __slots__ = ["changed_row_addrs", "new_fragments", "old_fragments"]
+        CHANGED_ROW_ADDRS_FIELD_NUMBER: _ClassVar[int]
+        NEW_FRAGMENTS_FIELD_NUMBER: _ClassVar[int]
+        OLD_FRAGMENTS_FIELD_NUMBER: _ClassVar[int]
+        changed_row_addrs: bytes
+        new_fragments: _containers.RepeatedCompositeFieldContainer[FragmentReuseIndexDetails.FragmentDigest]
+        old_fragments: _containers.RepeatedCompositeFieldContainer[FragmentReuseIndexDetails.FragmentDigest]
+        def __init__(self, changed_row_addrs: _Optional[bytes] = ..., old_fragments: _Optional[_Iterable[_Union[FragmentReuseIndexDetails.FragmentDigest, _Mapping]]] = ..., new_fragments: _Optional[_Iterable[_Union[FragmentReuseIndexDetails.FragmentDigest, _Mapping]]] = ...) -> None: ...
+    class InlineContent(_message.Message):
+        __slots__ = ["transitions", "versions"]
+        TRANSITIONS_FIELD_NUMBER: _ClassVar[int]
+        VERSIONS_FIELD_NUMBER: _ClassVar[int]
+        transitions: _containers.RepeatedCompositeFieldContainer[FragmentReuseIndexDetails.Transition]
+        versions: _containers.RepeatedCompositeFieldContainer[FragmentReuseIndexDetails.Version]
+        def __init__(self, versions: _Optional[_Iterable[_Union[FragmentReuseIndexDetails.Version, _Mapping]]] = ..., transitions: _Optional[_Iterable[_Union[FragmentReuseIndexDetails.Transition, _Mapping]]] = ...) -> None: ...
+    class OrderedCompaction(_message.Message):
+        __slots__ = ["changed_row_addrs"]
+        CHANGED_ROW_ADDRS_FIELD_NUMBER: _ClassVar[int]
+        changed_row_addrs: bytes
+        def __init__(self, changed_row_addrs: _Optional[bytes] = ...) -> None: ...
+    class StablePartition(_message.Message):
+        __slots__ = ["base_id", "map_id", "map_size_bytes"]
+        BASE_ID_FIELD_NUMBER: _ClassVar[int]
+        MAP_ID_FIELD_NUMBER: _ClassVar[int]
+        MAP_SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+        base_id: int
+        map_id: str
+        map_size_bytes: int
+        def __init__(self, map_id: _Optional[str] = ..., map_size_bytes: _Optional[int] = ..., base_id: _Optional[int] = ...) -> None: ...
+    class Transition(_message.Message):
+        __slots__ = ["destinations", "ordered_compaction", "sources", "stable_partition"]
+        DESTINATIONS_FIELD_NUMBER: _ClassVar[int]
+        ORDERED_COMPACTION_FIELD_NUMBER: _ClassVar[int]
+        SOURCES_FIELD_NUMBER: _ClassVar[int]
+        STABLE_PARTITION_FIELD_NUMBER: _ClassVar[int]
+        destinations: _containers.RepeatedCompositeFieldContainer[FragmentReuseIndexDetails.FragmentDigest]
+        ordered_compaction: FragmentReuseIndexDetails.OrderedCompaction
+        sources: _containers.RepeatedCompositeFieldContainer[FragmentReuseIndexDetails.FragmentDigest]
+        stable_partition: FragmentReuseIndexDetails.StablePartition
+        def __init__(self, sources: _Optional[_Iterable[_Union[FragmentReuseIndexDetails.FragmentDigest, _Mapping]]] = ..., destinations: _Optional[_Iterable[_Union[FragmentReuseIndexDetails.FragmentDigest, _Mapping]]] = ..., ordered_compaction: _Optional[_Union[FragmentReuseIndexDetails.OrderedCompaction, _Mapping]] = ..., stable_partition: _Optional[_Union[FragmentReuseIndexDetails.StablePartition, _Mapping]] = ...) -> None: ...
+    class Version(_message.Message):
+        __slots__ = ["dataset_version", "groups"]
+        DATASET_VERSION_FIELD_NUMBER: _ClassVar[int]
+        GROUPS_FIELD_NUMBER: _ClassVar[int]
+        dataset_version: int
+        groups: _containers.RepeatedCompositeFieldContainer[FragmentReuseIndexDetails.Group]
+        def __init__(self, dataset_version: _Optional[int] = ..., groups: _Optional[_Iterable[_Union[FragmentReuseIndexDetails.Group, _Mapping]]] = ...) -> None: ...
+    EXTERNAL_FIELD_NUMBER: _ClassVar[int]
+    INLINE_FIELD_NUMBER: _ClassVar[int]
+    external: ExternalFile
+    inline: FragmentReuseIndexDetails.InlineContent
+    def __init__(self, inline: _Optional[_Union[FragmentReuseIndexDetails.InlineContent, _Mapping]] = ..., external: _Optional[_Union[ExternalFile, _Mapping]] = ...) -> None: ...
+
 class IndexFile(_message.Message):
     __slots__ = ["path", "size_bytes"]
     PATH_FIELD_NUMBER: _ClassVar[int]

@@ -52,7 +52,8 @@ class Group:
 def plan(snapshot: Snapshot, *, target_rows: int, max_deleted_share: float) -> list[Group]:
     """Which fragments are to be rewritten together; none where nothing would become better."""
     fragments = snapshot.manifest.fragments
-    covered = [segment.fragment_ids for segment in snapshot.indices()]
+    ids = fragments.ids
+    covered = [snapshot.open_indices.fully_covered(segment, ids) for segment in snapshot.indices()]
     groups: list[Group] = []
     open_group: tuple[int, int, tuple[bool, ...]] | None = None
 
@@ -69,7 +70,7 @@ def plan(snapshot: Snapshot, *, target_rows: int, max_deleted_share: float) -> l
         live = row_ranges.count(opened.live_rows())
         is_candidate = opened.num_rows < target_rows or opened.num_rows - live > max_deleted_share * opened.num_rows
         # an index covers all of a group or none of it
-        covering = tuple(ids is not None and fragment.id in ids for ids in covered)
+        covering = tuple(fragment.id in ids for ids in covered)
         if open_group is not None and (not is_candidate or open_group[2] != covering or open_group[1] >= target_rows):
             close(index)
         if is_candidate:
@@ -144,12 +145,9 @@ def _left_behind(before: Snapshot, after: Snapshot) -> list[str]:
     covered: dict[str, set[int]] = {}
     for segment in after.indices():
         if segment.index_type in indexing.BUILT.values():
-            covered.setdefault(segment.name, set()).update(segment.fragment_ids or ())
-    moved = old - new
+            covered.setdefault(segment.name, set()).update(after.open_indices.fully_covered(segment, new))
     was_covered = {
-        segment.name
-        for segment in before.indices()
-        if segment.fragment_ids is not None and segment.fragment_ids & moved
+        segment.name for segment in before.indices() if before.open_indices.fully_covered(segment, old - new)
     }
     return [name for name, ids in covered.items() if name in was_covered and (new - old) - ids]
 

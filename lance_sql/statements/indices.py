@@ -149,8 +149,9 @@ def _brought_up_to_date(
     fragments = latest.manifest.fragments
     kind = KINDS[segments[0].index_type]
     live = set(fragments.ids)
-    dead = [segment for segment in segments if segment.fragment_ids is not None and not segment.fragment_ids & live]
-    covered = {number for segment in segments for number in segment.fragment_ids or ()}
+    used = latest.open_indices.with_sources(live)
+    dead = [segment for segment in segments if segment.fragment_ids is not None and not segment.fragment_ids & used]
+    covered = {number for segment in segments for number in latest.open_indices.fully_covered(segment, live)}
     left = live - covered
     if not left and not rebuild:
         # the last one stays, so that the index does
@@ -167,6 +168,9 @@ def _have_old_entries(snapshot: Snapshot, segments: Sequence[IndexSegment], kind
     """Whether a segment may have entries of rows that are in fragments which it does not cover."""
     if kind == "bitmap" and snapshot.manifest.has_stable_row_ids:
         # an updated row has another place, and the same id
+        return True
+    if snapshot.open_indices.with_sources(left) != set(left):
+        # rows of these came out of fragments that a segment may have known
         return True
     for segment in segments:
         file = versions.find_version(snapshot.store, segment.dataset_version)

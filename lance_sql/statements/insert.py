@@ -143,7 +143,7 @@ def target(
     """What rows of a schema are written to.
 
     snapshot: see `existing`
-    wanted_version: of the data files; a table that exists keeps its own unless it is overwritten
+    wanted_version: of the data files; a table that exists keeps its own unless it is overwritten or mixes versions
     stable_row_ids: fixed at creation, on unless False
     merge_schema: an append adds the columns that the table does not have
     raises: InvalidArgument for rows that do not fit; UnsupportedFeature
@@ -219,6 +219,8 @@ def _check_row_ids(snapshot: Snapshot, wanted: bool) -> None:
 
 
 def _appended_version(snapshot: Snapshot, wanted: str | None) -> str:
+    if wanted is not None and snapshot.manifest.mixes_file_versions:
+        return wanted
     kept = file_version(snapshot)
     if wanted is not None and wanted != kept:
         raise InvalidArgument(

@@ -205,7 +205,7 @@ def check_writable(snapshot: Snapshot) -> None:
 
     raises: UnsupportedFeature
     """
-    features.check_writable(snapshot.manifest.reader_flags | snapshot.manifest.writer_flags, snapshot.label)
+    features.check_writable(snapshot.manifest.reader_flags, snapshot.manifest.writer_flags, snapshot.label)
 
 
 def on_latest(
@@ -243,8 +243,9 @@ def file_version(snapshot: Snapshot) -> str:
     """
     version = snapshot.manifest.data_format
     if version not in file_versions.WRITTEN:
+        way_out = f" Copy it: lance_sql.write(lance_sql.open({snapshot.uri!r}), ...)"
         raise UnsupportedFeature(
-            f"{snapshot.name} has data files of version {version}, which this release reads but does not write. "
-            f"Copy it: lance_sql.write(lance_sql.open({snapshot.uri!r}), ...)"
+            f"New data files of {snapshot.name} have version {version}, which this release does not write."
+            + (way_out if file_versions.by_name(version) is not None else "")
         )
     return version

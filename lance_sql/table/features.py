@@ -1,7 +1,7 @@
 """Feature flags: what a reader, and what a writer, has to know before it may touch a table.
 
-A bit that is not known here may mean anything, so nothing is read or written. Bits about indices are known to readers
-in the sense that indices are never used for answering.
+A bit that is not known here may mean anything, so nothing is read or written. Most bits say what a version has, and
+are computed anew for each; those in `STICKY` stay once a version has had them, also when what they stand for is gone.
 
 Source: Manifest.reader_feature_flags and writer_feature_flags; table format, feature flags.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from lance_sql.errors import UnsupportedFeature
+from lance_sql.errors import CorruptFile, UnsupportedFeature
 
 if TYPE_CHECKING:
     from lance_sql.table.fragments import Fragments
@@ -39,15 +39,10 @@ READABLE: Final = (
     | SPILLED_ROW_LINEAGE
 )
 
-WRITABLE: Final = (
-    DELETION_FILES
-    | STABLE_ROW_IDS
-    | FILE_FORMAT_V2
-    | TABLE_CONFIG
-    | BASE_PATHS
-    | INLINE_TRANSACTIONS
-    | SPILLED_ROW_LINEAGE
-)
+WRITABLE: Final = READABLE
+
+STICKY: Final = MIXED_FILE_VERSIONS | TAGGED_FRAGMENT_REUSE
+"""Both words of a manifest have such a bit, or none of them has."""
 
 
 def check_readable(reader_flags: int, table: str) -> None:
@@ -62,22 +57,35 @@ def check_readable(reader_flags: int, table: str) -> None:
         )
 
 
-def check_writable(flags: int, table: str) -> None:
+def check_writable(reader_flags: int, writer_flags: int, table: str) -> None:
     """Makes sure that a writer knows every flag.
 
-    flags: those for readers and those for writers
-    raises: UnsupportedFeature that names the values of the unknown bits
+    raises: UnsupportedFeature that names the values of the unknown bits; CorruptFile for a bit that only one of both
+        words has where both must
     """
-    unknown = flags & ~WRITABLE
+    if half := (reader_flags ^ writer_flags) & STICKY:
+        raise CorruptFile(f"{table} has feature {_names(half)} for readers or for writers only, and it is for both")
+    unknown = (reader_flags | writer_flags) & ~WRITABLE
     if unknown:
         raise UnsupportedFeature(
             f"{table} has feature {_names(unknown)}, with which this release cannot write. Nothing was written."
         )
 
 
-def describe(fragments: Fragments, *, stable_row_ids: bool, has_config: bool, has_base_paths: bool) -> tuple[int, int]:
-    """The flags of a version for readers, and those for writers, from what it has."""
-    both = 0
+def describe(
+    fragments: Fragments,
+    *,
+    stable_row_ids: bool,
+    has_config: bool,
+    has_base_paths: bool,
+    has_covering_indices: bool,
+    before: int,
+) -> tuple[int, int]:
+    """The flags of a version for readers, and those for writers, from what it has.
+
+    before: flags of the versions that it comes from, of which the sticky ones stay
+    """
+    both = before & STICKY
     if fragments.have_deletions():
         both |= DELETION_FILES
     if stable_row_ids:
@@ -86,6 +94,8 @@ def describe(fragments: Fragments, *, stable_row_ids: bool, has_config: bool, ha
         both |= BASE_PATHS
     if fragments.have_hidden_columns():
         both |= SPILLED_ROW_LINEAGE
+    if has_covering_indices:
+        both |= INDEX_COVERING_FIELDS
     return both, both | TABLE_CONFIG if has_config else both
 
 

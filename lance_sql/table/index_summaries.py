@@ -39,9 +39,10 @@ def summaries(snapshot: Snapshot) -> tuple[IndexSummary, ...]:
         if segment.index_type != FRAGMENT_REUSE:
             by_name.setdefault(segment.name, []).append(segment)
     live = set(snapshot.manifest.fragments.ids)
+    indices = snapshot.open_indices
     found = []
     for name, segments in by_name.items():
-        covered = {number for segment in segments for number in segment.fragment_ids or ()} & live
+        covered = {number for segment in segments for number in indices.fully_covered(segment, live)}
         sizes = [size for segment in segments for size in segment.file_sizes.values()]
         known = all(segment.file_sizes for segment in segments) and all(sizes)
         kind = segments[0].index_type

@@ -47,7 +47,7 @@ FRAGMENT_REUSE: Final = "FragmentReuseIndexDetails"
 class IndexSegment:
     """One segment of an index; segments of one name are one index.
 
-    field_ids: the indexed fields
+    field_ids: the indexed fields, and behind them the covering ones
     dataset_version: the version that the segment was built from
     index_type: type of the details, such as "BTreeIndexDetails"; empty when it is not recorded
     fragment_ids: what the segment covers; None when that is not recorded
@@ -56,6 +56,7 @@ class IndexSegment:
     file_sizes: bytes of its files by name; empty when they are not recorded
     details: the message of the type of the details
     created_at: milliseconds since 1970; None when it is not recorded
+    covering_field_ids: the fields of which the index only keeps the values, for queries that want nothing else
     checksums: of files that were written for the next commit, by name; manifests do not have them
     """
 
@@ -70,6 +71,7 @@ class IndexSegment:
     file_sizes: Mapping[str, int] = dataclasses.field(default_factory=dict)
     details: bytes = b""
     created_at: int | None = None
+    covering_field_ids: tuple[int, ...] = ()
     checksums: Mapping[str, Checksum] = dataclasses.field(default_factory=dict, compare=False, repr=False)
 
 
@@ -115,6 +117,7 @@ def parse(message: table_pb2.IndexMetadata) -> IndexSegment:
         {file.path: file.size_bytes for file in message.files},
         message.index_details.value,
         message.created_at if message.HasField("created_at") else None,
+        tuple(message.covering_fields),
     )
 
 
@@ -130,6 +133,7 @@ def serialize(segment: IndexSegment) -> table_pb2.IndexMetadata:
         created_at=segment.created_at,
         base_id=segment.base_id,
         files=[table_pb2.IndexFile(path=path, size_bytes=size) for path, size in segment.file_sizes.items()],
+        covering_fields=segment.covering_field_ids,
     )
     package = _OTHER_PACKAGES.get(segment.index_type, "lance.table")
     message.index_details.type_url = f"/{package}.{segment.index_type}"
@@ -145,6 +149,17 @@ def edited(section: bytes | None, added: Iterable[IndexSegment], removed: Collec
         message.ParseFromString(kept)
     message.indices.extend(map(serialize, added))
     return bytes(message.SerializeToString()) if message.indices else None
+
+
+def have_covering_fields(section: bytes | None) -> bool:
+    """Whether an index keeps the values of columns that it is not on.
+
+    raises: CorruptFile for a section that is not a message
+    """
+    if section is None:
+        return False
+    with at():
+        return any(index.covering_fields for index in table_pb2.IndexSection.FromString(section).indices)
 
 
 def zone_map_details(rows_per_zone: int) -> bytes:

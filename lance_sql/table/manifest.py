@@ -102,6 +102,11 @@ class Manifest:
         """Rows keep their ids when they move, and have versions. Without, stored sequences do not count."""
         return bool(self.reader_flags & features.STABLE_ROW_IDS)
 
+    @property
+    def mixes_file_versions(self) -> bool:
+        """Data files may have other versions than `data_format`, which new ones get all the same."""
+        return bool(self.reader_flags & features.MIXED_FILE_VERSIONS)
+
 
 def read(store: Store, path: str, table: str, *, size: int | None = None) -> Manifest:
     """The manifest at a path of the store.

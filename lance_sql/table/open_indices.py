@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from threading import Lock
 from typing import Final, TypeAlias
 from uuid import UUID
@@ -27,7 +29,10 @@ from lance_sql.index_files.label_list import Labels
 from lance_sql.index_files.ngram import Postings
 from lance_sql.index_files.zone_map import ZoneMap
 from lance_sql.schema import Field, Schema, arrow_field
+from lance_sql.store import ByteRange
+from lance_sql.table import fragment_reuse
 from lance_sql.table.files import TableFiles
+from lance_sql.table.fragment_reuse import FragmentReuse
 from lance_sql.table.indices import FRAGMENT_REUSE, IndexSegment
 
 _LOG: Final = logging.getLogger("lance_sql")
@@ -90,8 +95,43 @@ class OpenIndices:
         self._lock = Lock()
         self._open: OrderedDict[_Key, Opened | LanceError] = OrderedDict()
         self._num_bytes = 0
-        moved = [segment.dataset_version for segment in segments if segment.index_type == FRAGMENT_REUSE]
-        self._moved_until = max(moved) + _VERSIONS_OF_COMPACTION if moved else -1
+        self._moves: list[FragmentReuse | LanceError] | None = None
+
+    @property
+    def moves(self) -> FragmentReuse | None:
+        """Where rewrites moved rows that segments have at old addresses; None where none did.
+
+        raises: CorruptFile, UnsupportedFeature
+        """
+        if self._moves is None:
+            self._moves = self._read_moves()
+        for found in self._moves:
+            if isinstance(found, LanceError):
+                raise found.with_traceback(None)
+            return found
+        return None
+
+    def fully_covered(self, segment: IndexSegment, fragment_ids: Collection[int]) -> set[int]:
+        """Those of the fragments of which a segment knows every row, wherever it has them."""
+        covered = segment.fragment_ids or frozenset()
+        try:
+            moves = self.moves
+        except (CorruptFile, UnsupportedFeature):
+            # an entry may be of a row that is elsewhere now
+            return set()
+        if moves is None:
+            return set(covered.intersection(fragment_ids))
+        unknown = moves.unknown_rows(fragment_ids, covered)
+        return {number for number, rows in unknown.items() if len(rows) == 0}
+
+    def with_sources(self, fragment_ids: Collection[int]) -> set[int]:
+        """Fragments, and those that rewrites made them of, which indices may still name."""
+        try:
+            moves = self.moves
+        except (CorruptFile, UnsupportedFeature):
+            # any that there has ever been
+            return {*fragment_ids, *(number for each in self.segments for number in each.fragment_ids or ())}
+        return set(fragment_ids) if moves is None else moves.sources(fragment_ids)
 
     @property
     def has_stable_row_ids(self) -> bool:
@@ -113,8 +153,6 @@ class OpenIndices:
             raise UnsupportedFeature("the manifest does not say which fragments it covers")
         if len(segment.field_ids) != 1:
             raise UnsupportedFeature(f"it is on {len(segment.field_ids)} columns")
-        if segment.dataset_version <= self._moved_until and segment.index_type not in _PLACED_BY_FILE:
-            raise UnsupportedFeature("a compaction moved rows since it was built, and left its file as it was")
 
     def open(self, segment: IndexSegment) -> Opened:
         """What the files of a segment say; read once.
@@ -144,6 +182,9 @@ class OpenIndices:
 
         raises: CorruptFile
         """
+        if segment.index_type == FRAGMENT_REUSE:
+            with suppress(UnsupportedFeature):
+                _ = self.moves
         if segment.index_type not in _KNOWN or segment.index_version > _KNOWN[segment.index_type]:
             return
         files = [self._file(segment, name) for name in _FILES[segment.index_type]]
@@ -174,6 +215,27 @@ class OpenIndices:
                 path, type = located
                 self.types[path] = type
                 self.by_path.setdefault(path, {}).setdefault(segment.name, []).append(segment)
+
+    def _read_moves(self) -> list[FragmentReuse | LanceError]:
+        found: list[FragmentReuse | LanceError] = []
+        for segment in self.segments:
+            if segment.index_type != FRAGMENT_REUSE:
+                continue
+            try:
+                with at(file=self._files.places.manifest_path):
+                    if segment.index_version > fragment_reuse.MAX_VERSION or found:
+                        raise UnsupportedFeature(f"version {segment.index_version} of what moved rows is not known")
+                    found.append(fragment_reuse.parse(segment.details, partial(self._range_of, segment)))
+            except (CorruptFile, UnsupportedFeature) as error:
+                _LOG.warning("%s: indices are not used: %s", self._files.label, error)
+                found = [error]
+        return found
+
+    def _range_of(self, segment: IndexSegment, name: str, offset: int, size: int) -> bytes:
+        store, path = self._files.resolve_index(segment.base_id, f"{segment.uuid}/{name}")
+        with at(file=path):
+            (content,) = store.get_ranges(path, [ByteRange(offset, offset + size)])
+        return bytes(memoryview(content))
 
     def _keep(self, key: _Key, found: Opened | LanceError) -> None:
         if key in self._open:
@@ -220,12 +282,6 @@ _LAST_WITH_ROW_IDS: Final[Mapping[str, int]] = {
     "LabelListIndexDetails": 1,
     "NGramIndexDetails": 0,
 }
-
-# Their files say which fragments they know, so that a fragment that only the manifest names has no zone.
-_PLACED_BY_FILE: Final = frozenset({"ZoneMapIndexDetails", "BloomFilterIndexDetails"})
-
-# A compaction that leaves indices for later is recorded with the version that it read, and makes two.
-_VERSIONS_OF_COMPACTION: Final = 2
 
 
 def _size(found: Opened | LanceError) -> int:

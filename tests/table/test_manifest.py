@@ -425,15 +425,24 @@ def test_hidden_columns_are_written_as_such() -> None:
     assert not Fragments.of([dataclasses.replace(fragment, row_ids=b"")]).have_hidden_columns()
 
 
-@pytest.mark.parametrize("bit", [0, 1, 2, 3, 4, 5, 11])
+@pytest.mark.parametrize("bit", [0, 1, 2, 3, 4, 5, 7, 8, 10, 11])
 def test_tables_with_known_flags_are_written(bit: int) -> None:
-    features.check_writable(1 << bit, "t.lance")
+    features.check_writable(1 << bit, 1 << bit, "t.lance")
 
 
-@pytest.mark.parametrize("bit", [6, 7, 8, 9, 10, 12, 13, 14, 15, 16, 40, 63])
+@pytest.mark.parametrize("bit", [8, 10])
+def test_a_flag_of_readers_and_writers_that_one_of_both_lacks_is_damage(bit: int) -> None:
+    for flags in ((1 << bit | 1, 1), (1, 1 << bit | 1)):
+        with pytest.raises(
+            CorruptFile, match=rf"^t\.lance has feature flag {1 << bit} for readers or for writers only"
+        ):
+            features.check_writable(*flags, "t.lance")
+
+
+@pytest.mark.parametrize("bit", [6, 9, 12, 13, 14, 15, 16, 40, 63])
 def test_tables_with_other_flags_are_not_written(bit: int) -> None:
     with pytest.raises(UnsupportedFeature, match=rf"^t\.lance has feature flag {1 << bit}, with which .* Nothing was"):
-        features.check_writable(1 << bit | 3, "t.lance")
+        features.check_writable(3, 1 << bit | 3, "t.lance")
 
 
 @pytest.mark.parametrize(
@@ -445,14 +454,17 @@ def test_tables_with_other_flags_are_not_written(bit: int) -> None:
         ({}, {"has_config": True}, (0, 8)),
         ({}, {"has_base_paths": True}, (16, 16)),
         ({"column_row_ids": {}}, {}, (2048, 2048)),
+        ({}, {"has_covering_indices": True}, (128, 128)),
+        ({}, {"before": 256 | 1024 | 2048 | 128 | 16}, (1280, 1280)),
         ({"deletion_file": {}}, {"stable_row_ids": True, "has_config": True, "has_base_paths": True}, (19, 27)),
     ],
 )
 def test_flags_say_what_a_version_has(
-    fragment: dict[str, Any], options: dict[str, bool], flags: tuple[int, int]
+    fragment: dict[str, Any], options: dict[str, Any], flags: tuple[int, int]
 ) -> None:
-    given_options = {"stable_row_ids": False, "has_config": False, "has_base_paths": False, **options}
-    assert features.describe(of(fragments=[fragment]).fragments, **given_options) == flags
+    names = ("stable_row_ids", "has_config", "has_base_paths", "has_covering_indices")
+    given: dict[str, Any] = {**dict.fromkeys(names, False), "before": 0, **options}
+    assert features.describe(of(fragments=[fragment]).fragments, **given) == flags
 
 
 def test_more_rows_than_can_be_counted_are_refused() -> None:

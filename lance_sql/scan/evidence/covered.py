@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile
 from lance_sql.index_files.row_sets import RowSet
 from lance_sql.index_files.zones import Zones
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import lineage
 from lance_sql.scan.candidates import Candidates
-from lance_sql.scan.evidence.known_rows import KnownRows, distinct, numbers_of
+from lance_sql.scan.evidence.known_rows import KnownRows, distinct, everything, numbers_of
+from lance_sql.table.fragment_reuse import FragmentReuse
+from lance_sql.table.indices import IndexSegment
 
 I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]
 
 _OFFSETS = np.uint64(2**32 - 1)
+_MAX_ROWS = 2**32
 
 
 @dataclass(frozen=True)
@@ -29,10 +33,36 @@ class Covered:
 
     candidates: the rows in question
     places: of the covered fragments among them in the manifest, ascending
+    moves: where rewrites moved rows that the segment has at old addresses
+    unknown: rows of these fragments that the segment does not know, as numbers
     """
 
     candidates: Candidates
     places: I64
+    moves: FragmentReuse | None = None
+    unknown: RowRanges = field(default_factory=lambda: row_ranges.EMPTY)
+
+    @classmethod
+    def of(cls, candidates: Candidates, segment: IndexSegment, moves: FragmentReuse | None) -> Covered:
+        """What a segment covers, or knows some rows of."""
+        assert segment.fragment_ids is not None
+        places = candidates.places
+        ids = candidates.fragments.table.ids[places]
+        if moves is None:
+            covered = np.isin(ids, np.array(sorted(segment.fragment_ids), np.uint64))
+            return cls(candidates, np.sort(places[covered]))
+        unknown = moves.unknown_rows(ids.tolist(), segment.fragment_ids)
+        known = sorted(place for place, number in zip(places.tolist(), ids.tolist(), strict=True) if number in unknown)
+        numbers = [
+            unknown[int(candidates.fragments.table.ids[place])] + numbers_of(place, np.zeros(1, np.int64))
+            for place in known
+        ]
+        return cls(
+            candidates,
+            np.array(known, np.int64),
+            moves,
+            np.concatenate(numbers) if numbers else row_ranges.EMPTY,
+        )
 
     @cached_property
     def num_rows(self) -> int:
@@ -43,6 +73,20 @@ class Covered:
     def ids(self) -> U64:
         """The ids of the fragments, ascending."""
         return np.sort(self.candidates.fragments.table.ids[self.places])
+
+    @cached_property
+    def ids_in_files(self) -> U64:
+        """The ids of the fragments that the segment may have these rows in, ascending."""
+        if self.moves is None:
+            return self.ids
+        return np.array(sorted(self.moves.sources(self.ids.tolist())), np.uint64)
+
+    def and_unknown(self, known: KnownRows) -> KnownRows:
+        """What the segment knows, and the rows that it does not know."""
+        if len(self.unknown) == 0:
+            return known
+        left = row_ranges.intersect(self.unknown, everything(known.places))
+        return KnownRows(known.places, row_ranges.union(known.rows, left))
 
     @property
     def _rows(self) -> I64:
@@ -57,6 +101,8 @@ class Covered:
 
         raises: CorruptFile for addresses behind the end of a fragment
         """
+        if self.moves is not None:
+            found = self.moves.moved(found)
         places, offsets = self._located(found >> np.uint64(32)), (found & _OFFSETS).astype(np.int64)
         inside = places >= 0
         places, offsets = places[inside], offsets[inside]
@@ -85,9 +131,11 @@ class Covered:
                 raise CorruptFile("an index has a set of all row ids that begin alike")
             return self.row_ids(found.numbers)
         known = self.addresses(found.numbers)
-        places = self._located(found.whole)
-        whole = np.sort(places[places >= 0])
-        return known.with_segment(KnownRows.but_for(whole, np.empty((0, 2), np.int64))) if len(whole) else known
+        if len(found.whole) == 0:
+            return known
+        whole = found.whole.astype(np.int64)
+        moved = self._moved(whole, np.zeros_like(whole), np.full_like(whole, _MAX_ROWS))
+        return known.with_segment(KnownRows(self.places, self._as_rows(*moved[:3])))
 
     def tiled(self, zones: Zones) -> bool:
         """Whether the zones of the covered fragments have each of their rows once."""
@@ -99,6 +147,10 @@ class Covered:
         if not last or last[0] is not zones:
             places = self._located(zones.fragment_ids.astype(np.uint64))
             inside = places >= 0
+            if self.moves is not None:
+                # zones that moved may have come apart, and those that did not may be of rows beside them
+                last[:] = [zones, places, False]
+                return places, False
             rows = self._rows[self.places]
             is_tiled = False
             if self.candidates.fragments.trust_rows and (rows > 0).all() and inside.any():
@@ -121,10 +173,26 @@ class Covered:
 
     def zones_as_rows(self, zones: Zones, chosen: npt.NDArray[np.bool_]) -> RowRanges:
         """The rows of the chosen zones of covered fragments, in ascending ranges; zones may overlap."""
-        places = self._on_zones(zones)[0][chosen]
+        if self.moves is not None:
+            moved = self._moved(zones.fragment_ids[chosen], zones.starts[chosen], zones.ends[chosen])
+            return self._as_rows(*moved[:3])
+        return self._ranges(self._on_zones(zones)[0][chosen], zones.starts[chosen], zones.ends[chosen])
+
+    def _moved(self, ids: I64, starts: I64, ends: I64) -> tuple[I64, I64, I64, I64]:
+        """Ranges of fragments where they are now, as `FragmentReuse.moved_ranges`."""
+        if self.moves is None:
+            return ids, starts, ends, np.arange(len(ids))
+        return self.moves.moved_ranges(ids, starts, ends)
+
+    def _as_rows(self, ids: I64, starts: I64, ends: I64) -> RowRanges:
+        """Ranges of fragments as numbers; those of other fragments are left out."""
+        return self._ranges(self._located(ids.astype(np.uint64)), starts, ends)
+
+    def _ranges(self, places: I64, first: I64, last: I64) -> RowRanges:
+        """The same by the places of the fragments; -1 for those that are left out."""
         inside = places >= 0
-        starts = numbers_of(places[inside], zones.starts[chosen][inside])
-        ends = numbers_of(places[inside], np.zeros(1, np.int64)) + zones.ends[chosen][inside]
+        starts = numbers_of(places[inside], first[inside])
+        ends = numbers_of(places[inside], np.zeros(1, np.int64)) + last[inside]
         filled = ends > starts
         starts, ends = starts[filled], ends[filled]
         order = np.argsort(starts, kind="stable")
@@ -142,9 +210,10 @@ class Covered:
         An early release counted rows without the deleted ones, so that its zones are those of other rows.
         """
         ends = np.zeros(len(self.candidates.fragments.table), np.int64)
-        places = self._located(zones.fragment_ids.astype(np.uint64))
+        ids, _, lasts, _ = self._moved(zones.fragment_ids, zones.starts, zones.ends)
+        places = self._located(ids.astype(np.uint64))
         inside = places >= 0
-        np.maximum.at(ends, places[inside], zones.ends[inside])
+        np.maximum.at(ends, places[inside], lasts[inside])
         known = self._rows[self.places] if self.candidates.fragments.trust_rows else np.zeros(len(self.places))
         short: I64 = self.places[(ends[self.places] < known) | (known == 0)]
         return short

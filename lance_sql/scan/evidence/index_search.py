@@ -70,7 +70,7 @@ def in_zone_map(zone_map: ZoneMap, covered: Covered, path: Path, predicate: Pred
     if zones.null_rows is None:
         covered = covered.without(covered.not_tiled(zones))
     elif predicate == IsNull(ColumnRef(path)):
-        nulls = row_sets.parse(zones.null_rows, keys=covered.ids)
+        nulls = row_sets.parse(zones.null_rows, keys=covered.ids_in_files)
         if nulls is not None:
             return covered.rows(nulls, are_ids=False)
     return _but_for_zones(zones, covered, may_match(predicate, {path: zone_map.statistics}, len(zones)))
@@ -96,10 +96,10 @@ def in_bloom_filters(filters: BloomFilters, covered: Covered, path: Path, predic
     if zones.null_rows is None:
         covered = covered.without(covered.not_tiled(zones))
     elif predicate == IsNull(ColumnRef(path)):
-        nulls = row_sets.parse(zones.null_rows, keys=covered.ids)
+        nulls = row_sets.parse(zones.null_rows, keys=covered.ids_in_files)
         if nulls is not None:
             return covered.rows(nulls, are_ids=False)
-    asked = np.isin(zones.fragment_ids, covered.ids.astype(np.int64))
+    asked = np.isin(zones.fragment_ids, covered.ids_in_files.astype(np.int64))
     kept = _may_be_in(filters, predicate, asked)
     return None if kept.all() else _but_for_zones(zones, covered, kept)
 
@@ -167,7 +167,7 @@ def in_bitmaps(
     limit = max(MIN_ROWS, covered.num_rows // SHARE_OF_ROWS)
     total = 0
     sets = []
-    for each in bitmaps.sets(places, upper_halves=None if are_ids else covered.ids, most_rows=limit):
+    for each in bitmaps.sets(places, upper_halves=None if are_ids else covered.ids_in_files, most_rows=limit):
         if each is None:
             return None
         total += len(each.numbers)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, TypeVar
 
 import numpy as np
@@ -116,12 +117,13 @@ def rows_at(place: int, rows: RowRanges) -> RowRanges:
     return row_ranges.clip(rows, first, first + (1 << _OFFSET_BITS)) - first
 
 
-def together(answers: Iterable[KnownRows]) -> KnownRows | None:
-    """What all segments of an index know; None of none."""
-    found: KnownRows | None = None
-    for answer in answers:
-        found = answer if found is None else found.with_segment(answer)
-    return found
+def together(answers: Iterable[KnownRows], *, of_moved_rows: bool = False) -> KnownRows:
+    """What all segments of an index know.
+
+    answers: of at least one
+    of_moved_rows: several may know of one fragment, each of the rows that it has at their old addresses
+    """
+    return reduce(KnownRows.both if of_moved_rows else KnownRows.with_segment, answers)
 
 
 def _places_of(rows: RowRanges) -> I64:

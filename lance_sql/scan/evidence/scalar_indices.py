@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Final
 
-import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
@@ -134,7 +133,7 @@ class _Search:
                 found.append(answer)
         for reason in reasons:
             self.notes[f"{name}: not used: {reason}"] = None
-        known = known_rows.together(found)
+        known = known_rows.together(found, of_moved_rows=self.indices.moves is not None) if found else None
         if known is not None:
             kind = KINDS[segments[0].index_type]
             self.notes[f"{name} ({kind}): covers {len(known.places)} of {len(self.candidates)} fragments"] = None
@@ -143,6 +142,12 @@ class _Search:
     def _in_segment(self, segment: IndexSegment, path: Path, predicate: Predicate) -> KnownRows | None:
         self.indices.check(segment)
         covered = self._covered(segment)
+        known = self._in_covered(segment, covered, path, predicate)
+        return None if known is None else covered.and_unknown(known)
+
+    def _in_covered(
+        self, segment: IndexSegment, covered: Covered, path: Path, predicate: Predicate
+    ) -> KnownRows | None:
         item = index_search.wanted_item(predicate)
         type = self.indices.types[path]
         # of a list there is nothing else that an index knows
@@ -173,16 +178,11 @@ class _Search:
                 return index_search.in_bloom_filters(opened, covered, path, predicate)
 
     def _covered(self, segment: IndexSegment) -> Covered:
-        assert segment.fragment_ids is not None
-        places = self.candidates.places
         # as long as nothing was ruled out, the same for every filter
-        is_whole = len(places) == len(self.candidates.fragments) and not self.candidates.parts
+        is_whole = len(self.candidates) == len(self.candidates.fragments) and not self.candidates.parts
         found = self.indices.covered.get(id(segment)) if is_whole else None
         if not isinstance(found, Covered):
-            covered = np.isin(
-                self.candidates.fragments.table.ids[places], np.array(sorted(segment.fragment_ids), np.uint64)
-            )
-            found = Covered(self.candidates, np.sort(places[covered]))
+            found = Covered.of(self.candidates, segment, self.indices.moves)
             if is_whole:
                 self.indices.covered[id(segment)] = found
         return found

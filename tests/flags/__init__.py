@@ -1,0 +1,1 @@
+"""Tables whose feature flags say what most tables do not have."""
