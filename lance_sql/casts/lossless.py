@@ -1,4 +1,4 @@
-"""Casts that change no value: whether a type takes every value of another one, and the values in that type.
+"""Casts that change no value: whether a type takes every value of another one.
 
 Text and bytes go between their sizes and views, integers and floats to wider ones, NULL to anything, dictionaries to
 their values and back.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from lance_sql.casts.rounding import is_text
 from lance_sql.schema.from_arrow import storage
 
 
@@ -23,8 +24,8 @@ def is_lossless(source: pa.DataType, target: pa.DataType) -> bool:
         return is_lossless(source.value_type, target)
     if pa.types.is_dictionary(target):
         return is_lossless(source, target.value_type)
-    if _is_text(source):
-        return _is_text(target)
+    if is_text(source):
+        return is_text(target)
     if _is_bytes(source):
         return _is_bytes(target)
     if pa.types.is_integer(source) and pa.types.is_integer(target):
@@ -36,10 +37,10 @@ def is_lossless(source: pa.DataType, target: pa.DataType) -> bool:
         return bool(whole and target.scale >= source.scale)
     if pa.types.is_timestamp(source) and pa.types.is_timestamp(target):
         return (source.tz is None) == (target.tz is None)
-    return _nestedis_lossless(source, target)
+    return _is_nested_lossless(source, target)
 
 
-def _nestedis_lossless(source: pa.DataType, target: pa.DataType) -> bool:
+def _is_nested_lossless(source: pa.DataType, target: pa.DataType) -> bool:
     if pa.types.is_struct(source) and pa.types.is_struct(target):
         names = [field.name for field in target]
         return [field.name for field in source] == names and all(
@@ -61,39 +62,9 @@ def _holds(source: pa.DataType, target: pa.DataType) -> bool:
     return pa.types.is_unsigned_integer(source) and bool(source.bit_width < target.bit_width)
 
 
-def _is_text(type: pa.DataType) -> bool:
-    return bool(pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type))
-
-
 def _is_bytes(type: pa.DataType) -> bool:
     return bool(pa.types.is_binary(type) or pa.types.is_large_binary(type) or pa.types.is_binary_view(type))
 
 
 def _is_list(type: pa.DataType) -> bool:
     return bool(pa.types.is_list(type) or pa.types.is_large_list(type))
-
-
-def cast(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """The values in another type.
-
-    raises: pa.ArrowInvalid for values that it does not hold
-    """
-    if array.type == target:
-        return array
-    while isinstance(array.type, pa.BaseExtensionType):
-        array = array.storage
-    if isinstance(target, pa.BaseExtensionType):
-        return pa.ExtensionArray.from_storage(target, cast(array, target.storage_type))
-    if pa.types.is_dictionary(target) and not pa.types.is_dictionary(array.type):
-        return encode_dictionary(cast(array, target.value_type), target)
-    if pa.types.is_dictionary(array.type) and not pa.types.is_dictionary(target):
-        return array.dictionary_decode().cast(target)
-    return array.cast(target)
-
-
-def encode_dictionary(array: pa.Array, target: pa.DictionaryType) -> pa.Array:
-    """Values of the dictionary's type as a dictionary.
-
-    raises: pa.ArrowInvalid when the keys cannot count so many different values
-    """
-    return array.dictionary_encode().cast(target)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lance_sql.casts.lossless import cast, is_lossless
+from lance_sql.casts.conversion import convert
+from lance_sql.casts.lossless import is_lossless
 from lance_sql.casts.validation import Validation
 from lance_sql.errors import InvalidArgument
 from lance_sql.schema import Field, Schema, arrow_field
@@ -63,7 +64,7 @@ class TableCast:
         arrays = []
         for index, field in zip(self._indices, self._target, strict=True):
             try:
-                arrays.append(cast(batch.column(index), field.type))
+                arrays.append(convert(batch.column(index), field.type))
             except pa.ArrowException as error:
                 raise InvalidArgument(f"Column {field.name!r}: {error}") from error
         return _batch(arrays, self._target, batch.num_rows)

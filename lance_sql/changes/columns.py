@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import row_ranges
-from lance_sql.casts.lossless import cast
+from lance_sql.casts.conversion import convert
 from lance_sql.changes.rows import Rows
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.layouts.page import concat
@@ -200,7 +200,7 @@ def _convert(array: pa.Array, stored: Field, wanted: Field) -> pa.Array:
         raise UnsupportedFeature(
             f"column {wanted.name!r} became {type}, of which images of {array.type} cannot be made"
         )
-    return cast(array, type)
+    return convert(array, type)
 
 
 def _convert_struct(array: pa.StructArray, stored: Field, wanted: Field) -> pa.Array:

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from lance_sql import row_ranges, selection
 from lance_sql.casts.assignment import assign
+from lance_sql.casts.conversion import convert
 from lance_sql.commit.operations import Merge, Project
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.row_ranges import RowRanges
@@ -187,7 +188,7 @@ def _cast(session: WriteSession, field: Field, type: pa.DataType, nullable: bool
     def made(batch: pa.RecordBatch) -> list[pa.Array]:
         array = batch.column(field.name)
         try:
-            return [array.cast(type)]
+            return [convert(array, type)]
         except pa.ArrowException as error:
             raise InvalidArgument(f"Column {field.name!r} does not fit {type}: {error}") from error
 

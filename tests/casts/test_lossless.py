@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lance_sql.casts.lossless import cast, is_lossless
+from lance_sql.casts.conversion import convert
+from lance_sql.casts.lossless import is_lossless
 
 _INTEGERS = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()]
 _TEXTS = [pa.string(), pa.large_string(), pa.string_view()]
@@ -59,9 +60,9 @@ def test_what_is_lossless_comes_back(source: pa.DataType) -> None:
     values = ends(source)
     reached = [target for target in TYPES if is_lossless(source, target)]
     for target in reached:
-        there = cast(values, target)
+        there = convert(values, target)
         assert there.type == target
-        assert cast(there, source).equals(values)
+        assert convert(there, source).equals(values)
     assert source in reached
 
 
@@ -69,7 +70,7 @@ def test_what_is_not_lossless_loses_something_or_means_something_else() -> None:
     for source, target in product(_INTEGERS, _INTEGERS):
         if not is_lossless(source, target):
             with pytest.raises(pa.ArrowInvalid):
-                cast(ends(source), target)
+                convert(ends(source), target)
     for source, target in [*product(_TEXTS, _BYTES), *product(_BYTES, _TEXTS), *product(_INTEGERS, _TEXTS)]:
         assert not is_lossless(source, target)
     assert not is_lossless(pa.float64(), pa.float32())

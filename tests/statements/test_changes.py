@@ -78,6 +78,20 @@ def test_decimals_are_rounded_as_sql_assigns(table: Dataset) -> None:
     assert by_key(table.update({"price": "price * 1.005"}), "price")[0] == (1, Decimal("1.01"))
 
 
+def test_decimals_become_the_nearest_double(tmp_path: Path) -> None:
+    path = str(tmp_path / "t")
+    rows = pa.table({"f": [0.0], "d": pa.array([Decimal("19.99")], pa.decimal128(10, 2))})
+    dataset = lance_sql.write(rows, path)
+    assert dataset.update({"f": "4.35"}).count_rows("f = 4.35") == 1
+    assert dataset.update({"f": "d"}).to_table()["f"].to_pylist() == [19.99]
+    assert dataset.update({"f": Decimal("1001.3")}).to_table()["f"].to_pylist() == [1001.3]
+    # images of the feed have the values of the column as it is now
+    changed = dataset.alter_column("d", type=pa.float64())
+    assert changed.to_table()["d"].to_pylist() == [19.99]
+    assert set(changed.changes(since=1).to_table()["d"].to_pylist()) == {19.99}
+    assert changed.add_columns({"g": "d"}).alter_column("g", type=pa.float32()).count_rows("g = 19.99::FLOAT") == 1
+
+
 @pytest.mark.parametrize(
     ("values", "error", "message"),
     [

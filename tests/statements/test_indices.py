@@ -100,6 +100,9 @@ def test_operations_keep_what_is_built_right(tmp_path: Path, kind: str, *, stabl
     check_all()
     dataset = dataset.merge({"id": [17, 5000], "i": [7, 7]}, on="id")
     check_all()
+    with pytest.raises(InvalidArgument, match="a number is too large"):
+        dataset.alter_column("f", type=pa.float32())
+    dataset = dataset.update({"f": "99.5"}, "f > 1e38 AND f < 'inf'::DOUBLE").update({"f": "-1.5"}, "f < -1e38")
     dataset = dataset.alter_column("f", type=pa.float32())
     assert "f_idx" not in [each.name for each in dataset.indices()]
     check_all()

@@ -19,9 +19,10 @@ from typing import Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from lance_sql.casts import rounding
 from lance_sql.errors import UnsupportedFeature
 
-from . import rounding, timestamps
+from . import timestamps
 from .tree import Value
 
 

@@ -1,7 +1,8 @@
-"""Integers and decimals in floating point, as SQL casts them: the nearest number.
+"""Numbers in floating point, as SQL casts them: the nearest one, rounded once, with ties to even.
 
-Arrow's cast of decimals is no such cast: it multiplies by a rounded power of ten, and one in three decimals with four
-digits after the point becomes a neighbour of the number that its text stands for.
+Arrow's casts are none for what has more digits than the target: it multiplies decimals by a rounded power of ten, so
+that one in three with four digits after the point becomes a neighbour of the number that its text stands for, and text
+goes to halves through singles.
 """
 
 from __future__ import annotations
@@ -61,8 +62,26 @@ _LEAST: Final = 2.0**-150
 """What is below it is zero as a single, and its digits may be many."""
 
 
+def to_float(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Numbers, or text that is numbers, as the nearest ones of a floating-point type; NULL stays NULL.
+
+    raises: pa.ArrowInvalid for text that is no number; pa.ArrowNotImplementedError for other types
+    """
+    source = array.type
+    if pa.types.is_decimal(source):
+        return _narrowed(array, target) if pa.types.is_float16(target) else cast_decimals(array, target)
+    if is_text(source):
+        array = array.cast(pa.large_string())
+        return _narrowed(array, target) if pa.types.is_float16(target) else array.cast(target)
+    if pa.types.is_boolean(source):
+        array = array.cast(pa.uint8())
+    return array.cast(target, safe=False)
+
+
 def cast_decimals(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Decimals of any width as an array of float32 or float64; NULL stays NULL."""
+    if array.type.bit_width < 128:
+        array = array.cast(pa.decimal128(array.type.precision, array.type.scale))
     kind = np.float32 if target.bit_width == 32 else np.float64
     doubles, exact = _quotients(array)
     numbers = doubles.astype(kind)
@@ -70,8 +89,10 @@ def cast_decimals(array: pa.Array, target: pa.DataType) -> pa.Array:
         # a double in the middle between two singles does not tell which of them is nearer
         exact &= doubles.view(np.uint64) & _SINGLE_REST != _SINGLE_HALF
     is_null = array.is_null().to_numpy(zero_copy_only=False)
-    for row in np.flatnonzero(~(exact | is_null)):
-        numbers[row] = nearest(array[int(row)].as_py(), kind)
+    others = np.flatnonzero(~(exact | is_null))
+    if len(others):
+        # text is read exactly
+        numbers[others] = array.take(pa.array(others)).cast(pa.string()).cast(target).to_numpy()
     return pa.array(numbers, target, mask=is_null)
 
 
@@ -89,3 +110,27 @@ def _quotients(array: pa.Array) -> tuple[npt.NDArray[np.float64], npt.NDArray[np
     low, high = halves[:, 0], halves[:, 1]
     exact = (high == low >> 63) & (low >= -_EXACT_INTEGER) & (low <= _EXACT_INTEGER)
     return low / np.float64(10.0**scale), exact
+
+
+def _narrowed(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Decimals or text as halves: over doubles, which tell all of them but those in the middle between two halves."""
+    doubles = to_float(array, pa.float64())
+    halves = doubles.cast(target)
+    numbers = doubles.fill_null(0).to_numpy()
+    with np.errstate(over="ignore"):
+        below, above = (np.nextafter(numbers, end).astype(np.float16) for end in (-np.inf, np.inf))
+    middle = np.flatnonzero((below != above) & np.isfinite(numbers))
+    if not len(middle):
+        return halves
+    made = halves.fill_null(pa.scalar(0.0, target)).to_numpy().copy()
+    for row in middle:
+        value = array[int(row)].as_py()
+        exact = None if value is None else Fraction(value)
+        if exact is not None and exact != Fraction(float(numbers[row])):
+            made[row] = below[row] if exact < Fraction(float(numbers[row])) else above[row]
+    return pa.array(made, target, mask=array.is_null().to_numpy(zero_copy_only=False))
+
+
+def is_text(type: pa.DataType) -> bool:
+    """Whether values of an Arrow type are text, whatever its offsets."""
+    return bool(pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type))

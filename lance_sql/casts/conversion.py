@@ -1,0 +1,158 @@
+"""Arrow values in another type: the same values, in floating point the nearest ones, or an error.
+
+What Arrow's own casts change unnoticed is done here: decimals and text in floating point (`rounding`), floats as
+decimals, times that overflow (`times`), numbers and times as text (`text`), and all of that inside of lists and structs
+(`nested`).
+
+    float -> decimal      the number that its shortest text stands for, half a unit away from zero
+    bytes <-> text        UTF-8
+    timestamp -> date     the day, and the time of day: in the zone of the column, where it has one
+    timestamp <-> zone    the same instant, and without a zone that of UTC
+    times <-> integers    counts of the unit
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+from lance_sql.casts import nested, rounding, text, times
+
+
+def convert(array: pa.Array, target: pa.DataType, *, as_sql: bool = False) -> pa.Array:
+    """The values in another type.
+
+    as_sql: as SQL assigns them: decimals are rounded to the digits of the target, half a unit away from zero, where
+        they are refused otherwise; and times are no numbers, where they are counts of their unit otherwise
+    raises: pa.ArrowInvalid for a value that the type does not hold; pa.ArrowNotImplementedError for types that have
+        nothing in common
+    """
+    source = array.type
+    if source == target:
+        return array
+    if isinstance(source, pa.BaseExtensionType):
+        return convert(array.storage, target, as_sql=as_sql)
+    if isinstance(target, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(target, convert(array, target.storage_type, as_sql=as_sql))
+    if pa.types.is_null(source):
+        return pa.nulls(len(array), target)
+    if pa.types.is_dictionary(target):
+        return _to_dictionary(array, target, as_sql=as_sql)
+    if pa.types.is_dictionary(source):
+        return convert(array.dictionary_decode(), target, as_sql=as_sql)
+    if pa.types.is_nested(source) or pa.types.is_nested(target):
+        return nested.convert_members(array, target, lambda values, type: convert(values, type, as_sql=as_sql))
+    return _convert_plain(array, target, as_sql=as_sql)
+
+
+def _convert_plain(array: pa.Array, target: pa.DataType, *, as_sql: bool) -> pa.Array:
+    source = array.type
+    if pa.types.is_decimal(source) and source.bit_width < 128:
+        # narrow decimals have casts in Arrow that overflow unnoticed
+        array = array.cast(_wide(source))
+    if pa.types.is_floating(target):
+        return _to_float(array, target)
+    if pa.types.is_decimal(target):
+        return _to_decimal(array, target, as_sql=as_sql)
+    if rounding.is_text(target):
+        return text.of(array, target)
+    if times.are_moments(source, target):
+        return times.convert(array, target)
+    if as_sql and pa.types.is_temporal(source) != pa.types.is_temporal(target) and not rounding.is_text(source):
+        raise pa.ArrowNotImplementedError(f"{source} is no {target}")
+    if pa.types.is_float16(source) or pa.types.is_string_view(source) or pa.types.is_binary_view(source):
+        # of which Arrow has fewer casts, and wrong ones
+        wide = {pa.float16(): pa.float32(), pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+        array = array.cast(wide[source])
+    return array.cast(target)
+
+
+def _to_float(array: pa.Array, target: pa.DataType) -> pa.Array:
+    made = rounding.to_float(array, target)
+    if _count_infinite(made) > _count_infinite(array):
+        raise pa.ArrowInvalid("a number is too large")
+    return made
+
+
+def _count_infinite(array: pa.Array) -> int:
+    import pyarrow.compute as pc
+
+    if rounding.is_text(array.type):
+        words = pc.match_substring_regex(array.cast(pa.large_string()), r"^[+-]?inf", ignore_case=True)
+        return pc.sum(words).as_py() or 0
+    if not pa.types.is_floating(array.type):
+        return 0
+    # of half floats, Arrow does not say it
+    return pc.sum(pc.is_inf(array.cast(pa.float64()))).as_py() or 0
+
+
+def _to_decimal(array: pa.Array, target: pa.DataType, *, as_sql: bool) -> pa.Array:
+    source = array.type
+    if target.bit_width < 128:
+        return _to_decimal(array, _wide(target), as_sql=as_sql).cast(target)
+    if pa.types.is_integer(source):
+        # Arrow asks for room for every integer, not for those that there are
+        array = array.cast(pa.decimal128(20, 0))
+    elif pa.types.is_floating(source):
+        array, as_sql = _shortest_decimals(array, target), True
+    elif rounding.is_text(source):
+        array = array.cast(pa.string())
+    if as_sql and pa.types.is_decimal(array.type) and array.type.scale > target.scale:
+        array = _rounded(array, target.scale)
+    if pa.types.is_decimal256(array.type):
+        # Arrow looks at the digits of what is left when it has become narrow
+        array = array.cast(pa.decimal256(target.precision, target.scale))
+    return array.cast(target)
+
+
+def _wide(type: pa.DataType) -> pa.DataType:
+    return pa.decimal128(type.precision, type.scale)
+
+
+def _shortest_decimals(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Floats as the decimals that their shortest texts are, with all digits that count for a target.
+
+    raises: pa.ArrowInvalid for NaN, infinities, and numbers that are too large
+    """
+    import pyarrow.compute as pc
+
+    if pa.types.is_float16(array.type):
+        array = array.cast(pa.float32())
+    size = pc.abs(array)
+    # from here on a shortest text has no digits behind the point
+    is_whole = pc.greater_equal(size, pa.scalar(_WHOLE, array.type))
+    if pc.any(is_whole).as_py():
+        large = pc.if_else(is_whole, array, None).cast(pa.string()).cast(pa.decimal256(76, target.scale))
+        small = convert(pc.if_else(is_whole, None, array), pa.decimal256(76, target.scale))
+        return pc.coalesce(large, small)
+    # what is less than a tenth of half a unit is nothing; a float has 17 digits at most
+    tiny = pc.less(size, pa.scalar(10.0 ** -(target.scale + 2), array.type))
+    texts = pc.if_else(tiny, pa.scalar(0, array.type), array).cast(pa.string())
+    return texts.cast(pa.decimal256(76, min(target.scale + 19, 76 - 17)))
+
+
+_WHOLE: Final = 1e17
+
+
+def _rounded(array: pa.Array, scale: int) -> pa.Array:
+    import pyarrow.compute as pc
+
+    # a digit more than there was: 99.5 is 100
+    digits = array.type.precision + 1
+    wide = pa.decimal128(digits, array.type.scale) if digits <= 38 else pa.decimal256(min(digits, 76), array.type.scale)
+    return pc.round(array.cast(wide), ndigits=scale, round_mode="half_towards_infinity")
+
+
+def _to_dictionary(array: pa.Array, target: pa.DictionaryType, *, as_sql: bool) -> pa.Array:
+    """
+    raises: pa.ArrowInvalid when the keys cannot count so many different values
+    """
+    if not pa.types.is_dictionary(array.type):
+        return convert(array, target.value_type, as_sql=as_sql).dictionary_encode().cast(target)
+    items = convert(array.dictionary, target.value_type, as_sql=as_sql)
+    try:
+        keys = array.indices.cast(target.index_type)
+    except pa.ArrowInvalid:
+        return _to_dictionary(array.dictionary_decode(), target, as_sql=as_sql)
+    return pa.DictionaryArray.from_arrays(keys, items, ordered=target.ordered)

@@ -1,0 +1,91 @@
+"""Dates, times, timestamps, durations and intervals, one as another: counts of a unit, exactly, or an error."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+_NANOSECONDS: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_DAY: Final = 86_400 * 10**9
+
+
+def are_moments(source: pa.DataType, target: pa.DataType) -> bool:
+    """Whether `convert` takes values of one type to the other."""
+    if pa.types.is_duration(target):
+        return bool(pa.types.is_duration(source) or pa.types.is_interval(source))
+    if pa.types.is_time(target):
+        return bool(pa.types.is_time(source) or pa.types.is_timestamp(source))
+    return _has_date(target) and _has_date(source)
+
+
+def convert(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """The same times in another unit; of timestamps, the day or the time of day in the zone of the column.
+
+    raises: pa.ArrowInvalid for a time out of range, or between two of the units, and for intervals of months
+    """
+    import pyarrow.compute as pc
+
+    source = array.type
+    loses_zone = pa.types.is_timestamp(source) and source.tz is not None and not pa.types.is_timestamp(target)
+    if loses_zone:
+        array = pc.local_timestamp(array)
+    counts, unit = _counts(array)
+    if pa.types.is_timestamp(source) and not pa.types.is_timestamp(target):
+        # no time before the first of a day is one of the day before
+        days, of_day = np.divmod(counts, _DAY // unit)
+        counts, unit = (of_day, unit) if pa.types.is_time(target) else (days, _DAY)
+    wanted, width = _unit(target), np.int32 if target.bit_width == 32 else np.int64
+    if unit >= wanted:
+        factor = unit // wanted
+        limits = np.iinfo(width)
+        if ((counts > limits.max // factor) | (counts < -(-int(limits.min) // factor))).any():
+            raise pa.ArrowInvalid(f"a time is out of the range of {target}")
+        counts = counts * factor
+    else:
+        counts, rest = np.divmod(counts, wanted // unit)
+        if rest.any():
+            raise pa.ArrowInvalid(f"a time is no whole number of units of {target}")
+        if ((counts > np.iinfo(width).max) | (counts < np.iinfo(width).min)).any():
+            raise pa.ArrowInvalid(f"a time is out of the range of {target}")
+    mask = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
+    return pa.array(counts.astype(width), mask=mask).view(target)
+
+
+def _has_date(type: pa.DataType) -> bool:
+    return bool(pa.types.is_date(type) or pa.types.is_timestamp(type))
+
+
+def _unit(type: pa.DataType) -> int:
+    """Nanoseconds."""
+    if pa.types.is_date(type):
+        return _DAY if pa.types.is_date32(type) else _NANOSECONDS["ms"]
+    return _NANOSECONDS[type.unit]
+
+
+def _counts(array: pa.Array) -> tuple[npt.NDArray[np.int64], int]:
+    """Each value as a number of units, 0 for NULL, and the unit."""
+    if pa.types.is_interval(array.type):
+        return _nanoseconds(array), 1
+    storage = pa.int32() if array.type.bit_width == 32 else pa.int64()
+    return array.view(storage).fill_null(0).to_numpy().astype(np.int64), _unit(array.type)
+
+
+def _nanoseconds(array: pa.Array) -> npt.NDArray[np.int64]:
+    """The lengths of intervals; a day has 24 hours, as SQL compares them."""
+    parts = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")])
+    values = np.frombuffer(array.buffers()[1], parts)[array.offset : array.offset + len(array)]
+    valid = array.is_valid().to_numpy(zero_copy_only=False)
+    values = np.where(valid, values, np.zeros((), parts))
+    if values["months"].any():
+        raise pa.ArrowInvalid("an interval of months has no length")
+    days, rest = values["days"].astype(np.int64), values["nanoseconds"]
+    made = days * _DAY
+    total = made + rest
+    # of a product or a sum that overflows, the way back leads elsewhere
+    if (made // _DAY != days).any() or ((made ^ total) & (rest ^ total) < 0).any():
+        raise pa.ArrowInvalid("an interval is out of range")
+    found: npt.NDArray[np.int64] = total
+    return found
