@@ -112,7 +112,7 @@ def read_changes(
     # what is wrong is said here, rather than by a worker of Spark
     _ = feed.scan(columns, filter).schema
     options = {"readChangeFeed": "true", "mode": feed.mode}
-    options |= {"startingVersion": str(feed.start), "endingVersion": str(feed.end)}
+    options |= {"since": str(feed.start - 1), "endingVersion": str(feed.end)}
     options["dropUnchanged"] = str(bool(arguments.get("drop_unchanged"))).lower()
     options["trustSnapshots"] = str(bool(arguments.get("trust_snapshots"))).lower()
     key = arguments.get("key")

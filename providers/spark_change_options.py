@@ -107,7 +107,7 @@ class StreamOptions(ChangesOptions):
         dataset: any version of the table, where one is open
         raises: as `Dataset.changes`
         """
-        return (dataset or self.open()).changes(start, end, **self._how)
+        return (dataset or self.open()).changes(since=start - 1, end=end, **self._how)
 
     def first_offset(self, dataset: Dataset) -> int | None:
         """The version after which a new stream begins; None for one that begins with all rows.

@@ -7,7 +7,7 @@ end         belongs to the range      a time: the last version that was committe
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import TypeAlias
 
 from lance_sql.changes.history import History
@@ -18,20 +18,27 @@ Bound: TypeAlias = int | str | datetime | date
 """A version, a tag, or a time; text is a tag, or a time where no tag is called so."""
 
 
-def first(history: History, start: Bound | None, since: Bound | None) -> int:
-    """The first version of a range.
+def resolve(history: History, start: Bound | None, end: Bound | None, since: Bound | None) -> tuple[int, int]:
+    """The first and the last version of a range; an empty one has a last version that is one less than its first.
+
+    A range that is empty because nothing was committed yet is no error: since the newest version, or from the one after
+    it. One that can only be a mistake is: it ends before it begins, or begins with what is not there yet.
 
     raises: InvalidArgument, VersionNotFound
     """
     if start is not None and since is not None:
         raise InvalidArgument("Give start, which belongs to the range, or since, which does not; not both")
-    if since is not None:
-        instant = _instant(history, since)
-        return _version(history, since, "since") + 1 if instant is None else _after(history, instant, included=False)
-    if start is None:
-        return history.beginning
-    instant = _instant(history, start)
-    return _version(history, start, "start") if instant is None else _after(history, instant, included=True)
+    name, bound = ("since", since) if since is not None else ("start", start)
+    moment = None if bound is None else _instant(history, bound)
+    _check_order(history, name, moment, end)
+    stop = last(history, end)
+    begin = _first(history, bound, moment, name)
+    if moment is not None and end is None:
+        # other writers may have committed since the handle was opened
+        begin = min(begin, stop + 1)
+    if begin > stop + 1 or (begin == stop + 1 and name == "start" and _is_version(history, bound, end)):
+        raise _wrong_range(history, name, bound, begin, stop, end)
+    return begin, stop
 
 
 def last(history: History, end: Bound | None) -> int:
@@ -45,7 +52,62 @@ def last(history: History, end: Bound | None) -> int:
     if instant is not None:
         before = [version for version in history.files if _time(history, version) <= instant]
         return max(before, default=min(history.files) - 1)
-    return _version(history, end, "end")
+    version = _version(history, end, "end")
+    if version > history.newest:
+        _ = history.snapshot_at(version)
+    return version
+
+
+def _first(history: History, bound: Bound | None, moment: datetime | None, name: str) -> int:
+    """The first version of a range.
+
+    moment: that the bound means, where it is a time
+    """
+    if bound is None:
+        return history.beginning
+    is_excluded = name == "since"
+    if moment is None:
+        return max(_version(history, bound, name) + is_excluded, history.beginning)
+    return _after(history, moment, included=not is_excluded)
+
+
+def _check_order(history: History, name: str, moment: datetime | None, end: Bound | None) -> None:
+    """Refuses times that end before they begin, or that are still to come."""
+    if moment is None:
+        return
+    until = None if end is None else _instant(history, end)
+    if until is not None and until < moment:
+        raise InvalidArgument(f"The range ends before it begins: {name} is {moment}, end is {until}")
+    # clocks of other machines may be ahead of this one's
+    if moment > datetime.now(UTC) and moment > _time(history, history.newest):
+        raise InvalidArgument(f"{name}={moment} is still to come: nothing can have changed after it")
+
+
+def _is_version(history: History, *bounds: Bound | None) -> bool:
+    """Whether all bounds are versions or tags."""
+    return all(bound is not None and _instant(history, bound) is None for bound in bounds)
+
+
+def _wrong_range(
+    history: History, name: str, bound: Bound | None, begin: int, stop: int, end: Bound | None
+) -> InvalidArgument | VersionNotFound:
+    table = history.snapshot.name
+    if end is not None:
+        return InvalidArgument(
+            f"The range ends before it begins: {name} is {_shown(bound)}, end is {_shown(end)} of {table}"
+        )
+    if begin <= history.newest + (name == "since"):
+        return InvalidArgument(
+            f"{name}={_shown(bound)} is later than version {stop} of {table}, with which the range ends: open a later"
+            " version"
+        )
+    return VersionNotFound(
+        f"{name}={_shown(bound)} is not there yet: the newest version of {table} is {history.newest}"
+    )
+
+
+def _shown(bound: Bound | None) -> str:
+    return str(bound) if isinstance(bound, int | datetime | date) else repr(bound)
 
 
 def _version(history: History, bound: Bound, name: str) -> int:

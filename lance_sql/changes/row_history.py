@@ -169,11 +169,22 @@ class RowHistory(ChangeFeed):
     told_fields = FIELDS
     range_type = HistoryRange
 
-    def __init__(self, snapshot: Snapshot, start: Bound | None = None, end: Bound | None = None) -> None:
-        super().__init__(snapshot, start, end)
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        *,
+        since: Bound | None = None,
+    ) -> None:
+        super().__init__(snapshot, start, end, since=since)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RowHistory, (self._place[0], self.start, self.end)
+        return _restore, (self._place[0], self.start, self.end)
 
     def __str__(self) -> str:
         return super().__str__().replace("changes of", "history of").partition(", mode")[0]
+
+
+def _restore(snapshot: Snapshot, first: int, last: int) -> RowHistory:
+    return RowHistory(snapshot, end=last, since=first - 1)

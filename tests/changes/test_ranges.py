@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import pickle
 import shutil
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +45,25 @@ def test_both_bounds_belong_to_the_range(table: lance_sql.Dataset) -> None:
 
 
 def test_nothing_since_is_no_error(table: lance_sql.Dataset) -> None:
-    assert versions(table, since=6) == versions(table, 9) == versions(table, 4, 3) == []
+    assert versions(table, since=6) == versions(table, 7) == versions(table, since=3, end=3) == []
     assert table.changes(since=6).schema == table.changes(1).schema
     assert "none" in table.changes(since=6).explain()
+
+
+def test_a_range_ends_with_the_version_of_the_handle(table: lance_sql.Dataset) -> None:
+    third = lance_sql.open(table.uri, version=3)
+    assert versions(third, since=3) == versions(third, 4) == []
+    with pytest.raises(InvalidArgument, match=r"since=4 is later than version 3 of t.lance"):
+        third.changes(since=4)
+    third.create_tag("fourth", 4)
+    with pytest.raises(InvalidArgument, match="start is 'fourth', end is 3"):
+        table.changes("fourth", 3)
+
+
+def test_an_empty_range_is_sent_to_other_processes(table: lance_sql.Dataset) -> None:
+    for feed in (table.changes(since=6), table.changes(7), table.row_history(7)):
+        sent = pickle.loads(pickle.dumps(feed))
+        assert (sent.start, sent.end, sent.scan().to_table().num_rows) == (7, 6, 0)
 
 
 def test_tags_and_times_are_bounds(table: lance_sql.Dataset) -> None:
@@ -60,7 +77,8 @@ def test_tags_and_times_are_bounds(table: lance_sql.Dataset) -> None:
     assert versions(table, (times[3] + timedelta(microseconds=1)).isoformat()) == [4, 5, 6]
     assert versions(table, end=times[1].isoformat() if times[1] else None) == [1]
     assert versions(table, "2000-01-01") == [1, 2, 3, 4, 5, 6]
-    assert versions(table, end="2000-01-01") == versions(table, "2999-01-01") == []
+    assert versions(table, end="2000-01-01") == []
+    assert versions(table, since=datetime.now(UTC)) == versions(lance_sql.open(table.uri, version=3), times[5]) == []
 
 
 @pytest.mark.parametrize(
@@ -68,6 +86,15 @@ def test_tags_and_times_are_bounds(table: lance_sql.Dataset) -> None:
     [
         ({"start": 1, "since": 1}, InvalidArgument, "not both"),
         ({"end": 9}, VersionNotFound, "Version 9 does not exist .*: versions 1 to 6"),
+        ({"start": 6, "end": 9}, VersionNotFound, "Version 9 does not exist .*: versions 1 to 6"),
+        ({"start": 4, "end": 3}, InvalidArgument, "ends before it begins: start is 4, end is 3 of t.lance"),
+        ({"since": 4, "end": 3}, InvalidArgument, "ends before it begins: since is 4, end is 3"),
+        ({"start": "2024-01-02", "end": "2024-01-01"}, InvalidArgument, "ends before it begins"),
+        ({"since": date(2024, 1, 2), "end": date(2024, 1, 1)}, InvalidArgument, "ends before it begins"),
+        ({"start": 8}, VersionNotFound, "start=8 is not there yet: the newest version of t.lance is 6"),
+        ({"since": 7}, VersionNotFound, "since=7 is not there yet: the newest version of t.lance is 6"),
+        ({"since": "2999-01-01"}, InvalidArgument, "is still to come"),
+        ({"start": "2999-01-01"}, InvalidArgument, "is still to come"),
         ({"start": "nosuch"}, VersionNotFound, "neither a tag"),
         ({"start": -1}, InvalidArgument, "not the number of a version"),
         ({"start": 1.5}, InvalidArgument, "neither a version"),
