@@ -6,6 +6,7 @@ import json
 import math
 import re
 import unicodedata
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -23,26 +24,41 @@ def values(column: pa.Array) -> list[Any]:
         return list(column.cast(pa.int64()).to_pylist())
     if pa.types.is_timestamp(column.type) or pa.types.is_time(column.type):
         return [value and _moment(value) for value in column.cast(pa.string()).to_pylist()]
-    plain = _without_nanoseconds(column.type)
-    return list((column if plain == column.type else column.cast(plain)).to_pylist())
+    try:
+        return list(_cast(column, _without_nanoseconds(column.type)).to_pylist())
+    except OverflowError:
+        # a day after the year 9999
+        return list(_cast(column, _with_leaves(column.type, _time_as_text)).to_pylist())
+
+
+def _cast(column: pa.Array, type: pa.DataType) -> pa.Array:
+    return column if type == column.type else column.cast(type)
 
 
 def _without_nanoseconds(type: pa.DataType) -> pa.DataType:
     """The type, but texts and numbers where lists and structs hold times of nanoseconds, which would need pandas."""
+    return _with_leaves(type, lambda leaf: _time_as_text(leaf) if getattr(leaf, "unit", None) == "ns" else leaf)
+
+
+def _time_as_text(type: pa.DataType) -> pa.DataType:
+    if pa.types.is_duration(type):
+        return pa.int64()
+    return pa.string() if pa.types.is_temporal(type) and not pa.types.is_interval(type) else type
+
+
+def _with_leaves(type: pa.DataType, change: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
+    """The type with the types inside of lists, structs and maps changed."""
     if pa.types.is_struct(type):
-        return pa.struct([field.with_type(_without_nanoseconds(field.type)) for field in type])
+        return pa.struct([field.with_type(_with_leaves(field.type, change)) for field in type])
     if pa.types.is_map(type):
-        items = type.item_field.with_type(_without_nanoseconds(type.item_type))
-        return pa.map_(_without_nanoseconds(type.key_type), items)
+        items = type.item_field.with_type(_with_leaves(type.item_type, change))
+        return pa.map_(_with_leaves(type.key_type, change), items)
     if pa.types.is_list(type) or pa.types.is_large_list(type) or pa.types.is_fixed_size_list(type):
-        items = type.value_field.with_type(_without_nanoseconds(type.value_type))
+        items = type.value_field.with_type(_with_leaves(type.value_type, change))
         if pa.types.is_fixed_size_list(type):
             return pa.list_(items, type.list_size)
         return pa.list_(items) if pa.types.is_list(type) else pa.large_list(items)
-    if type == pa.duration("ns"):
-        return pa.int64()
-    is_time = pa.types.is_timestamp(type) or pa.types.is_time64(type)
-    return pa.string() if is_time and type.unit == "ns" else type
+    return change(type)
 
 
 def _moment(written: str) -> str:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from datetime import date, datetime
 from typing import Any
 
 import pyarrow as pa
 
+from lance_sql.changes.feed import ChangeFeed
 from lance_sql.errors import InvalidArgument
+from lance_sql.scan.system_columns import ROW_ID
+from lance_sql.testing.comparable import comparable, hashable, python_values
+from lance_sql.testing.comparison import equal_values
 from lance_sql.testing.report import short, side_by_side
 from lance_sql.testing.tables import TableLike, dataset, names_of
 
@@ -32,7 +37,7 @@ def assert_changes(
     table: a Lance table by path or as a `Dataset`
     since: the version, tag or time after which the changes begin
     inserted, updated, deleted: how many rows, or the values of `key` of exactly these rows, tuples where the key has
-        several columns; what is left out may be any number
+        several columns, each as often as there are such rows; what is left out may be any number
     unchanged_columns: columns that have the same value in every updated row as before
     key: columns that tell rows apart; for tables without stable row ids rows are compared by it
     raises: AssertionError; as `Dataset.changes`
@@ -40,13 +45,14 @@ def assert_changes(
     >>> made = orders.delete("status = 'cancelled'")
     >>> assert_changes(made, since=1, inserted=0, updated=0)
     """
-    found = dataset(table)
+    __tracebackhide__ = True
+    source = dataset(table)
     keys = names_of(key)
     wanted = {"inserted": inserted, "updated": updated, "deleted": deleted}
     if any(not isinstance(value, int | None) for value in wanted.values()) and not keys:
         raise InvalidArgument("Rows are named by the values of a key: give the columns as key=")
-    stable = found.snapshot.manifest.has_stable_row_ids
-    feed = found.changes(since=since, mode="net", key=None if stable else keys or None)
+    stable = source.snapshot.manifest.has_stable_row_ids
+    feed = source.changes(since=since, mode="net", key=None if stable else keys or None)
     problems = []
     for name, kind in _KINDS.items():
         expected = wanted[name]
@@ -56,44 +62,73 @@ def assert_changes(
                 problems.append(f"{count} rows were {name}, expected {expected}")
         elif expected is not None:
             rows = feed.scan(keys, f"_change_type = '{kind}'").to_table()
-            problems += _differences(name, _keys(rows), set(expected), keys)
+            problems += _differences(name, rows, expected, keys)
     for column in names_of(unchanged_columns):
         problems += _changed_values(feed, column, keys)
     if problems:
-        name = f"{found.uri} between version {since} and {found.version}"
+        name = f"{source.uri} between version {since} and {source.version}"
         raise AssertionError("\n  ".join([f"The changes of {name} are not as expected:", *problems]))
 
 
-def _keys(rows: pa.Table) -> set[Any]:
-    columns = [column.to_pylist() for column in rows.columns]
-    return set(columns[0]) if len(columns) == 1 else set(zip(*columns, strict=True))
-
-
-def _differences(name: str, found: set[Any], expected: set[Any], key: Sequence[str]) -> list[str]:
+def _differences(name: str, rows: pa.Table, expected: Collection[Any], key: Sequence[str]) -> list[str]:
+    """What is wrong with the keys of the rows that were inserted, updated or deleted; each counts as often as it is
+    there."""
+    actual, shown = _keys(rows)
+    named, shown_names = _keys(_as_rows(expected, rows.schema, key))
     problems = []
-    for keys, what in ((expected - found, f"not {name}"), (found - expected, f"{name}, but not expected to be")):
-        if keys:
-            shown = ", ".join(map(short, sorted(keys, key=repr)[:_MAX_SHOWN]))
-            more = f" and {len(keys) - _MAX_SHOWN} more" if len(keys) > _MAX_SHOWN else ""
-            problems.append(f"{what}: {', '.join(key)} {shown}{more}")
+    for more, less, what in ((named, actual, f"not {name}"), (actual, named, f"{name}, but not expected to be")):
+        left = more - less
+        if left:
+            texts = sorted(
+                (shown | shown_names)[each] + (f" ({count} times)" if count > 1 else "") for each, count in left.items()
+            )
+            rest = f" and {len(texts) - _MAX_SHOWN} more" if len(texts) > _MAX_SHOWN else ""
+            problems.append(f"{what}: {', '.join(key)} {', '.join(texts[:_MAX_SHOWN])}{rest}")
     return problems
 
 
-def _changed_values(feed: Any, column: str, key: Sequence[str]) -> list[str]:
+def _as_rows(expected: Collection[Any], schema: pa.Schema, key: Sequence[str]) -> pa.Table:
+    """The keys that a test names, with the types of the table; what is of another type is no key of it, and stays."""
+    values = list(zip(*expected, strict=True)) if len(key) > 1 and expected else [list(expected)]
+    columns = []
+    for field, column in zip(schema, values if expected else [[]] * len(key), strict=True):
+        try:
+            columns.append(pa.array(column, field.type))
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+            columns.append(pa.array(column))
+    return pa.table(columns, list(key))
+
+
+def _keys(rows: pa.Table) -> tuple[Counter[Hashable], dict[Hashable, str]]:
+    """How often each key is there, and its text."""
+    columns = [comparable(column).to_pylist() for column in rows.columns]
+    texts = [list(map(short, python_values(column))) for column in rows.columns]
+    keys = [tuple(map(hashable, each)) for each in zip(*columns, strict=True)]
+    shown = [each[0] if len(each) == 1 else f"({', '.join(each)})" for each in zip(*texts, strict=True)]
+    return Counter(keys), dict(zip(keys, shown, strict=True))
+
+
+def _changed_values(feed: ChangeFeed, column: str, key: Sequence[str]) -> list[str]:
     """What is wrong where the two images of an updated row differ in a column."""
     shown = [name for name in key if name != column]
     before, after = (
-        feed.scan(["_rowid", column, *shown], f"_change_type = 'update_{image}'").to_table()
+        feed.scan([ROW_ID, column, *shown], f"_change_type = 'update_{image}'").to_table()
         for image in ("preimage", "postimage")
     )
-    earlier = dict(zip(before["_rowid"].to_pylist(), before[column].to_pylist(), strict=True))
+    earlier = {row: position for position, row in enumerate(before[ROW_ID].to_pylist())}
+    old, new = (comparable(images[column]).to_pylist() for images in (before, after))
     problems = []
-    for row in after.to_pylist():
-        was, now = earlier.get(row["_rowid"]), row[column]
-        if was != now and not (was != was and now != now):
-            name = ", ".join(f"{each}={short(row[each])}" for each in shown) or f"_rowid={row['_rowid']}"
-            had, has = side_by_side(was, now)
-            problems.append(f"{column} changed: {name} had {had}, has {has}")
+    for position, row in enumerate(after[ROW_ID].to_pylist()):
+        was = earlier.get(row)
+        if was is not None and equal_values(new[position], old[was]):
+            continue
+        name = ", ".join(f"{each}={short(_value(after, position, each))}" for each in shown) or f"{ROW_ID}={row}"
+        had, has = side_by_side(None if was is None else _value(before, was, column), _value(after, position, column))
+        problems.append(f"{column} changed: {name} had {had}, has {has}")
     if len(problems) > _MAX_SHOWN:
         problems[_MAX_SHOWN:] = [f"{column} changed in {len(problems) - _MAX_SHOWN} more rows"]
     return problems
+
+
+def _value(table: pa.Table, row: int, column: str) -> Any:
+    return python_values(table[column].slice(row, 1))[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.testing.comparable import comparable, hashable
 
 Positions: TypeAlias = npt.NDArray[np.int64]
 
@@ -27,8 +27,8 @@ class Tolerance:
 
     def __post_init__(self) -> None:
         for name, value in (("rtol", self.rtol), ("atol", self.atol)):
-            if not value >= 0:
-                raise InvalidArgument(f"{name} is {value}; it must be at least 0")
+            if not 0 <= value < math.inf:
+                raise InvalidArgument(f"{name} is {value}; it must be a number of at least 0")
 
     @property
     def is_exact(self) -> bool:
@@ -62,11 +62,16 @@ class Differences:
         return list(dict.fromkeys(name for _, _, names in self.changed for name in names))
 
 
+EXACT = Tolerance()
+"""Equal values only."""
+
+
 def by_position(actual: pa.Table, expected: pa.Table, tolerance: Tolerance) -> Differences:
     """Compares the first rows, the second ones, and so on."""
+    actual, expected = _comparable(actual), _comparable(expected)
     count = min(actual.num_rows, expected.num_rows)
-    places = np.arange(count)
-    changed = _changed(actual, expected, places, places, tolerance)
+    positions = np.arange(count)
+    changed = _changed(actual, expected, positions, positions, tolerance)
     return Differences(changed, range(count, expected.num_rows), range(count, actual.num_rows))
 
 
@@ -79,31 +84,52 @@ def by_key(actual: pa.Table, expected: pa.Table, key: Sequence[str], tolerance: 
     common = [each for each in theirs if each in mine]
     pairs = np.array([mine[each] for each in common], np.int64), np.array([theirs[each] for each in common], np.int64)
     return Differences(
-        _changed(actual, expected, *pairs, tolerance),
-        [place for each, place in theirs.items() if each not in mine],
-        [place for each, place in mine.items() if each not in theirs],
+        _changed(_comparable(actual), _comparable(expected), *pairs, tolerance),
+        [position for each, position in theirs.items() if each not in mine],
+        [position for each, position in mine.items() if each not in theirs],
     )
 
 
 def as_sets(actual: pa.Table, expected: pa.Table, tolerance: Tolerance) -> Differences:
     """Compares the rows in any order; rows that are there several times are to be there as often."""
+    actual, expected = _comparable(actual), _comparable(expected)
     mine, theirs = _order(actual, tolerance), _order(expected, tolerance)
     if actual.num_rows == expected.num_rows and not _changed(actual, expected, mine, theirs, tolerance):
         return Differences((), (), ())
     left: dict[Hashable, list[int]] = {}
-    for place, row in enumerate(_rows(actual)):
-        left.setdefault(row, []).append(place)
+    for position, row in enumerate(_rows(actual)):
+        left.setdefault(row, []).append(position)
     missing = []
-    for place, row in enumerate(_rows(expected)):
-        places = left.get(row)
-        if places:
-            places.pop()
+    for position, row in enumerate(_rows(expected)):
+        positions = left.get(row)
+        if positions:
+            positions.pop()
         else:
-            missing.append(place)
-    unexpected = sorted(place for places in left.values() for place in places)
+            missing.append(position)
+    unexpected = sorted(position for positions in left.values() for position in positions)
     if tolerance.is_exact:
         return Differences((), missing, unexpected)
     return _without_close(actual, expected, unexpected, missing, tolerance)
+
+
+def equal_values(actual: Any, expected: Any, tolerance: Tolerance = EXACT) -> bool:
+    """Whether two values of `comparable` are equal; NaN is equal to NaN."""
+    if isinstance(actual, float) and isinstance(expected, float):
+        if not (math.isfinite(actual) and math.isfinite(expected)):
+            # an infinity is as far from every other number as from any
+            return actual == expected or (math.isnan(actual) and math.isnan(expected))
+        return actual == expected or abs(actual - expected) <= tolerance.atol + tolerance.rtol * abs(expected)
+    if isinstance(actual, list | tuple) and isinstance(expected, list | tuple):
+        return len(actual) == len(expected) and all(map(equal_values, actual, expected, [tolerance] * len(actual)))
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        return actual.keys() == expected.keys() and all(
+            equal_values(actual[name], expected[name], tolerance) for name in actual
+        )
+    return type(actual) is type(expected) and bool(actual == expected)
+
+
+def _comparable(table: pa.Table) -> pa.Table:
+    return pa.table([comparable(column) for column in table.columns], table.column_names)
 
 
 def _without_close(
@@ -111,42 +137,30 @@ def _without_close(
 ) -> Differences:
     """Without rows for which the other table has one within the tolerance."""
     mine, theirs = actual.take(unexpected).to_pylist(), expected.take(missing).to_pylist()
-    kept = list(range(len(mine)))
-    not_found = []
-    for place, row in zip(missing, theirs, strict=True):
-        match = next((i for i in kept if all(_equal(mine[i][name], row[name], tolerance) for name in row)), None)
+    left = list(range(len(mine)))
+    unmatched = []
+    for position, row in zip(missing, theirs, strict=True):
+        match = next((i for i in left if all(equal_values(mine[i][name], row[name], tolerance) for name in row)), None)
         if match is None:
-            not_found.append(place)
+            unmatched.append(position)
         else:
-            kept.remove(match)
-    return Differences((), not_found, [unexpected[i] for i in kept])
+            left.remove(match)
+    return Differences((), unmatched, [unexpected[i] for i in left])
 
 
 def _by_key(table: pa.Table, key: Sequence[str], name: str) -> dict[Hashable, int]:
-    found: dict[Hashable, int] = {}
-    for place, row in enumerate(_rows(table.select(list(key)))):
-        if row in found:
-            shown = ", ".join(f"{column}={table[column][place].as_py()!r}" for column in key)
+    positions: dict[Hashable, int] = {}
+    for position, row in enumerate(_rows(_comparable(table.select(list(key))))):
+        if row in positions:
+            shown = ", ".join(f"{column}={table[column][position]}" for column in key)
             raise InvalidArgument(f"Two rows of the {name} table have the key {shown}: give columns that are unique")
-        found[row] = place
-    return found
+        positions[row] = position
+    return positions
 
 
 def _rows(table: pa.Table) -> Iterator[Hashable]:
-    columns = [[_hashable(value) for value in column.to_pylist()] for column in table.columns]
+    columns = [[hashable(value) for value in column.to_pylist()] for column in table.columns]
     return iter(zip(*columns, strict=True)) if columns else iter([()] * table.num_rows)
-
-
-def _hashable(value: Any) -> Hashable:
-    if isinstance(value, float):
-        # NaN is equal to itself, and -0.0 to 0.0
-        return "NaN" if math.isnan(value) else value + 0.0
-    if isinstance(value, list):
-        return tuple(map(_hashable, value))
-    if isinstance(value, dict):
-        return tuple((name, _hashable(each)) for name, each in value.items())
-    known: Hashable = value
-    return known
 
 
 def _order(table: pa.Table, tolerance: Tolerance) -> Positions:
@@ -158,46 +172,32 @@ def _order(table: pa.Table, tolerance: Tolerance) -> Positions:
         return np.arange(table.num_rows)
     keys = [(name, "ascending") for name, _ in columns]
     indices = pc.sort_indices(pa.table(dict(columns)), keys)
-    found: Positions = indices.to_numpy().astype(np.int64)
-    return found
+    positions: Positions = indices.to_numpy().astype(np.int64)
+    return positions
 
 
 def _sortable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_nested(column.type) or pa.types.is_null(column.type) or pa.types.is_interval(column.type):
         return pa.chunked_array([pa.array(map(repr, column.to_pylist()), pa.large_string())])
-    return column.cast(pa.int64()) if pa.types.is_duration(column.type) else column
+    return column
 
 
 def _changed(
     actual: pa.Table, expected: pa.Table, mine: Positions, theirs: Positions, tolerance: Tolerance
 ) -> list[tuple[int, int, tuple[str, ...]]]:
     """The pairs of rows that differ, with the columns where they do."""
-    found: dict[int, list[str]] = {}
+    columns: dict[int, list[str]] = {}
     for name in expected.column_names:
-        ours, wanted = (table[name].take(pa.array(places)) for table, places in ((actual, mine), (expected, theirs)))
-        for place in _differing(ours, wanted, tolerance).tolist():
-            found.setdefault(place, []).append(name)
-    return [(int(mine[place]), int(theirs[place]), tuple(found[place])) for place in sorted(found)]
+        ours, wanted = (table[name].take(pa.array(rows)) for table, rows in ((actual, mine), (expected, theirs)))
+        for pair in _differing(ours, wanted, tolerance).tolist():
+            columns.setdefault(pair, []).append(name)
+    return [(int(mine[pair]), int(theirs[pair]), tuple(columns[pair])) for pair in sorted(columns)]
 
 
 def _differing(actual: pa.ChunkedArray, expected: pa.ChunkedArray, tolerance: Tolerance) -> Positions:
     if actual.equals(expected):
         return np.empty(0, np.int64)
     pairs = zip(actual.to_pylist(), expected.to_pylist(), strict=True)
-    return np.array([i for i, (ours, wanted) in enumerate(pairs) if not _equal(ours, wanted, tolerance)], np.int64)
-
-
-def _equal(actual: Any, expected: Any, tolerance: Tolerance) -> bool:
-    if isinstance(actual, float) and isinstance(expected, float):
-        if math.isnan(actual) or math.isnan(expected):
-            return math.isnan(actual) and math.isnan(expected)
-        return actual == expected or abs(actual - expected) <= tolerance.atol + tolerance.rtol * abs(expected)
-    if isinstance(actual, list) and isinstance(expected, list):
-        return len(actual) == len(expected) and all(map(_equal, actual, expected, [tolerance] * len(actual)))
-    if isinstance(actual, dict) and isinstance(expected, dict):
-        return actual.keys() == expected.keys() and all(
-            _equal(actual[name], expected[name], tolerance) for name in actual
-        )
-    if isinstance(actual, Decimal) and isinstance(expected, Decimal):
-        return actual == expected
-    return type(actual) is type(expected) and bool(actual == expected)
+    return np.array(
+        [i for i, (ours, wanted) in enumerate(pairs) if not equal_values(ours, wanted, tolerance)], np.int64
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -10,7 +11,7 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.testing import comparison
 from lance_sql.testing.comparison import Tolerance
 from lance_sql.testing.report import Report
-from lance_sql.testing.tables import Rows, TableLike, names_of, rows
+from lance_sql.testing.tables import Rows, TableLike, check_ignored, names_of, rows
 
 
 def assert_table_equal(
@@ -29,15 +30,24 @@ def assert_table_equal(
 
     actual, expected: each a Lance table by path or as a `Dataset`, or rows in any form that `lance_sql.write` takes
     key: columns that tell rows apart: rows of equal keys are compared column by column
-    rtol, atol: how far floats may be apart, as in NumPy; NaN is equal to NaN
+    rtol, atol: how far floats may be apart, as in NumPy; NaN is equal to NaN, an infinity to itself alone
     ignore_columns: columns of either table that do not count
     max_errors: so many rows are shown
-    raises: AssertionError; InvalidArgument for a key that is not unique, or that is not a column of both tables
+    raises: AssertionError; InvalidArgument for a key that is not unique, or that is not a column of both tables, and
+        for a column in `ignore_columns` that neither table has
+
+    Rows of Python that say nothing of a type take that of the other table: no rows, and columns of None alone.
 
     >>> assert_table_equal({"id": [1, 2]}, [{"id": 2}, {"id": 1}])
     """
+    __tracebackhide__ = True
     ignored = names_of(ignore_columns)
     ours, wanted = rows(actual, "actual", ignored), rows(expected, "expected", ignored)
+    check_ignored(ignored, ours, wanted)
+    ours, wanted = (
+        _typed_like(ours, wanted, has_no_columns=_is_no_rows(actual)),
+        _typed_like(wanted, ours, has_no_columns=_is_no_rows(expected)),
+    )
     problems = _column_problems(ours.table.schema, wanted.table.schema, ignore_column_order=ignore_column_order)
     if problems:
         raise AssertionError(Report(ours, wanted, max_errors).of_columns(problems))
@@ -48,13 +58,43 @@ def assert_table_equal(
     ours = _in_order_of(ours, wanted)
     tolerance = Tolerance(rtol, atol)
     if keys:
-        found = comparison.by_key(ours.table, wanted.table, keys, tolerance)
+        differences = comparison.by_key(ours.table, wanted.table, keys, tolerance)
     elif check_row_order:
-        found = comparison.by_position(ours.table, wanted.table, tolerance)
+        differences = comparison.by_position(ours.table, wanted.table, tolerance)
     else:
-        found = comparison.as_sets(ours.table, wanted.table, tolerance)
-    if found:
-        raise AssertionError(Report(ours, wanted, max_errors).of_rows(found, keys))
+        differences = comparison.as_sets(ours.table, wanted.table, tolerance)
+    if differences:
+        raise AssertionError(Report(ours, wanted, max_errors).of_rows(differences, keys))
+
+
+def _is_no_rows(table: TableLike) -> bool:
+    """Whether it is a list of rows that is empty, which says nothing of columns."""
+    return isinstance(table, list) and not table
+
+
+def _typed_like(table: Rows, other: Rows, *, has_no_columns: bool) -> Rows:
+    """With the types of another table's columns where its own ones hold nothing but NULL, or have no items."""
+    if has_no_columns:
+        return replace(table, table=other.table.schema.empty_table())
+    columns, fields = list(table.table.columns), list(table.table.schema)
+    for number, field in enumerate(fields):
+        if field.name in other.table.column_names:
+            type = _known_type(field.type, other.table.schema.field(field.name).type)
+            if type != field.type:
+                columns[number], fields[number] = columns[number].cast(type), field.with_type(type)
+    return replace(table, table=pa.Table.from_arrays(columns, schema=pa.schema(fields)))
+
+
+def _known_type(type: pa.DataType, other: pa.DataType) -> pa.DataType:
+    """A type, with parts of another one where nothing is known of it."""
+    if pa.types.is_null(type):
+        return other
+    if pa.types.is_large_list(type) and pa.types.is_large_list(other):
+        return pa.large_list(type.value_field.with_type(_known_type(type.value_type, other.value_type)))
+    if pa.types.is_struct(type) and pa.types.is_struct(other):
+        known = {field.name: field.type for field in other}
+        return pa.struct([f.with_type(_known_type(f.type, known.get(f.name, f.type))) for f in type])
+    return type
 
 
 def _column_problems(actual: pa.Schema, expected: pa.Schema, *, ignore_column_order: bool) -> list[str]:
@@ -69,5 +109,4 @@ def _column_problems(actual: pa.Schema, expected: pa.Schema, *, ignore_column_or
 
 
 def _in_order_of(actual: Rows, expected: Rows) -> Rows:
-    table = actual.table.select(expected.table.column_names)
-    return Rows(actual.name, table, actual.dataset, actual.versions)
+    return replace(actual, table=actual.table.select(expected.table.column_names))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Final
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_sql.changes.bounds import last
@@ -13,10 +16,12 @@ from lance_sql.changes.history import History
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan.system_columns import CREATED_AT, ROW_ID
+from lance_sql.testing.comparable import comparable, hashable, python_values
 from lance_sql.testing.report import short
-from lance_sql.testing.tables import TableLike, dataset, names_of
+from lance_sql.testing.tables import TableLike, dataset, names_of, plain
 
 _MAX_SHOWN: Final = 5
+_ROW: Final = "__row"
 
 
 def assert_invariants(
@@ -40,26 +45,27 @@ def assert_invariants(
 
     >>> assert_invariants(orders, unique="id", not_null=["id", "status"], holds="amount >= 0 OR amount IS NULL")
     """
-    found = dataset(table)
+    __tracebackhide__ = True
+    source = dataset(table)
     problems = []
     for key in _keys(unique):
-        problems += _repeated(found, key)
+        problems += _repeated(source, key)
     for column in names_of(not_null):
-        count = found.count_rows(f"{_quoted(column)} IS NULL")
+        count = source.count_rows(f"{_quoted(column)} IS NULL")
         if count:
-            problems.append(f"{column}: {count} rows are NULL")
+            problems.append(f"{column}: {_rows(count)} {'is' if count == 1 else 'are'} NULL")
     for column, (other, name) in (foreign_keys or {}).items():
-        problems += _dangling(found, column, dataset(other), name)
+        problems += _dangling(source, column, dataset(other), name)
     for condition in names_of(holds):
-        count = found.count_rows(f"NOT ({condition})")
+        count = source.count_rows(f"NOT ({condition})")
         if count:
-            example = found.scan(filter=f"NOT ({condition})", limit=1).to_table().to_pylist()[0]
+            example = source.scan(filter=f"NOT ({condition})", limit=1).to_table().to_pylist()[0]
             shown = ", ".join(f"{name}={short(value)}" for name, value in example.items())
-            problems.append(f"{condition}: {count} rows break it, such as {shown}")
+            problems.append(f"{condition}: {_rows(count)} {'breaks' if count == 1 else 'break'} it, such as {shown}")
     if lineage_since is not None:
-        problems += _lost_lineage(found, lineage_since)
+        problems += _lost_lineage(source, lineage_since)
     if problems:
-        raise AssertionError("\n  ".join([f"{found.uri} version {found.version} breaks rules:", *problems]))
+        raise AssertionError("\n  ".join([f"{source.uri} version {source.version} breaks rules:", *problems]))
 
 
 def _keys(unique: str | Sequence[str] | Iterable[Sequence[str]]) -> list[list[str]]:
@@ -76,27 +82,60 @@ def _quoted(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"
+
+
 def _repeated(table: Dataset, key: list[str]) -> list[str]:
     rows = table.scan(key).to_table()
-    counted = rows.group_by(key).aggregate([([], "count_all")])
-    repeated = counted.filter(pc.field("count_all") > 1)
-    if not repeated.num_rows:
+    columns = [comparable(column) for column in rows.columns]
+    if any(pa.types.is_nested(column.type) for column in columns):
+        repeated = _repeated_rows(columns)
+    else:
+        numbers = pa.array(np.arange(rows.num_rows))
+        counted = pa.table([*columns, numbers], [*key, _ROW]).group_by(key).aggregate([(_ROW, "min"), (_ROW, "count")])
+        counted = counted.filter(pc.field(f"{_ROW}_count") > 1).sort_by(f"{_ROW}_min")
+        repeated = list(zip(counted[f"{_ROW}_min"].to_pylist(), counted[f"{_ROW}_count"].to_pylist(), strict=True))
+    if not repeated:
         return []
     shown = "; ".join(
-        ", ".join(f"{name}={short(row[name])}" for name in key) + f" {row['count_all']} times"
-        for row in repeated.slice(0, _MAX_SHOWN).to_pylist()
+        ", ".join(f"{name}={short(python_values(rows[name].slice(row, 1))[0])}" for name in key) + f" {count} times"
+        for row, count in repeated[:_MAX_SHOWN]
     )
-    return [f"({', '.join(key)}) is not unique: {repeated.num_rows} values are repeated: {shown}"]
+    values = "1 value is" if len(repeated) == 1 else f"{len(repeated)} values are"
+    return [f"({', '.join(key)}) is not unique: {values} repeated: {shown}"]
+
+
+def _repeated_rows(columns: Sequence[pa.ChunkedArray]) -> list[tuple[int, int]]:
+    """The first row of each key that is there several times, and how often; for types that Arrow does not group by."""
+    first: dict[Hashable, int] = {}
+    counts: Counter[Hashable] = Counter()
+    for row, values in enumerate(zip(*(column.to_pylist() for column in columns), strict=True)):
+        each = hashable(values)
+        first.setdefault(each, row)
+        counts[each] += 1
+    return [(first[each], count) for each, count in counts.items() if count > 1]
 
 
 def _dangling(table: Dataset, column: str, other: Dataset, name: str) -> list[str]:
-    values = table.scan([column]).to_table()[column].unique().drop_null()
-    known = other.scan([name]).to_table()[name]
-    left = values.filter(pc.invert(pc.is_in(values, value_set=known.cast(values.type).combine_chunks())))
+    values, known = (plain(each.scan([of]).to_table())[of] for each, of in ((table, column), (other, name)))
+    try:
+        (common,) = pa.unify_schemas(
+            [pa.schema([("", values.type)]), pa.schema([("", known.type)])], promote_options="permissive"
+        ).types
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InvalidArgument(
+            f"foreign_keys: {column} is {values.type}, {name} of {other.uri} is {known.type}: no value can be in both"
+        ) from error
+    values, known = comparable(values.cast(common)), comparable(known.cast(common))
+    left = values.unique().drop_null()
+    left = left.filter(pc.invert(pc.is_in(left, value_set=known.combine_chunks())))
     if not len(left):
         return []
-    shown = ", ".join(map(short, left.slice(0, _MAX_SHOWN).to_pylist()))
-    return [f"{column}: {len(left)} values are not in {name} of {other.uri}: {shown}"]
+    missing = left.cast(common) if left.type != common and not pa.types.is_float16(common) else left
+    shown = ", ".join(map(short, python_values(pa.chunked_array([missing.slice(0, _MAX_SHOWN)]))))
+    what = "1 value is" if len(left) == 1 else f"{len(left)} values are"
+    return [f"{column}: {what} not in {name} of {other.uri}: {shown}"]
 
 
 def _lost_lineage(table: Dataset, since: int | str | datetime | date) -> list[str]:

@@ -10,8 +10,10 @@ from itertools import islice, takewhile
 from typing import Any
 
 import click
+import pyarrow as pa
 
 from lance_sql.testing import settings
+from lance_sql.testing.comparable import python_values
 from lance_sql.testing.comparison import Differences
 from lance_sql.testing.tables import Rows
 
@@ -102,8 +104,15 @@ def side_by_side(one: Any, other: Any) -> tuple[str, str]:
     return _cut(texts[0], start), _cut(texts[1], start)
 
 
-def _cell(rows: Rows, place: int, name: str) -> Any:
-    return rows.table[name][place].as_py()
+def _cell(rows: Rows, row: int, name: str) -> Any:
+    """A value of Python; a time that Python does not hold as its text."""
+    column = rows.table[name].slice(row, 1)
+    (value,) = python_values(column)
+    return _Plain(value) if isinstance(value, str) and pa.types.is_temporal(column.type) else value
+
+
+class _Plain(str):
+    """A text that is shown without quotes."""
 
 
 def _cut(text: str, start: int) -> str:
@@ -115,4 +124,4 @@ def _text(value: Any) -> str:
     """As in SQL: texts in quotes, so that spaces and types are seen."""
     if value is None:
         return "NULL"
-    return str(value) if isinstance(value, Decimal | date | time | timedelta) else repr(value)
+    return str(value) if isinstance(value, _Plain | Decimal | date | time | timedelta) else repr(value)

@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from lance_sql.testing import settings
-from lance_sql.testing.tables import TableLike, names_of, rows
+from lance_sql.testing.tables import TableLike, check_ignored, names_of, rows
 
 _MAX_LINES = 40
 
@@ -35,10 +35,15 @@ def assert_matches_snapshot(
 
     file: the text file
     key: columns that the rows are sorted by; all columns without it
-    raises: AssertionError with the lines that differ, and when there is no such file
+    raises: AssertionError with the lines that differ, and when there is no such file; InvalidArgument for a column in
+        `ignore_columns` that the table does not have
     """
+    __tracebackhide__ = True
     path = Path(file)
-    text = serialize(rows(table, "actual", names_of(ignore_columns)).table, names_of(key))
+    ignored = names_of(ignore_columns)
+    actual = rows(table, "actual", ignored)
+    check_ignored(ignored, actual)
+    text = serialize(actual.table, names_of(key))
     if settings.updates_snapshots:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from lance_sql.errors import MissingDependency
+from lance_sql.errors import InvalidArgument, MissingDependency
+from lance_sql.testing.comparable import python_values, same_in_python
 from lance_sql.testing.equality import assert_table_equal
 from lance_sql.testing.report import short
 from lance_sql.testing.tables import TableLike, dataset
@@ -22,25 +23,33 @@ def assert_sql(tables: TableLike | Mapping[str, TableLike], sql: str, expected: 
 
     tables: a Lance table, which the query calls by its file's name without the suffix, or several by name
     sql: a query in DuckDB
-    expected: a list of tuples, in the query's order; or rows, as for `assert_table_equal`, in any order
+    expected: a list of tuples, in the query's order; or rows, as for `assert_table_equal`, in any order. In tuples, 1
+        is neither True nor 1.0, a decimal (which sums of integers are) is any number of its value, NaN is equal to NaN
     options: of `assert_table_equal`, where `expected` is not a list of tuples
-    raises: AssertionError; MissingDependency without DuckDB
+    raises: AssertionError; InvalidArgument for a row that is no tuple; MissingDependency without DuckDB
 
     >>> assert_sql(orders, "SELECT count(*) FROM orders WHERE amount < 0", [(0,)])
     """
-    found = query(tables, sql)
+    __tracebackhide__ = True
+    result = query(tables, sql)
     if not isinstance(expected, list) or any(isinstance(row, Mapping) for row in expected):
-        assert_table_equal(found, expected, **options)
+        assert_table_equal(result, expected, **options)
         return
     # columns of a query may have equal names
-    rows = list(zip(*(column.to_pylist() for column in found.columns), strict=True))
-    wanted = [tuple(row) for row in expected]
-    if rows != wanted:
+    rows = list(zip(*map(python_values, result.columns), strict=True))
+    wanted = [_row(row) for row in expected]
+    if len(rows) != len(wanted) or not all(map(same_in_python, rows, wanted)):
         lines = ["The query gives other rows than expected:", f"  {sql.strip()}"]
         for number, (ours, theirs) in enumerate(zip(_padded(rows, wanted), _padded(wanted, rows), strict=True)):
-            if ours != theirs:
+            if not same_in_python(ours, theirs):
                 lines.append(f"  row {number}: {_shown(ours)}, expected {_shown(theirs)}")
         raise AssertionError("\n".join(lines[: _MAX_SHOWN + 2]))
+
+
+def _row(row: Any) -> tuple[Any, ...]:
+    if isinstance(row, list | tuple):
+        return tuple(row)
+    raise InvalidArgument(f"A row is a tuple, such as ({short(row)},), not {short(row)}")
 
 
 def query(tables: TableLike | Mapping[str, TableLike], sql: str) -> pa.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,12 +30,14 @@ class Rows:
 
     name: for messages
     table: the values, dictionaries decoded
+    ignored: columns that it has beside them
     dataset: that they come from, or None
     versions: the version that wrote each row, where that is known: uint64[rows]
     """
 
     name: str
     table: pa.Table
+    ignored: tuple[str, ...] = ()
     dataset: Dataset | None = None
     versions: pa.ChunkedArray | None = None
 
@@ -71,23 +74,48 @@ def rows(table: TableLike, name: str, ignored: Sequence[str] = ()) -> Rows:
 
     name: for messages, where the table has none of its own
     ignored: columns that are not wanted
+    raises: InvalidArgument for columns that have equal names
     """
     if isinstance(table, (str, os.PathLike, Dataset)):
-        found = dataset(table)
-        names = [column for column in found.schema.names if column not in ignored]
-        has_versions = LAST_UPDATED_AT in found.system_columns and LAST_UPDATED_AT not in names
-        read = found.scan([*names, LAST_UPDATED_AT] if has_versions else names).to_table()
-        label = f"{PurePath(found.uri).name} version {found.version}"
+        source = dataset(table)
+        names, left_out = _split(source.schema.names, ignored)
+        has_versions = LAST_UPDATED_AT in source.system_columns and LAST_UPDATED_AT not in names
+        read = source.scan([*names, LAST_UPDATED_AT] if has_versions else names).to_table()
+        label = f"{PurePath(source.uri).name} version {source.version}"
         versions = read.column(LAST_UPDATED_AT) if has_versions else None
-        return Rows(label, _plain(read.select(names)), found, versions)
+        return Rows(label, plain(read.select(names)), left_out, source, versions)
     if isinstance(table, list) and all(isinstance(row, Mapping) for row in table):
-        read = pa.Table.from_pylist([dict(row) for row in table])
+        # of all rows: a column that the first one lacks counts as well
+        columns = dict.fromkeys(column for row in table for column in row)
+        read = pa.table({column: [row.get(column) for row in table] for column in columns})
     else:
         read = to_reader(table).read_all()
     repeated = {column for column in read.column_names if read.column_names.count(column) > 1}
     if repeated:
         raise InvalidArgument(f"The {name} table has two columns called {min(repeated)!r}")
-    return Rows(name, _plain(read.select([column for column in read.column_names if column not in ignored])))
+    names, left_out = _split(read.column_names, ignored)
+    return Rows(name, plain(read.select(names)), left_out)
+
+
+def check_ignored(ignored: Sequence[str], *tables: Rows) -> None:
+    """Makes sure that every column that is not wanted is one: a misspelt name would leave nothing out.
+
+    raises: InvalidArgument
+    """
+    for column in ignored:
+        if not any(column in table.ignored for table in tables):
+            names = dict.fromkeys(name for table in tables for name in table.table.column_names)
+            raise InvalidArgument(f"ignore_columns: there is no column {column!r}{_hint(column, names)}")
+
+
+def _hint(name: str, names: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(names), n=1)
+    return f". Closest: {close[0]!r}" if close else ""
+
+
+def _split(names: Sequence[str], ignored: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """The columns that are wanted, and those that are not."""
+    return [name for name in names if name not in ignored], tuple(name for name in names if name in ignored)
 
 
 def names_of(columns: str | Iterable[str] | None) -> list[str]:
@@ -95,7 +123,7 @@ def names_of(columns: str | Iterable[str] | None) -> list[str]:
     return [] if columns is None else [columns] if isinstance(columns, str) else list(columns)
 
 
-def _plain(table: pa.Table) -> pa.Table:
+def plain(table: pa.Table) -> pa.Table:
     """Text, bytes and lists in one size, and dictionaries as their values: what differs only in how Arrow holds it."""
     fields = [pa.field(field.name, _plain_type(field.type), field.nullable) for field in table.schema]
     columns = [_as(column, field.type) for column, field in zip(table.columns, fields, strict=True)]

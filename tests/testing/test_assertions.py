@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import polars as pl
 import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.errors import InvalidArgument
-from lance_sql.testing import assert_changes, assert_invariants, assert_sql, assert_table_equal
+from lance_sql.errors import InvalidArgument, VersionNotFound
+from lance_sql.testing import (
+    assert_changes,
+    assert_invariants,
+    assert_matches_snapshot,
+    assert_sql,
+    assert_table_equal,
+)
 
 ROWS = {"id": [1, 2, 3], "status": ["open", "paid", None], "amount": [1.0, 2.5, math.nan]}
 
@@ -181,7 +190,7 @@ def test_rules_that_rows_break_are_named(orders: lance_sql.Dataset, tmp_path: Pa
         f"{made.uri} version 2 breaks rules:",
         "  (id) is not unique: 3 values are repeated: id=1 2 times; id=2 2 times; id=3 2 times",
         "  status: 2 rows are NULL",
-        f"  id: 1 values are not in id of {customers.uri}: 3",
+        f"  id: 1 value is not in id of {customers.uri}: 3",
         "  id < 3: 2 rows break it, such as id=3, status=NULL, amount=nan",
     ]
 
@@ -200,3 +209,180 @@ def test_long_values_show_where_they_differ() -> None:
     before, after = {"id": [1], "text": ["a" * 200 + "b"]}, {"id": [1], "text": ["a" * 200 + "c"]}
     with pytest.raises(AssertionError, match=r"\.\.\.a+c'  expected \.\.\.a+b'"):
         assert_table_equal(after, before, key="id")
+
+
+BERLIN = pa.timestamp("us", "Europe/Berlin")
+TWO_O_CLOCK = [1_729_987_200_000_000, 1_729_990_800_000_000]
+"""The two moments of 2024-10-27 that clocks in Berlin call 02:00."""
+
+
+@pytest.mark.parametrize("key", [None, "id"])
+@pytest.mark.parametrize("wanted", [math.inf, -math.inf])
+def test_an_infinity_is_only_close_to_itself(key: str | None, wanted: float) -> None:
+    def table(value: float) -> dict[str, list[Any]]:
+        return {"id": [1], "a": [value], "b": [[value]]}
+
+    assert_table_equal(table(wanted), table(wanted), key=key, rtol=1e-9)
+    for value in (1.0, -wanted, math.nan):
+        with pytest.raises(AssertionError):
+            assert_table_equal(table(value), table(wanted), key=key, rtol=1e-9)
+        with pytest.raises(AssertionError):
+            assert_table_equal(table(wanted), table(value), key=key, atol=1e9)
+    with pytest.raises(InvalidArgument, match="rtol"):
+        assert_table_equal(table(1.0), table(2.0), rtol=math.inf)
+
+
+@pytest.mark.parametrize("key", [None, "id"])
+def test_the_repeated_hour_has_two_moments(key: str | None) -> None:
+    first, second = (pa.table({"id": [1], "at": pa.array([moment], BERLIN)}) for moment in TWO_O_CLOCK)
+    assert_table_equal(first, first, key=key)
+    with pytest.raises(AssertionError, match=r"1 missing|in at:"):
+        assert_table_equal(first, second, key=key)
+
+
+def test_moments_of_the_repeated_hour_are_two_keys(tmp_path: Path) -> None:
+    rows = pa.table({"at": pa.array(TWO_O_CLOCK, BERLIN), "v": [1, 2]})
+    assert_table_equal(rows, rows.take([1, 0]), key="at")
+    made = lance_sql.write(rows, tmp_path / "t.lance")
+    assert_invariants(made, unique="at")
+    shifted = pa.table({"v": [1], "at": pa.array([TWO_O_CLOCK[1]], BERLIN)})
+    changed = made.merge(shifted, on="v", when_not_matched="ignore")
+    message = said(lambda: assert_changes(changed, since=1, unchanged_columns="at", key="v"))
+    assert "at changed: v=1 had 2024-10-27 02:00:00+02:00, has 2024-10-27 02:00:00+01:00" in message
+
+
+def test_columns_that_only_later_rows_have_count() -> None:
+    expected = [{"a": 1}, {"a": 2, "b": "must be there"}]
+    assert "b: missing" in said(lambda: assert_table_equal({"a": [1, 2]}, expected))
+    assert_table_equal({"a": [1, 2], "b": [None, "must be there"]}, expected)
+
+
+def test_keys_count_as_often_as_they_are_there(tmp_path: Path) -> None:
+    made = lance_sql.write({"id": [1]}, tmp_path / "t.lance")
+    made = lance_sql.write({"id": [9, 9, 8]}, made.uri, mode="append")
+    assert_changes(made, since=1, inserted=[9, 8, 9], key="id")
+    message = said(lambda: assert_changes(made, since=1, inserted=[8, 9], key="id"))
+    assert message.splitlines()[1:] == ["  inserted, but not expected to be: id 9"]
+    message = said(lambda: assert_changes(made, since=1, inserted=[8, 8, 8, 9, 9], key="id"))
+    assert message.splitlines()[1:] == ["  not inserted: id 8 (2 times)"]
+    message = said(lambda: assert_changes(made, since=1, inserted=["x"], key="id"))
+    assert "not inserted: id 'x'" in message
+
+
+def test_versions_that_are_not_there_have_no_changes(orders: lance_sql.Dataset) -> None:
+    with pytest.raises(VersionNotFound, match="since=99 is not there yet"):
+        assert_changes(orders, since=99, inserted=0, updated=0, deleted=0)
+    with pytest.raises(VersionNotFound, match="Version 99"):
+        assert_invariants(orders, lineage_since=99)
+
+
+def test_misspelt_columns_are_refused(orders: lance_sql.Dataset, tmp_path: Path) -> None:
+    other = {"id": [1, 2, 3], "status": ["open", "paid", None]}
+    assert_table_equal(orders, other, ignore_columns=["amount"])
+    with pytest.raises(InvalidArgument, match=r"no column 'amuont'\. Closest: 'amount'"):
+        assert_table_equal(orders, ROWS, ignore_columns=["amuont"])
+    with pytest.raises(InvalidArgument, match="no column 'amuont'"):
+        assert_matches_snapshot(orders, tmp_path / "t.txt", ignore_columns="amuont")
+
+
+@pytest.mark.parametrize(
+    ("sql", "right", "wrong"),
+    [
+        ("SELECT 1", (1,), (True,)),
+        ("SELECT true", (True,), (1,)),
+        ("SELECT 1.0::DOUBLE", (1.0,), (1,)),
+        ("SELECT 1", (1,), (1.0,)),
+        ("SELECT sum(id) FROM orders", (6,), (7,)),
+        ("SELECT 'nan'::DOUBLE", (math.nan,), (0.0,)),
+        ("SELECT ['nan'::DOUBLE, 2]", ([math.nan, 2.0],), ([math.nan, 3.0],)),
+        ("SELECT {'a': 1}", ({"a": 1},), ({"a": True},)),
+        (
+            "SELECT TIMESTAMPTZ '2024-10-27 01:00:00+00'",
+            (datetime(2024, 10, 27, 2, fold=1, tzinfo=ZoneInfo("Europe/Berlin")),),
+            (datetime(2024, 10, 27, 2, fold=0, tzinfo=ZoneInfo("Europe/Berlin")),),
+        ),
+    ],
+)
+def test_tuples_are_compared_with_their_types(orders: lance_sql.Dataset, sql: str, right: Any, wrong: Any) -> None:
+    assert_sql(orders, sql, [right])
+    with pytest.raises(AssertionError):
+        assert_sql(orders, sql, [wrong])
+
+
+def test_a_row_of_a_query_is_a_tuple(orders: lance_sql.Dataset) -> None:
+    with pytest.raises(InvalidArgument, match=r"A row is a tuple, such as \('ab',\), not 'ab'"):
+        assert_sql(orders, "SELECT 'a', 'b'", ["ab"])
+
+
+@pytest.mark.parametrize(
+    ("type", "values"),
+    [
+        (pa.timestamp("ns"), [1, 2]),
+        (pa.timestamp("ns", "UTC"), [1, 2]),
+        (pa.time64("ns"), [1, 2]),
+        (pa.duration("ns"), [1, 2]),
+        (pa.timestamp("s"), [300_000_000_000, 300_000_000_001]),
+        (pa.date32(), [4_000_000, 4_000_001]),
+        (pa.float16(), [1.5, 2.5]),
+        (pa.list_(pa.timestamp("ns")), [[1], [2]]),
+        (pa.struct([("at", pa.time64("ns"))]), [{"at": 1}, {"at": 2}]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("key", [None, "id", "v"])
+def test_values_that_python_does_not_hold_are_compared(
+    type: pa.DataType, values: list[Any], key: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    one, other = (pa.table({"id": [1], "v": pa.array([value], type)}) for value in values)
+    assert_table_equal(one, one, key=key)
+    assert "1 of 1 rows" in said(lambda: assert_table_equal(one, other, key="id"))
+    said(lambda: assert_table_equal(one, other, key=key))
+
+
+@pytest.mark.parametrize("empty", [[], {"id": [], "name": []}])
+def test_no_rows_are_of_any_type(empty: Any, tmp_path: Path) -> None:
+    made = lance_sql.write({"id": [1], "name": ["a"]}, tmp_path / "t.lance").delete("true")
+    assert_table_equal(made, empty)
+    assert_sql({"t": made}, "FROM t", empty)
+    said(lambda: assert_table_equal({"id": [1], "name": ["a"]}, empty))
+
+
+def test_columns_of_none_are_of_any_type(tmp_path: Path) -> None:
+    made = lance_sql.write(
+        pa.table({"id": [1], "name": pa.array([None], pa.string()), "tags": pa.array([[]], pa.list_(pa.int32()))}),
+        tmp_path / "t.lance",
+    )
+    assert_table_equal(made, {"id": [1], "name": [None], "tags": [[]]}, key="id")
+    assert "name" in said(lambda: assert_table_equal({"id": [1], "name": ["a"], "tags": [[]]}, made, key="id"))
+
+
+def test_an_untouched_nan_is_unchanged(tmp_path: Path) -> None:
+    made = lance_sql.write({"id": [1], "v": [[math.nan]], "w": [1]}, tmp_path / "t.lance").update({"w": "2"})
+    assert_changes(made, since=1, updated=[1], unchanged_columns="v", key="id")
+
+
+def test_keys_of_other_types_are_found(tmp_path: Path) -> None:
+    text = pa.array(["a", "b"])
+    parents = lance_sql.write(
+        pa.table({"id": pa.array([1, 2**40], pa.int64()), "name": text.dictionary_encode()}), tmp_path / "parents.lance"
+    )
+    children = lance_sql.write(
+        pa.table({"parent": pa.array([1, 1], pa.int32()), "name": text, "code": text.dictionary_encode()}),
+        tmp_path / "children.lance",
+    )
+    keys = {"parent": (parents, "id"), "name": (parents, "name"), "code": (parents, "name")}
+    assert_invariants(children, foreign_keys=keys)
+    message = said(lambda: assert_invariants(parents, foreign_keys={"id": (children, "parent")}))
+    assert f"id: 1 value is not in parent of {children.uri}: {2**40}" in message
+    with pytest.raises(InvalidArgument, match="no value can be in both"):
+        assert_invariants(children, foreign_keys={"name": (parents, "id")})
+
+
+def test_lists_and_structs_are_keys(tmp_path: Path) -> None:
+    made = lance_sql.write({"at": [[1, 2], [1, 2], [3]], "of": [{"x": 1.0}, {"x": 1.0}, None]}, tmp_path / "t.lance")
+    message = said(lambda: assert_invariants(made, unique=[("at",), ("of", "at")]))
+    assert message.splitlines()[1:] == [
+        "  (at) is not unique: 1 value is repeated: at=[1, 2] 2 times",
+        "  (of, at) is not unique: 1 value is repeated: of={'x': 1.0}, at=[1, 2] 2 times",
+    ]

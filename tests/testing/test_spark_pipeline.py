@@ -106,9 +106,9 @@ def rename_a_column(lake: Path) -> None:
 FAULTS: dict[Callable[[Path], None], list[str]] = {
     lose_rows: ["not expected to be: id 7, 8", '-{"id": 7, "customer": "Elm Inc"', "1 not expected"],
     append_a_day_twice: ["(id) is not unique: 2 values are repeated: id=10 2 times; id=11 2 times"],
-    forget_a_customer: ["customer: 1 values are not in name of", "'Fjord AS'"],
-    lose_names: ["customer: 1 rows are NULL"],
-    turn_a_sign: ["amount > 0: 1 rows break it, such as id=11"],
+    forget_a_customer: ["customer: 1 value is not in name of", "'Fjord AS'"],
+    lose_names: ["customer: 1 row is NULL"],
+    turn_a_sign: ["amount > 0: 1 row breaks it, such as id=11"],
     keep_void_orders: ["inserted, but not expected to be: id 5", '+{"id": 5, "customer": "Dorn GmbH"'],
     write_all_anew: ["inserted, but not expected to be: id 1, 2", "deleted, but not expected to be: id 1, 2"],
     shift_the_zone: [
@@ -121,7 +121,7 @@ FAULTS: dict[Callable[[Path], None], list[str]] = {
         "amount  310.20  expected 300.20",
     ],
     round_amounts: ["Its columns differ", '"amount": "double"'],
-    invent_a_status: ["status IN ('open', 'paid', 'shipped'): 1 rows break it", "status='Paid'"],
+    invent_a_status: ["status IN ('open', 'paid', 'shipped'): 1 row breaks it", "status='Paid'"],
     rename_a_column: ["No column 'placed' in orders.lance version 4", "Its columns differ"],
 }
 

@@ -1,0 +1,98 @@
+"""Values that Python compares exactly: what its own types round, confuse or do not hold becomes numbers.
+
+timestamp, time, duration, date    the numbers that Arrow stores; a datetime of Python ignores which of two repeated
+                                   hours it is in, has no nanoseconds, and ends with the year 9999
+half floats                        floats
+dictionaries, extension types      what they stand for
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from lance_sql import value_text
+
+
+def comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column with values that are equal in Python where they are equal in Arrow, and only there."""
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
+    type = comparable_type(column.type)
+    return column if column.type == type else column.cast(type)
+
+
+def comparable_type(type: pa.DataType) -> pa.DataType:
+    """The type that values are compared as."""
+    if (
+        pa.types.is_timestamp(type)
+        or pa.types.is_duration(type)
+        or pa.types.is_time64(type)
+        or pa.types.is_date64(type)
+    ):
+        return pa.int64()
+    if pa.types.is_time32(type) or pa.types.is_date32(type):
+        return pa.int32()
+    if pa.types.is_float16(type):
+        return pa.float32()
+    if pa.types.is_dictionary(type):
+        return comparable_type(type.value_type)
+    if pa.types.is_struct(type):
+        return pa.struct([field.with_type(comparable_type(field.type)) for field in type])
+    if pa.types.is_map(type):
+        return pa.map_(
+            type.key_field.with_type(comparable_type(type.key_type)),
+            type.item_field.with_type(comparable_type(type.item_type)),
+        )
+    if pa.types.is_fixed_size_list(type):
+        return pa.list_(type.value_field.with_type(comparable_type(type.value_type)), type.list_size)
+    if pa.types.is_list(type):
+        return pa.list_(type.value_field.with_type(comparable_type(type.value_type)))
+    if pa.types.is_large_list(type):
+        return pa.large_list(type.value_field.with_type(comparable_type(type.value_type)))
+    return type
+
+
+def hashable(value: Any) -> Hashable:
+    """A value of `comparable` as a key of dicts: NaN is equal to itself, and -0.0 to 0.0."""
+    if isinstance(value, float):
+        return "NaN" if math.isnan(value) else value + 0.0
+    if isinstance(value, list | tuple):
+        return tuple(map(hashable, value))
+    if isinstance(value, dict):
+        return tuple((name, hashable(each)) for name, each in value.items())
+    known: Hashable = value
+    return known
+
+
+def python_values(column: pa.ChunkedArray) -> list[Any]:
+    """The values in types of Python, for people; those that these do not hold as text."""
+    try:
+        return list(column.to_pylist())
+    except (ValueError, OverflowError):
+        return [value for chunk in column.chunks for value in value_text.values(chunk)]
+
+
+def same_in_python(actual: Any, expected: Any) -> bool:
+    """Whether a value of Arrow is what somebody wrote in Python: 1 is neither True nor 1.0, NaN is NaN, and a time with
+    a zone is the same moment in any zone."""
+    if isinstance(actual, list | tuple) and isinstance(expected, list | tuple):
+        return len(actual) == len(expected) and all(map(same_in_python, actual, expected))
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        return actual.keys() == expected.keys() and all(same_in_python(actual[name], expected[name]) for name in actual)
+    if isinstance(actual, float) and isinstance(expected, float):
+        return actual == expected or (math.isnan(actual) and math.isnan(expected))
+    if _number_kind(actual) != _number_kind(expected) and not isinstance(actual, Decimal):
+        return False
+    if isinstance(actual, datetime) and isinstance(expected, datetime) and actual.tzinfo and expected.tzinfo:
+        return actual.astimezone(UTC) == expected.astimezone(UTC)
+    return bool(actual == expected)
+
+
+def _number_kind(value: Any) -> type | None:
+    return next((kind for kind in (bool, int, float) if isinstance(value, kind)), None)
