@@ -1,5 +1,5 @@
 // Threads that decode batches ahead of whoever wants them, and help with long readings; all of the process share them.
-// They never need the interpreter's lock.
+// They never need the interpreter's lock; interpreter_calls.h has the threads that do.
 #pragma once
 
 #include <cstdint>

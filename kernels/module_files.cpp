@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "file_extents.h"
+#include "process_share.h"
 #include "python.h"
 #include "small_files.h"
 
@@ -47,6 +48,11 @@ std::vector<ValueFormat> to_formats(const std::vector<std::pair<bool, int64_t>>&
 }  // namespace
 
 void bind_files(nb::module_& m) {
+    nb::class_<ProcessShare>(m, "ProcessShare")
+        .def(nb::init<>())
+        .def("take", [](ProcessShare& self, Count number, Count most) { return self.take(number, most); }, "number"_a,
+             "most"_a)
+        .def_static("total", [] { return num_shared.load(); });
     nb::class_<FlatPages>(m, "FlatPages")
         .def(nb::init<>())
         .def(

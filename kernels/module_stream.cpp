@@ -10,6 +10,7 @@
 #include "batch_stream.h"
 #include "bound_pages.h"
 #include "decode_threads.h"
+#include "interpreter_calls.h"
 
 using namespace nanobind::literals;
 
@@ -35,6 +36,10 @@ struct PythonFragmentRows : FragmentRows {
         // Once Python has ended there is nobody to give it back to.
         if (has_decoding_stopped() && !PyGILState_Check()) {
             held.release();
+            return;
+        }
+        if (is_wait_limited() && !PyGILState_Check()) {
+            let_go([all = std::shared_ptr<HeldByPython>(std::move(held))]() mutable { all.reset(); });
             return;
         }
         const Locked locked;
@@ -172,32 +177,58 @@ BoundFragmentRows fragment_rows(nb::list tests, nb::list pairs, nb::handle steps
                                                        to_shapes(shapes, 0), most_joined, std::move(held))};
 }
 
-// An iterator over fragments and record batches.
-class PythonSource : public BatchSource {
-  public:
-    explicit PythonSource(nb::object iterator) : iterator_(std::move(iterator)) {}
-    ~PythonSource() override {
-        if (has_decoding_stopped() && !PyGILState_Check()) {
-            iterator_.release();
+// A batch of Python's, whose memory may need the interpreter's lock to be given back: whoever gives it back does not wait
+// for the lock where that has a limit.
+ArrowArray patient(ArrowArray batch) {
+    auto* own = new ArrowArray(batch);
+    batch.private_data = own;
+    batch.release = [](ArrowArray* outer) {
+        std::unique_ptr<ArrowArray> inner(static_cast<ArrowArray*>(outer->private_data));
+        outer->release = nullptr;
+        if (PyGILState_Check() || has_decoding_stopped()) {
+            inner->release(inner.get());
             return;
         }
-        const Locked locked;
-        iterator_.reset();
+        let_go([all = std::shared_ptr<ArrowArray>(std::move(inner))] { all->release(all.get()); });
+    };
+    return batch;
+}
+
+// An iterator over fragments and record batches, and what is called when nobody wants more of it.
+class PythonSource : public BatchSource {
+  public:
+    PythonSource(nb::object iterator, nb::object at_end)
+        : iterator_(std::make_shared<nb::object>(std::move(iterator))), at_end_(std::move(at_end)) {}
+    ~PythonSource() override {
+        if (has_decoding_stopped() && !PyGILState_Check()) {
+            // Once Python has ended there is nobody to give it back to.
+            new std::shared_ptr<nb::object>(std::move(iterator_));
+            at_end_.release();
+            return;
+        }
+        if (has_ended_ && !at_end_.is_valid() && !is_wait_limited()) {
+            const Locked locked;
+            iterator_.reset();
+            return;
+        }
+        let_go([iterator = std::move(iterator_), at_end = at_end_.release().ptr()]() mutable {
+            iterator.reset();
+            if (at_end == nullptr) return;
+            Py_XDECREF(PyObject_CallNoArgs(at_end));
+            if (PyErr_Occurred()) PyErr_WriteUnraisable(at_end);
+            Py_DECREF(at_end);
+        });
     }
 
     Next next() override {
-        const Locked locked;
-        const nb::object found = nb::steal(PyIter_Next(iterator_.ptr()));
-        if (!found.is_valid()) {
-            if (PyErr_Occurred()) nb::raise_python_error();
-            return std::monostate();
-        }
-        if (nb::isinstance<BoundFragmentRows>(found)) {
-            return std::shared_ptr<const FragmentRows>(nb::cast<const BoundFragmentRows&>(found).rows);
-        }
-        ArrowArray batch{};
-        found.attr("_export_to_c")(reinterpret_cast<uintptr_t>(&batch));
-        return batch;
+        // Held by the call, which may come to its end after this one.
+        auto found = std::shared_ptr<Next>(new Next, [](Next* next) {
+            if (auto* batch = std::get_if<ArrowArray>(next); batch && batch->release) batch->release(batch);
+            delete next;
+        });
+        call_interpreter([found, iterator = iterator_] { *found = next_of(*iterator); });
+        has_ended_ = std::holds_alternative<std::monostate>(*found);
+        return std::exchange(*found, std::monostate());
     }
 
     void raise(const FragmentRows& fragment, const PageFailure& failure) override {
@@ -209,14 +240,32 @@ class PythonSource : public BatchSource {
     }
 
   private:
-    nb::object iterator_;
+    static Next next_of(const nb::object& iterator) {
+        const nb::object found = nb::steal(PyIter_Next(iterator.ptr()));
+        if (!found.is_valid()) {
+            if (PyErr_Occurred()) nb::raise_python_error();
+            return std::monostate();
+        }
+        if (nb::isinstance<BoundFragmentRows>(found)) {
+            return std::shared_ptr<const FragmentRows>(nb::cast<const BoundFragmentRows&>(found).rows);
+        }
+        ArrowArray batch{};
+        found.attr("_export_to_c")(reinterpret_cast<uintptr_t>(&batch));
+        return is_wait_limited() ? patient(batch) : batch;
+    }
+
+    std::shared_ptr<nb::object> iterator_;
+    nb::object at_end_;
+    bool has_ended_ = false;
 };
 
 // A stream, and the schema of its batches.
 struct BoundStream {
-    BoundStream(nb::object batches, nb::object schema, Count most_ahead, bool eager)
+    BoundStream(nb::object batches, nb::object schema, Count most_ahead, bool eager, nb::object at_end)
         : schema(exported<ArrowSchema>(schema)),
-          stream(std::make_shared<BatchStream>(std::make_unique<PythonSource>(std::move(batches)), most_ahead, eager)) {}
+          stream(std::make_shared<BatchStream>(
+              std::make_unique<PythonSource>(std::move(batches), at_end.is_none() ? nb::object() : std::move(at_end)),
+              most_ahead, eager)) {}
 
     SharedSchema schema;
     std::shared_ptr<BatchStream> stream;
@@ -250,6 +299,13 @@ std::string to_text(const std::exception& error) {
     }
 }
 
+bool is_interrupt(const std::exception& error) noexcept {
+    const auto* raised = dynamic_cast<const nb::python_error*>(&error);
+    if (raised == nullptr) return false;
+    const Locked locked;
+    return raised->matches(PyExc_KeyboardInterrupt);
+}
+
 // Says the first error again whenever it is asked after it: of an engine's threads, any may be the one that reports.
 template <class Text>
 void remember(ExportedStream& state, Text text) noexcept {
@@ -264,18 +320,26 @@ void remember(ExportedStream& state, Text text) noexcept {
 template <class Call>
 int guarded(ArrowArrayStream* exported, Call call) noexcept {
     auto& state = *static_cast<ExportedStream*>(exported->private_data);
+    int code = EIO;
+    bool is_interrupted = false;
     try {
         call(state);
         return 0;
     } catch (const std::bad_alloc&) {
         remember(state, [] { return "out of memory"; });
-        return ENOMEM;
+        code = ENOMEM;
     } catch (const std::exception& error) {
         remember(state, [&error] { return to_text(error); });
-        return EIO;
+        is_interrupted = is_interrupt(error);
     } catch (...) {
-        return EIO;
     }
+    // A signal that a stream was the first to notice is to end more than the stream, of whose error an engine makes its
+    // own. Behind the error, whose frames close generators when they are let go of, and would be the next to notice.
+    if (is_interrupted) {
+        const Locked locked;
+        PyErr_SetInterrupt();
+    }
+    return code;
 }
 
 int get_schema(ArrowArrayStream* exported, ArrowSchema* out) {
@@ -345,8 +409,8 @@ void bind_streams(nb::module_& m) {
             "tests"_a, "pairs"_a, "steps"_a, "columns"_a, "shapes"_a, "rows"_a, "ends"_a, "raise_failure"_a,
             "most_joined"_a);
     nb::class_<BoundStream>(m, "BatchStream")
-        .def(nb::init<nb::object, nb::object, Count, bool>(), "batches"_a, "schema"_a, nb::kw_only(),
-             "most_ahead"_a, "eager"_a)
+        .def(nb::init<nb::object, nb::object, Count, bool, nb::object>(), "batches"_a, "schema"_a, nb::kw_only(),
+             "most_ahead"_a, "eager"_a, "at_end"_a = nb::none())
         .def("__iter__", [](nb::handle self) { return nb::borrow(self); })
         .def("__next__", next_batch, nb::rv_policy::take_ownership)
         .def("__arrow_c_stream__", to_capsule, "requested_schema"_a = nb::none());
@@ -356,9 +420,14 @@ void bind_streams(nb::module_& m) {
         [](double most_seconds) {
             const Unlocked unlocked;
             stop_decoding(most_seconds);
+            stop_interpreter_calls();
         },
         "most_seconds"_a);
-    m.def("forget_decode_threads", forget_decode_threads);
+    m.def("forget_decode_threads", [] {
+        forget_decode_threads();
+        forget_interpreter_calls();
+    });
+    m.def("limit_wait_for_interpreter", limit_wait_for_interpreter, "seconds"_a);
 }
 
 }  // namespace lance

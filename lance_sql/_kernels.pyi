@@ -444,6 +444,10 @@ class BatchStream:
     batches: fragments and `pyarrow.RecordBatch`es; asked for the next one when it is needed
     most_ahead: batches that are decoded or wait to be taken
     eager: from the first one on; otherwise the first is decoded alone
+    at_end: called when nobody wants more of it, by a thread of the kernels, behind the last batch that was decoded
+
+    `batches` is let go of by a thread of the kernels, too, unless it is at its end: a signal that came while the main
+    thread closes a generator would be lost.
     """
 
     def __init__(
@@ -453,11 +457,23 @@ class BatchStream:
         *,
         most_ahead: int,
         eager: bool,
+        at_end: Callable[[], object] | None = None,
     ) -> None: ...
     def __iter__(self) -> BatchStream: ...
     def __next__(self) -> NativeArray: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """A capsule with the stream itself, for one consumer; the schema is always the stream's."""
+
+@final
+class ProcessShare:
+    """What one holder has of something that the process has a bounded number of; given back when it is let go of.
+    Thread-safe; a forked process has what its parent had."""
+
+    def take(self, number: int, most: int) -> int:
+        """How many of so many more it may have, where all holders of the process have `most` at the most."""
+    @staticmethod
+    def total() -> int:
+        """What all holders of the process have."""
 
 def limit_decode_threads(most: int) -> None:
     """So many threads decode at most, but those that run stay."""
@@ -468,6 +484,10 @@ def stop_decoding(most_seconds: float) -> None:
 
 def forget_decode_threads() -> None:
     """Begins anew in a forked process; streams of the parent cannot be read there."""
+
+def limit_wait_for_interpreter(seconds: float) -> None:
+    """Streams whose consumer does not hold the interpreter's lock wait for it at most so long while nobody gets it, and
+    end with an error then; 0, as at first: for ever."""
 
 def keep_buffers(most_bytes: int) -> None:
     """Up to so many bytes of released arrays are kept for the next ones, from now on."""

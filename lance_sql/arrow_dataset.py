@@ -16,6 +16,7 @@ import pyarrow as pa
 # The module that defines the class: `pyarrow.dataset` would cost three times as much to import.
 from pyarrow import _dataset
 
+from lance_sql import _kernels
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 
 if TYPE_CHECKING:
@@ -70,6 +71,12 @@ class AnyScan(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """All rows; see `AnyTask`."""
         ...
+
+
+def limit_wait_for_interpreter(seconds: float) -> None:
+    """Has every stream of the process that an engine's thread reads give up, with an error, where nobody gets Python's
+    lock for so long; 0, as at first, for engines that do not hold it while they wait for their threads."""
+    _kernels.limit_wait_for_interpreter(seconds)
 
 
 class ArrowDataset(_dataset.Dataset):  # type: ignore[misc]  # untyped base

@@ -47,6 +47,7 @@ import duckdb
 import pyarrow as pa
 
 from lance_sql import metadata_tables
+from lance_sql.arrow_dataset import limit_wait_for_interpreter
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
 from lance_sql.version_names import as_version, split_name
@@ -112,6 +113,13 @@ _MACROS: Final = (
     f"MACRO {duckdb_extension.PATH_FUNCTION}(path) AS TABLE {_ALL_COLUMNS}"
     f"{_QUERY}({_REFERENCE}({_PATHS}, NULL, NULL, NULL, NULL, false, NULL, true))",
 )
+SECONDS_TO_WAIT: Final = 20.0
+"""For Python's lock, in DuckDB 1.5: so long a half-read result whose connection was let go of may stand still."""
+
+if not has_sources():
+    # DuckDB 1.5 holds the lock while it waits for its threads, where the last that holds a connection is a result
+    limit_wait_for_interpreter(SECONDS_TO_WAIT)
+
 # More than any statement has references, with room for the statements of other threads.
 _MAX_NAMES: Final = 256
 

@@ -133,6 +133,11 @@ class LearnedOfTable:
         if self._unsaved is not None:
             weakref.finalize(self, self._unsaved.save_or_log)
 
+    @property
+    def has_folder(self) -> bool:
+        """Whether what is learned is written to a folder."""
+        return self._unsaved is not None
+
     def may_know(self, table: str) -> bool:
         """Whether anything was learned of a table.
 

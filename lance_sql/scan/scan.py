@@ -7,12 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any
 
 import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
-from lance_sql.file.learned import LearnedOfTable
 from lance_sql.frames import Frames
 from lance_sql.scan import batches, native_rows, null_pages, read_ahead
 from lance_sql.scan.evidence.learned import count_decided
@@ -278,8 +276,8 @@ class _Reading:
 
     def to_capsule(self) -> object:
         """An Arrow C stream."""
-        stream = self._stream()
-        return self.to_reader().__arrow_c_stream__() if stream is None else stream.__arrow_c_stream__()
+        stream = self._stream() or _kernels.BatchStream(self._decoded(), self.schema, most_ahead=1, eager=False)
+        return stream.__arrow_c_stream__()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """The batches, in scan order."""
@@ -296,10 +294,15 @@ class _Reading:
         if self.limit is not None or not native_rows.is_possible(self.plan):
             return None
         cutting = batches.Cutting(self.batch_size, self.keeps_all)
-        found: Iterator[Any] = native_rows.batches(self.plan, self.fragments, cutting, self._decode)
-        if (learned := self.plan.fragments.files.learned) is not None:
-            found = _SavingLearned(found, learned)
-        return _kernels.BatchStream(found, self.schema, most_ahead=read_ahead.MAX_IN_FLIGHT, eager=self.keeps_all)
+        learned = self.plan.fragments.files.learned
+        return _kernels.BatchStream(
+            native_rows.batches(self.plan, self.fragments, cutting, self._decode),
+            self.schema,
+            most_ahead=read_ahead.MAX_IN_FLIGHT,
+            eager=self.keeps_all,
+            # the parts are at their end before the last of them are decoded: only the end of the stream is behind that
+            at_end=learned.save if learned is not None and learned.has_folder else None,
+        )
 
     def _decoded(self) -> Iterator[pa.RecordBatch]:
         if self.num_rows is not None:
@@ -346,26 +349,6 @@ class _Reading:
             is_light=lambda batch: plan.reads_nothing or (not waits and batches.are_few(plan, batch)),
         )
         return (batch for batch in found if batch is not None)
-
-
-class _SavingLearned:
-    """The parts of a stream, which writes to the folder what the scan has learned when nobody wants more of it.
-
-    The parts are at their end before the last of them are decoded: only whoever lets go of the stream is behind that.
-    """
-
-    def __init__(self, parts: Iterator[Any], learned: LearnedOfTable) -> None:
-        self._parts = parts
-        self._learned = learned
-
-    def __iter__(self) -> Iterator[Any]:
-        return self
-
-    def __next__(self) -> Any:
-        return next(self._parts)
-
-    def __del__(self) -> None:
-        self._learned.save()
 
 
 def _read_batch(plan: ReadPlan, batch: batches.Batch) -> pa.RecordBatch | None:

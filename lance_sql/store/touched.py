@@ -12,9 +12,9 @@ import mmap
 import os
 from collections.abc import Sequence
 from functools import cache
-from threading import RLock
 from typing import Final
 
+from lance_sql import _kernels
 from lance_sql.store.contract import ByteRange
 
 MAX_TOUCHED_BLOCKS: Final = 128
@@ -36,14 +36,11 @@ class TouchedBlocks:
         self._touched: dict[str, int] = {}
         self._num_touched = 0
         self._given_back: dict[str, int] = {}
-        self._more = _more
         self._num_more = 0
+        # in the kernels: what runs Python when it is let go of could lose a signal
+        self._more = _kernels.ProcessShare()
         self._most_touched = MAX_TOUCHED_BLOCKS
         self._resident_before: int | None = None
-
-    def __del__(self) -> None:
-        # by what it holds itself: when Python ends, the names of modules go before
-        self._more.give_back(self._num_more)
 
     def touch(self, path: str, ranges: Sequence[ByteRange]) -> list[str]:
         """Counts what may be looked at from now on.
@@ -97,7 +94,7 @@ class TouchedBlocks:
         if not returned:
             return
         self._given_back[path] = gone & ~blocks
-        granted = self._more.take(returned)
+        granted = self._more.take(returned, share_of_memory())
         self._num_more += granted
         self._most_touched += granted
 
@@ -112,37 +109,6 @@ class TouchedBlocks:
             return self._most_kept
         room = self._most_kept - max(0, resident - self._resident_before)
         return self._num_touched - num_new + room if num_new <= room else self._most_kept
-
-
-class _More:
-    """Blocks that all stores of the process keep, together, for what is read again. Thread-safe."""
-
-    def __init__(self) -> None:
-        # a store may be let go of by the garbage collector, in the thread that holds the lock
-        self._lock = RLock()
-        self._num_taken = 0
-
-    def take(self, num_blocks: int) -> int:
-        """How many of so many blocks may be kept."""
-        with self._lock:
-            granted = max(0, min(num_blocks, share_of_memory() - self._num_taken))
-            self._num_taken += granted
-            return granted
-
-    def give_back(self, num_blocks: int) -> None:
-        """Of a store that is there no longer."""
-        if num_blocks:
-            with self._lock:
-                self._num_taken -= num_blocks
-
-    def forget_lock(self) -> None:
-        """A forked process has none of the threads that may have held it."""
-        self._lock = RLock()
-
-
-_more: Final = _More()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_more.forget_lock)
 
 
 def resident_file_blocks() -> int | None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
+from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, TableNotFound, UnsupportedFeature
 from lance_sql.store import ByteRange, LocalStore, touched
 from lance_sql.store import local as local_module
@@ -260,15 +261,15 @@ def test_stores_share_the_memory_and_give_it_back(
 ) -> None:
     memory.num_blocks = None
     gc.collect()
-    taken = touched._more._num_taken
+    taken = _kernels.ProcessShare.total()
     monkeypatch.setattr(touched, "share_of_memory", lambda: taken + 100)
     (tmp_path / "a").write_bytes(bytes(80 * touched.BLOCK_BYTES))
     first, second = LocalStore(tmp_path), LocalStore(tmp_path)
     _read_all(first, 80, 4)
-    of_first = touched._more._num_taken - taken
+    of_first = _kernels.ProcessShare.total() - taken
     assert 48 <= of_first <= 80
     _read_all(second, 80, 4)
-    assert touched._more._num_taken == taken + 100
+    assert _kernels.ProcessShare.total() == taken + 100
     before = len(given_back)
     _read_all(first, 80, 4)
     assert len(given_back) == before
@@ -276,7 +277,7 @@ def test_stores_share_the_memory_and_give_it_back(
     assert len(given_back) > before
     del first
     gc.collect()
-    assert touched._more._num_taken == taken + 100 - of_first
+    assert _kernels.ProcessShare.total() == taken + 100 - of_first
     _read_all(second, 80, 4)
     before = len(given_back)
     _read_all(second, 80, 4)
@@ -288,11 +289,11 @@ def test_a_file_in_the_place_of_another_begins_anew(tmp_path: Path, given_back: 
     store = LocalStore(tmp_path)
     (tmp_path / "a").write_bytes(bytes(80 * touched.BLOCK_BYTES))
     _read_all(store, 80, 1)
-    taken = touched._more._num_taken
+    taken = _kernels.ProcessShare.total()
     (tmp_path / "b").write_bytes(bytes(80 * touched.BLOCK_BYTES))
     os.replace(tmp_path / "b", tmp_path / "a")
     _read_all(store, 80, 1)
-    assert touched._more._num_taken == taken
+    assert _kernels.ProcessShare.total() == taken
 
 
 def test_what_is_read_once_is_not_kept(tmp_path: Path, given_back: list[object], memory: _Memory) -> None:
