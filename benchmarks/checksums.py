@@ -24,8 +24,8 @@ from lance_sql.store.checksums import Hasher
 
 def without(run: Callable[[], object]) -> None:
     """Neither computes nor records checksums."""
-    nothing = mock.patch.object(written_files, "checksums", lambda operation: {})
-    with nothing, mock.patch.object(Hasher, "update", lambda self, data: None):
+    nothing = mock.patch.object(written_files, "checksums", return_value={})
+    with nothing, mock.patch.object(Hasher, "update", return_value=None):
         run()
 
 
