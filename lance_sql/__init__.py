@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from lance_sql.lineage_audit.walk import audit
     from lance_sql.one_sql import sql
     from lance_sql.providers import attach, connect, read_spark, register
-    from lance_sql.repairs import repair
+    from lance_sql.repairs import repair, salvage
     from lance_sql.scan.scan import Scan, ScanTask
     from lance_sql.store.manifest_store import ManifestEntry, ManifestStore, SqliteManifestStore
     from lance_sql.verification import verify
@@ -72,6 +72,7 @@ __all__ = [
     "read_spark",
     "register",
     "repair",
+    "salvage",
     "sql",
     "verify",
     "write",
@@ -108,6 +109,7 @@ _MODULES = {
     "read_spark": "lance_sql.providers",
     "register": "lance_sql.providers",
     "repair": "lance_sql.repairs",
+    "salvage": "lance_sql.repairs",
     "sql": "lance_sql.one_sql",
     "verify": "lance_sql.verification",
     "write": "lance_sql.writing",

@@ -15,11 +15,11 @@
 
 Decoders raise with what they know. Each caller adds its own coordinate while the error unwinds:
 
-    with errors.at(file="data/ab12.lance"):
+    with errors.at(table="events.lance version 4", file="data/ab12.lance"):
         with errors.at(column="r", page=3):
             raise CorruptFile("chunk 7: 4 bits x 1024 needs 512 bytes, found 500")
 
-    CorruptFile: data/ab12.lance: column 'r', page 3: chunk 7: 4 bits x 1024 needs 512 bytes, found 500
+    CorruptFile: events.lance version 4: data/ab12.lance: column 'r', page 3: chunk 7: 4 bits x 1024 needs 512 bytes
 """
 
 # ruff: noqa: N818 - the names say what happened
@@ -34,31 +34,41 @@ from typing import Self
 class LanceError(Exception):
     """Base of the tree.
 
-    file, column, page: where it happened, None while unknown; set by `at`
+    table, file, column, page: where it happened, None while unknown; set by `at`. The table with its version
     """
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
+        self.table: str | None = None
         self.file: str | None = None
         self.column: str | None = None
         self.page: int | None = None
 
-    def located(self, file: str | None, column: str | None = None, page: int | None = None) -> Self:
+    def located(
+        self, file: str | None, column: str | None = None, page: int | None = None, table: str | None = None
+    ) -> Self:
         """The same error, with the coordinates that it lacks."""
+        self.table = table if self.table is None else self.table
         self.file = file if self.file is None else self.file
         self.column = column if self.column is None else self.column
         self.page = page if self.page is None else self.page
         return self
 
-    def __str__(self) -> str:
+    @property
+    def in_table(self) -> str:
+        """The error as it is said where the table is known."""
         within = []
         if self.column is not None:
             within.append(f"column {self.column!r}")
         if self.page is not None:
             within.append(f"page {self.page}")
-        parts = [self.file, ", ".join(within), self.message]
-        return ": ".join(part for part in parts if part)
+        return ": ".join(part for part in (self.file, ", ".join(within), self.message) if part)
+
+    def __str__(self) -> str:
+        if self.table is None or self.table in self.message:
+            return self.in_table
+        return f"{self.table}: {self.in_table}"
 
 
 class TableNotFound(LanceError, FileNotFoundError):
@@ -113,9 +123,17 @@ class at:  # noqa: N801 - reads as a statement, like contextlib.suppress
     that is not there. Everything else passes as it is: MemoryError, and what a mistake of our own raises.
     """
 
-    __slots__ = ("column", "file", "page")
+    __slots__ = ("column", "file", "page", "table")
 
-    def __init__(self, *, file: str | None = None, column: str | None = None, page: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        table: str | None = None,
+        file: str | None = None,
+        column: str | None = None,
+        page: int | None = None,
+    ) -> None:
+        self.table = table
         self.file = file
         self.column = column
         self.page = page
@@ -129,11 +147,11 @@ class at:  # noqa: N801 - reads as a statement, like contextlib.suppress
         if error is None:
             return
         if isinstance(error, LanceError):
-            error.located(self.file, self.column, self.page)
+            error.located(self.file, self.column, self.page, self.table)
             return
         message = _damage(error)
         if message is not None:
-            raise CorruptFile(message).located(self.file, self.column, self.page) from error
+            raise CorruptFile(message).located(self.file, self.column, self.page, self.table) from error
 
 
 def _damage(error: BaseException) -> str | None:

@@ -28,8 +28,8 @@ FLOORS = (
     ("arrow_dataset", "version_history", "physical_layout"),
     ("changes",),
     ("dataset", "verification", "lineage_audit"),
-    ("writing", "metadata_tables", "distributed", "differences", "repairs"),
-    ("providers",),
+    ("writing", "metadata_tables", "distributed", "differences"),
+    ("providers", "repairs"),
     ("one_sql", "everyday"),
     ("spark", "cli", "testing"),
 )

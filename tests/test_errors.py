@@ -100,3 +100,12 @@ def test_errors_are_pickled_with_their_coordinates() -> None:
     with pytest.raises(CorruptFile) as raised, errors.at(file="f", page=0):
         raise CorruptFile("broken")
     assert str(pickle.loads(pickle.dumps(raised.value))) == "f: page 0: broken"
+
+
+def test_a_table_is_named_once() -> None:
+    """With its version, in front of the file, and not where the message names it already."""
+    with pytest.raises(CorruptFile) as raised, errors.at(table="t.lance version 3"), errors.at(file="data/x"):
+        raise CorruptFile("the file is missing")
+    assert str(raised.value) == "t.lance version 3: data/x: the file is missing"
+    assert raised.value.in_table == "data/x: the file is missing"
+    assert str(CorruptFile("t version 3 is gone").located(None, table="t version 3")) == "t version 3 is gone"

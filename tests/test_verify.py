@@ -17,7 +17,7 @@ from click.testing import CliRunner
 import lance_sql
 from lance_sql.cli.main import main
 from lance_sql.verification import Problem
-from tests.commit.test_early_releases import edit_manifest
+from tests.commit.test_early_releases import edit_manifest, newest_manifest
 from tests.conftest import Case, corpus_params
 from tests.lineage_audit.test_faults import planted
 
@@ -203,3 +203,40 @@ def test_tables_of_every_writer_are_healthy(case: Case) -> None:
     for branch in [None, *(case.info.get("branches") or {})]:
         report = lance_sql.verify(case.table, branch=branch, deep=True)
         assert report.is_healthy, str(report)
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:20])
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut", "page", "deletions", "row_ids", "manifest", "fragment"])
+def test_errors_of_damage_name_table_and_version(tmp_path: Path, damage: str) -> None:
+    """In a join of two tables nobody knows otherwise which one it is."""
+    root = tmp_path / "orders.lance"
+    lance_sql.write({"id": range(5000), "s": [str(number) for number in range(5000)]}, root).delete("id = 7")
+    (data,) = (root / "data").iterdir()
+    if damage == "missing":
+        data.unlink()
+    elif damage == "cut":
+        _cut(data)
+    elif damage == "page":
+        content = bytearray(data.read_bytes())
+        content[0:400] = b"\xff" * 400
+        data.write_bytes(content)
+    elif damage == "deletions":
+        _cut(next((root / "_deletions").iterdir()))
+    elif damage == "manifest":
+        _cut(newest_manifest(root))
+    else:
+
+        def edit(manifest: Any) -> None:
+            if damage == "row_ids":
+                manifest.fragments[0].inline_row_ids = b"\xff" * 9
+            else:
+                manifest.fragments[0].files[0].path = "../../x"
+
+        edit_manifest(newest_manifest(root), edit)
+    with pytest.raises(lance_sql.CorruptFile) as raised:
+        lance_sql.open(root).scan(["id", "_rowid"]).to_table()
+    assert "orders.lance version 2" in str(raised.value)
+    assert len(str(raised.value).splitlines()) == 1

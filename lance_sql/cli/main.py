@@ -9,7 +9,7 @@ from typing import IO, Any, Literal
 
 import click
 
-from lance_sql.cli import branches, changes, differences, indices, looking, merge, queries, repair, screen
+from lance_sql.cli import branches, changes, differences, indices, looking, merge, queries, repair, salvage, screen
 from lance_sql.cli.agreement import dry_run_option, yes_option
 from lance_sql.cli.errors import in_one_line, reports_errors
 from lance_sql.version_names import split_name
@@ -291,6 +291,7 @@ for _verb in (
     merge.merge,
     branches.branch,
     repair.repair,
+    salvage.salvage,
     queries.queries,
     *changes.VERBS,
     *indices.VERBS,

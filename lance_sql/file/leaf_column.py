@@ -54,7 +54,7 @@ class LeafColumn:
     @cached_property
     def row_starts(self) -> npt.NDArray[np.int64]:
         """See `Column`."""
-        with at(file=self.file.path, column=self.name):
+        with self.file.at(self.name):
             starts, per_row = self.metadata.row_starts, self.chain.items_per_row
             num_rows, rest = divmod(int(starts[-1]), per_row)
             if rest or num_rows != self.file.num_rows:
@@ -80,7 +80,7 @@ class LeafColumn:
         file, chain = self.file, self.chain
         if chain.stored == blob_v2.DESCRIPTOR:
             return max(file.num_bytes / max(file.num_rows, 1), BLOB_BYTES)
-        with at(file=file.path, column=self.name):
+        with file.at(self.name):
             stored = self.metadata.row_bytes
         if stored is None:
             return file.num_bytes / max(file.num_rows, 1)
@@ -181,7 +181,7 @@ class LeafColumn:
             self.index,
             self.row_starts,
             self.chain,
-            InPages(self.file.path, self.name),
+            InPages(self.file.path, self.name, self.file.table),
             rows,
             self._open_pages,
             is_nested=is_nested,
@@ -266,7 +266,7 @@ class LeafColumn:
 
     def at(self, page: int) -> at:
         """Where errors in a page are."""
-        return at(file=self.file.path, column=self.name, page=page)
+        return self.file.at(self.name, page)
 
     def _pages_of(self, rows: RowRanges) -> Reading[tuple[list[tuple[int, RowRanges]], list[Page]]]:
         """The pages that hold the rows, opened, each with its number and its rows."""

@@ -57,13 +57,15 @@ class InPages(NamedTuple):
     """Adds to errors in which page of a column they are. Keeps neither alive.
 
     file: its path
+    table: with its version
     """
 
     file: str
     column: str
+    table: str | None = None
 
     def __call__(self, page: int) -> at:
-        return at(file=self.file, column=self.column, page=page)
+        return at(table=self.table, file=self.file, column=self.column, page=page)
 
 
 class NativeColumn:

@@ -7,7 +7,7 @@ from functools import partial
 import pyarrow as pa
 
 from lance_sql.encodings.tree import List
-from lance_sql.errors import CorruptFile, at
+from lance_sql.errors import CorruptFile
 from lance_sql.file.columns import Column
 from lance_sql.file.dictionaries import with_values
 from lance_sql.file.leaf_column import LeafColumn
@@ -47,7 +47,7 @@ def open_column(file: FileReader, listed: Listed, leaf: Leaf, chain: Chain, name
     """
     if leaf.field.id not in listed.fields:
         return None
-    with at(file=file.path, column=name):
+    with file.at(name):
         if isinstance(file.metadata, LegacyMetadata):
             return _by_ids(file, file.metadata, listed, leaf, chain, name)
         if not listed.columns:

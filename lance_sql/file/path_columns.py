@@ -60,7 +60,7 @@ class StoredColumn:
     @property
     def is_blob(self) -> bool:
         """Whether the values are descriptors of bytes elsewhere in the file."""
-        with at(file=self.file.path, column=self.name):
+        with self.file.at(self.name):
             return self.metadata.is_blob
 
     def encoding(self, page: int) -> Encoding:
@@ -98,7 +98,7 @@ class StoredColumn:
 
     def at(self, page: int) -> at:
         """Where errors in a page are."""
-        return at(file=self.file.path, column=self.name, page=page)
+        return self.file.at(self.name, page)
 
     def _read(
         self, rows: RowRanges, read: Callable[[ArrayPage, RowRanges], Reading[T]]
@@ -149,7 +149,7 @@ class PathColumn:
     @cached_property
     def row_starts(self) -> npt.NDArray[np.int64]:
         """See `Column`; of the outermost column."""
-        with at(file=self.file.path, column=self.leaf.name):
+        with self.file.at(self.leaf.name):
             columns = [*self.lists, self.leaf, *([self.characters] if self.characters else [])]
             num_rows = self.file.num_rows
             for column in columns:
@@ -203,7 +203,7 @@ class PathColumn:
         """See `Column`."""
         if self.stored_statistics is None or self.lists or self.chain.finish is not None:
             return None
-        with at(file=self.file.path, column=self.leaf.name):
+        with self.file.at(self.leaf.name):
             return self.stored_statistics()
 
     def native(self, rows: RowRanges) -> NativeRows | None:
@@ -225,7 +225,7 @@ class PathColumn:
         is_plain = not self.lists and self.characters is None and chain.stored is None and chain.finish is None
         if not is_plain or not self._is_read_where_it_lies or leaf.is_blob:
             return None
-        where = InPages(self.file.path, leaf.name)
+        where = InPages(self.file.path, leaf.name, self.file.table)
         return native_columns.open_rows(
             self.file, leaf.key, self.row_starts, chain, where, rows, leaf.open_pages, is_nested=is_nested
         )
@@ -291,12 +291,12 @@ class PathColumn:
     def _values(self, rows: RowRanges) -> Reading[pa.Array]:
         leaf, chain = self.leaf, self.chain
         if leaf.is_blob:
-            with at(file=self.file.path, column=leaf.name):
+            with self.file.at(leaf.name):
                 blob.check_type(chain)
             if len(rows) == 0:
                 return pa.nulls(0, chain.leaf)
             descriptors = yield from leaf.values(rows, replace(chain, stored=blob.DESCRIPTOR, finish=None))
-            with at(file=self.file.path, column=leaf.name):
+            with self.file.at(leaf.name):
                 return (yield from self._blobs(descriptors))
         if self.characters is None:
             return (yield from leaf.values(rows, chain))

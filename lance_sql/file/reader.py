@@ -21,14 +21,18 @@ TAIL_BYTES = 64 * 1024
 class FileReader:
     """An open data file. Thread-safe."""
 
-    def __init__(self, store: Store, path: str, page_cache: PageCache, *, size: int | None = None) -> None:
+    def __init__(
+        self, store: Store, path: str, page_cache: PageCache, *, size: int | None = None, table: str | None = None
+    ) -> None:
         """
+        table: with its version, for errors
         size: of the file, as the table has it; saves a request where a store would have to ask
         """
         self.path = path
+        self.table = table
         self._store = store
         self._page_cache = page_cache
-        with at(file=path):
+        with self.at():
             # before anything is read: what was read is of this file as long as the store still says the same
             self.identity = store.identity(path)
             file_size, self._tail = store.tail(path, TAIL_BYTES, size=size)
@@ -61,14 +65,14 @@ class FileReader:
         raises: CorruptFile when the file has no such column
         """
         assert isinstance(self.metadata, MetadataV2)
-        with at(file=self.path):
+        with self.at():
             return self.metadata.column(index)
 
     def fetch(self, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         """The bytes of each range, which lie anywhere in the file."""
         if not ranges:
             return []
-        with at(file=self.path):
+        with self.at():
             return self._read(ranges)
 
     def read_scattered(
@@ -79,7 +83,7 @@ class FileReader:
         columns: of this file, with ranges of rows
         raises: CorruptFile for a path that leads out of the store
         """
-        with at(file=self.path):
+        with self.at():
             local = self._store.local_path(self.path)
         return (None, None) if local is None else _kernels.read_scattered(local, columns)
 
@@ -106,6 +110,10 @@ class FileReader:
     def is_in_memory(self) -> bool:
         """Whether opening the file has read all of it, so that nothing is gained by keeping parts of it once more."""
         return bool(self._tail.size == self._footer.file_size)
+
+    def at(self, column: str | None = None, page: int | None = None) -> at:
+        """Where errors in the file are."""
+        return at(table=self.table, file=self.path, column=column, page=page)
 
     def _read(self, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         """Like `fetch`, from the tail where it has them."""

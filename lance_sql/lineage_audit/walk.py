@@ -84,7 +84,7 @@ class _Audit:
                 else:
                     self._without.append(version)
             except (CorruptFile, UnsupportedFeature) as error:
-                self._partly[version] = f"for it cannot be read: {error}"
+                self._partly[version] = f"for it cannot be read: {error.in_table}"
             if self._files is not None:
                 self._compare_files(version, self._files)
             progress(done + 1, len(chosen))
@@ -99,13 +99,13 @@ class _Audit:
             findings = Findings(version, _operation(snapshot)[1])
             for fragment in snapshot.manifest.fragments:
                 for changed in files.of_fragment(snapshot, fragment):
-                    message = str(changed.error)
+                    message = changed.error.in_table
                     if message not in self._changed:
                         self._changed.add(message)
                         findings.add(Kind.CHANGED_FILE, message, fragment.id)
             self._faults += findings.faults
         except (CorruptFile, UnsupportedFeature) as error:
-            self._partly[version] = f"for it cannot be read: {error}"
+            self._partly[version] = f"for it cannot be read: {error.in_table}"
 
     def _version(self, version: int) -> bool:
         """Audits one version; False where it has no lineage."""

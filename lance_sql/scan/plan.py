@@ -14,6 +14,7 @@ from itertools import islice, pairwise
 import pyarrow as pa
 
 from lance_sql import row_ranges
+from lance_sql.errors import at
 from lance_sql.file.column_pages import value_bytes
 from lance_sql.file.columns import Column
 from lance_sql.row_ranges import RowRanges
@@ -284,7 +285,9 @@ class ScanPlan:
         passing = [each.passing for each in self.evidence if each.passing is not None]
         for place, rows in self.candidates:
             known = [each for each in (rows_at(place, every) for every in passing) if len(each)]
-            yield FragmentScan(fragments[place], rows, reduce(row_ranges.union, known) if known else None)
+            with at(table=self.snapshot.label):
+                fragment = fragments[place]
+            yield FragmentScan(fragment, rows, reduce(row_ranges.union, known) if known else None)
 
     def count_fragments(self) -> Counter:
         """Fragments of the version."""

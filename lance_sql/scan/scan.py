@@ -11,6 +11,7 @@ from itertools import chain
 import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
+from lance_sql.errors import at
 from lance_sql.frames import Frames
 from lance_sql.scan import batches, native_rows, null_pages, read_ahead
 from lance_sql.scan.evidence.learned import count_decided
@@ -64,7 +65,8 @@ class Scan(Frames):
     @cached_property
     def plan(self) -> ScanPlan:
         """The fragments and rows that are read; made once, from the manifest."""
-        return make_plan(self.snapshot, self.columns, self.predicate, self.limit)
+        with at(table=self.snapshot.label):
+            return make_plan(self.snapshot, self.columns, self.predicate, self.limit)
 
     @cached_property
     def read_plan(self) -> ReadPlan:

@@ -118,7 +118,7 @@ class TableFiles:
         """
         self._check_path(source.path)
         wanted = ByteRange(source.offset, source.offset + source.size)
-        with at(file=source.path):
+        with at(table=self.label, file=source.path):
             (content,) = self.places.store.get_ranges(source.path, [wanted])
         return bytes(memoryview(content))
 
@@ -145,7 +145,7 @@ class TableFiles:
 
         raises: CorruptFile when it is missing or damaged, UnsupportedFeature for other versions of the file format
         """
-        return FileReader(*self.resolve(file), self._page_cache, size=file.size_bytes or None)
+        return FileReader(*self.resolve(file), self._page_cache, size=file.size_bytes or None, table=self.label)
 
     def column(self, file: DataFile, listed: ListedColumns, leaf: Leaf, name: str) -> Column | None:
         """The column of a leaf in this file; None when the file has none.
@@ -160,7 +160,7 @@ class TableFiles:
     def _dictionary(self, field: Field) -> pa.Array:
         """The values of a dictionary field of version 0.1, which are in the manifest file."""
         store, path = self.places.store, self.places.manifest_path
-        with at(file=path):
+        with at(table=self.label, file=path):
             file_size, _ = store.tail(path, 0)
             return read_values(field, file_size, lambda ranges: store.get_ranges(path, ranges))
 
@@ -173,13 +173,13 @@ class TableFiles:
         return chain
 
     def _check_path(self, path: str) -> None:
-        with at(file=self.places.manifest_path):
+        with at(table=self.label, file=self.places.manifest_path):
             check_path(path)
 
     def _resolve(self, base_id: int | None, kind: str, name: str) -> tuple[Store, str]:
         if base_id is None:
             return self.places.store, f"{kind}/{name}"
-        with at(file=name):
+        with at(table=self.label, file=name):
             store = self.base_store(base_id)
         return store, self.places.base_paths[base_id].folder(kind) + name
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import row_ranges
-from lance_sql.errors import CorruptFile, at
+from lance_sql.errors import CorruptFile
 from lance_sql.file.columns import read_columns
 from lance_sql.file.leaves import Leaf
 from lance_sql.file.opening import Listed, open_column
@@ -27,7 +27,7 @@ def read(file: FileReader, column_index: int, num_rows: int) -> U64:
     raises: CorruptFile
     """
     if file.num_rows != num_rows:
-        with at(file=file.path):
+        with file.at():
             raise CorruptFile(f"the file has {file.num_rows} rows, its fragment {num_rows}")
     if num_rows == 0:
         return np.empty(0, np.uint64)
@@ -37,7 +37,7 @@ def read(file: FileReader, column_index: int, num_rows: int) -> U64:
     assert column is not None
     (array,) = read_columns([column], row_ranges.single(0, num_rows))
     if array.null_count:
-        with at(file=file.path):
+        with file.at():
             raise CorruptFile("a hidden column of row ids or versions has NULLs")
     values: U64 = array.to_numpy()
     return values

@@ -119,7 +119,8 @@ class OpenFragment:
         raises: CorruptFile
         """
         store, path = self._files.resolve_deletions(file, self.id)
-        return deletions.read(store, path, file.file_type, self.num_rows)
+        with at(table=self._files.label):
+            return deletions.read(store, path, file.file_type, self.num_rows)
 
     def live_rows(self) -> RowRanges:
         """The rows that are not deleted."""
@@ -192,7 +193,7 @@ class OpenFragment:
             elif not columns and field.id in delivered:
                 out.append(pa.nulls(num_rows, delivered[field.id]))
             else:
-                with at(column=field.name):
+                with at(table=self._files.label, column=field.name):
                     out.append(join(each.field, dict(zip(columns, arrays[start:end], strict=True)), num_rows))
         return out
 
@@ -280,7 +281,7 @@ class OpenFragment:
     def _open(self, file: DataFile) -> FileReader:
         opened = self._files.open(file)
         if opened.num_rows != self.num_rows:
-            with at(file=opened.path):
+            with opened.at():
                 raise CorruptFile(f"the file has {opened.num_rows} rows, its fragment {self.num_rows}")
         return opened
 
@@ -301,7 +302,7 @@ class OpenFragment:
         if isinstance(source, HiddenColumn):
             opened = self._files.open(source.file)
             return from_values(hidden_columns.read(opened, source.column_index, self.num_rows))
-        with at(file=f"fragment {self.id}, {kind}"):
+        with at(table=self._files.label, file=f"fragment {self.id}, {kind}"):
             return parse(source if isinstance(source, bytes) else self._files.external(source))
 
 

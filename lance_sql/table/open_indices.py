@@ -166,11 +166,14 @@ class OpenIndices:
                 self._open.move_to_end(key)
         if found is None:
             try:
-                found = self._read(segment)
+                with at(table=self._files.label):
+                    found = self._read(segment)
             except (CorruptFile, UnsupportedFeature) as error:
                 found = error
                 if isinstance(error, CorruptFile):
-                    _LOG.warning("%s: the index %r is damaged and not used: %s", self._files.label, segment.name, error)
+                    _LOG.warning(
+                        "%s: the index %r is damaged and not used: %s", self._files.label, segment.name, error.in_table
+                    )
             with self._lock:
                 self._keep(key, found)
         if isinstance(found, LanceError):

@@ -117,7 +117,8 @@ class Snapshot:
         if self._manifest is None:
             with self._lock:
                 if self._manifest is None:
-                    self._manifest = _read_manifest(self.store, self._file, self.name)
+                    with at(table=self.label):
+                        self._manifest = _read_manifest(self.store, self._file, self.name)
         return self._manifest
 
     @property
@@ -204,7 +205,7 @@ class Snapshot:
             try:
                 read = self.manifest if file.version == self.version else _read_manifest(self.store, file, self.name)
             except CorruptFile as error:
-                found.append(VersionInfo(file.version, None, None, None, None, None, damage=str(error)))
+                found.append(VersionInfo(file.version, None, None, None, None, None, damage=error.in_table))
                 continue
             transaction = transactions.read(self.store, file.path, read)
             found.append(
@@ -222,11 +223,13 @@ class Snapshot:
 
     def transaction(self) -> RecordedTransaction | None:
         """What the commit that made this version did; None where it is not recorded."""
-        return transactions.read(self.store, self.manifest_path, self.manifest)
+        with at(table=self.label):
+            return transactions.read(self.store, self.manifest_path, self.manifest)
 
     def indices(self) -> tuple[IndexSegment, ...]:
         """The secondary indices that the version lists."""
-        return indices.read(self.store, self.manifest_path, self.manifest)
+        with at(table=self.label):
+            return indices.read(self.store, self.manifest_path, self.manifest)
 
     def tags(self) -> dict[str, Ref]:
         """The table's tags as of now."""

@@ -183,16 +183,23 @@ class _Check:
         """Files of scalar indices, which every row can be read without."""
         errors = _errors(lambda: snapshot.open_indices, snapshot.manifest_path)
         self._findings.add(snapshot.version, errors, "index")
+        known: set[str | None] = set()
         for segment in () if errors else snapshot.open_indices.segments:
             check = partial(snapshot.open_indices.verify, segment, deep=self._deep)
             found = self._once(("index", segment.uuid, segment.base_id), check)
             self._findings.add(snapshot.version, found, "index", segment.name)
+            known.update(error.file for error in found)
         if self._files is not None and not errors:
-            self._index_bytes(snapshot, self._files)
+            self._index_bytes(snapshot, self._files, known)
 
-    def _index_bytes(self, snapshot: Snapshot, files: ComparedFiles) -> None:
+    def _index_bytes(self, snapshot: Snapshot, files: ComparedFiles, known: Collection[str | None] = ()) -> None:
+        """Files of indices that are not what was written.
+
+        known: files that are known to be damaged
+        """
         for changed in files.of_indices(snapshot):
-            self._findings.add(snapshot.version, [changed.error], "index", changed.index)
+            if changed.error.file not in known:
+                self._findings.add(snapshot.version, [changed.error], "index", changed.index)
 
     def _checksums(self, snapshot: Snapshot) -> Iterator[int]:
         """Compares the files of a version with their checksums; yields after each fragment."""

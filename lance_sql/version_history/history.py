@@ -130,7 +130,7 @@ def history(snapshot: Snapshot, limit: int | None = None) -> History:
             entries.append(_entry(each, before, names, is_first=is_first))
             before = each
         except LanceError as error:
-            entries.append(HistoryEntry(each.version, tags=names, damage=str(error)))
+            entries.append(HistoryEntry(each.version, tags=names, damage=error.in_table))
             before = None
         is_first = False
     return History(snapshot, entries)

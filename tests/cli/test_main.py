@@ -190,8 +190,8 @@ def test_damage_is_one_line(table: str, sql: str, output: str) -> None:
     result = run(sql, "-o", output)
     assert result.exit_code == 3
     (line,) = result.stderr.splitlines()
-    assert line.startswith(f"Error: data/{path.name}: column 's', page 0")
-    assert "lance-sql verify" in line
+    assert line.startswith(f"Error: big.lance version 1: data/{path.name}: column 's', page 0")
+    assert "lance-sql verify --deep" in line
     for verb in (["delete", "big.lance", "-w", "s = 'x'", "--yes"], ["write", "b.lance", sql]):
         (line,) = run(*verb).stderr.splitlines()
         assert f"data/{path.name}: column 's', page 0" in line

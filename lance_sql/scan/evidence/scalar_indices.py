@@ -69,7 +69,7 @@ class ScalarIndices:
         try:
             indices = snapshot.open_indices
         except CorruptFile as error:
-            return Evidence(self.name, candidates, (f"not used: {error}",))
+            return Evidence(self.name, candidates, (f"not used: {error.in_table}",))
         search = _Search(candidates, indices)
         found = search.find(predicate)
         if found is None:
@@ -127,7 +127,7 @@ class _Search:
             try:
                 answer = self._in_segment(segment, path, predicate)
             except (CorruptFile, UnsupportedFeature) as error:
-                reasons[str(error)] = None
+                reasons[error.in_table] = None
                 continue
             if answer is not None:
                 found.append(answer)

@@ -1,0 +1,66 @@
+"""`lance-sql salvage`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Final
+
+import click
+
+from lance_sql.cli.errors import reports_errors
+from lance_sql.version_names import split_name
+
+SOMETHING_LOST: Final = 1
+
+
+@click.command()
+@click.argument("table")
+@click.argument("target")
+@click.option("--columns", "-c", metavar="COLUMNS", help="Only these, with commas between.")
+@click.option("--null-cells", is_flag=True, help="Keep rows of which a part can be read, with NULL for the rest.")
+@click.option("--intact-only", is_flag=True, help="Leave out what can be read, but differs from its checksum.")
+@click.option("--branch", help="A branch, instead of main.")
+@click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress bar.")
+@reports_errors
+def salvage(
+    table: str,
+    target: str,
+    columns: str | None,
+    null_cells: bool,
+    intact_only: bool,
+    branch: str | None,
+    output: str,
+    quiet: bool,
+) -> None:
+    """Writes every row of TABLE that can be read to the new table TARGET, and says what is lost.
+
+    For data files that are missing or cut, pages that cannot be decoded, and deletion files that are gone. TABLE stays
+    as it is. Exits with 1 when something is lost.
+
+    \b
+    lance-sql salvage events.lance saved.lance
+    lance-sql salvage events.lance@41 saved.lance --null-cells
+    """
+    from lance_sql import repairs
+    from lance_sql.cli.progress import Bar
+
+    path, version, tag = split_name(table)
+    bar = Bar("fragments read", hidden=quiet)
+    try:
+        found = repairs.salvage(
+            path,
+            target,
+            version=version,
+            tag=tag,
+            branch=branch,
+            columns=None if columns is None else columns.split(","),
+            null_cells=null_cells,
+            intact_only=intact_only,
+            progress=bar.update,
+        )
+    finally:
+        bar.close()
+    click.echo(json.dumps(found.as_dict(), indent=2) if output == "json" else str(found))
+    sys.exit(0 if found.is_complete else SOMETHING_LOST)

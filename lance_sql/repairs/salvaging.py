@@ -1,0 +1,330 @@
+"""Getting out of a damaged version what can be read of it.
+
+    fragment     a column whose file is missing, cut or cannot be opened is lost in all of its rows
+    batch        all columns at once; where that fails, column by column
+    page         a column that fails in a batch is read page by page, and lost in the rows of those that fail
+    rows         with every column; or, where NULL may stand for what is lost, with any
+
+What is read goes on to a new table as it is read. Indices, row ids and row versions are not looked at.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql import file_versions, row_ranges
+from lance_sql.dataset import Dataset
+from lance_sql.errors import CorruptFile, InvalidArgument, LanceError
+from lance_sql.layouts.page import concat
+from lance_sql.repairs.losses import Losses, Salvage
+from lance_sql.row_ranges import RowRanges
+from lance_sql.scan.batches import cut, rows_per_batch
+from lance_sql.scan.plan import FragmentScan
+from lance_sql.scan.projection import OutputColumn, resolve
+from lance_sql.scan.scan import Scan
+from lance_sql.store.manifest_store import ManifestStore
+from lance_sql.store.open import with_manifest_store
+from lance_sql.table.compared_files import ComparedFiles
+from lance_sql.table.fragment import Fragment
+from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.table.snapshot import Snapshot, open_snapshot
+from lance_sql.verification import Progress
+from lance_sql.verification.damaged_pages import pages_in
+from lance_sql.writing import write
+
+_NO_FILES: Final = "the manifest names no data file"
+
+
+def salvage(
+    uri: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    version: int | None = None,
+    tag: str | None = None,
+    branch: str | None = None,
+    columns: Sequence[str] | None = None,
+    null_cells: bool = False,
+    intact_only: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
+    manifest_store: ManifestStore | None = None,
+    progress: Progress | None = None,
+) -> Salvage:
+    """Writes every row of a damaged version that can be read to a new table. The damaged one stays as it is.
+
+    target: where the new table is made, by the same storage options
+    version, tag, branch: which version; the newest one of main without them. Its manifest must be readable
+    columns: only these: fewer columns, such as without one of which a file is gone, may have more rows
+    null_cells: rows of which some columns can be read are kept, with NULL for what is lost; otherwise they are left out
+    intact_only: pages with bytes that differ from their checksum count as lost, though they can be decoded. A checksum
+        is of 1 MiB of a file, so that pages beside a damaged one may count as well
+    progress: told how many of how many fragments are done
+    returns: the new table, and what is lost by fragment, column and rows
+    raises: TableNotFound, VersionNotFound, ColumnNotFound, TableExists; InvalidArgument for the table itself as target;
+        CorruptFile for a manifest that cannot be read; what writing does
+
+    >>> lance_sql.salvage(orders.uri, orders.uri + ".saved").num_lost_rows
+    0
+    """
+    options = with_manifest_store(storage_options, manifest_store)
+    snapshot = open_snapshot(uri, version=version, tag=tag, branch=branch, storage_options=options, use_indices=False)
+    if os.fspath(target).rstrip("/") == os.fspath(uri).rstrip("/"):
+        raise InvalidArgument("What is salvaged goes to a new table: the target is the table itself")
+    reading = _Reading(snapshot, resolve(snapshot, columns), null_cells, intact_only)
+    written = snapshot.manifest.data_format
+    made = write(
+        pa.RecordBatchReader.from_batches(reading.schema, reading.batches(progress or (lambda done, total: None))),
+        target,
+        file_version=written if written in file_versions.WRITTEN else None,
+        stable_row_ids=snapshot.manifest.has_stable_row_ids,
+        properties={"salvaged_from": snapshot.label},
+        storage_options=storage_options,
+        manifest_store=manifest_store,
+    )
+    return reading.result(made)
+
+
+@dataclass
+class _Reading:
+    """The rows that can be read, and what is lost on the way."""
+
+    snapshot: Snapshot
+    columns: tuple[OutputColumn, ...]
+    null_cells: bool
+    intact_only: bool
+    losses: Losses = field(default_factory=Losses)
+    doubtful: Losses = field(default_factory=Losses)
+    num_rows: int = 0
+    num_lost_rows: int = 0
+    num_lost_cells: int = 0
+    num_deleted: dict[int, int] = field(default_factory=dict)
+    _files: ComparedFiles = field(default_factory=ComparedFiles)
+    _scans: dict[tuple[OutputColumn, ...], Scan] = field(default_factory=dict)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the rows; every column may be NULL where NULL stands for what is lost."""
+        fields = [column.arrow for column in self.columns]
+        if self.null_cells:
+            fields = [each.with_nullable(True) for each in fields]
+        return pa.schema(fields, self.snapshot.manifest.schema.arrow.metadata)
+
+    def result(self, made: Dataset) -> Salvage:
+        return Salvage(
+            self.snapshot.label,
+            made,
+            self.num_rows,
+            self.num_lost_rows,
+            self.num_lost_cells,
+            self.losses.as_tuple(),
+            self.doubtful.as_tuple(),
+            self.num_deleted,
+        )
+
+    def batches(self, progress: Progress) -> Iterator[pa.RecordBatch]:
+        """The rows, fragment by fragment."""
+        fragments = self.snapshot.manifest.fragments
+        for place in range(len(fragments)):
+            try:
+                fragment = fragments[place]
+            except LanceError as error:
+                self.losses.add(place, None, None, error)
+            else:
+                for batch in self._of_fragment(fragment):
+                    self.num_rows += batch.num_rows
+                    yield batch
+            progress(place + 1, len(fragments))
+
+    def _of_fragment(self, fragment: Fragment) -> Iterator[pa.RecordBatch]:
+        try:
+            opened, live = self._live(fragment)
+        except LanceError as error:
+            self.losses.add(fragment.id, None, None, error)
+            return
+        num_live = row_ranges.count(live)
+        readable = [column for column in self.columns if self._opens(opened, column)]
+        stored = [column for column in readable if column.field is not None and opened.columns_of(column.field)]
+        if not stored or (len(readable) < len(self.columns) and not self.null_cells):
+            self.num_lost_rows += num_live
+            if not fragment.files:
+                self.losses.add(fragment.id, None, live, CorruptFile(_NO_FILES))
+            return
+        unreadable = len(self.columns) - len(readable)
+        wrong = self._doubtful(opened)
+        for rows in cut(live, _batch_rows(opened, readable)):
+            yield from self._of_rows(opened, readable, stored, rows, wrong, unreadable)
+
+    def _of_rows(
+        self,
+        opened: OpenFragment,
+        readable: Sequence[OutputColumn],
+        stored: Sequence[OutputColumn],
+        rows: RowRanges,
+        wrong: Mapping[str, RowRanges],
+        num_unreadable: int,
+    ) -> Iterator[pa.RecordBatch]:
+        """The batch of some rows.
+
+        wrong: by column, rows that count as lost
+        """
+        num_rows = row_ranges.count(rows)
+        arrays: dict[str, pa.Array] = {}
+        found: dict[str, npt.NDArray[np.bool_]] = {}
+        is_doubtful = any(len(row_ranges.intersect(rows, each)) for each in wrong.values())
+        together = None if is_doubtful else self._read(opened, tuple(readable), rows)
+        if together is not None and not isinstance(together, LanceError):
+            arrays = {column.name: array for column, array in zip(readable, together, strict=True)}
+            found = {column.name: np.ones(num_rows, np.bool_) for column in readable}
+        else:
+            for column in readable:
+                lost = wrong.get(column.name, row_ranges.EMPTY)
+                arrays[column.name], found[column.name] = self._of_column(opened, column, rows, lost)
+        counted = [found[column.name] for column in (stored if self.null_cells else readable)]
+        kept = np.logical_or.reduce(counted) if self.null_cells else np.logical_and.reduce(counted)
+        num_kept = int(kept.sum())
+        self.num_lost_rows += num_rows - num_kept
+        if self.null_cells:
+            self.num_lost_cells += num_unreadable * num_kept
+            self.num_lost_cells += sum(int((kept & ~each).sum()) for each in found.values())
+        if num_kept == 0:
+            return
+        made = [
+            arrays[column.name] if column.name in arrays else _nulls(column.arrow.type, num_rows)
+            for column in self.columns
+        ]
+        batch = pa.RecordBatch.from_arrays(made, schema=self.schema)
+        yield batch if num_kept == num_rows else batch.filter(pa.array(kept))
+
+    def _of_column(
+        self, opened: OpenFragment, column: OutputColumn, rows: RowRanges, lost: RowRanges
+    ) -> tuple[pa.Array, npt.NDArray[np.bool_]]:
+        """The values of rows, NULL for those that are lost; and which were found.
+
+        lost: rows that are not to be read
+        """
+        parts: list[pa.Array] = []
+        found: list[npt.NDArray[np.bool_]] = []
+        for part in _by_page(opened, column, rows):
+            count = row_ranges.count(part)
+            array = None
+            if not len(row_ranges.intersect(part, lost)):
+                read = self._read(opened, (column,), part)
+                if isinstance(read, LanceError):
+                    self.losses.add(opened.id, column.name, part, read)
+                else:
+                    (array,) = read
+            parts.append(_nulls(column.arrow.type, count) if array is None else array)
+            found.append(np.full(count, array is not None))
+        return parts[0] if len(parts) == 1 else concat(parts), np.concatenate(found)
+
+    def _read(
+        self, opened: OpenFragment, columns: tuple[OutputColumn, ...], rows: RowRanges
+    ) -> list[pa.Array] | LanceError:
+        """One array for each column, or why there is none."""
+        scan = self._scans.get(columns)
+        if scan is None:
+            scan = self._scans[columns] = Scan(self.snapshot, columns, None, None, None)
+        try:
+            table = scan.task([FragmentScan(opened.fragment, rows)]).to_reader(keeps_all=True).read_all()
+        except LanceError as error:
+            return error
+        return [_one(column) for column in table.columns]
+
+    def _live(self, fragment: Fragment) -> tuple[OpenFragment, RowRanges]:
+        """The fragment, and its rows that are not deleted; all of them where that cannot be read.
+
+        raises: LanceError where it is not known how many rows there are
+        """
+        opened = self.snapshot.open(fragment)
+        _ = opened.num_rows
+        try:
+            return opened, opened.live_rows()
+        except LanceError:
+            deletions = fragment.deletion_file
+            self.num_deleted[fragment.id] = deletions.num_deleted_rows if deletions is not None else 0
+            opened = OpenFragment(self.snapshot.open_fragments.files, fragment.without_deletions)
+            return opened, opened.live_rows()
+
+    def _opens(self, opened: OpenFragment, column: OutputColumn) -> bool:
+        """Whether the files of a column can be opened."""
+        assert column.field is not None
+        try:
+            for each in opened.columns_of(column.field):
+                _ = each.row_starts
+        except LanceError as error:
+            self.losses.add(opened.id, column.name, row_ranges.single(0, opened.num_rows), error)
+            return False
+        return True
+
+    def _doubtful(self, opened: OpenFragment) -> dict[str, RowRanges]:
+        """By column, rows of pages that are not what was written, where these count as lost."""
+        wrong: dict[str, RowRanges] = {}
+        names = {column.name: column for column in self.columns}
+        for changed in self._files.of_fragment(self.snapshot, opened.fragment):
+            if changed.data_file is None or not changed.ranges:
+                continue
+            for name, page in pages_in(self.snapshot, changed.data_file, changed.ranges):
+                rows = _rows_of_page(opened, names[name], page) if name in names else None
+                if rows is None:
+                    continue
+                if self.intact_only:
+                    wrong[name] = row_ranges.union(wrong.get(name, row_ranges.EMPTY), rows)
+                error = CorruptFile(changed.error.message).located(changed.error.file, name, page)
+                (self.losses if self.intact_only else self.doubtful).add(opened.id, name, rows, error)
+        return wrong
+
+
+def _rows_of_page(opened: OpenFragment, column: OutputColumn, page: int) -> RowRanges | None:
+    """The rows that a page of a column has; None where the column has several pages of that number."""
+    assert column.field is not None
+    try:
+        columns = list(opened.columns_of(column.field))
+        starts = columns[0].row_starts
+    except LanceError:
+        return None
+    if len(columns) > 1:
+        return row_ranges.single(0, opened.num_rows)
+    return row_ranges.single(int(starts[page]), int(starts[page + 1])) if page + 1 < len(starts) else None
+
+
+def _by_page(opened: OpenFragment, column: OutputColumn, rows: RowRanges) -> Iterator[RowRanges]:
+    """Rows, cut where a page of the column begins."""
+    assert column.field is not None
+    borders = {int(rows[0, 0]), int(rows[-1, 1])}
+    for each in opened.columns_of(column.field):
+        borders.update(start for start in each.row_starts.tolist() if rows[0, 0] < start < rows[-1, 1])
+    for start, end in pairwise(sorted(borders)):
+        part = row_ranges.clip(rows, start, end)
+        if len(part):
+            yield part
+
+
+def _batch_rows(opened: OpenFragment, columns: Sequence[OutputColumn]) -> int:
+    """How many rows are read at once."""
+    row_bytes = 0.0
+    for column in columns:
+        assert column.field is not None
+        for each in opened.columns_of(column.field):
+            try:
+                row_bytes += each.row_bytes
+            except LanceError:
+                # its pages say what is wrong with them when they are read
+                continue
+    return rows_per_batch(row_bytes)
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else concat(column.chunks)
+
+
+def _nulls(type: pa.DataType, count: int) -> pa.Array:
+    if isinstance(type, pa.ExtensionType):
+        return pa.ExtensionArray.from_storage(type, pa.nulls(count, type.storage_type))
+    return pa.nulls(count, type)
