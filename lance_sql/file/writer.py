@@ -45,6 +45,8 @@ _NUM_THREADS = 2
 _MAX_JOBS = 2 * _NUM_THREADS
 # Less than this is encoded sooner than handed over.
 _INLINE_BYTES = 64 << 10
+# Columns that are less than one part of so many of a batch are copied.
+_LARGEST_SHARE = 32
 # Taking batches apart costs some time for each of them, so that smaller ones wait for others.
 _LEAST_ROWS = 4096
 
@@ -184,8 +186,9 @@ class FileWriter:
         first_row = self.num_rows - self._held_rows
         held, self._held, self._held_rows, self._held_bytes = self._held, [], 0, 0
         for rows in _joined(held):
+            num_bytes = rows.nbytes
             for column, array in zip(self._columns, rows.columns, strict=True):
-                self._encode(column.add(array, first_row))
+                self._encode(column.add(_own(array, num_bytes), first_row))
             first_row += rows.num_rows
 
     def _encode(self, jobs: Iterable[PageJob]) -> None:
@@ -230,6 +233,17 @@ class FileWriter:
 
     def _put(self, data: pa.Buffer) -> int:
         return self._write_aligned(data).start
+
+
+def _own(array: pa.Array, batch_bytes: int) -> pa.Array:
+    """The array, or a copy where it is a small part of its batch.
+
+    Batches that come through the C interface are let go of as one: a column that takes many rows to make a page would
+    hold the values of the others until then.
+    """
+    if array.nbytes * _LARGEST_SHARE >= batch_bytes:
+        return array
+    return pa.concat_arrays([array, array.slice(0, 0)])
 
 
 def _joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:

@@ -52,6 +52,14 @@ def take(snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: npt.NDArra
     return _in_order(table, order) if len(wanted) else table
 
 
+def row_bytes(snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: npt.NDArray[np.uint64]) -> float:
+    """Arrow data that a row takes, about: of the fragment with the longest rows among those that have rows `wanted`."""
+    plan = ReadPlan(snapshot.open_fragments, tuple(columns), None, (), ())
+    numbers = lineage.with_row_ids(Candidates.all_of(snapshot), wanted).tolist()
+    fragments = (snapshot.open(snapshot.manifest.fragments[number]) for number in numbers)
+    return max((read_shape.of(plan, fragment).row_bytes for fragment in fragments), default=0.0)
+
+
 def _in_order(table: pa.Table, order: npt.NDArray[np.int64]) -> pa.Table:
     """The rows of the table at the positions `order`."""
     try:

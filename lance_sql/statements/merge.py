@@ -19,7 +19,7 @@ from lance_sql.casts.table import TableCast
 from lance_sql.commit.operations import Update
 from lance_sql.errors import ColumnNotFound, InvalidArgument
 from lance_sql.scan.projection import resolve
-from lance_sql.scan.take import take
+from lance_sql.scan.take import row_bytes, take
 from lance_sql.schema import Schema
 from lance_sql.schema.primary_key import primary_key
 from lance_sql.statements.matching import I64, Matches, match
@@ -33,6 +33,8 @@ WhenMatched: TypeAlias = Literal["update", "delete", "keep", "fail"]
 WhenNotMatched: TypeAlias = Literal["insert", "ignore"]
 
 _BATCH_ROWS: Final = 128 * 1024
+_BATCH_BYTES: Final = 32 * 1024 * 1024
+"""Rows are put together so many at a time, or as many as take so much memory."""
 
 
 def merge(
@@ -130,15 +132,24 @@ def _as_rows_of(source: pa.Table, snapshot: Snapshot, keys: Sequence[str], *, in
 def _new_rows(snapshot: Snapshot, rows: pa.Table, moved: Matches, inserted: I64) -> Iterator[pa.RecordBatch]:
     """Rewritten rows in the table's order, then the inserted ones in the source's."""
     target = snapshot.manifest.schema.arrow
-    missing = [name for name in target.names if name not in rows.schema.names]
-    for start in range(0, len(moved.source), _BATCH_ROWS):
-        part = slice(start, start + _BATCH_ROWS)
+    missing = resolve(snapshot, [name for name in target.names if name not in rows.schema.names])
+    given_bytes = rows.nbytes / max(rows.num_rows, 1)
+    for part in _parts(len(moved.source), given_bytes + row_bytes(snapshot, missing, moved.ids)):
         new = selection.take(rows, pa.array(moved.source[part]))
-        old = take(snapshot, resolve(snapshot, missing), moved.ids[part]) if missing else None
+        old = take(snapshot, missing, moved.ids[part]) if missing else None
         yield from _assembled(target, new, old)
-    for start in range(0, len(inserted), _BATCH_ROWS):
-        new = selection.take(rows, pa.array(inserted[start : start + _BATCH_ROWS]))
+    for part in _parts(len(inserted), given_bytes):
+        new = selection.take(rows, pa.array(inserted[part]))
         yield from _assembled(target, new, None)
+
+
+def _parts(num_rows: int, row_bytes: float) -> Iterator[slice]:
+    """All rows in parts of a bounded size.
+
+    row_bytes: what a row takes, about
+    """
+    most = max(1, min(_BATCH_ROWS, int(_BATCH_BYTES / max(row_bytes, 1))))
+    return (slice(start, start + most) for start in range(0, num_rows, most))
 
 
 def _assembled(target: pa.Schema, new: pa.Table, old: pa.Table | None) -> list[pa.RecordBatch]:
