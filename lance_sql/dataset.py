@@ -316,6 +316,7 @@ class Dataset(ArrowDataset):
         when_matched: merging.WhenMatched = "update",
         when_not_matched: merging.WhenNotMatched = "insert",
         delete_unmatched: bool | str = False,
+        unique: bool = False,
         properties: Mapping[str, str] | None = None,
     ) -> Dataset:
         """Merges rows by their keys: an upsert, unless said otherwise. Matched rows keep their ids. No version is made
@@ -328,7 +329,10 @@ class Dataset(ArrowDataset):
         when_not_matched: "insert" the row or "ignore" it; rows of the source with equal keys are all inserted
         delete_unmatched: rows of the table that no row of the source matches go: all of them, or those that pass a
             filter
-        raises: InvalidArgument for rows that do not fit, and when two rows of the source match one row; CommitConflict
+        unique: refuses a key of the source that would be there twice, in the source or in the table; what other writers
+            insert meanwhile is looked at as well
+        raises: InvalidArgument for rows that do not fit, when two rows of the source match one row, and for what
+            `unique` refuses; CommitConflict
 
         >>> orders.merge({"id": [1, 2], "status": ["paid", "open"]}, on="id", when_not_matched="ignore").version
         2
@@ -345,6 +349,7 @@ class Dataset(ArrowDataset):
                 when_matched=when_matched,
                 when_not_matched=when_not_matched,
                 delete_unmatched=delete_unmatched,
+                unique=unique,
                 properties=properties,
             ),
         )

@@ -21,6 +21,7 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.scan import system_columns
 from lance_sql.scan.predicates import Predicate, from_arrow, from_sql
 from lance_sql.schema import arrow_field
+from lance_sql.schema.primary_key import primary_key
 from lance_sql.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -76,13 +77,15 @@ class ChangeFeed(ArrowDataset):
         self._last = history.snapshot_at(shown) if shown in history.files else snapshot
         manifest = self._last.manifest
         match: Match = RowIdMatch()
+        if key is None and not manifest.has_stable_row_ids:
+            key = primary_key(manifest.schema) or None
         if key is not None:
             match = key_match(manifest.schema, key, self._last.label)
         elif not manifest.has_stable_row_ids:
             raise InvalidArgument(
-                f"{self._last.name} was created without stable row ids, so which rows are the same is not recorded:"
-                " give the columns that tell rows apart (key=['id']), or have it recorded from now on with"
-                " enable_stable_row_ids()."
+                f"{self._last.name} was created without stable row ids, so which rows are the same is not recorded, and"
+                " has no primary key: give the columns that tell rows apart (key=['id']), or have it recorded from now"
+                " on with enable_stable_row_ids()."
             )
         self._place: _Place = (snapshot, first, last, mode, drop_unchanged, key, trust_snapshots, kinds)
         self.range = self.range_type(history, first, last, mode, drop_unchanged, kinds, match, trust_snapshots)

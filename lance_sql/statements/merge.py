@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lance_sql import selection
 from lance_sql.bitmaps import U64
@@ -45,6 +46,7 @@ def merge(
     when_matched: WhenMatched = "update",
     when_not_matched: WhenNotMatched = "insert",
     delete_unmatched: bool | str = False,
+    unique: bool = False,
     properties: Mapping[str, str] | None = None,
 ) -> Snapshot:
     """Merges rows into the newest version by their keys; no version is made when no row changes and none is new.
@@ -53,7 +55,9 @@ def merge(
         matched rows, and are NULL in inserted ones
     on: the key columns; the table's unenforced primary key without it
     delete_unmatched: rows of the table that no row of the source matches go, or those of them that pass a filter
-    raises: InvalidArgument for rows that do not fit, and for two rows of the source that match one row; CommitConflict
+    unique: no key may be there twice afterwards, of those that the source has
+    raises: InvalidArgument for rows that do not fit, for two rows of the source that match one row, and with `unique`
+        for a key that is there twice; CommitConflict
     """
     for name, value, known in (
         ("when_matched", when_matched, ("update", "delete", "keep", "fail")),
@@ -74,7 +78,9 @@ def merge(
             # a stream is there once, the statement may be computed again
             read.append(to_reader(source, table=table.arrow).read_all())
         rows, present = _as_rows_of(read[0], latest, keys, inserts=when_not_matched == "insert")
-        found = match(latest, rows, keys, one_each=when_matched != "keep")
+        found = match(latest, rows, keys, one_each=when_matched != "keep" or unique)
+        if unique:
+            _check_unique(rows, found, keys, latest.name, inserts=when_not_matched == "insert")
         if when_matched == "fail" and len(found.source):
             row = rows.slice(int(found.source[0]), 1).select(list(keys)).to_pylist()[0]
             raise InvalidArgument(f"{latest.name} has a row of this key already: {row}")
@@ -98,6 +104,26 @@ def merge(
 
 
 _NOTHING: Final = Matches(np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+def _check_unique(rows: pa.Table, found: Matches, keys: Sequence[str], name: str, *, inserts: bool) -> None:
+    """Makes sure that no key of the source is there twice: other commits that bring rows are conflicts anyway.
+
+    raises: InvalidArgument
+    """
+    matched, counts = np.unique(found.source, return_counts=True)
+    if np.any(counts > 1):
+        key = rows.slice(int(matched[counts > 1][0]), 1).select(list(keys)).to_pylist()[0]
+        raise InvalidArgument(f"{name} has two rows of this key already: {key}")
+    if not inserts:
+        return
+    new = selection.take(rows.select(list(keys)), pa.array(found.unmatched))
+    # NULL is equal to nothing
+    new = new.drop_null()
+    counted = new.group_by(list(keys)).aggregate([([], "count_all")]).filter(pc.field("count_all") > 1)
+    if counted.num_rows:
+        key = counted.select(list(keys)).slice(0, 1).to_pylist()[0]
+        raise InvalidArgument(f"Two rows of the source have the new key {key}")
 
 
 def _keys(table: Schema, on: Sequence[str] | None, name: str) -> tuple[str, ...]:

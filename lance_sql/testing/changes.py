@@ -12,6 +12,7 @@ import pyarrow as pa
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan.system_columns import ROW_ID
+from lance_sql.schema.primary_key import primary_key
 from lance_sql.testing.comparable import comparable, hashable, python_values
 from lance_sql.testing.comparison import equal_values
 from lance_sql.testing.report import short, side_by_side
@@ -39,7 +40,8 @@ def assert_changes(
     inserted, updated, deleted: how many rows, or the values of `key` of exactly these rows, tuples where the key has
         several columns, each as often as there are such rows; what is left out may be any number
     unchanged_columns: columns that have the same value in every updated row as before
-    key: columns that tell rows apart; for tables without stable row ids rows are compared by it
+    key: columns that tell rows apart, the table's unenforced primary key without it; for tables without stable row ids
+        rows are compared by it
     raises: AssertionError; as `Dataset.changes`
 
     >>> made = orders.delete("status = 'cancelled'")
@@ -47,7 +49,7 @@ def assert_changes(
     """
     __tracebackhide__ = True
     source = dataset(table)
-    keys = names_of(key)
+    keys = names_of(key) or list(primary_key(source.snapshot.manifest.schema))
     wanted = {"inserted": inserted, "updated": updated, "deleted": deleted}
     if any(not isinstance(value, int | None) for value in wanted.values()) and not keys:
         raise InvalidArgument("Rows are named by the values of a key: give the columns as key=")

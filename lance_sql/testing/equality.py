@@ -8,6 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.schema.primary_key import primary_key
 from lance_sql.testing import comparison
 from lance_sql.testing.comparison import Tolerance
 from lance_sql.testing.report import Report
@@ -29,7 +30,8 @@ def assert_table_equal(
     """Fails unless two tables have the same columns and rows, in any order of the rows unless `check_row_order`.
 
     actual, expected: each a Lance table by path or as a `Dataset`, or rows in any form that `lance_sql.write` takes
-    key: columns that tell rows apart: rows of equal keys are compared column by column
+    key: columns that tell rows apart: rows of equal keys are compared column by column. Without it, the unenforced
+        primary key of a Lance table among the two, where it is one in both
     rtol, atol: how far floats may be apart, as in NumPy; NaN is equal to NaN, an infinity to itself alone
     ignore_columns: columns of either table that do not count
     max_errors: so many rows are shown
@@ -63,8 +65,28 @@ def assert_table_equal(
         differences = comparison.by_position(ours.table, wanted.table, tolerance)
     else:
         differences = comparison.as_sets(ours.table, wanted.table, tolerance)
+        keys = _primary_key(ours, wanted) if differences else []
+        if keys:
+            differences = comparison.by_key(ours.table, wanted.table, keys, tolerance)
     if differences:
         raise AssertionError(Report(ours, wanted, max_errors).of_rows(differences, keys))
+
+
+def _primary_key(*tables: Rows) -> list[str]:
+    """The unenforced primary key of one of the tables, where all have its columns, and no two rows of one are equal in
+    them."""
+    for each in tables:
+        keys = [] if each.dataset is None else list(primary_key(each.dataset.snapshot.manifest.schema))
+        if keys and all(
+            set(keys) <= set(table.table.column_names) and _is_unique(table.table, keys) for table in tables
+        ):
+            return keys
+    return []
+
+
+def _is_unique(table: pa.Table, keys: Sequence[str]) -> bool:
+    # of primary keys, which have no parts
+    return bool(table.select(keys).group_by(keys).aggregate([]).num_rows == table.num_rows)
 
 
 def _is_no_rows(table: TableLike) -> bool:

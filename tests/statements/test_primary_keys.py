@@ -1,0 +1,98 @@
+"""The primary key of a table says which rows are the same, unless something else is said; merges can keep it unique."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import lance_sql
+from lance_sql.errors import InvalidArgument
+from lance_sql.statements.matching import Matches, match
+from lance_sql.statements.merge import WhenMatched
+from lance_sql.testing import assert_changes, assert_table_equal
+
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False, metadata={"lance-schema:unenforced-primary-key": "true"}),
+        pa.field("v", pa.string()),
+    ]
+)
+
+
+def rows(**values: list[Any]) -> pa.Table:
+    return pa.table(values, schema=SCHEMA)
+
+
+@pytest.fixture(params=[True, False], ids=["stable row ids", "addresses"])
+def table(request: pytest.FixtureRequest, tmp_path: Path) -> lance_sql.Dataset:
+    return lance_sql.write(rows(id=[1, 2, 3], v=["a", "b", "c"]), tmp_path / "t.lance", stable_row_ids=request.param)
+
+
+def test_a_feed_tells_rows_apart_by_the_primary_key(table: lance_sql.Dataset) -> None:
+    changed = table.merge(rows(id=[2, 4], v=["B", "d"])).delete("id = 1")
+    changes = changed.changes(since=1, mode="net").scan(["id", "v", "_change_type"]).to_table().to_pylist()
+    assert sorted(tuple(change.values()) for change in changes) == [
+        (1, "a", "delete"),
+        (2, "B", "update_postimage"),
+        (2, "b", "update_preimage"),
+        (4, "d", "insert"),
+    ]
+    assert_changes(changed, since=1, inserted=[4], updated=[2], deleted=[1])
+    difference = lance_sql.diff(table, changed)
+    assert (difference.rows_updated, difference.rows_inserted, difference.rows_deleted) == (1, 1, 1)
+
+
+def test_without_a_primary_key_one_has_to_be_given(tmp_path: Path) -> None:
+    made = lance_sql.write({"id": [1]}, tmp_path / "t.lance", stable_row_ids=False)
+    with pytest.raises(InvalidArgument, match=r"has no primary key: give the columns that tell rows apart \(key="):
+        made.changes()
+
+
+def test_comparisons_show_rows_by_the_primary_key(table: lance_sql.Dataset) -> None:
+    with pytest.raises(AssertionError, match=r"(?s)1 with other values.*id=2.*v  'b'  expected 'x'"):
+        assert_table_equal(table, rows(id=[3, 1, 2], v=["c", "a", "x"]))
+    # a key that is not unique tells no rows apart
+    with pytest.raises(AssertionError, match=r"(?s)1 missing.*1 not expected"):
+        assert_table_equal(table, rows(id=[1, 1, 2], v=["c", "a", "b"]))
+
+
+@pytest.mark.parametrize("when_matched", ["update", "keep", "delete"])
+def test_a_key_comes_in_once(table: lance_sql.Dataset, when_matched: WhenMatched) -> None:
+    with pytest.raises(InvalidArgument, match=r"Two rows of the source have the new key \{'id': 7\}"):
+        table.merge(rows(id=[7, 2, 7], v=["x", "y", "z"]), when_matched=when_matched, unique=True)
+    with pytest.raises(InvalidArgument, match="Two rows of the source match one row"):
+        table.merge(rows(id=[2, 2], v=["x", "y"]), when_matched=when_matched, unique=True)
+    assert table.merge(rows(id=[7, 7], v=["x", "z"])).count_rows() == 5
+    merged = lance_sql.open(table.uri).merge(rows(id=[8], v=["x"]), when_matched=when_matched, unique=True)
+    assert merged.count_rows("id = 8") == 1
+
+
+def test_a_key_that_is_there_twice_is_named(table: lance_sql.Dataset) -> None:
+    doubled = lance_sql.write(rows(id=[3], v=["again"]), table.uri, mode="append")
+    assert doubled.merge(rows(id=[1, 9], v=["x", "y"]), unique=True).count_rows() == 5
+    with pytest.raises(InvalidArgument, match=r"t.lance has two rows of this key already: \{'id': 3\}"):
+        doubled.merge(rows(id=[3], v=["x"]), unique=True)
+
+
+def test_new_keys_that_may_be_null_are_not_equal(tmp_path: Path) -> None:
+    made = lance_sql.write({"k": [1], "v": [1]}, tmp_path / "t.lance")
+    assert made.merge({"k": [None, None, 2], "v": [2, 3, 4]}, on="k", unique=True).count_rows() == 4
+
+
+def test_a_key_that_another_writer_brought_meanwhile_is_seen(
+    table: lance_sql.Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = iter([rows(id=[9], v=["theirs"])])
+
+    def interrupted(*arguments: Any, **options: Any) -> Matches:
+        matches = match(*arguments, **options)
+        for other in others:
+            lance_sql.write(other, table.uri, mode="append")
+        return matches
+
+    monkeypatch.setattr("lance_sql.statements.merge.match", interrupted)
+    merged = table.merge(rows(id=[9], v=["ours"]), unique=True)
+    assert merged.scan(["id", "v"], filter="id = 9").to_table().to_pylist() == [{"id": 9, "v": "ours"}]
