@@ -5,6 +5,7 @@ wide_write          2,000 columns x 1,000 rows written to a new table
 wide_read           that table, of several types, opened for its schema as by a process that has not read it, and
                     scanned
 wide_update         one column of one row of that table updated
+wide_append         one row, as a dict, appended to tables of 1,000 to 10,000 columns; two rows of each read
 fragments           5,000 fragments x 200 rows: opened and counted, one row by a filter, the rows that the newest
                     version changed, one column, one row deleted
 
@@ -32,6 +33,7 @@ from .measure import medians, parser, print_versions, report
 
 NUM_VERSIONS = 7_000
 NUM_COLUMNS = 2_000
+WIDTHS = (1_000, 2_000, 4_000, 10_000)
 NUM_FRAGMENTS = 5_000
 FRAGMENT_ROWS = 200
 _LAST = 2**64 - 1
@@ -80,6 +82,27 @@ def wide_update(folder: Path, runs: int, rows: int) -> None:
     _report(f"update one row of {NUM_COLUMNS} columns", sides, runs, bound=3.0)
     for path in (ours, theirs):
         shutil.rmtree(path)
+
+
+def wide_append(folder: Path, runs: int) -> None:
+    """Both sides append to a table of their own, and read the same one."""
+    for columns in WIDTHS:
+        row = {f"c{number}": [number] for number in range(columns)}
+        ours, theirs = folder / "wide_ours.lance", folder / "wide_pylance.lance"
+        for path in (ours, theirs):
+            _write_pylance(pa.table(row), path)
+        sides: dict[str, Callable[[], object]] = {
+            "ours": partial(lance_sql.write, row, ours, mode="append"),
+            "pylance": lambda row=row, path=theirs: lance.write_dataset(pa.table(row), path, mode="append"),  # type: ignore[misc]
+        }
+        _report(f"append a row to {columns} columns", sides, runs, bound=2.0)
+        sides = {
+            "ours": lambda path=theirs: lance_sql.open(path).scan(limit=2).to_table(),  # type: ignore[misc]
+            "pylance": lambda path=theirs: lance.dataset(path).to_table(limit=2),  # type: ignore[misc]
+        }
+        _report(f"read two rows of {columns} columns", sides, runs, bound=2.0)
+        for path in (ours, theirs):
+            shutil.rmtree(path)
 
 
 def wide_read(folder: Path, runs: int, rows: int) -> None:
@@ -225,6 +248,7 @@ def main() -> None:
         "wide_write": lambda: wide_write(given.data, given.runs, given.rows),
         "wide_read": lambda: wide_read(given.data, given.runs, given.rows),
         "wide_update": lambda: wide_update(given.data, given.runs, given.rows),
+        "wide_append": lambda: wide_append(given.data, given.runs),
         "fragments": lambda: fragments(given.data, given.runs),
     }
     for name in given.sections or sections:

@@ -38,6 +38,8 @@ class Kind(StrEnum):
     """The version that changed a row last is another one."""
     LOST_LINEAGE = "lost_lineage"
     """The table had stable row ids, and has none any longer."""
+    SHORT_ZONES = "short_zones"
+    """An index has zones of other rows: an early release did not count deleted ones when it placed them."""
     CHANGED_FILE = "changed_file"
     """A file is missing, or is not what was written."""
 
@@ -58,6 +60,7 @@ QUERIES: Final[Mapping[Kind, tuple[str, ...]]] = {
     Kind.CREATED_AT: _CREATED,
     Kind.LAST_UPDATED_AT: _UPDATED,
     Kind.LOST_LINEAGE: (*_IDS, *_CREATED, *_UPDATED),
+    Kind.SHORT_ZONES: ("pylance: filters on the column",),
     Kind.CHANGED_FILE: ("every query of its columns",),
 }
 """What answers wrongly for rows with a fault of a kind: functions, columns, and what other readers make of them."""
@@ -130,9 +133,10 @@ class Report:
         return tuple(dict.fromkeys(query for fault in self.faults for query in fault.queries))
 
     def __str__(self) -> str:
-        lines = [f"{self.uri}: lineage of {as_ranges(self.versions)} audited"]
+        what = f"lineage of {as_ranges(self.versions)} audited" if self.versions else "no lineage to audit"
+        lines = [f"{self.uri}: {what}"]
         if self.is_healthy:
-            lines[0] += "; no fault found" if self.versions else "; there is none"
+            lines[0] += "; no fault found" if self.versions else ""
         else:
             lines[0] += f"; {len(self.faults)} fault{'s' * (len(self.faults) > 1)} found"
         for fault in self.faults:

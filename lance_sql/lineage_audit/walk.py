@@ -6,6 +6,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from lance_sql.changes.history import History
 from lance_sql.commit import transactions
 from lance_sql.commit.operations import Clone, Operation, Other, Overwrite, Restore
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
-from lance_sql.lineage_audit import invariants, rules
+from lance_sql.lineage_audit import invariants, rules, zones
 from lance_sql.lineage_audit.findings import Findings
 from lance_sql.lineage_audit.report import Fault, Kind, Report
 from lance_sql.lineage_audit.rows import LiveRows
@@ -46,7 +47,7 @@ def audit(
     progress: Progress | None = None,
 ) -> Report:
     """Compares row ids and row versions with the transactions, which say what they must be. Some early writers gave
-    rows wrong versions, and later commits carry these along.
+    rows wrong versions, and later commits carry these along; one put zones of indices beside their rows.
 
     No page is decoded, unless it is there that row ids are. What is damaged otherwise, `verify` finds.
 
@@ -69,6 +70,7 @@ class _Audit:
         self._uri = uri
         self._files = ComparedFiles() if checksums else None
         self._changed: set[str] = set()
+        self._zones: set[UUID] = set()
         self._history = history
         self._handed_out = 0
         self._faults: list[Fault] = []
@@ -87,6 +89,7 @@ class _Audit:
                 self._partly[version] = f"for it cannot be read: {error.in_table}"
             if self._files is not None:
                 self._compare_files(version, self._files)
+            self._check_zones(version)
             progress(done + 1, len(chosen))
         return Report(
             self._uri, tuple(audited), tuple(self._without), self._partly, tuple(self._with_rows_now(audited))
@@ -106,6 +109,16 @@ class _Audit:
             self._faults += findings.faults
         except (CorruptFile, UnsupportedFeature) as error:
             self._partly[version] = f"for it cannot be read: {error.in_table}"
+
+    def _check_zones(self, version: int) -> None:
+        """Finds zones of other rows, each in the first version that has their index."""
+        snapshot = self._history.snapshot_at(version)
+        try:
+            findings = Findings(version, _operation(snapshot)[1])
+            zones.check(snapshot, self._zones, findings)
+            self._faults += findings.faults
+        except (CorruptFile, UnsupportedFeature) as error:
+            self._partly[version] = f"for it cannot be read: {error}"
 
     def _version(self, version: int) -> bool:
         """Audits one version; False where it has no lineage."""

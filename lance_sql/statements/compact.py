@@ -22,6 +22,7 @@ from lance_sql.statements.scanning import read_fragments
 from lance_sql.statements.session import RowCounts, WriteSession, on_latest
 from lance_sql.table import row_ids, row_versions
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE, Fragment
+from lance_sql.table.indices import OF_ZONES
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.snapshot import Snapshot
 
@@ -92,8 +93,8 @@ def compact(
     rows than `max_deleted_share`. Two versions are made: one reserves fragment ids; none when there is nothing to do.
 
     indices: what becomes of scalar indices by row addresses that cover rewritten fragments, whose new places they do
-        not know: "update" makes them cover the new fragments, "keep" leaves that for later, "drop" drops them. The
-        first and the last make one version more
+        not know: "update" makes them cover the new fragments, but for zone maps and bloom filters of tables with stable
+        row ids, "keep" leaves that for later, "drop" drops them. The first and the last make one version more
     raises: UnsupportedFeature; CommitConflict when another writer changes one of the fragments meanwhile
     """
     check_choice(indices)
@@ -122,7 +123,7 @@ def settled(before: Snapshot, made: Snapshot, indices: IndexChoice, properties: 
     if indices == "keep":
         return made
     compaction = made.commit_properties
-    for name in _left_behind(before, made):
+    for name in _left_behind(before, made, keeps_zones=indices == "update" and made.manifest.has_stable_row_ids):
         _LOG.info("%s: the compaction moved rows of the index %r: %s", made.label, name, indices)
         made = (
             indexing.drop(made, name, properties)
@@ -139,11 +140,17 @@ def check_choice(indices: IndexChoice) -> None:
         raise InvalidArgument(f"indices={indices!r} is not one of {', '.join(map(repr, get_args(IndexChoice)))}")
 
 
-def _left_behind(before: Snapshot, after: Snapshot) -> list[str]:
-    """The names of scalar indices that cover less of the rows after a compaction than before."""
+def _left_behind(before: Snapshot, after: Snapshot, *, keeps_zones: bool) -> list[str]:
+    """The names of scalar indices that cover less of the rows after a compaction than before.
+
+    keeps_zones: without those that know zones. pylance before 10 takes their addresses for stable row ids, which differ
+        for rows that moved: covering nothing, they are not asked
+    """
     old, new = set(before.manifest.fragments.ids), set(after.manifest.fragments.ids)
     covered: dict[str, set[int]] = {}
     for segment in after.indices():
+        if keeps_zones and segment.index_type in OF_ZONES:
+            continue
         if segment.index_type in indexing.BUILT.values():
             covered.setdefault(segment.name, set()).update(after.open_indices.fully_covered(segment, new))
     was_covered = {

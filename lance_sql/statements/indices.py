@@ -165,12 +165,16 @@ def _brought_up_to_date(
 
 
 def _have_old_entries(snapshot: Snapshot, segments: Sequence[IndexSegment], kind: str, left: Collection[int]) -> bool:
-    """Whether a segment may have entries of rows that are in fragments which it does not cover."""
+    """Whether a segment may have entries of rows that are in fragments which it does not cover, or entries that go
+    with no new ones."""
     if kind == "bitmap" and snapshot.manifest.has_stable_row_ids:
         # an updated row has another place, and the same id
         return True
     if snapshot.open_indices.with_sources(left) != set(left):
         # rows of these came out of fragments that a segment may have known
+        return True
+    if kind == "btree" and any(segment.index_version != _btree_version(snapshot) for segment in segments):
+        # pylance before 14 wrote row ids, where addresses are written now: it refuses an index with both
         return True
     for segment in segments:
         file = versions.find_version(snapshot.store, segment.dataset_version)
@@ -193,7 +197,6 @@ def _build(
 ) -> IndexSegment:
     """A segment over some fragments; its files go when the session fails."""
     snapshot = session.snapshot
-    is_stable = snapshot.manifest.has_stable_row_ids
     uuid = uuid4()
     folder = f"{INDICES}/{uuid}"
     written = _write(snapshot, column, field, kind, fragments, folder, progress)
@@ -205,12 +208,17 @@ def _build(
         snapshot.version,
         BUILT[kind],
         frozenset(fragment.id for fragment in fragments),
-        index_version=1 if kind == "btree" and is_stable else 0,
+        index_version=_btree_version(snapshot) if kind == "btree" else 0,
         file_sizes={file.path.rpartition("/")[2]: file.size_bytes for file in written},
         details=zone_map_details(ROWS_PER_ZONE) if kind == "zonemap" else b"",
         created_at=int(time.time() * 1000),
         checksums={file.path.rpartition("/")[2]: file.checksum for file in written},
     )
+
+
+def _btree_version(snapshot: Snapshot) -> int:
+    """Of the format of BTREEs: 1 has addresses where rows have ids beside them."""
+    return 1 if snapshot.manifest.has_stable_row_ids else 0
 
 
 def _write(

@@ -86,9 +86,12 @@ def _is_spark(data: object) -> bool:
 def _types(columns: Mapping[Any, Any], table: pa.Schema | None) -> pa.Schema | None:
     """The columns in the types of a table; None when one of them is not the table's, or has a type of its own."""
     own = (pa.Array, pa.ChunkedArray)
-    if table is None or any(name not in table.names or isinstance(value, own) for name, value in columns.items()):
+    if table is None or any(isinstance(value, own) for value in columns.values()):
         return None
-    return pa.schema([table.field(name) for name in columns])
+    fields = {field.name: field for field in table}
+    if any(name not in fields for name in columns):
+        return None
+    return pa.schema([fields[name] for name in columns])
 
 
 def _of_columns(columns: Mapping[Any, Any], schema: pa.Schema | None) -> pa.Table:
@@ -115,7 +118,8 @@ def _of_records(records: Sequence[Any], schema: pa.Schema | None, table: pa.Sche
         if not isinstance(record, Mapping):
             raise InvalidArgument(f"Row {number} is a {type(record).__name__}, not a dict as the first one")
         names.update(dict.fromkeys(record))
-    unknown = [name for name in names if schema is not None and name not in schema.names]
+    known = names if schema is None else set(schema.names)
+    unknown = [name for name in names if name not in known]
     if unknown:
         raise InvalidArgument(f"The rows have a column {unknown[0]!r}, which the schema has not")
     columns = {name: [record.get(name) for record in records] for name in (schema.names if schema else names)}

@@ -21,9 +21,10 @@ from lance_sql.store import Store
 from lance_sql.store.checksums import Checksum
 from lance_sql.table.manifest import Manifest, read_section
 
-# What index files have on tables with stable row ids: those kinds always have addresses, these have row ids up to a
-# version of theirs.
-_OF_ADDRESSES: Final = frozenset({"ZoneMapIndexDetails", "BloomFilterIndexDetails"})
+OF_ZONES: Final = frozenset({"ZoneMapIndexDetails", "BloomFilterIndexDetails"})
+"""Kinds that know something of stretches of rows, by their addresses."""
+
+# What the files of other kinds have on tables with stable row ids: row ids up to a version of theirs, then addresses.
 _OF_ROW_IDS: Final[Mapping[str, int]] = {
     "BTreeIndexDetails": 0,
     "BitmapIndexDetails": 0,
@@ -199,7 +200,7 @@ def with_moved_rows(
     """The section after rows moved from fragments to others.
 
     Indices of row ids go on to cover the rows. Those of row addresses keep entries of fragments that are gone, as after
-    a deletion, and do not cover the new ones.
+    a deletion, and do not cover the new ones; where rows have ids beside addresses, those of zones lose the old ones.
 
     groups: ids of the old and the new fragments of each group
     raises: UnsupportedFeature when an index of row ids covers a part of a group, and for kinds that are not known
@@ -210,7 +211,11 @@ def with_moved_rows(
         kept = set(covered)
         for old, new in groups:
             inside = covered.intersection(old)
-            if not inside or not stable_row_ids or not _holds_row_ids(index):
+            if not inside or not stable_row_ids:
+                continue
+            if index.index_details.type_url.rpartition(".")[2] in OF_ZONES:
+                kept.difference_update(old)
+            if not _holds_row_ids(index):
                 continue
             if len(inside) < len(set(old)):
                 raise UnsupportedFeature(
@@ -273,7 +278,7 @@ def _holds_row_ids(index: table_pb2.IndexMetadata) -> bool:
     raises: UnsupportedFeature for kinds and versions that are not known
     """
     kind = index.index_details.type_url.rpartition(".")[2]
-    if kind in _OF_ADDRESSES:
+    if kind in OF_ZONES:
         return False
     if index.index_version <= _OF_ROW_IDS.get(kind, -1):
         return True

@@ -253,3 +253,17 @@ def test_zones_of_a_release_that_did_not_count_deleted_rows(tmp_path: Path) -> N
     for condition, left in (("i = 1700", 1000), ("i = 1200", 1000), ("i = 2100", 1500), ("i = 5900", 1500)):
         check(tmp_path / "t", condition)
         assert candidates(tmp_path / "t", condition) == left
+
+
+@pytest.mark.parametrize("kind", ["zonemap", "bloomfilter"])
+def test_fragments_that_only_the_manifest_names_are_read(tmp_path: Path, kind: str) -> None:
+    """Early releases made indices of zones cover what a compaction or an update had written."""
+    lance_sql.write({"i": [1, None, 3]}, tmp_path / "t")
+    lance_sql.open(tmp_path / "t").create_index("i", kind)
+    dataset = lance_sql.write({"i": [4, None, None, 1]}, tmp_path / "t", mode="append")
+    segments = dataset.snapshot.indices()
+    made = tuple(replace(segment, fragment_ids=frozenset({0, 1})) for segment in segments)
+    committer.commit(dataset.snapshot, CreateIndex(made, segments))
+    for condition in ("i IS NULL", "i = 4", "i = 1", "i IS NULL OR i = 1", "i IS NOT NULL", "i = 77"):
+        check(tmp_path / "t", condition)
+    assert lance_sql.open(tmp_path / "t").count_rows("i IS NULL") == 3

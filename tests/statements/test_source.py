@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import lance_sql
 from lance_sql.errors import InvalidArgument
+from lance_sql.statements.source import to_reader
 
 pandas = pytest.importorskip("pandas")
 
@@ -57,3 +60,19 @@ def test_what_would_be_lost_is_refused(tmp_path: Path, data: Any, message: str) 
     with pytest.raises(InvalidArgument, match=message):
         lance_sql.write(data, tmp_path / "t.lance")
     assert not (tmp_path / "t.lance").exists()
+
+
+def test_columns_take_time_for_each_and_not_for_each_pair(tmp_path: Path) -> None:
+    def seconds(num_columns: int) -> float:
+        names = [f"c{number}" for number in range(num_columns)]
+        schema = pa.schema([(name, pa.int64()) for name in names])
+        times = []
+        for _ in range(3):
+            start = time.process_time()
+            for data in ({name: [1] for name in names}, [dict.fromkeys(names, 1)]):
+                assert to_reader(data, table=schema).schema == schema
+            times.append(time.process_time() - start)
+        return min(times)
+
+    # eight times as many: 64 times as long if each were looked for among all
+    assert seconds(16_000) < 24 * seconds(2_000)

@@ -204,6 +204,16 @@ class Covered:
         lasts = np.concatenate((firsts[1:] - 1, [len(starts) - 1]))
         return np.stack((starts[firsts], reach[lasts]), axis=1)
 
+    def without_zones(self, zones: Zones) -> I64:
+        """The places of covered fragments that have no zone.
+
+        Updates and compactions of early releases say that an index covers new fragments, of which its file knows
+        nothing.
+        """
+        ids, _, _, _ = self._moved(zones.fragment_ids, zones.starts, zones.ends)
+        found: I64 = np.setdiff1d(self.places, self._located(ids.astype(np.uint64)))
+        return found
+
     def not_tiled(self, zones: Zones) -> I64:
         """The places of covered fragments that the zones do not reach the end of.
 

@@ -67,6 +67,7 @@ def in_zone_map(zone_map: ZoneMap, covered: Covered, path: Path, predicate: Pred
     raises: CorruptFile
     """
     zones = zone_map.zones
+    covered = covered.without(covered.without_zones(zones))
     if zones.null_rows is None:
         covered = covered.without(covered.not_tiled(zones))
     elif predicate == IsNull(ColumnRef(path)):
@@ -93,6 +94,7 @@ def in_bloom_filters(filters: BloomFilters, covered: Covered, path: Path, predic
     raises: CorruptFile
     """
     zones = filters.zones
+    covered = covered.without(covered.without_zones(zones))
     if zones.null_rows is None:
         covered = covered.without(covered.not_tiled(zones))
     elif predicate == IsNull(ColumnRef(path)):

@@ -1,0 +1,52 @@
+"""Zones of indices that are not of the rows that they are said to be of.
+
+    fragment of 100 rows, 10 deleted      zones of pylance 0.39   [0, 40) [40, 80) [80, 90)    as if there were 90
+                                          later ones              [0, 44) [44, 88) [88, 100)
+
+Filters here look at every row of such a fragment. Others trust the zones, and miss rows.
+
+Source: indices, zone map.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import numpy as np
+
+from lance_sql import row_ranges
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.index_files.bloom import BloomFilters
+from lance_sql.index_files.zone_map import ZoneMap
+from lance_sql.lineage_audit.findings import Findings, rows_text
+from lance_sql.lineage_audit.report import Kind
+from lance_sql.table.indices import OF_ZONES
+from lance_sql.table.snapshot import Snapshot
+
+
+def check(snapshot: Snapshot, known: set[UUID], findings: Findings) -> None:
+    """Finds live rows that are in no zone of an index that covers their fragment.
+
+    known: segments that were looked at in earlier versions, to which those of this one are added
+    raises: CorruptFile for a damaged index section
+    """
+    for segment in snapshot.indices():
+        if segment.index_type not in OF_ZONES or segment.uuid in known:
+            continue
+        known.add(segment.uuid)
+        try:
+            opened = snapshot.open_indices.open(segment)
+        except (CorruptFile, UnsupportedFeature):
+            # what is damaged, `verify` finds
+            continue
+        if not isinstance(opened, ZoneMap | BloomFilters) or opened.zones.null_rows is not None:
+            continue
+        zones = opened.zones
+        for number, fragment in snapshot.manifest.fragments.by_id(segment.fragment_ids or ()).items():
+            ends = zones.ends[zones.fragment_ids == number]
+            end = int(ends.max()) if len(ends) else 0
+            live = snapshot.open(fragment).live_rows()
+            behind = row_ranges.count(row_ranges.clip(live, end, np.iinfo(np.int64).max))
+            if behind:
+                message = f"{rows_text(behind, 'is', 'are')} behind the last zone of the index {segment.name!r}"
+                findings.add(Kind.SHORT_ZONES, message, number)
