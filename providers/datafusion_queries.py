@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -33,8 +33,10 @@ def target(given: Any) -> SessionContext:
     return register(SessionContext()) if given is None else given
 
 
-def prepare(context: SessionContext, sql: str, sources: Mapping[str, Source]) -> Callable[[], pa.RecordBatchReader]:
-    """What runs the query, each time that it is called.
+def prepare(
+    context: SessionContext, sql: str, sources: Mapping[str, Source]
+) -> tuple[Sequence[str], Callable[[], pa.RecordBatchReader]]:
+    """The columns of the query, and what runs it, each time that it is called.
 
     raises: DataFusionError for a query that cannot be planned
     """
@@ -51,7 +53,22 @@ def prepare(context: SessionContext, sql: str, sources: Mapping[str, Source]) ->
     def read() -> pa.RecordBatchReader:
         return pa.RecordBatchReader.from_stream(frame)
 
-    return read
+    return frame.schema().names, read
+
+
+def column_types(context: SessionContext, source: Source) -> dict[str, str]:
+    """The types of a table's columns, as DataFusion writes them."""
+    names = source.relation.schema.names
+    # a row for a table without rows
+    types = ", ".join(f"arrow_typeof(t.{_quoted(each)}) AS c{number}" for number, each in enumerate(names))
+    _, read = prepare(
+        context, f"SELECT {types} FROM (SELECT 1) LEFT JOIN __lance_types AS t ON false", {"__lance_types": source}
+    )
+    return dict(zip(names, (column[0].as_py() for column in read().read_all()), strict=True))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _table(source: Source) -> Table:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ Errors = duckdb.Error
 """What DuckDB raises for statements that it does not run."""
 
 _lock = Lock()
+_numbers = itertools.count()
 _uses: dict[str, int] = {}
 
 
@@ -40,21 +42,29 @@ def target(given: Any) -> DuckDBPyConnection:
 
 def prepare(
     connection: DuckDBPyConnection, sql: str, sources: Mapping[str, Source]
-) -> Callable[[], pa.RecordBatchReader]:
-    """What runs the query, each time that it is called.
+) -> tuple[Sequence[str], Callable[[], pa.RecordBatchReader]]:
+    """The columns of the query, and what runs it, each time that it is called.
 
     raises: DuckDB's errors for a query that it cannot bind
     """
     tables = {name: _table(source) for name, source in sources.items()}
     with _named(tables):
-        _ = connection.sql(sql)
+        names = connection.sql(sql).columns
 
     def read() -> pa.RecordBatchReader:
         with _named(tables):
             found: pa.RecordBatchReader = connection.sql(sql).to_arrow_reader()
             return found
 
-    return read
+    return names, read
+
+
+def column_types(connection: DuckDBPyConnection, source: Source) -> dict[str, str]:
+    """The types of a table's columns, as DuckDB writes them."""
+    name = f"__lance_types_{next(_numbers)}"
+    with _named({name: _table(source)}):
+        relation = connection.sql(f"FROM {name}")
+        return {column: str(type) for column, type in zip(relation.columns, relation.types, strict=True)}
 
 
 def _table(source: Source) -> Any:

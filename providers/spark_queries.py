@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -28,8 +28,10 @@ def target(given: Any) -> SparkSession:
     return spark.register(session.getOrCreate() if given is None else given)
 
 
-def prepare(session: SparkSession, sql: str, sources: Mapping[str, Source]) -> Callable[[], pa.RecordBatchReader]:
-    """What runs the query, each time that it is called.
+def prepare(
+    session: SparkSession, sql: str, sources: Mapping[str, Source]
+) -> tuple[Sequence[str], Callable[[], pa.RecordBatchReader]]:
+    """The columns of the query, and what runs it, each time that it is called.
 
     raises: Errors for a query that Spark cannot analyse
     """
@@ -38,7 +40,7 @@ def prepare(session: SparkSession, sql: str, sources: Mapping[str, Source]) -> C
     try:
         frame = session.sql(sql)
         # an error of the analysis comes here rather than with the rows
-        _ = frame.schema
+        names = frame.schema.names
     finally:
         for name in sources:
             session.catalog.dropTempView(name)
@@ -47,7 +49,12 @@ def prepare(session: SparkSession, sql: str, sources: Mapping[str, Source]) -> C
         with short_errors():
             return frame.toArrow().to_reader()
 
-    return read
+    return names, read
+
+
+def column_types(session: SparkSession, source: Source) -> dict[str, str]:
+    """None: Spark assigns by another rule than it casts, and its values are cast when they have come."""
+    return {}
 
 
 def _frame(session: SparkSession, source: Source) -> DataFrame:

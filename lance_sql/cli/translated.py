@@ -72,9 +72,9 @@ def _understood(connection: Any, piece: str) -> list[Any]:
     except InvalidArgument:
         trees, rewritten = [], piece
     if len(trees) == 1 and writes(trees[0]):
-        return [understand(piece, dialect)]
+        return [understand(piece, dialect, in_own_words=True)]
     if len(trees) == 1 and isinstance(trees[0], exp.Query) and understand(piece, dialect).needs_translation:
-        return [understand(piece, dialect)]
+        return [understand(piece, dialect, in_own_words=True)]
     refuse_copies(connection, piece)
     statements: list[Any] = connection.extract_statements(piece)
     return statements
@@ -83,7 +83,7 @@ def _understood(connection: Any, piece: str) -> list[Any]:
 def _change(change: Change, text: str, engine: Engine, consent: Consent) -> None:
     """Carries a change out, after it was agreed to where something is replaced."""
     if change.is_for_all_rows and not consent.every:
-        raise InvalidArgument(f"This removes every row of {change.path}: give --all, or say WHERE true")
+        raise InvalidArgument(f"This {change.verb} every row of {change.path}: give --all, or say WHERE true")
     if consent.dry_run or (change.replaces and not consent.yes):
         expected = _told(write(change, engine, text, all_rows=True, dry_run=True))
         if expected is None:

@@ -13,7 +13,6 @@ from sqlglot import exp
 import lance_sql.dataset
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.one_sql.dialects import generate
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.references import path_of
 from lance_sql.version_names import split_name
@@ -34,8 +33,13 @@ class Change(ABC):
         return True
 
     @property
+    def verb(self) -> str:
+        """What it does to rows, for the question whether that is meant."""
+        return "removes"
+
+    @property
     def is_for_all_rows(self) -> bool:
-        """Whether it removes every row, which has to be said on purpose."""
+        """Whether it removes or changes every row, which has to be said on purpose."""
         return False
 
     def begins_with_table(self) -> bool:
@@ -125,11 +129,6 @@ _PARTS: Final = {
     "tables": "list of tables",
     "with_": "WITH before it",
 }
-
-
-def duckdb_text(node: exp.Expr) -> str:
-    """An expression in the words of DuckDB, which computes what verbs are given as text."""
-    return generate(node, "duckdb")
 
 
 def column_in(name: str, dataset: Dataset) -> str:

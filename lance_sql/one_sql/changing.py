@@ -1,7 +1,8 @@
-"""DELETE and UPDATE: the verbs of `Dataset` where they take the statement, else a query that finds the rows."""
+"""DELETE and UPDATE: the engine finds the rows, and computes their new values."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -10,8 +11,10 @@ import lance_sql.dataset
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql import row_changes
-from lance_sql.one_sql.changes import Change, column_in, duckdb_text, only, target
+from lance_sql.one_sql.changes import Change, column_in, only, target
+from lance_sql.one_sql.dialects import OwnWords
 from lance_sql.one_sql.engines import Engine
+from lance_sql.one_sql.row_changes import Assign
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 
 _UPDATED, _DELETED = 1, 2
@@ -29,28 +32,21 @@ class _OfRows(Change):
     where: exp.Expr | None
     others: tuple[exp.Expr, ...]
 
-    def _is_plain(self, dataset: Dataset, *expressions: exp.Expr) -> bool:
-        """Whether the statement looks at single rows only, and the filter of a scan takes its condition."""
-        parts = [part for part in (self.where, *expressions) if part is not None]
-        if self.others or any(part.find(exp.Query, exp.Subquery) for part in parts):
-            return False
-        try:
-            _ = dataset.scan([], self._filter())
-        except UnsupportedFeature:
-            return False
-        return True
+    def _rows(self, name: str, clause: int, values: Mapping[str, exp.Expr]) -> exp.Select:
+        """The query that finds the rows.
 
-    def _filter(self) -> str | None:
-        return None if self.where is None else duckdb_text(unqualified(self.where, self.alias))
-
-    def _rows(self, name: str, clause: int, values: dict[str, exp.Expr]) -> exp.Select:
-        """The query that finds the rows."""
+        values: by the names that the query gives them
+        """
         columns = [exp.alias_(exp.Literal.number(clause), row_changes.CLAUSE)]
         columns += [row_changes.system(each, self.alias) for each in (ROW_ID, ROW_ADDRESS)]
-        columns += [exp.alias_(value, row_changes.value_column(number)) for number, value in enumerate(values.values())]
+        columns += [exp.alias_(value, column) for column, value in values.items()]
         made = exp.select(*columns).from_(row_changes.named(name, self.alias))
         for other in self.others:
-            made = made.join(_joined_alone(other), join_type="cross")
+            if isinstance(other, OwnWords):
+                # behind a comma
+                made.append("joins", exp.Join(this=other.copy()))
+            else:
+                made = made.join(_joined_alone(other), join_type="cross")
         return made if self.where is None else made.where(self.where.copy())
 
 
@@ -64,13 +60,13 @@ class Deletion(_OfRows):
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
         dataset = lance_sql.dataset.open(path)
-        if self._is_plain(dataset):
-            return dataset.delete(self._filter() or "true")
-        row_changes.check_engine(engine, "DELETE with a query or a condition like this")
+        if self.where is None and not self.others:
+            return dataset.delete("true")
 
-        def rows(name: str) -> exp.Expr:
+        def rows(name: str, assign: Assign) -> exp.Expr:
+            found = self._rows(name, _DELETED, {})
             # several rows of other tables may want the same row to go
-            return self._rows(name, _DELETED, {}).distinct()
+            return found.distinct() if self.others else found
 
         return row_changes.change(dataset, "delete", engine, rows, values={}, deleting=frozenset({_DELETED}))
 
@@ -84,20 +80,24 @@ class Modification(_OfRows):
 
     values: tuple[tuple[str, exp.Expr], ...]
 
+    @property
+    def verb(self) -> str:
+        return "changes"
+
+    @property
+    def is_for_all_rows(self) -> bool:
+        return self.where is None and not self.others
+
     def carry_out(self, path: str, engine: Engine) -> Dataset:
         dataset = lance_sql.dataset.open(path)
         values = {column_in(name, dataset): value for name, value in self.values}
         if len(values) < len(self.values):
             raise InvalidArgument("UPDATE sets a column twice")
-        if self._is_plain(dataset, *values.values()):
-            texts = {name: duckdb_text(unqualified(value, self.alias)) for name, value in values.items()}
-            return dataset.update(texts, self._filter())
-        row_changes.check_engine(engine, "UPDATE with a query or a condition like this")
-
-        def rows(name: str) -> exp.Expr:
-            return self._rows(name, _UPDATED, values)
-
         own = {name: row_changes.value_column(number) for number, name in enumerate(values)}
+
+        def rows(name: str, assign: Assign) -> exp.Expr:
+            return self._rows(name, _UPDATED, {own[column]: assign(column, value) for column, value in values.items()})
+
         return row_changes.change(dataset, "update", engine, rows, values={_UPDATED: own}, deleting=frozenset())
 
 
@@ -163,12 +163,3 @@ def assignments(expressions: list[exp.Expr], alias: str, statement: str) -> tupl
             raise UnsupportedFeature(f"{statement} has no DEFAULT: columns of Lance tables have none")
         found.append((column.name, each.expression))
     return tuple(found)
-
-
-def unqualified(node: exp.Expr, alias: str) -> exp.Expr:
-    """An expression without the name of the table before its columns."""
-    made = node.copy()
-    for column in list(made.find_all(exp.Column)):
-        if column.table.lower() == alias.lower():
-            column.set("table", None)
-    return made

@@ -2,15 +2,66 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterable
+from contextvars import ContextVar
 from typing import ClassVar, Final
 
 import sqlglot
 from sqlglot import Token, exp, transforms
 from sqlglot.dialects.dialect import Dialect
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.dialects.postgres import Postgres
+from sqlglot.generators.duckdb import DuckDBGenerator
 from sqlglot.generators.postgres import PostgresGenerator
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+
+
+class OwnWords(exp.Expression):
+    """A part of a statement as it was typed, with nodes between its texts: one more text than nodes."""
+
+    arg_types: ClassVar = {"texts": True, "expressions": False}
+
+
+class OwnQuery(OwnWords, exp.Query):
+    """The same, of a query."""
+
+
+def joined(parts: Iterable[str | exp.Expr], kind: type[OwnWords] = OwnWords) -> OwnWords:
+    """Texts and nodes as one part; own words among them become texts."""
+    texts, nodes = [""], list[exp.Expr]()
+    for part in parts:
+        if isinstance(part, str):
+            texts[-1] += part
+        elif isinstance(part, OwnWords):
+            texts[-1] += part.args["texts"][0]
+            for node, text in zip(part.expressions, part.args["texts"][1:], strict=True):
+                nodes.append(node.copy())
+                texts.append(text)
+        else:
+            nodes.append(part.copy())
+            texts.append("")
+    return kind(texts=texts, expressions=nodes)
+
+
+def _print_words(generator: DuckDBGenerator, node: OwnWords) -> str:
+    made: str = node.args["texts"][0]
+    for each, text in zip(node.expressions, node.args["texts"][1:], strict=True):
+        # what was between two quotes may become a word
+        before = " " if made[-1:].isalnum() else ""
+        after = " " if text[:1].isalnum() else ""
+        made += f"{before}{generator.sql(each)}{after}{text}"
+    return made
+
+
+class LanceDuckDB(DuckDB):
+    """The SQL of DuckDB, of which parts may be kept as they were typed. Its name for sqlglot is "lanceduckdb"."""
+
+    class Generator(DuckDBGenerator):
+        """Writes own words as they are."""
+
+        TRANSFORMS: ClassVar = {**DuckDBGenerator.TRANSFORMS, OwnWords: _print_words, OwnQuery: _print_words}
 
 
 class DataFusion(Postgres):
@@ -31,6 +82,11 @@ class DataFusion(Postgres):
         }
 
 
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+# what the parser does not know is looked at here, and its user is told once
+logging.getLogger("sqlglot").addFilter(lambda record: not _quiet.get())
+
+_OWN: Final = {"duckdb": LanceDuckDB, "datafusion": DataFusion}
 ENGINES: Final = ("duckdb", "datafusion", "spark")
 TITLES: Final = {"duckdb": "DuckDB", "datafusion": "DataFusion", "spark": "Spark"}
 
@@ -39,8 +95,8 @@ def dialect_of(name: str) -> Dialect:
     """
     raises: InvalidArgument for a dialect that sqlglot does not have
     """
-    if name == "datafusion":
-        return DataFusion()
+    if name in _OWN:
+        return _OWN[name]()
     try:
         return Dialect.get_or_raise(name)
     except ValueError as error:
@@ -64,10 +120,13 @@ def parse(text: str, dialect: Dialect) -> list[exp.Expr]:
 
     raises: InvalidArgument for what is not SQL in this dialect
     """
+    token = _quiet.set(True)
     try:
         return [found for found in dialect.parse(text) if found is not None]
     except (sqlglot.errors.SqlglotError, RecursionError) as error:
         raise _not_sql(error) from error
+    finally:
+        _quiet.reset(token)
 
 
 def generate(tree: exp.Expr, engine: str) -> str:

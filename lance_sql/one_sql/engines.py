@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Final
@@ -11,9 +12,9 @@ from typing import Any, Final
 import pyarrow as pa
 from sqlglot import exp
 
-from lance_sql.errors import InvalidArgument, MissingDependency, UnsupportedFeature
+from lance_sql.errors import ColumnNotFound, InvalidArgument, LanceError, MissingDependency, UnsupportedFeature
 from lance_sql.local_paths import expanded
-from lance_sql.one_sql.dialects import ENGINES, TITLES
+from lance_sql.one_sql.dialects import ENGINES, TITLES, joined
 from lance_sql.one_sql.references import Reference
 from lance_sql.one_sql.translation import translate
 from lance_sql.providers.sources import Source, open_source
@@ -28,10 +29,39 @@ _MODULES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A query that an engine has bound. statement: in its dialect"""
+    """A query that an engine has bound.
+
+    statement: in its dialect
+    names: of the columns of its rows
+    engine: as users call it
+    errors: of the engine
+    """
 
     statement: str
+    names: tuple[str, ...]
     read: Callable[[], pa.RecordBatchReader]
+    engine: str
+    errors: type[Exception] | tuple[type[Exception], ...]
+
+    def reader(self) -> pa.RecordBatchReader:
+        """The rows as a stream.
+
+        raises: InvalidArgument for values that the engine cannot compute; while they are read, Arrow makes OSErrors of
+            what the engine finds, and the stream a LanceError
+        """
+        try:
+            rows = self.read()
+        except self.errors as error:
+            raise _mistake(self.engine, error) from error
+        return pa.RecordBatchReader.from_batches(rows.schema, self._batches(rows))
+
+    def _batches(self, rows: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from rows
+        except (OSError, pa.ArrowException) as error:
+            if isinstance(error, LanceError):
+                raise
+            raise LanceError(f"{self.engine} cannot compute the rows: {_line(error)}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,24 +81,40 @@ class Engine:
         """As users call it."""
         return TITLES[self.name]
 
-    def prepare(self, query: exp.Expr, known: Mapping[str, Source] | None = None) -> Prepared:
+    def prepare(self, query: exp.Expr, known: Mapping[str, Source] | None = None, *, is_typed: bool = True) -> Prepared:
         """A query, ready to be run.
 
         known: what some names in it stand for, beside its own Lance tables
+        is_typed: it is what the user wrote, not a query around it
         raises: UnsupportedFeature for what the engine does not have; TableNotFound and the like; errors of DuckDB and
-            Spark for statements in their own dialects
+            Spark for statements in their own dialects; InvalidArgument, ColumnNotFound for those that are not typed
         """
         provider = _provider(self.name)
         translated = translate(query, self.name, _opened_by_workers if self.name == "spark" else opened)
         sources = {**translated.sources, **(known or {})}
         try:
-            read = provider.prepare(self.target, translated.sql, sources)
+            names, read = provider.prepare(self.target, translated.sql, sources)
         except provider.Errors as error:
+            if not is_typed and self.is_spoken:
+                raise _mistake(self.title, error) from error
             if self.is_spoken and self.name != "datafusion":
                 raise
-            message = str(error).strip().splitlines()[0]
-            raise UnsupportedFeature(f"{self.title} does not run this statement: {message}") from error
-        return Prepared(translated.sql, read)
+            raise UnsupportedFeature(f"{self.title} does not run this statement: {_line(error)}") from error
+        return Prepared(translated.sql, tuple(names), read, self.title, provider.Errors)
+
+    def column_types(self, source: Source) -> Mapping[str, str]:
+        """What the engine calls the types of a table's columns where it casts to them, by name; none of engines whose
+        values are cast afterwards."""
+        types: Mapping[str, str] = _provider(self.name).column_types(self.target, source)
+        return types
+
+    def cast(self, value: exp.Expr, type: str | None) -> exp.Expr:
+        """A value as one of a column's type, of `column_types`."""
+        if type is None:
+            return value.copy()
+        if self.name == "datafusion":
+            return exp.Anonymous(this="arrow_cast", expressions=[value.copy(), exp.Literal.string(type)])
+        return joined(["CAST(", value, f" AS {type})"])
 
 
 def engine_of(name: str | None, connection: Any, session: Any, dialect: str | None) -> Engine:
@@ -112,6 +158,20 @@ def _opened_by_workers(found: Reference) -> Source:
     if isinstance(path, str) and "://" not in path:
         found = replace(found, path=os.path.abspath(expanded(path)))
     return opened(found)
+
+
+_UNKNOWN_COLUMN: Final = re.compile(r'column "(.+?)" not found|No field named (?:.*\.)?"?(\w+)|name `(.+?)` cannot be')
+
+
+def _mistake(engine: str, error: Exception) -> InvalidArgument:
+    """What is wrong with a statement, in a line without the query that is made of it."""
+    unknown = _UNKNOWN_COLUMN.search(str(error))
+    kind = InvalidArgument if unknown is None else ColumnNotFound
+    return kind(f"{engine} cannot compute this: {_line(error)}")
+
+
+def _line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 def _provider(engine: str) -> Any:

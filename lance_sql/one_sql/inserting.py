@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -14,8 +15,10 @@ from lance_sql.casts.assignment import assign
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.one_sql.changes import Change, column_in, only, target, unversioned
+from lance_sql.one_sql.dialects import OwnQuery, OwnWords, joined
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.references import SUFFIX
+from lance_sql.providers.sources import Source
 from lance_sql.writing import write
 
 
@@ -40,20 +43,22 @@ class Insertion(Change):
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
         dataset = lance_sql.dataset.open(path)
-        reader = engine.prepare(self.query).read()
         schema = dataset.schema
+        given = _names_of(self.query, engine)
         if self.by_name:
-            names = [column_in(name, dataset) for name in reader.schema.names]
+            names = [column_in(name, dataset) for name in given]
         else:
             names = list(schema.names) if self.columns is None else [column_in(name, dataset) for name in self.columns]
-        if len(names) != len(reader.schema.names):
+        if len(names) != len(given):
             raise InvalidArgument(
-                f"The query has {_columns(len(reader.schema.names))} for {_columns(len(names))} of {dataset.uri}: name "
+                f"The query has {_columns(len(given))} for {_columns(len(names))} of {dataset.uri}: name "
                 "them, as in INSERT INTO 'x.lance' (id, status) SELECT .., or say INSERT INTO 'x.lance' BY NAME"
             )
         if len(set(names)) < len(names):
             raise InvalidArgument("A column is inserted twice")
-        rows = _in_order(reader, names, schema)
+        types = engine.column_types(Source(dataset))
+        query = _cast(self.query, [types.get(name) for name in names], engine) if types else as_query(self.query)
+        rows = _in_order(engine.prepare(query, is_typed=False).reader(), names, schema)
         return write(rows, path, mode="overwrite" if self.overwrite else "append")
 
 
@@ -87,7 +92,7 @@ class Creation(Change):
         return True
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
-        return write(engine.prepare(self.query).read(), path, mode=self.mode)
+        return write(engine.prepare(as_query(self.query)).reader(), path, mode=self.mode)
 
 
 def insertion(node: exp.Insert) -> Insertion:
@@ -107,7 +112,7 @@ def insertion(node: exp.Insert) -> Insertion:
         columns = tuple(each.name for each in node.this.expressions)
         if node.args.get("by_name"):
             raise UnsupportedFeature("INSERT .. BY NAME has no list of columns here: the query names them")
-    return Insertion(path, as_query(query), columns, bool(node.args.get("by_name")), bool(node.args.get("overwrite")))
+    return Insertion(path, query, columns, bool(node.args.get("by_name")), bool(node.args.get("overwrite")))
 
 
 def creation(node: exp.Create) -> Creation:
@@ -118,7 +123,7 @@ def creation(node: exp.Create) -> Creation:
     if node.args.get("kind") != "TABLE" or not isinstance(node.expression, exp.Query | exp.Values):
         raise UnsupportedFeature(f"CREATE {node.args.get('kind')} of {path}: only CREATE TABLE .. AS is known here")
     only(node, "CREATE TABLE", "this", "kind", "expression", "replace")
-    return Creation(path, as_query(node.expression), "overwrite" if node.args.get("replace") else "create")
+    return Creation(path, node.expression, "overwrite" if node.args.get("replace") else "create")
 
 
 def copy(node: exp.Copy) -> Creation | None:
@@ -146,7 +151,7 @@ def copy(node: exp.Copy) -> Creation | None:
         query = query.this
     elif isinstance(query, exp.Table):
         query = exp.select("*").from_(query)
-    return Creation(unversioned(path), as_query(query), chosen)  # type: ignore[arg-type]  # checked above
+    return Creation(unversioned(path), query, chosen)  # type: ignore[arg-type]  # checked above
 
 
 def _options(parameters: list[exp.Expr]) -> dict[str, exp.Expr | None]:
@@ -167,26 +172,66 @@ def as_query(query: exp.Expr) -> exp.Expr:
     return exp.select("*").from_(exp.alias_(query, "rows", table=True)) if isinstance(query, exp.Values) else query
 
 
+def _names_of(query: exp.Expr, engine: Engine) -> Sequence[str]:
+    """The columns of a query, or as many names as rows of VALUES have values.
+
+    raises: InvalidArgument for rows of several lengths
+    """
+    if not isinstance(query, exp.Values):
+        return engine.prepare(query).names
+    lengths = {len(_values(row)) for row in query.expressions}
+    if len(lengths) != 1:
+        raise InvalidArgument("The rows of VALUES have several lengths")
+    return [f"col{number}" for number in range(lengths.pop())]
+
+
+def _values(row: exp.Expr) -> list[exp.Expr]:
+    found: list[exp.Expr] = row.expressions if isinstance(row, exp.Tuple) else [row.this]
+    return found
+
+
+def _cast(query: exp.Expr, types: Sequence[str | None], engine: Engine) -> exp.Expr:
+    """A query with its values cast as the table's columns; VALUES one by one, since rows may have several types.
+
+    types: of the columns of the query
+    """
+    if isinstance(query, exp.Values):
+        rows = [
+            [_value(each, type, engine) for each, type in zip(_values(row), types, strict=True)]
+            for row in query.expressions
+        ]
+        if isinstance(rows[0][0], OwnWords):
+            # there may be very many, and texts are quickly put together
+            parts = itertools.chain.from_iterable(("(", *_with_commas(row), "), ") for row in rows[:-1])
+            return joined(["VALUES ", *parts, "(", *_with_commas(rows[-1]), ")"], OwnQuery)
+        return as_query(exp.Values(expressions=[exp.Tuple(expressions=row) for row in rows]))
+    names = [f"c{number}" for number in range(len(types))]
+    alias = exp.TableAlias(this=exp.to_identifier("rows"), columns=[exp.to_identifier(name) for name in names])
+    subquery = exp.Subquery(this=query.copy(), alias=alias)
+    columns = [exp.alias_(engine.cast(exp.column(name), type), name) for name, type in zip(names, types, strict=True)]
+    return exp.select(*columns).from_(subquery)
+
+
+def _with_commas(values: Sequence[exp.Expr]) -> Iterator[exp.Expr | str]:
+    for number, value in enumerate(values):
+        yield from (", ", value) if number else (value,)
+
+
+def _value(node: exp.Expr, type: str | None, engine: Engine) -> exp.Expr:
+    is_default = isinstance(node, exp.Column) and node.name.upper() == "DEFAULT" and not node.this.quoted
+    # columns have no other
+    return engine.cast(exp.null() if is_default else node, type)
+
+
 def _in_order(reader: pa.RecordBatchReader, names: Sequence[str], schema: pa.Schema) -> pa.RecordBatchReader:
-    """The rows under the names of the table, plain values in its types; its other columns are NULL."""
+    """The rows under the names of the table, in its types; its other columns are NULL."""
     own = [schema.field(name) for name in names]
-    is_plain = [
-        given.type != field.type and not pa.types.is_nested(given.type) and not pa.types.is_nested(field.type)
-        for given, field in zip(reader.schema, own, strict=True)
-    ]
-    fields = [
-        (field if plain else given.with_name(field.name)).with_nullable(True)
-        for given, field, plain in zip(reader.schema, own, is_plain, strict=True)
-    ]
     missing = [field.with_nullable(True) for field in schema if field.name not in names]
-    made = pa.schema([*fields, *missing])
+    made = pa.schema([*(field.with_nullable(True) for field in own), *missing])
 
     def batches() -> Iterator[pa.RecordBatch]:
         for batch in reader:
-            values = [
-                assign(field.name, column, field) if plain else column
-                for column, field, plain in zip(batch.columns, own, is_plain, strict=True)
-            ]
+            values = [assign(field.name, column, field) for column, field in zip(batch.columns, own, strict=True)]
             nulls = [pa.nulls(batch.num_rows, field.type) for field in missing]
             yield pa.RecordBatch.from_arrays([*values, *nulls], schema=made)
 

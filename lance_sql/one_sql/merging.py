@@ -1,12 +1,17 @@
 """MERGE INTO: a join in DuckDB finds the first clause that holds for each row, and its new values; one commit follows.
 
 Matched rows keep their ids. Of the clauses for a row, the first one whose condition holds counts.
+
+    SELECT CASE .. END AS clause, <ids>, CASE WHEN clause = 1 THEN <value> END AS v0, .. FROM source JOIN table ON ..
+
+A condition with a query or a function, which may give another answer when it is asked twice, is computed once, in a
+query of its own; source and table are joined to what it finds, by the numbers of their rows.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -20,12 +25,16 @@ from lance_sql.one_sql.changes import Change, column_in, only, target
 from lance_sql.one_sql.changing import assignments
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.references import reference
+from lance_sql.one_sql.row_changes import Assign
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 
 Side: TypeAlias = Literal["matched", "not_matched", "by_source"]
 Action: TypeAlias = Literal["update", "insert", "delete", "nothing"]
 
 _IN_SOURCE: Final = "__lance_in_source"
+_SOURCE: Final = "__lance_source"
+_PAIRS: Final = "__lance_pairs"
+_ROW: Final = "__lance_row"
 _JOINS: Final = {(False, False): "INNER", (True, False): "LEFT", (False, True): "RIGHT", (True, True): "FULL"}
 
 
@@ -33,12 +42,14 @@ _JOINS: Final = {(False, False): "INNER", (True, False): "LEFT", (False, True): 
 class Clause:
     """WHEN .. THEN.
 
+    is_simple: the condition is made of operators alone
     values: by column; None for columns of the source by their names
     """
 
     side: Side
     action: Action
     condition: exp.Expr | None
+    is_simple: bool
     values: tuple[tuple[str, exp.Expr], ...] | None
 
 
@@ -47,12 +58,14 @@ class Merge(Change):
     """MERGE INTO.
 
     alias: what the statement calls the table
-    source: a table or a query, with the name that the statement gives it
+    source: a table or a query
+    source_name: what the statement calls it
     on: the condition of the join
     """
 
     alias: str
     source: exp.Expr
+    source_name: str
     on: exp.Expr
     clauses: tuple[Clause, ...]
 
@@ -72,27 +85,25 @@ class Merge(Change):
         }
         deleting = frozenset(n for n, clause in enumerate(self.clauses, 1) if clause.action == "delete")
 
-        def rows(name: str) -> exp.Expr:
-            return self._rows(name, values, own)
+        def rows(name: str, assign: Assign) -> exp.Expr:
+            cast = {
+                number: {own[number][column]: assign(column, value) for column, value in given.items()}
+                for number, given in values.items()
+            }
+            return self._rows(name, cast)
 
         inserts = any(clause.action == "insert" for clause in self.clauses)
         return row_changes.change(dataset, "merge", engine, rows, values=own, deleting=deleting, inserts=inserts)
 
-    @property
-    def _source_name(self) -> str:
-        return self.source.alias_or_name
-
     def _source_columns(self, engine: Engine) -> list[str]:
         """The names of the source's columns."""
-        query = exp.select("*").from_(self.source.copy()).limit(0)
-        names: list[str] = engine.prepare(query).read().schema.names
-        return names
+        return list(engine.prepare(exp.select("*").from_(self.source.copy())).names)
 
     def _values(self, clause: Clause, names: list[str], dataset: Dataset) -> dict[str, exp.Expr]:
         """New values by column of the table."""
         given = clause.values
         if given is None:
-            given = tuple((name, exp.column(name, table=self._source_name, quoted=True)) for name in names)
+            given = tuple((name, exp.column(name, table=self.source_name, quoted=True)) for name in names)
         elif clause.action == "insert" and any(not name for name, _ in given):
             # VALUES without names is in the order of the table
             if len(given) != len(dataset.schema.names):
@@ -103,13 +114,57 @@ class Merge(Change):
             raise InvalidArgument("A clause of MERGE sets a column twice")
         return values
 
-    def _rows(self, name: str, values: dict[int, dict[str, exp.Expr]], own: dict[int, dict[str, str]]) -> exp.Expr:
-        """The join: a row for each pair, each row of the source and each of the table, as far as clauses want them.
+    def _rows(self, name: str, values: Mapping[int, Mapping[str, exp.Expr]]) -> exp.Expr:
+        """A row for each pair, each row of the source and each of the table, as far as clauses want them.
 
-        values: of the columns that each clause sets; own: what the query calls them
+        values: of the columns that each clause sets, by the names that the query gives them
         """
-        table = row_changes.named(name, self.alias)
-        in_source = exp.column(_IN_SOURCE, table=self._source_name, quoted=True)
+        if all(clause.is_simple for clause in self.clauses):
+            made = self._selected(self._marked(), name, values)
+            return made.where(_is_there(exp.column(row_changes.CLAUSE)))
+        numbered = exp.alias_(exp.Window(this=exp.Anonymous(this="row_number")), _ROW, quoted=True)
+        source = self._marked().select(numbered)
+        row = exp.alias_(exp.column(_ROW, table=self.source_name, quoted=True), _ROW, quoted=True)
+        pairs = self._selected(_named_query(_SOURCE), name, {}).select(row)
+        found = exp.column(row_changes.CLAUSE, table=_PAIRS, quoted=True)
+        made = exp.select(exp.alias_(found, row_changes.CLAUSE))
+        made = made.select(*(row_changes.system(each, _PAIRS).as_(each) for each in (ROW_ID, ROW_ADDRESS)))
+        made = made.select(*_chosen(found, values)).from_(_PAIRS)
+        made = made.join(
+            _aliased(_named_query(_SOURCE), self.source_name),
+            on=exp.EQ(
+                this=exp.column(_ROW, table=self.source_name, quoted=True),
+                expression=exp.column(_ROW, table=_PAIRS, quoted=True),
+            ),
+            join_type="LEFT",
+        )
+        made = made.join(
+            row_changes.named(name, self.alias),
+            on=exp.EQ(
+                this=row_changes.system(ROW_ADDRESS, self.alias), expression=row_changes.system(ROW_ADDRESS, _PAIRS)
+            ),
+            join_type="LEFT",
+        )
+        made = made.where(_is_there(found))
+        made = made.with_(_SOURCE, as_=source, materialized=True)
+        return made.with_(_PAIRS, as_=pairs, materialized=True)
+
+    def _marked(self) -> exp.Select:
+        """The source, with a mark on its rows."""
+        return exp.select("*", exp.alias_(exp.true(), _IN_SOURCE, quoted=True)).from_(self.source.copy())
+
+    def _selected(self, source: exp.Query, name: str, values: Mapping[int, Mapping[str, exp.Expr]]) -> exp.Select:
+        """The join, and of each row the number of its clause, its ids and its values."""
+        sides = {each.side for each in self.clauses}
+        join = _JOINS["not_matched" in sides, "by_source" in sides]
+        clause = exp.alias_(self._number(), row_changes.CLAUSE)
+        made = exp.select(clause, *(row_changes.system(each, self.alias) for each in (ROW_ID, ROW_ADDRESS)))
+        made = made.select(*_chosen(exp.column(row_changes.CLAUSE), values)).from_(_aliased(source, self.source_name))
+        return made.join(row_changes.named(name, self.alias), on=self.on.copy(), join_type=join)
+
+    def _number(self) -> exp.Case:
+        """The number of the first clause that holds for a row of the join."""
+        in_source = exp.column(_IN_SOURCE, table=self.source_name, quoted=True)
         in_table = row_changes.system(ROW_ADDRESS, self.alias)
         present: dict[Side, Callable[[], exp.Expr]] = {
             "matched": lambda: exp.and_(_is_there(in_source), _is_there(in_table)),
@@ -120,25 +175,25 @@ class Merge(Change):
         for place, clause in enumerate(self.clauses, 1):
             condition = present[clause.side]()
             if clause.condition is not None:
-                condition = exp.and_(condition, clause.condition.copy())
+                condition = exp.And(this=condition, expression=exp.Paren(this=clause.condition.copy()))
             number = number.when(condition, "NULL" if clause.action == "nothing" else str(place))
-        marked = exp.select("*", exp.alias_(exp.true(), _IN_SOURCE, quoted=True)).from_(self.source.copy())
-        sides = {clause.side for clause in self.clauses}
-        join = _JOINS["not_matched" in sides, "by_source" in sides]
-        selected = [exp.alias_(number, row_changes.CLAUSE)]
-        selected += [row_changes.system(each, self.alias) for each in (ROW_ID, ROW_ADDRESS)]
-        for clause_number, given in values.items():
-            is_chosen = exp.EQ(this=exp.column(row_changes.CLAUSE), expression=exp.Literal.number(clause_number))
-            for column, value in given.items():
-                # where another clause counts, it may have no value
-                chosen = exp.Case().when(is_chosen.copy(), value.copy())
-                selected.append(exp.alias_(chosen, own[clause_number][column]))
-        return (
-            exp.select(*selected)
-            .from_(exp.alias_(marked.subquery(), self._source_name, table=True, quoted=True))
-            .join(table, on=self.on.copy(), join_type=join)
-            .where(_is_there(exp.column(row_changes.CLAUSE)))
-        )
+        return number
+
+
+def _chosen(found: exp.Expr, values: Mapping[int, Mapping[str, exp.Expr]]) -> Iterator[exp.Expr]:
+    """The values of each clause, where it is the one of the row: where another one counts, it may have none."""
+    for clause, given in values.items():
+        is_chosen = exp.EQ(this=found, expression=exp.Literal.number(clause))
+        for column, value in given.items():
+            yield exp.alias_(exp.Case().when(is_chosen.copy(), value), column)
+
+
+def _named_query(name: str) -> exp.Select:
+    return exp.select("*").from_(name)
+
+
+def _aliased(query: exp.Query, name: str) -> exp.Expr:
+    return exp.alias_(query.subquery(), name, table=True, quoted=True)
 
 
 def merge(node: exp.Merge) -> Merge:
@@ -150,24 +205,39 @@ def merge(node: exp.Merge) -> Merge:
     source, on = node.args.get("using"), node.args.get("on")
     if not isinstance(source, exp.Expr) or not isinstance(on, exp.Expr) or node.args.get("using_cond"):
         raise UnsupportedFeature("MERGE takes USING .. ON ..")
-    if isinstance(source, exp.Subquery | exp.Values) and not source.alias:
+    meant = source.meta.get("tree", source)
+    if isinstance(meant, exp.Subquery | exp.Values) and not meant.alias:
         raise InvalidArgument("The source of MERGE needs a name: USING (..) AS source")
+    found = reference(meant) if isinstance(meant, exp.Table) else None
+    name = found.name if found is not None and not meant.alias else meant.alias_or_name
     clauses = tuple(_clause(when, alias) for when in node.args["whens"].expressions)
-    return Merge(path, alias, _named(source), on, clauses)
+    _check_reachable(clauses)
+    return Merge(path, alias, source, name, on, clauses)
 
 
 def _is_there(value: exp.Expr) -> exp.Expr:
     return exp.not_(exp.Is(this=value.copy(), expression=exp.null()))
 
 
-def _named(source: exp.Expr) -> exp.Expr:
-    """The source, with the name that its columns may be called by."""
-    found = reference(source) if isinstance(source, exp.Table) else None
-    if found is None or source.alias:
-        return source
-    made = source.copy()
-    made.set("alias", exp.TableAlias(this=exp.to_identifier(found.name, quoted=True)))
-    return made
+def _check_reachable(clauses: tuple[Clause, ...]) -> None:
+    """
+    raises: InvalidArgument for a clause behind one that holds for every row of its side, as DuckDB 2.0 and Spark do
+    """
+    done: set[Side] = set()
+    for clause in clauses:
+        if clause.side in done:
+            raise InvalidArgument("A clause of MERGE has no condition, and another one for the same rows follows it")
+        if clause.condition is None:
+            done.add(clause.side)
+
+
+def _is_simple(condition: exp.Expr | None) -> bool:
+    """Whether a condition is made of operators alone, which may be asked in any place."""
+    if condition is None:
+        return True
+    meant = condition.meta.get("tree", condition)
+    known = (exp.Connector, exp.Cast, exp.Case, exp.If)
+    return not any(not isinstance(each, known) for each in meant.find_all(exp.Func, exp.Query, exp.Subquery))
 
 
 def _clause(when: exp.When, alias: str) -> Clause:
@@ -176,25 +246,26 @@ def _clause(when: exp.When, alias: str) -> Clause:
         side = "by_source" if when.args.get("source") else "not_matched"
     only(when, "WHEN", "matched", "source", "condition", "then")
     condition, then = when.args.get("condition"), when.args["then"]
+    is_simple = _is_simple(condition)
     match then:
         case exp.Update():
             only(then, "THEN UPDATE", "expressions")
             if side == "not_matched":
                 raise InvalidArgument("WHEN NOT MATCHED cannot update: there is no row")
             if not then.expressions or isinstance(then.expressions[0], exp.Star):
-                return Clause(side, "update", condition, None)
-            return Clause(side, "update", condition, assignments(then.expressions, alias, "MERGE"))
+                return Clause(side, "update", condition, is_simple, None)
+            return Clause(side, "update", condition, is_simple, assignments(then.expressions, alias, "MERGE"))
         case exp.Insert():
             only(then, "THEN INSERT", "this", "expression")
             if side != "not_matched":
                 raise InvalidArgument("Only WHEN NOT MATCHED inserts")
-            return Clause(side, "insert", condition, _inserted(then))
+            return Clause(side, "insert", condition, is_simple, _inserted(then))
         case exp.Var() if then.name.upper() == "DELETE":
             if side == "not_matched":
                 raise InvalidArgument("WHEN NOT MATCHED cannot delete: there is no row")
-            return Clause(side, "delete", condition, None)
+            return Clause(side, "delete", condition, is_simple, None)
         case exp.Var() if then.name.upper() == "DO NOTHING":
-            return Clause(side, "nothing", condition, None)
+            return Clause(side, "nothing", condition, is_simple, None)
     raise UnsupportedFeature(f"MERGE has no THEN {then.sql()} here")
 
 

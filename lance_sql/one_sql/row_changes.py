@@ -1,4 +1,4 @@
-"""Changes of single rows that a query of DuckDB finds: it says which rows, what becomes of them, and their new values.
+"""Changes of single rows that a query finds: it says which rows, what becomes of them, and their new values.
 
     __lance_clause    what becomes of the row: the number of a clause
     _rowid            of the row of the table; NULL for a new one
@@ -11,8 +11,8 @@ Columns that its clause does not set are read by row id, so that they stay exact
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,6 +28,9 @@ from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 
 CLAUSE: Final = "__lance_clause"
 _numbers = itertools.count()
+
+Assign: TypeAlias = Callable[[str, exp.Expr], exp.Expr]
+"""A value as one of a column, by the column's name, as the engine casts it."""
 
 
 def new_name() -> str:
@@ -64,7 +67,7 @@ def change(
     dataset: Dataset,
     operation: str,
     engine: Engine,
-    query: Callable[[str], exp.Expr],
+    query: Callable[[str, Assign], exp.Expr],
     *,
     values: Mapping[int, Mapping[str, str]],
     deleting: frozenset[int],
@@ -72,7 +75,7 @@ def change(
 ) -> Dataset:
     """Changes the rows that a query finds in the newest version, in one commit.
 
-    query: the query, of the name that the table has in it
+    query: the query, of the name that the table has in it, and of what makes a value one of a column
     values: by the number of a clause: for each column that it sets, the column of the query with the new values
     deleting: numbers of clauses whose rows go
     inserts: there may be new rows
@@ -81,21 +84,24 @@ def change(
 
     def run(job: ChangeJob) -> list[Written]:
         name = new_name()
-        prepared = engine.prepare(query(name), {name: Source(job.dataset, with_system_columns=True)})
-        return [job.write(_batches(prepared.read(), job.dataset, values, deleting, inserts))]
+        source = Source(job.dataset, with_system_columns=True)
+        types = engine.column_types(source)
+        rows = query(name, lambda column, value: engine.cast(value, types.get(column)))
+        prepared = engine.prepare(rows, {name: source}, is_typed=False)
+        return [job.write(_batches(prepared.reader(), job.dataset, values, deleting, inserts))]
 
     return change_rows(dataset, operation, run, inserts_by_key=inserts)
 
 
 def _batches(
-    reader: pa.RecordBatchReader,
+    batches: Iterable[pa.RecordBatch],
     dataset: Dataset,
     values: Mapping[int, Mapping[str, str]],
     deleting: frozenset[int],
     inserts: bool,
 ) -> Iterator[pa.RecordBatch]:
     """What `ChangeJob.write` takes."""
-    for batch in reader:
+    for batch in batches:
         if not inserts and batch.column(ROW_ADDRESS).null_count:
             raise UnsupportedFeature(
                 "The statement joins its table from the outer side, and names rows that it has not"

@@ -41,7 +41,7 @@ def sql(
     dialect: that the text is written in, by its name in sqlglot; the engine's own without it
     connection, session: of the engine, with its own tables and views: a DuckDB connection, a SessionContext, or a
         SparkSession; a new one, or Spark's active one, without it
-    all_rows: a DELETE without WHERE, or TRUNCATE, is meant
+    all_rows: a DELETE or UPDATE without WHERE, or TRUNCATE, is meant
     dry_run: nothing is changed; a statement that writes is carried out in a clone of its table, which is removed
     job: what the job is called that the statement is a part of; kept with its commit. The environment variable
         LANCE_SQL_JOB without it
@@ -55,7 +55,11 @@ def sql(
     [{'n': 400}]
     """
     wanted = engine_of(engine, connection, session, dialect)
-    statement = understand(text, dialect_of(wanted.name if dialect is None else dialect.lower()))
+    # the other engines have names and functions of their own for what is typed
+    in_own_words = wanted.is_spoken and wanted.name == "duckdb"
+    statement = understand(
+        text, dialect_of(wanted.name if dialect is None else dialect.lower()), in_own_words=in_own_words
+    )
     if statement.change is not None:
         return write(statement.change, wanted, statement.text, all_rows=all_rows, dry_run=dry_run, job=job)
     prepared = wanted.prepare(statement.tree)
@@ -71,7 +75,7 @@ def write(
     raises: as `sql`
     """
     if change.is_for_all_rows and not all_rows:
-        raise InvalidArgument(f"This removes every row of {change.path}: say WHERE true, or all_rows=True")
+        raise InvalidArgument(f"This {change.verb} every row of {change.path}: say WHERE true, or all_rows=True")
     with commit_origin.of(text.strip(), job):
         made = change.rehearse(engine) if dry_run else change.carry_out(change.path, engine)
     done = made.last_change or CommitSummary("nothing", 0, 0, 0, 0, 0)

@@ -12,6 +12,8 @@ from lance_sql.one_sql import changing, inserting, merging
 from lance_sql.one_sql.changes import Change
 from lance_sql.one_sql.clauses import rewrite
 from lance_sql.one_sql.dialects import parse, tokenize
+from lance_sql.one_sql.own_parts import put_words
+from lance_sql.one_sql.own_words import Words
 from lance_sql.one_sql.references import path_of
 
 _QUERIES: Final = (exp.Query, exp.Values, exp.Pivot, exp.Summarize)
@@ -33,8 +35,9 @@ class Statement:
     needs_translation: bool
 
 
-def understand(text: str, dialect: Dialect) -> Statement:
+def understand(text: str, dialect: Dialect, *, in_own_words: bool = False) -> Statement:
     """
+    in_own_words: an engine whose dialect this is computes the parts as they were typed
     raises: InvalidArgument for what is not SQL, and for several statements; UnsupportedFeature for statements that are
         neither queries nor changes of Lance tables
     """
@@ -43,9 +46,12 @@ def understand(text: str, dialect: Dialect) -> Statement:
     if len(trees) != 1:
         raise InvalidArgument(f"One statement is run at a time, and these are {len(trees)}")
     tree = trees[0]
+    words = Words(rewritten, dialect, tree) if in_own_words else None
     travels = any(table.args.get("version") or table.args.get("when") for table in tree.find_all(exp.Table))
     if isinstance(tree, _QUERIES):
-        return Statement(text, tree, None, rewritten != text or travels)
+        return Statement(text, tree if words is None else words.all(tree), None, rewritten != text or travels)
+    if words is not None:
+        put_words(tree, words)
     return Statement(text, tree, _change(tree), needs_translation=True)
 
 

@@ -60,7 +60,7 @@ def translate(query: exp.Expr, engine: str, opened: Callable[[Reference], Source
     query = query.copy()
     names: dict[Reference, str] = {}
     sources: dict[str, Source] = {}
-    wanted = _names_in(query)
+    wanted = _names_in(query) if engine == "spark" else None
     for node, found in references(query):
         parts = _parts(found)
         for part in parts:
@@ -113,7 +113,8 @@ def _put_union(node: exp.Table, names: list[str], alias: str) -> None:
     given = node.args.get("alias")
     made = given.copy() if given else exp.TableAlias(this=exp.to_identifier(alias, quoted=True))
     subquery = union.subquery()
-    subquery.set("alias", made)
+    if not node.meta.get("is_named"):
+        subquery.set("alias", made)
     node.replace(subquery)
 
 
@@ -121,7 +122,8 @@ def _put_name(node: exp.Table, name: str, alias: str) -> None:
     for key in ("db", "catalog", "version", "when"):
         node.set(key, None)
     node.set("this", exp.to_identifier(name, quoted=True))
-    if not node.alias and alias.lower() not in _aliases_beside(node):
+    is_named = node.alias or node.meta.get("is_named")
+    if not is_named and alias.lower() not in node.meta.get("beside", _aliases_beside(node)):
         node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
 
 

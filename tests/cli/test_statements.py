@@ -48,7 +48,7 @@ def test_what_removes_rows_is_agreed_to() -> None:
     ("text", "expected"),
     [
         ("DELETE FROM 't.lance' WHERE id > 1", "Would delete 2 rows in t.lance.\n"),
-        ("UPDATE 't.lance' SET id = id + 1", "Would update 3 rows in t.lance.\n"),
+        ("UPDATE 't.lance' SET id = id + 1 WHERE true", "Would update 3 rows in t.lance.\n"),
         ("INSERT INTO 't.lance' VALUES (4)", "Would insert 1 row in t.lance.\n"),
         ("INSERT OVERWRITE 't.lance' VALUES (4)", "Would insert 1 row, delete 3 rows in t.lance.\n"),
         ("DELETE FROM 't.lance' WHERE id > 10", "Nothing to change in t.lance.\n"),
@@ -63,6 +63,21 @@ def test_dry_runs_say_what_would_be_done(text: str, expected: str) -> None:
     result = run(text, "--dry-run")
     assert (result.exit_code, result.stderr) == (0, expected)
     assert lance_sql.open("t.lance").version == 1
+
+
+@pytest.mark.parametrize("text", ["DELETE FROM 't.lance'", "UPDATE 't.lance' SET id = 0"])
+def test_every_row_is_meant_on_purpose(text: str) -> None:
+    result = run(text, "--yes")
+    assert result.exit_code == 2
+    assert "every row of t.lance: give --all, or say WHERE true" in result.stderr
+    assert ids() == [1, 2, 3]
+    assert run(text, "--yes", "--all").exit_code == 0
+
+
+def test_what_the_parser_does_not_know_is_said_once() -> None:
+    result = run("SHOW CREATE TABLE 't.lance'")
+    assert result.exit_code != 0
+    assert "Falling back" not in result.stderr
 
 
 def test_an_answer_decides(monkeypatch: pytest.MonkeyPatch) -> None:

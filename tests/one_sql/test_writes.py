@@ -77,7 +77,7 @@ def test_values_are_assigned_as_sql_does() -> None:
     found = lance_sql.open("typed.lance").scan().to_table()
     assert found.schema.types == schema.types
     assert str(found["d"][0]) == "1.01"
-    with pytest.raises(InvalidArgument, match="does not fit"):
+    with pytest.raises(InvalidArgument, match=r"cannot compute this: .*soon"):
         run("INSERT INTO 'typed.lance' VALUES ('soon', 1)")
 
 
@@ -136,11 +136,11 @@ def test_rows_are_deleted(text: str, gone: set[int]) -> None:
     assert {id for id, *_ in rows()} == {1, 2, 3, 4} - gone
 
 
-@pytest.mark.parametrize("text", ["DELETE FROM 't.lance'", "TRUNCATE 't.lance'"])
-def test_every_row_is_removed_on_purpose_only(text: str) -> None:
-    with pytest.raises(InvalidArgument, match=r"removes every row of t\.lance"):
+@pytest.mark.parametrize("text", ["DELETE FROM 't.lance'", "TRUNCATE 't.lance'", "UPDATE 't.lance' SET amount = 0"])
+def test_every_row_is_removed_or_changed_on_purpose_only(text: str) -> None:
+    with pytest.raises(InvalidArgument, match=r"(removes|changes) every row of t\.lance"):
         run(text)
-    assert counts(run(text, all_rows=True)) == (0, 0, 4)
+    assert sum(count or 0 for count in counts(run(text, all_rows=True))) == 4
 
 
 def test_a_dry_run_says_what_would_be_done_and_does_nothing() -> None:
@@ -151,7 +151,7 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing() -> None:
     assert counts(run("CREATE TABLE 'n.lance' AS SELECT 1 AS x", dry_run=True)) == (1, 0, 0)
     assert not Path("n.lance").exists()
     with pytest.raises(ColumnNotFound):
-        run("UPDATE 't.lance' SET nothing = 1", dry_run=True)
+        run("UPDATE 't.lance' SET nothing = 1 WHERE true", dry_run=True)
     assert table().version == 1
 
 
@@ -194,7 +194,7 @@ def test_merges_of_whole_rows_are_upserts() -> None:
 
 
 def test_null_keys_match_nothing() -> None:
-    run("UPDATE 't.lance' SET status = NULL")
+    run("UPDATE 't.lance' SET status = NULL", all_rows=True)
     text = "MERGE INTO t.lance USING (SELECT NULL::VARCHAR AS status) s ON t.status = s.status"
     assert counts(run(f"{text} WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id) VALUES (9)")) == (1, 0, 0)
 
@@ -290,11 +290,11 @@ def test_the_statement_and_the_job_are_recorded(monkeypatch: pytest.MonkeyPatch)
         ("DELETE FROM t.lance@audited WHERE id = 1", InvalidArgument, "without @audited"),
         ("INSERT INTO mine SELECT 1", UnsupportedFeature, "mine is the engine's own"),
         ("UPDATE mine SET a = 1", UnsupportedFeature, "mine is the engine's own"),
-        ("UPDATE 't.lance' SET nothing = 1", ColumnNotFound, "nothing"),
-        ("UPDATE 't.lance' SET id = 1, ID = 2", InvalidArgument, "a column twice"),
+        ("UPDATE 't.lance' SET nothing = 1 WHERE true", ColumnNotFound, "nothing"),
+        ("UPDATE 't.lance' SET id = 1, ID = 2 WHERE true", InvalidArgument, "a column twice"),
         ("UPDATE 't.lance' SET (id, amount) = (1, 2)", UnsupportedFeature, "one by one"),
         ("UPDATE 't.lance' SET amount = DEFAULT", UnsupportedFeature, "UPDATE has no DEFAULT"),
-        ("UPDATE 't.lance' SET amount = 'much'", InvalidArgument, "does not fit|much"),
+        ("UPDATE 't.lance' SET amount = 'much' WHERE true", InvalidArgument, "does not fit|much"),
         ("DELETE FROM 't.lance' WHERE nothing = 1", ColumnNotFound, "nothing"),
         ("DELETE FROM 'none.lance' WHERE id = 1", TableNotFound, "none.lance"),
         ("MERGE INTO mine USING 't.lance' s ON mine.id = s.id WHEN MATCHED THEN DELETE", UnsupportedFeature, "mine"),

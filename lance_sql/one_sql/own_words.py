@@ -1,0 +1,163 @@
+"""Parts of a statement in the words that its user typed, for the engine whose dialect they are in.
+
+A parser that prints what it has read prints other functions than it read: `a ~ 'b'` is another test afterwards, and a
+macro that is called `len` is not asked. So the parts of a statement that an engine computes stay text, in which nothing
+but Lance tables is replaced by names. The tree says which parts there are; the tokens say where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from sqlglot import Token, exp
+from sqlglot.dialects.dialect import Dialect
+
+from lance_sql.errors import InvalidArgument
+from lance_sql.one_sql.dialects import OwnQuery, OwnWords, tokenize
+from lance_sql.one_sql.references import references
+
+_OPENING: Final = ("(", "[", "{")
+_CLOSING: Final = (")", "]", "}")
+
+
+class Words:
+    """The words of one statement.
+
+    text, dialect: of the statement
+    tree: of the same text
+    """
+
+    def __init__(self, text: str, dialect: Dialect, tree: exp.Expr) -> None:
+        tokens = tokenize(text, dialect)
+        while tokens and tokens[-1].text == ";":
+            tokens.pop()
+        self.text = text
+        self.tokens = tokens
+        self._levels = list(_levels(tokens))
+        self._tables = sorted(self._spans(tree), key=lambda span: span[0])
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def piece(self, first: int, end: int, tree: exp.Expr | None = None, kind: type[OwnWords] = OwnWords) -> OwnWords:
+        """The words from one token up to another one, which is not among them.
+
+        tree: what they mean, for those who have to know
+        raises: InvalidArgument where there is none
+        """
+        if not first < end <= len(self.tokens):
+            raise InvalidArgument("Not SQL: an expression is missing")
+        start, stop = self.tokens[first].start, self.tokens[end - 1].end + 1
+        texts, tables = [], []
+        for begins, ends, table in self._tables:
+            if start <= begins and ends <= stop:
+                texts.append(self.text[start:begins])
+                tables.append(table.copy())
+                start = ends
+        made = kind(texts=[*texts, self.text[start:stop]], expressions=tables)
+        made.meta["tree"] = tree
+        return made
+
+    def all(self, tree: exp.Expr) -> OwnWords:
+        """The whole statement, which is a query."""
+        return self.piece(0, len(self.tokens), tree, OwnQuery)
+
+    def word(self, position: int) -> str:
+        """A token in upper case; "" behind the last."""
+        return self.tokens[position].text.upper() if position < len(self.tokens) else ""
+
+    def find(self, words: Sequence[str], start: int, end: int | None = None) -> int:
+        """The first of some keywords outside of all parentheses and CASE; the end where there is none."""
+        end = len(self.tokens) if end is None else end
+        level = self._levels[start] if start < len(self.tokens) else 0
+        for position in range(start, end):
+            if self._levels[position] == level and self._is_keyword(position) and self.word(position) in words:
+                return position
+        return end
+
+    def closing(self, opening: int) -> int:
+        """The parenthesis that closes another one."""
+        level = self._levels[opening]
+        for position in range(opening + 1, len(self.tokens)):
+            if self._levels[position] == level and self.tokens[position].text in _CLOSING:
+                return position
+        raise InvalidArgument("Not SQL: a parenthesis is not closed")
+
+    def split(self, first: int, end: int) -> list[tuple[int, int]]:
+        """Parts between commas, as ranges of tokens."""
+        found = []
+        while first < end:
+            comma = self.find((",",), first, end)
+            found.append((first, comma))
+            first = comma + 1
+        return found
+
+    def position_behind(self, table: exp.Expr | None) -> int:
+        """The token behind the name of a table that a statement writes to."""
+        parts = table.parts if isinstance(table, exp.Table) else []
+        last = max((part.meta.get("end", -1) for part in parts), default=-1)
+        return sum(token.end <= last for token in self.tokens)
+
+    def _is_keyword(self, position: int) -> bool:
+        if self.tokens[position].token_type.name in ("STRING", "IDENTIFIER"):
+            return False
+        # IS DISTINCT FROM begins no clause
+        return not (self.word(position) == "FROM" and self.word(position - 1) == "DISTINCT")
+
+    def _spans(self, tree: exp.Expr) -> Iterator[tuple[int, int, exp.Table]]:
+        """Where the Lance tables are, and nodes that stand for them: without an alias, which is among the words."""
+        for table, found in references(tree):
+            names = [table.this] if isinstance(table.this, exp.Func) else list(table.parts)
+            starts = [name.meta["start"] for name in names if "start" in name.meta]
+            if len(starts) < len(names):
+                raise InvalidArgument(f"Not SQL: {found.path!r} is not in the place of a table")
+            position = sum(token.end < max(name.meta["end"] for name in names) for token in self.tokens)
+            if isinstance(table.this, exp.Func):
+                position = self.closing(position + 1)
+            position = self._behind_version(table, position + 1)
+            made = exp.Table(
+                **{key: table.args.get(key) for key in ("this", "db", "catalog", "version", "when")}
+            ).copy()
+            made.meta["is_named"] = bool(table.alias)
+            made.meta["beside"] = _names_beside(table)
+            yield min(starts), self.tokens[position - 1].end + 1, made
+
+    def _behind_version(self, table: exp.Table, position: int) -> int:
+        """Where AT (VERSION => 3) or VERSION AS OF 3 ends, if there is one."""
+        if table.args.get("when"):
+            return self.closing(position + 1) + 1
+        if not table.args.get("version"):
+            return position
+        while self.word(position) not in ("OF", ""):
+            position += 1
+        position += 1
+        if self.word(position) in ("-", "TIMESTAMP", "TIMESTAMPTZ", "DATE", "CAST"):
+            position += 1
+        position = self.closing(position) if self.word(position) == "(" else position
+        while self.word(position + 1) == "::":
+            position += 2
+        return position + 1
+
+
+def _levels(tokens: Sequence[Token]) -> Iterator[int]:
+    """How many parentheses and CASE each token is in; those that open and close are outside."""
+    level = 0
+    for token in tokens:
+        quoted = token.token_type.name in ("STRING", "IDENTIFIER")
+        word = "" if quoted else token.text.upper()
+        opens = word in _OPENING or (word == "CASE" and token.token_type.name == "CASE")
+        closes = word in _CLOSING or (word == "END" and token.token_type.name == "END" and level > 0)
+        level -= closes
+        yield level
+        level += opens
+
+
+def _names_beside(table: exp.Table) -> frozenset[str]:
+    """What the other tables of the same FROM are called."""
+    scope = table.find_ancestor(exp.Select, exp.Update, exp.Delete, exp.Merge)
+    if scope is None:
+        return frozenset()
+    kinds = (exp.Select, exp.Update, exp.Delete, exp.Merge)
+    tables = (each for each in scope.find_all(exp.Table) if each.find_ancestor(*kinds) is scope)
+    return frozenset((each.alias or each.name).lower() for each in tables if each is not table)

@@ -1,0 +1,164 @@
+"""A statement that writes has the meaning that the connection gives it: zone, variables, macros, collation, casts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import lance_sql
+from lance_sql.errors import InvalidArgument, LanceError
+
+SETUP = """
+    CREATE TABLE t AS SELECT * FROM (VALUES
+        (1, TIMESTAMPTZ '2024-01-01 00:00:00+00', 'Ab', {'x': 3, 'y': 'p'}),
+        (2, TIMESTAMPTZ '2024-01-01 06:00:00+00', 'ab', {'x': 4, 'y': 'q'})) AS v(id, tz, s, st);
+    ALTER TABLE t ADD COLUMN f DOUBLE; ALTER TABLE t ADD COLUMN g BIGINT; ALTER TABLE t ADD COLUMN d DECIMAL(20, 4);
+    ALTER TABLE t ADD COLUMN ts TIMESTAMP; ALTER TABLE t ADD COLUMN b BLOB; ALTER TABLE t ADD COLUMN l DOUBLE[];
+    CREATE TABLE helper AS SELECT unnest([2, 3]) AS n;
+"""
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> tuple[duckdb.DuckDBPyConnection, Callable[[str], Any]]:
+    """A connection with a native table t, and what runs a statement on it and on a Lance table of the same rows."""
+    connection = lance_sql.connect()
+    connection.execute("SET TimeZone = 'America/New_York'")
+    connection.execute(SETUP)
+    path = tmp_path / "t.lance"
+    lance_sql.write(connection.sql("FROM t"), str(path))
+
+    def run(text: str) -> list[Any]:
+        connection.execute(text.replace("{t}", "t"))
+        lance_sql.sql(text.replace("{t}", f"'{path}'"), connection=connection, all_rows=True)
+        native: list[Any] = connection.sql("FROM t ORDER BY id").fetchall()
+        assert connection.sql(f"FROM '{path}' ORDER BY id").fetchall() == native
+        return native
+
+    return connection, run
+
+
+Both = tuple[duckdb.DuckDBPyConnection, Callable[[str], Any]]
+
+
+def test_times_are_those_of_the_connections_zone(both: Both) -> None:
+    _, run = both
+    assert [row[0] for row in run("DELETE FROM {t} WHERE tz >= '2024-01-01 00:00:00'")] == [1]
+    assert run("UPDATE {t} SET s = tz::VARCHAR WHERE id = 1")[0][2] == "2023-12-31 19:00:00-05"
+    assert (
+        str(run("INSERT INTO {t} (id, ts) SELECT 3, TIMESTAMPTZ '2024-01-01 00:00:00+00'")[1][7])
+        == "2023-12-31 19:00:00"
+    )
+    run("INSERT INTO {t} (id, tz) SELECT 4, TIMESTAMP '2024-01-01 00:00:00'")
+    assert run("INSERT INTO {t} (id, s) SELECT 5, TIMESTAMP '2024-01-01 00:00:00'")[-1][2] == "2024-01-01 00:00:00"
+
+
+def test_the_machines_zone_is_that_of_a_new_connection(tmp_path: Path) -> None:
+    zone = duckdb.connect().execute("SELECT current_setting('TimeZone')").fetchone()
+    lance_sql.sql(f"CREATE TABLE '{tmp_path}/z.lance' AS SELECT current_setting('TimeZone') AS z")
+    assert lance_sql.open(f"{tmp_path}/z.lance").to_table()["z"][0].as_py() == (zone or ("",))[0]
+
+
+def test_variables_macros_and_collations_are_those_of_the_connection(both: Both) -> None:
+    connection, run = both
+    connection.execute("SET VARIABLE v = 5")
+    connection.execute("CREATE MACRO abs(x) AS x + 100; CREATE MACRO am(x) AS x * 2; CREATE MACRO len(x) AS 77")
+    assert [row[5] for row in run("UPDATE {t} SET g = getvariable('v')")] == [5, 5]
+    assert [row[5] for row in run("UPDATE {t} SET g = abs(id) + am(id)")] == [103, 106]
+    assert [row[5] for row in run("UPDATE {t} SET g = len(s)")] == [77, 77]
+    connection.execute("SET default_collation = 'NOCASE'")
+    assert run("DELETE FROM {t} WHERE s = 'AB'") == []
+
+
+def test_operators_are_those_that_were_typed(both: Both) -> None:
+    _, run = both
+    # versions of DuckDB differ in what has to match
+    run("UPDATE {t} SET g = 1 WHERE s ~ 'b'")
+    assert [row[5] for row in run("UPDATE {t} SET g = 2 ** 3 ** 2")] == [64, 64]
+    assert len(run("DELETE FROM {t} WHERE s ~ 'a.' -- one of them\n AND true")) == 1
+
+
+def test_each_value_of_a_list_is_cast_by_itself(both: Both) -> None:
+    _, run = both
+    run("INSERT INTO {t} (id, g) VALUES (3, 9007199254740993), (4, 1e0)")
+    run("INSERT INTO {t} (id, d) VALUES (5, 1234567890123456.7891), (6, 1e0), (7, 1.00005)")
+    run("INSERT INTO {t} (id, s) VALUES (8, true), (9, 5), (10, 1.50), (11, '007')")
+    run(r"INSERT INTO {t} (id, b) VALUES (12, '\xAA'), (13, 'a')")
+    run("INSERT INTO {t} (id, l, st) VALUES (14, [1, 2], {'x': 1, 'y': NULL}), (15, [4.35], {'y': 'b', 'x': '2'})")
+    run("INSERT INTO {t} (id, tz) VALUES (16, '2024-01-01 00:00:00')")
+    rows = run("INSERT INTO {t} (id, g) VALUES (17, 2.5), (18, '12'), (19, (SELECT max(n) FROM helper))")
+    assert [row[5] for row in rows[-3:]] == [3, 12, 3]
+
+
+def test_decimals_are_stored_as_doubles_that_are_found_again(both: Both) -> None:
+    connection, run = both
+    run("UPDATE {t} SET f = 4.35 WHERE f IS NULL AND id = 1")
+    run("INSERT INTO {t} (id, f) VALUES (3, 19.99)")
+    run("MERGE INTO {t} AS x USING helper AS h ON x.id = h.n WHEN MATCHED THEN UPDATE SET f = 1001.3")
+    run("UPDATE {t} SET d = 0.07 WHERE id = 1")
+    run("UPDATE {t} SET f = d WHERE id = 1")
+    assert [row[4] for row in run("DELETE FROM {t} WHERE f <> 0.07 AND f <> 1001.3")] == [0.07, 1001.3, 1001.3]
+    del connection
+
+
+def test_conditions_of_a_merge_may_have_queries_and_give_another_answer_each_time(both: Both) -> None:
+    _, run = both
+    text = "MERGE INTO {t} AS x USING (SELECT n AS id, n * 10 AS g FROM helper) AS h ON x.id = h.id"
+    rows = run(
+        f"{text} WHEN MATCHED AND h.g IN (SELECT n * 10 FROM helper) THEN UPDATE SET s = h.g, g = x.st.x"
+        " WHEN NOT MATCHED AND random() < 2 THEN INSERT (id, g) VALUES (h.id, (SELECT max(n) FROM helper))"
+        " WHEN NOT MATCHED BY SOURCE AND random() < 2 THEN UPDATE SET s = 'alone'"
+    )
+    assert [(row[0], row[2], row[5]) for row in rows] == [(1, "alone", None), (2, "20", 4), (3, None, 3)]
+
+
+def test_members_of_structs_are_found_behind_any_alias(both: Both) -> None:
+    _, run = both
+    assert run("UPDATE {t} AS x SET id = x.st.x + 10 WHERE x.st.x = 3")[-1][0] == 13
+    run("UPDATE {t} AS st SET g = st.st.x WHERE st.st.y = 'q'")
+    run("UPDATE {t} SET g = t.st.x WHERE t.st.x = 3")
+    assert len(run("DELETE FROM {t} AS st WHERE st.x = 4")) == 1
+
+
+def test_what_an_engine_finds_while_it_computes_is_an_error_of_this_library(both: Both, tmp_path: Path) -> None:
+    connection, _ = both
+    path = tmp_path / "t.lance"
+    source = "(SELECT n, n::TINYINT + 124::TINYINT AS i8 FROM helper)"
+    text = f"MERGE INTO '{path}' AS t USING {source} AS h ON t.id = h.n + 50"
+    with pytest.raises(LanceError, match=r"DuckDB cannot compute .*[Oo]verflow") as caught:
+        lance_sql.sql(f"{text} WHEN NOT MATCHED THEN INSERT (id) VALUES (h.i8 + h.i8)", connection=connection)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(InvalidArgument, match=r"DuckDB cannot compute this: .*much"):
+        lance_sql.sql(f"UPDATE '{path}' SET g = 'much' WHERE id = 1", connection=connection)
+    assert lance_sql.open(str(path)).version == 1
+
+
+def test_a_clause_behind_one_without_a_condition_is_refused(both: Both, tmp_path: Path) -> None:
+    text = f"MERGE INTO '{tmp_path}/t.lance' AS t USING (SELECT 1 AS id) AS h ON t.id = h.id"
+    with pytest.raises(InvalidArgument, match="no condition, and another one for the same rows"):
+        lance_sql.sql(f"{text} WHEN MATCHED THEN DELETE WHEN MATCHED AND t.id = 1 THEN UPDATE SET g = 1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT count(*) FROM {t} WHERE s ~ 'b'",
+        "SELECT 2 ** 3 ** 2, 1_000, 'x' ~ 'x'",
+        "FROM {t} AS a JOIN {t} AS b ON a.id = b.id ORDER BY a.id",
+        "WITH c AS (FROM {t}) SELECT c.id, EXISTS (FROM {t} AS o WHERE o.id = c.id) FROM c ORDER BY id",
+        "SELECT id FROM {t} WHERE s <> '{t}.lance' AND id IN (SELECT id FROM {t}) ORDER BY 1 -- 'x.lance'",
+        "SELECT t.id FROM {t} AT (VERSION => 1) ORDER BY 1",
+        "SELECT v.id FROM {t} VERSION AS OF 1 AS v, helper WHERE n = v.id ORDER BY 1",
+        "SELECT l.id FROM lance_scan({t}, version := 1) AS l ORDER BY 1",
+    ],
+)
+def test_queries_keep_their_words(both: Both, tmp_path: Path, text: str) -> None:
+    connection, _ = both
+    path = f"'{tmp_path}/t.lance'"
+    native = text.replace("lance_scan({t}, version := 1)", "t").replace(" AT (VERSION => 1)", "")
+    native = native.replace(" VERSION AS OF 1", "").replace("'{t}.lance'", "''").replace("{t}", "t")
+    ours = text.replace("'{t}.lance'", "''").replace("{t}", path)
+    assert lance_sql.sql(ours, connection=connection).fetchall() == connection.sql(native).fetchall()
