@@ -5,12 +5,13 @@ What a change needs is imported when one is made, so that a process that only re
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import cached_property
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +39,8 @@ from lance_sql.table.refs import Ref
 from lance_sql.table.snapshot import Snapshot, open_snapshot
 from lance_sql.table.versions import VersionInfo
 
+_LOG: Final = logging.getLogger("lance_sql")
+
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
     from lance_sql.changes.plan import Mode
     from lance_sql.changes.row_history import RowHistory
     from lance_sql.commit import cleanup as cleaning
+    from lance_sql.fresh_rows import FreshRows, FreshScan
     from lance_sql.physical_layout import Layout
     from lance_sql.scan.column_statistics import ColumnStatistics
     from lance_sql.statements import compact as compacting
@@ -176,6 +180,28 @@ class Dataset(ArrowDataset):
             return Candidates.all_of(self.snapshot).num_rows
         return self.scan([], filter).count_rows()
 
+    @overload
+    def scan(
+        self,
+        columns: Sequence[str] | None = ...,
+        filter: str | pc.Expression | Predicate | None = ...,
+        *,
+        limit: int | None = ...,
+        batch_size: int | None = ...,
+        fresh: Literal[False] = ...,
+    ) -> Scan: ...
+
+    @overload
+    def scan(
+        self,
+        columns: Sequence[str] | None = ...,
+        filter: str | pc.Expression | Predicate | None = ...,
+        *,
+        limit: int | None = ...,
+        batch_size: int | None = ...,
+        fresh: bool,
+    ) -> Scan | FreshScan: ...
+
     def scan(
         self,
         columns: Sequence[str] | None = None,
@@ -183,7 +209,8 @@ class Dataset(ArrowDataset):
         *,
         limit: int | None = None,
         batch_size: int | None = None,
-    ) -> Scan:
+        fresh: bool = False,
+    ) -> Scan | FreshScan:
         """A read of some columns and rows; nothing is read before its result is asked for.
 
         columns: names in the order wanted; `a.b` is a member of a struct, and system columns may be among them.
@@ -192,13 +219,38 @@ class Dataset(ArrowDataset):
             meaning however it is written: NULL is unknown, NaN is equal to itself and the greatest number
         limit: at most so many rows
         batch_size: at most so many rows in a batch
+        fresh: rows of the table's write-ahead log as well, as `fresh_rows` has them
         raises: ColumnNotFound; InvalidArgument for a filter that makes no sense for the types; UnsupportedFeature for
-            SQL that a filter cannot have
+            SQL that a filter cannot have; as `fresh_rows`
         """
         _check_positive("limit", limit, least=0)
         _check_positive("batch_size", batch_size, least=1)
+        if fresh:
+            return self.fresh_rows().scan(column_names(columns), filter, limit=limit, batch_size=batch_size)
         chosen = resolve(self.snapshot, column_names(columns))
         return Scan(self.snapshot, chosen, to_predicate(self.snapshot, filter), limit, batch_size)
+
+    def fresh_rows(self) -> FreshRows:
+        """The rows of this version and of the table's write-ahead log: of each primary key the last one, or none where
+        that is a deletion. They have the table's columns, and no row ids.
+
+        raises: InvalidArgument for a version that is not the newest one; CorruptFile; UnsupportedFeature
+        """
+        from lance_sql.fresh_rows import open_fresh_rows
+
+        return open_fresh_rows(self.snapshot)
+
+    @property
+    def num_rows_in_log(self) -> int:
+        """How many rows were written to the table's write-ahead log, or deleted by it, and are in no version; 0 of a
+        table without one. The log is read for it.
+
+        raises: CorruptFile, UnsupportedFeature
+        """
+        from lance_sql.table import write_ahead_log
+
+        log = write_ahead_log.read(self.snapshot)
+        return 0 if log is None else log.num_rows
 
     def take(
         self, row_ids: Iterable[int] | pa.Array | pa.ChunkedArray, columns: Sequence[str] | None = None
@@ -784,7 +836,7 @@ def open(
     1
     """
     options = with_manifest_store(storage_options, manifest_store)
-    return Dataset(
+    opened = Dataset(
         open_snapshot(
             uri,
             version=version,
@@ -796,6 +848,12 @@ def open(
             learning=Learning.of(learn_statistics, statistics_cache),
         )
     )
+    if opened.snapshot.manifest.names_log:
+        from lance_sql.table import write_ahead_log
+
+        if notice := write_ahead_log.notice(opened.snapshot):
+            _LOG.warning("%s: in no version: %s", opened.snapshot.label, notice)
+    return opened
 
 
 def _row_ids(values: Iterable[int] | pa.Array | pa.ChunkedArray) -> npt.NDArray[np.uint64]:

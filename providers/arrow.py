@@ -20,9 +20,10 @@ from lance_sql.scan import system_columns
 
 if TYPE_CHECKING:
     from lance_sql.changes.feed import ChangeFeed
+    from lance_sql.fresh_rows import FreshRows
     from lance_sql.scan.predicates import Predicate
 
-Relation: TypeAlias = "Dataset | ChangeFeed"
+Relation: TypeAlias = "Dataset | ChangeFeed | FreshRows"
 Widen: TypeAlias = Callable[[pa.DataType], pa.DataType]
 
 

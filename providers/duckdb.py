@@ -7,7 +7,7 @@
         holds the table: columns and filters are pushed into it, and the name is kept only for queries that are being
         bound.
         filter := 'a > 7' has it leave rows out that DuckDB does not know to leave out, such as those of a join;
-        use_indices := false reads without indices
+        use_indices := false reads without indices; fresh := true reads the table's write-ahead log as well
     lance_scan('lake/*.lance'), lance_scan(['a.lance', 'b.lance'])
         the rows of several tables with equal columns, one after the other; also as a path
     lance_table('path', version := 3, ...)
@@ -55,7 +55,7 @@ from lance_sql.version_names import as_version, split_name
 from . import duckdb_extension
 from .arrow import EngineDataset
 from .changes import open_changes, open_row_history
-from .duckdb_tables import NO_COLUMN, feed_table, has_sources, table
+from .duckdb_tables import NO_COLUMN, FreshTable, feed_table, has_sources, table
 from .folders import check_alike, paths_of, tables_in
 from .snapshots import open_version
 
@@ -90,9 +90,10 @@ def _changes(mode: str, drop_unchanged: str, key: str = "NULL", trust_snapshots:
 _MACROS: Final = (
     *(
         f"MACRO {name}(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL, filter := NULL,"
-        " use_indices := true) AS TABLE "
+        " use_indices := true, fresh := false) AS TABLE "
         + _ALL_COLUMNS
-        + f"{_QUERY}({_REFERENCE}({_PATHS}, {_PLACE}, {hidden}, filter::VARCHAR, use_indices::BOOLEAN))"
+        + f"{_QUERY}({_REFERENCE}({_PATHS}, {_PLACE}, {hidden}, filter::VARCHAR, use_indices::BOOLEAN,"
+        " fresh::BOOLEAN))"
         for name, hidden in (("lance_scan", "true"), ("lance_table", "false"))
     ),
     *(
@@ -111,7 +112,7 @@ _MACROS: Final = (
     " AS TABLE SELECT * FROM "
     f"{_QUERY}({_HISTORY}(path::VARCHAR, start_version::VARCHAR, end_version::VARCHAR, branch::VARCHAR))",
     f"MACRO {duckdb_extension.PATH_FUNCTION}(path) AS TABLE {_ALL_COLUMNS}"
-    f"{_QUERY}({_REFERENCE}({_PATHS}, NULL, NULL, NULL, NULL, false, NULL, true))",
+    f"{_QUERY}({_REFERENCE}({_PATHS}, NULL, NULL, NULL, NULL, false, NULL, true, false))",
 )
 SECONDS_TO_WAIT: Final = 20.0
 """For Python's lock, in DuckDB 1.5: so long a half-read result whose connection was let go of may stand still."""
@@ -251,6 +252,7 @@ def _refer(
     with_system_columns: bool,
     filter: str | None,
     use_indices: bool | None,
+    fresh: bool | None,
 ) -> str:
     """Opens a table while DuckDB binds a query; returns the query that reads it, or fails with what is wrong."""
 
@@ -265,6 +267,9 @@ def _refer(
         }
         found = [(each, open_version(each, **options)) for each in paths_of(json.loads(given))]
         check_alike({each: dataset.schema for each, dataset in found})
+        if fresh:
+            rows = [dataset.fresh_rows() for _, dataset in found]
+            return [FreshTable(each if filter is None else each.where(filter)) for each in rows]
         return [
             table(
                 dataset,
@@ -335,7 +340,7 @@ def _number(version: str | None) -> int | None:
     return number
 
 
-_OPENING: Final = (*["VARCHAR"] * 5, "BOOLEAN", "VARCHAR", "BOOLEAN")
+_OPENING: Final = (*["VARCHAR"] * 5, "BOOLEAN", "VARCHAR", "BOOLEAN", "BOOLEAN")
 _FUNCTIONS: Final = (
     (_CHANGES, _refer_to_changes, (*["VARCHAR"] * 5, "BOOLEAN", *["VARCHAR"] * 2, "BOOLEAN")),
     (_HISTORY, _refer_to_row_history, ["VARCHAR"] * 4),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
 
     from lance_sql.dataset import Dataset
+    from lance_sql.fresh_rows import FreshRows, FreshScan
     from lance_sql.scan.predicates import Predicate
 
 _MAX_DIGITS = 38
@@ -111,6 +112,36 @@ class DuckDBTable(EngineDataset):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.dataset, self._with_system_columns, self._with_no_column, self._where)
+
+
+class FreshTable(EngineDataset):
+    """Rows of a version and of its write-ahead log; `NO_COLUMN` is the first column.
+
+    raises: as `DuckDBTable`
+    """
+
+    dataset: FreshRows
+
+    def __init__(self, rows: FreshRows) -> None:
+        super().__init__(rows, widen, with_system_columns=False, compact=True)
+        self._schema = self._schema.insert(0, pa.field(NO_COLUMN, pa.null()))
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: pc.Expression | Predicate | None = None,
+        *,
+        limit: int | None = None,
+        batch_size: int | None = None,
+    ) -> FreshScan:
+        """As `EngineDataset.scan`; reading `NO_COLUMN` costs nothing."""
+        names = self._names(columns)
+        stored = [name for name in names if name != NO_COLUMN]
+        scan = self.dataset.scan(stored, filter, limit=limit, batch_size=batch_size)
+        return scan if len(stored) == len(names) else scan.with_nulls(names.index(NO_COLUMN), NO_COLUMN)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FreshTable, (self.dataset,)
 
 
 def table(

@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from lance_sql.changes.feed import ChangeFeed
     from lance_sql.changes.row_history import RowHistory
     from lance_sql.dataset import Dataset
+    from lance_sql.fresh_rows import FreshRows
 
-Relation: TypeAlias = "Dataset | ChangeFeed | RowHistory | pa.Table"
+Relation: TypeAlias = "Dataset | ChangeFeed | RowHistory | FreshRows | pa.Table"
 
 _PLACE: Final = ("version", "tag", "branch", "as_of")
 _BOUNDS: Final = ("start_version", "end_version", "since")
 
 FUNCTIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "lance_scan": (*_PLACE, "filter", "use_indices"),
-    "lance_table": (*_PLACE, "filter", "use_indices"),
+    "lance_scan": (*_PLACE, "filter", "use_indices", "fresh"),
+    "lance_table": (*_PLACE, "filter", "use_indices", "fresh"),
     "lance_changes": (*_BOUNDS, "mode", "drop_unchanged", "key", "branch", "trust_snapshots"),
     "lance_insertions": (*_BOUNDS, "branch"),
     "lance_deletions": (*_BOUNDS, "branch"),
@@ -75,7 +76,11 @@ def open_source(function: str, path: str, arguments: Mapping[str, Any]) -> Sourc
     given = {name: value for name, value in arguments.items() if value is not None}
     if function in ("lance_scan", "lance_table"):
         where = given.pop("filter", None)
+        fresh = given.pop("fresh", False)
         dataset = open_version(path, **given)
+        if fresh:
+            rows = dataset.fresh_rows()
+            return Source(rows if where is None else rows.where(where))
         # what is wrong with the filter is said before an engine sees it
         _ = dataset.scan([], where)
         return Source(dataset, function == "lance_scan", where)

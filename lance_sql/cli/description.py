@@ -62,7 +62,7 @@ def described(dataset: Dataset) -> Description:
     versions = dataset.versions()
     committed = next((each.timestamp for each in versions if each.version == dataset.version), None)
     format_version = next((each.data_format for each in versions if each.version == dataset.version), None)
-    facts = (
+    facts: tuple[tuple[str, Any], ...] = (
         ("table", dataset.uri),
         ("version", dataset.version),
         ("branch", dataset.branch or "main"),
@@ -79,5 +79,7 @@ def described(dataset: Dataset) -> Description:
         ("branches", sorted(dataset.branches())),
         ("indices", [f"{each.name} ({each.kind})" for each in dataset.indices()]),
     )
+    if rows := dataset.num_rows_in_log:
+        facts = (*facts, ("rows in no version, of the write-ahead log", rows))
     columns = tuple((field.name, str(field.type), field.nullable) for field in dataset.schema)
     return Description(facts, columns)

@@ -20,6 +20,7 @@ from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import OutputColumn
 from lance_sql.scan.read_batch import read, record_batch
 from lance_sql.scan.sampling import sample
+from lance_sql.table import write_ahead_log
 from lance_sql.table.snapshot import Snapshot
 
 
@@ -142,6 +143,8 @@ class Scan(Frames):
         lines.append(f"  fragments: {plan.count_fragments()}")
         lines.append(f"  pages: {plan.count_pages()}")
         lines.append(f"  rows: {plan.count_rows()}")
+        if snapshot.manifest.names_log and (notice := write_ahead_log.notice(snapshot)):
+            lines.append(f"  in no version: {notice}")
         if analyze:
             begun = time.perf_counter()
             returned = sum(batch.num_rows for batch in self._reading())

@@ -30,6 +30,7 @@ from lance_sql.schema.projection import split_path
 from lance_sql.statements import expressions
 from lance_sql.statements.scanning import read_fragments
 from lance_sql.statements.session import RowCounts, WriteSession, file_version, on_latest
+from lance_sql.table import write_ahead_log
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.snapshot import Snapshot
 
@@ -164,6 +165,7 @@ def _add_values(session: WriteSession, values: Mapping[str, Any]) -> Snapshot:
     snapshot = session.snapshot
     schema, version = snapshot.manifest.schema, file_version(snapshot)
     _check_new(snapshot, values)
+    _check_no_log(snapshot, "would be NULL in rows of its write-ahead log. Add a column of NULLs, and update it")
     compute = expressions.compile(values, schema.arrow)
     fields = [pa.field(name, compute.types[name]) for name in values]
     target = extend(schema, fields, next_field_id(snapshot), file_version=version)
@@ -179,6 +181,7 @@ def _add_values(session: WriteSession, values: Mapping[str, Any]) -> Snapshot:
 def _cast(session: WriteSession, field: Field, type: pa.DataType, nullable: bool | None) -> Snapshot:
     snapshot = session.snapshot
     schema, version = snapshot.manifest.schema, file_version(snapshot)
+    _check_no_log(snapshot, "would not be found in rows of its write-ahead log. Add one of that type")
     old = arrow_field(field)
     wanted = pa.field(field.name, type, field.nullable if nullable is None else nullable, old.metadata)
     new = extend(Schema(()), [wanted], next_field_id(snapshot), file_version=version)
@@ -194,6 +197,14 @@ def _cast(session: WriteSession, field: Field, type: pa.DataType, nullable: bool
 
     # rows that others add meanwhile have the values of the old field: as rows of the new one they would be NULL
     return _with_columns(session, (field.name,), made, new, target, preserves_nullability=False)
+
+
+def _check_no_log(snapshot: Snapshot, why: str) -> None:
+    """raises: UnsupportedFeature for a table with a write-ahead log"""
+    if write_ahead_log.is_attached(snapshot):
+        raise UnsupportedFeature(
+            f"{snapshot.name}: a column with other values {why}, or compact and drop the log first"
+        )
 
 
 def _with_columns(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lance_sql.table.indices import FRAGMENT_REUSE, IndexSegment
+from lance_sql.table.indices import SYSTEM, IndexSegment
 from lance_sql.table.open_indices import KINDS
 from lance_sql.table.snapshot import Snapshot
 
@@ -36,7 +36,7 @@ def summaries(snapshot: Snapshot) -> tuple[IndexSummary, ...]:
     """
     by_name: dict[str, list[IndexSegment]] = {}
     for segment in snapshot.indices():
-        if segment.index_type != FRAGMENT_REUSE:
+        if segment.index_type not in SYSTEM:
             by_name.setdefault(segment.name, []).append(segment)
     live = set(snapshot.manifest.fragments.ids)
     indices = snapshot.open_indices

@@ -43,6 +43,12 @@ _MAX_FRAGMENTS: Final = 2**24
 FRAGMENT_REUSE: Final = "FragmentReuseIndexDetails"
 """Not an index of values: where a compaction moved rows that indices know by their old addresses."""
 
+MEM_WAL: Final = "MemWalIndexDetails"
+"""Not an index of values: how much of the table's write-ahead log a version has."""
+
+SYSTEM: Final = frozenset({FRAGMENT_REUSE, MEM_WAL})
+"""What is listed among indices, and is none that a query asks."""
+
 
 @dataclass(frozen=True, slots=True)
 class IndexSegment:

@@ -45,6 +45,8 @@ _TAIL_BYTES: Final = 64 * 1024
 _MOST_SHARED_FIELDS: Final = 256
 # Major and minor number of the file; no reader asks for them.
 _FILE_VERSION: Final = (0, 2)
+# Of the index that stands for it.
+_LOG_NAME: Final = b"__lance_mem_wal"
 LIBRARY: Final = "lance-sql"
 """What manifests call this writer."""
 
@@ -75,6 +77,7 @@ class Manifest:
     writer_version: "14.0.2"; None for the oldest writers
     transaction_file: name in _transactions; may be empty
     index_section, transaction_section: offsets in the manifest file of a u32 length and a message, or None
+    names_log: the manifest is known to name a write-ahead log; False where that was not read with it
     origin: None for the first version of a table
     """
 
@@ -95,6 +98,7 @@ class Manifest:
     transaction_file: str
     index_section: int | None
     transaction_section: int | None
+    names_log: bool = False
     origin: Origin | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @property
@@ -120,11 +124,13 @@ def read(store: Store, path: str, table: str, *, size: int | None = None) -> Man
 
 def _read(store: Store, path: str, table: str, size: int | None) -> Manifest:
     with at(file=path):
-        fragments, rest = _kernels.split_manifest(_message_bytes(store, path, size))
+        content, before = _message_bytes(store, path, size)
+        fragments, rest = _kernels.split_manifest(content)
         message = table_pb2.Manifest.FromString(rest)
     features.check_readable(message.reader_feature_flags, table)
     with at(file=path):
-        return parse(message, rest, fragments, path)
+        read = parse(message, rest, fragments, path)
+    return dataclasses.replace(read, names_log=True) if _LOG_NAME in before else read
 
 
 def parse(message: table_pb2.Manifest, serialized: bytes, stored_fragments: bytes, path: str) -> Manifest:
@@ -248,7 +254,8 @@ def _memory(read: Manifest) -> int:
 _KNOWN: Final = KnownFiles(64 * 1024 * 1024, _memory)
 
 
-def _message_bytes(store: Store, path: str, size: int | None) -> bytes:
+def _message_bytes(store: Store, path: str, size: int | None) -> tuple[bytes, bytes]:
+    """The message, and what of the sections in front of it was read with it."""
     size, tail = store.tail(path, _TAIL_BYTES, size=size)
     if size < _FOOTER.size + _LENGTH.size:
         raise CorruptFile(f"a manifest of {size} bytes")
@@ -263,7 +270,7 @@ def _message_bytes(store: Store, path: str, size: int | None) -> bytes:
     (length,) = _LENGTH.unpack(tail.slice(start, _LENGTH.size))
     if position + _LENGTH.size + length + _FOOTER.size != size:
         raise CorruptFile(f"a manifest message of {length} bytes does not end at the footer")
-    return bytes(memoryview(tail)[start + _LENGTH.size :][:length])
+    return bytes(memoryview(tail)[start + _LENGTH.size :][:length]), bytes(memoryview(tail)[:start])
 
 
 def _schema(message: table_pb2.Manifest, serialized: bytes) -> Schema:

@@ -20,6 +20,7 @@ from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
 from lance_sql.schema import Field
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
+from lance_sql.table import write_ahead_log
 from lance_sql.table.compared_files import Changed, ComparedFiles
 from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.fragments import Fragments
@@ -112,6 +113,7 @@ class _Check:
         if self._files is not None and versions:
             for unreadable in self._files.errors.values():
                 self._findings.add(versions[-1], unreadable, "record")
+        rows_in_log = self._in_log(snapshots[-1]) if snapshots and not self._checksums_only else 0
         return Report(
             self._uri,
             versions,
@@ -122,7 +124,21 @@ class _Check:
             dict(sorted(self._damaged.items())),
             None if self._files is None else Compared(self._files.num_compared, self._files.num_without),
             self._checksums_only,
+            rows_in_log,
         )
+
+    def _in_log(self, snapshot: Snapshot) -> int:
+        """How many rows of the write-ahead log no version has; what is damaged of it is a finding."""
+        found: list[int] = []
+
+        def count() -> None:
+            log = write_ahead_log.read(snapshot)
+            found.append(0 if log is None else log.num_rows)
+
+        # of a version whose manifest or indices are damaged that is said already
+        if not _errors(snapshot.indices, None):
+            self._findings.add(snapshot.version, _errors(count, None), "rows")
+        return sum(found)
 
     def _opens(self, snapshot: Snapshot) -> bool:
         errors = _errors(lambda: snapshot.manifest, snapshot.manifest_path)

@@ -61,6 +61,7 @@ class Report:
     damaged_columns: by version those of which some value cannot be read; missing where all can be
     compared: with checksums; None where that was not asked for
     checksums_only: nothing else was looked at
+    num_rows_in_log: rows of the write-ahead log that no version has, after the newest of the checked versions
     """
 
     uri: str
@@ -72,6 +73,7 @@ class Report:
     damaged_columns: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     compared: Compared | None = None
     checksums_only: bool = False
+    num_rows_in_log: int = 0
 
     @property
     def is_healthy(self) -> bool:
@@ -137,6 +139,12 @@ class Report:
     @property
     def limits(self) -> str:
         """What was not looked at, and what such a check cannot see, in words."""
+        if self.num_rows_in_log:
+            return f"{self.num_rows_in_log} rows of the write-ahead log are in no version. {self._limits}"
+        return self._limits
+
+    @property
+    def _limits(self) -> str:
         if self.compared is None:
             return "pages were not decoded, and no checksums compared: --deep does both"
         total = self.compared.with_checksum + self.compared.without

@@ -149,7 +149,7 @@ def test_batches_are_no_larger_than_asked_for(dataset: Dataset, batch_size: int)
 
 
 @pytest.mark.parametrize("options", [{"limit": -1}, {"batch_size": 0}, {"batch_size": -5}])
-def test_limits_that_make_no_sense_are_refused(dataset: Dataset, options: dict[str, int]) -> None:
+def test_limits_that_make_no_sense_are_refused(dataset: Dataset, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument, match="it must be at least"):
         dataset.scan(["id"], **options)
 

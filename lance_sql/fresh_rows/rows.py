@@ -1,0 +1,188 @@
+"""Which rows of a version and of its write-ahead log count: of each key the last one.
+
+    version           1:a  2:b  3:c
+    SSTable 1         2:B  3:deleted
+    SSTable 2         4:d
+    entries           4:D  2:BB                 -->   1:a  2:BB  4:D
+
+Keys of the log are looked for in the version, and of the log only keys are held. Without a primary key all rows count.
+
+Source: MemTable and WAL specification, LSM tree merging read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql.bitmaps import U64
+from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
+from lance_sql.fresh_rows.scan import FreshScan
+from lance_sql.fresh_rows.sources import Flags, OfEntries, OfSSTable, Source
+from lance_sql.scan.filters import to_predicate
+from lance_sql.scan.predicates import Predicate, conjunction
+from lance_sql.scan.projection import resolve
+from lance_sql.scan.system_columns import NAMES
+from lance_sql.schema import Field
+from lance_sql.schema.primary_key import primary_key
+from lance_sql.statements.matching import match
+from lance_sql.table import write_ahead_log
+from lance_sql.table.snapshot import Snapshot
+from lance_sql.table.write_ahead_log import TOMBSTONE, WriteAheadLog
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What counts of a version and its log.
+
+    hidden: addresses of rows of the version whose keys the log has, ascending
+    kept: for each source in the order of `FreshRows.sources` the rows of it that count
+    """
+
+    hidden: U64
+    kept: tuple[Flags, ...]
+
+
+@dataclass(frozen=True)
+class FreshRows:
+    """The rows of a version and of its write-ahead log. They have the table's columns, and no row ids.
+
+    log: None of a table without one
+    condition: that all rows pass
+    """
+
+    snapshot: Snapshot
+    log: WriteAheadLog | None
+    condition: Predicate | None = None
+
+    def where(self, filter: str) -> FreshRows:
+        """Those of the rows that pass a filter.
+
+        raises: as `scan`
+        """
+        asked = self.scan([], filter).predicate
+        return replace(self, condition=asked)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The table's columns."""
+        return self.snapshot.manifest.schema.arrow
+
+    @property
+    def system_columns(self) -> tuple[str, ...]:
+        """None: what is in no version has none."""
+        return ()
+
+    @property
+    def compact_types(self) -> Mapping[str, pa.DataType]:
+        """None: values come in the table's types."""
+        return {}
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: str | pc.Expression | Predicate | None = None,
+        *,
+        limit: int | None = None,
+        batch_size: int | None = None,
+    ) -> FreshScan:
+        """As `Dataset.scan`, without system columns.
+
+        raises: as that; InvalidArgument for system columns; UnsupportedFeature for keys that are in several shards
+        """
+        chosen = resolve(self.snapshot, columns)
+        parts = [part for part in (self.condition, to_predicate(self.snapshot, filter)) if part is not None]
+        predicate = conjunction(parts) if parts else None
+        asked = {column.name for column in chosen if column.field is None}
+        asked |= {path[0] for path in predicate.columns} & set(NAMES) if predicate is not None else set()
+        if asked:
+            raise InvalidArgument(f"Rows of a write-ahead log have no {min(asked)}: leave it out, or fresh=True")
+        return FreshScan(self, chosen, predicate, limit, batch_size)
+
+    @cached_property
+    def sources(self) -> tuple[Source, ...]:
+        """What has rows of the log, of each shard the oldest first."""
+        found: list[Source] = []
+        for shard in self.log.shards if self.log is not None else ():
+            found += [OfSSTable(self.snapshot, sstable) for sstable in shard.sstables]
+            if shard.entries:
+                found.append(OfEntries(self.snapshot, shard.entries))
+        return tuple(found)
+
+    @cached_property
+    def merged(self) -> Merged:
+        """What counts; found once, from the keys.
+
+        raises: CorruptFile, UnsupportedFeature
+        """
+        if not self.sources:
+            return Merged(np.empty(0, np.uint64), ())
+        fields = [self.snapshot.manifest.schema.field(name) for name in primary_key(self.snapshot.manifest.schema)]
+        read = [_keys(source, fields) for source in self.sources]
+        deletions = [table[TOMBSTONE].to_numpy() for table in read]
+        if not fields:
+            return Merged(np.empty(0, np.uint64), tuple(~gone for gone in deletions))
+        keys = pa.concat_tables([table.drop_columns(TOMBSTONE) for table in read])
+        if any(column.null_count for column in keys.columns):
+            raise CorruptFile(f"{self.snapshot.name}: a row of the write-ahead log has no key")
+        self._check_shards(keys, [len(table) for table in read])
+        places = keys.append_column("__row", pa.array(np.arange(len(keys))))
+        last = places.group_by(list(keys.column_names)).aggregate([("__row", "max")])
+        counts = np.zeros(len(keys), np.bool_)
+        counts[last["__row_max"].to_numpy()] = True
+        counts &= ~np.concatenate(deletions)
+        ends = np.cumsum([len(table) for table in read])[:-1]
+        names = [field.name for field in fields]
+        found = match(self.snapshot, last.select(names), names)
+        return Merged(np.sort(found.addresses), tuple(np.split(counts, ends)))
+
+    def _check_shards(self, keys: pa.Table, lengths: Sequence[int]) -> None:
+        """Which of two shards has the later row of a key, nobody knows.
+
+        raises: UnsupportedFeature
+        """
+        assert self.log is not None
+        if len(self.log.shards) < 2:
+            return
+        per_shard = [len(shard.sstables) + bool(shard.entries) for shard in self.log.shards]
+        of_source = np.repeat(np.arange(len(per_shard)), per_shard)
+        shards = keys.append_column("__shard", pa.array(np.repeat(of_source, lengths)))
+        found = shards.group_by(list(keys.column_names)).aggregate([("__shard", "min"), ("__shard", "max")])
+        several = np.flatnonzero(found["__shard_min"].to_numpy() != found["__shard_max"].to_numpy())
+        if len(several):
+            key = found.slice(int(several[0]), 1).select(keys.column_names).to_pylist()[0]
+            raise UnsupportedFeature(f"{self.snapshot.name}: two shards of the write-ahead log have the key {key}")
+
+    def __repr__(self) -> str:
+        return f"FreshRows({self.snapshot.label!r})"
+
+    def __reduce__(self) -> tuple[type[FreshRows], tuple[object, ...]]:
+        # without what was found, which is found again
+        return FreshRows, (self.snapshot, self.log, self.condition)
+
+
+def open_fresh_rows(snapshot: Snapshot) -> FreshRows:
+    """The rows of the newest version and of the log as of now.
+
+    snapshot: the newest version
+    raises: InvalidArgument for an earlier version, whose rows are not all there any longer; CorruptFile,
+        UnsupportedFeature
+    """
+    if snapshot.latest().version != snapshot.version:
+        raise InvalidArgument(f"{snapshot.label} is not the newest version: a write-ahead log goes on from that one")
+    return FreshRows(snapshot, write_ahead_log.read(snapshot))
+
+
+def _keys(source: Source, fields: Sequence[Field]) -> pa.Table:
+    batches = list(source.batches(fields))
+    if batches:
+        return pa.Table.from_batches(batches)
+    return pa.table({**{field.name: pa.array([]) for field in fields}, TOMBSTONE: pa.array([], pa.bool_())})

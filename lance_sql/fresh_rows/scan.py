@@ -1,0 +1,160 @@
+"""A read of a version and its write-ahead log: first the version's rows, then those of the log, shard by shard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql.frames import Frames
+from lance_sql.fresh_rows.sources import kept_rows
+from lance_sql.scan.predicates import Predicate
+from lance_sql.scan.predicates.evaluation import evaluate
+from lance_sql.scan.projection import OutputColumn, resolve
+from lance_sql.scan.scan import Scan
+from lance_sql.scan.system_columns import ROW_ADDRESS
+from lance_sql.schema import Field
+
+if TYPE_CHECKING:
+    from lance_sql.fresh_rows.rows import FreshRows
+
+
+@dataclass(frozen=True, repr=False)
+class FreshScan(Frames):
+    """A read of some columns and rows. Immutable; every reader starts anew."""
+
+    rows: FreshRows
+    columns: tuple[OutputColumn, ...]
+    predicate: Predicate | None
+    limit: int | None
+    batch_size: int | None
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The schema of every batch: the columns in the order they were asked for."""
+        return pa.schema([column.arrow for column in self.columns], self.rows.schema.metadata)
+
+    def deliver(self, types: Mapping[str, pa.DataType]) -> FreshScan:
+        """The same scan: the rows have no columns in other types."""
+        assert not types
+        return self
+
+    def with_nulls(self, place: int, name: str) -> FreshScan:
+        """The same scan with one column more, of NULLs, for which nothing is read.
+
+        place: of the column in the result
+        """
+        column = OutputColumn(name, None, (), pa.field(name, pa.null()), is_null=True)
+        return replace(self, columns=(*self.columns[:place], column, *self.columns[place:]))
+
+    def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
+        """The rows as a stream of batches. Nothing is read before the first batch is asked for.
+
+        keeps_all: the caller keeps every batch until the end, so that larger ones are faster and take no more memory
+        """
+        return pa.RecordBatchReader.from_batches(self.schema, self._batches(keeps_all=keeps_all))
+
+    def to_table(self) -> pa.Table:
+        """All rows in memory."""
+        return self.to_reader(keeps_all=True).read_all()
+
+    def count_rows(self) -> int:
+        """The number of rows; without a filter, only keys are read for it."""
+        if self.predicate is None and self.limit is None:
+            merged = self.rows.merged
+            of_version = replace(self._of_version(), columns=()).count_rows()
+            return of_version - len(merged.hidden) + sum(int(kept.sum()) for kept in merged.kept)
+        return sum(batch.num_rows for batch in replace(self, columns=()).to_reader())
+
+    def explain(self) -> str:
+        """What is read, as text."""
+        merged = self.rows.merged
+        lines = [self._of_version().explain(), f"  hidden by newer ones: {len(merged.hidden)} rows of the version"]
+        lines.append(f"  of the write-ahead log: {sum(int(kept.sum()) for kept in merged.kept)} rows")
+        return "\n".join(lines)
+
+    def tasks(self, target_count: int) -> Sequence[FreshScan]:
+        """The scan as one part: what counts is known to nobody but who has read all keys."""
+        return [self]
+
+    def task(self, parts: Iterable[object]) -> FreshScan:
+        """A part without rows."""
+        assert not list(parts)
+        return replace(self, limit=0)
+
+    def project(self, columns: tuple[OutputColumn, ...], schema: pa.Schema) -> FreshScan:
+        """The same rows with other columns."""
+        return replace(self, columns=columns)
+
+    def __repr__(self) -> str:
+        parts = [repr(self.rows.snapshot.label), f"columns={[column.name for column in self.columns]}"]
+        parts += [f"filter={str(self.predicate)!r}"] if self.predicate is not None else []
+        parts += [f"limit={self.limit}"] if self.limit is not None else []
+        return f"FreshScan({', '.join(parts)})"
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+    def _batches(self, *, keeps_all: bool) -> Iterator[pa.RecordBatch]:
+        left = self.limit
+        if left == 0:
+            return
+        for batch in self._all(keeps_all=keeps_all):
+            if left is not None:
+                batch = batch.slice(0, left)
+                left -= batch.num_rows
+            yield batch
+            if left == 0:
+                return
+
+    def _all(self, *, keeps_all: bool) -> Iterator[pa.RecordBatch]:
+        merged = self.rows.merged
+        scan = self._of_version()
+        if len(merged.hidden) == 0:
+            yield from scan.to_reader(keeps_all=keeps_all)
+        else:
+            (address,) = resolve(self.rows.snapshot, [ROW_ADDRESS])
+            with_addresses = replace(scan, columns=(*self.columns, address))
+            for batch in with_addresses.to_reader(keeps_all=keeps_all):
+                addresses = batch.column(len(self.columns)).to_numpy()
+                places = np.minimum(np.searchsorted(merged.hidden, addresses), len(merged.hidden) - 1)
+                shown = batch.filter(pa.array(merged.hidden[places] != addresses))
+                if shown.num_rows:
+                    yield _batch(shown.columns[:-1], self.schema, shown.num_rows)
+        yield from self._of_log()
+
+    def _of_version(self) -> Scan:
+        return Scan(self.rows.snapshot, self.columns, self.predicate, None, self.batch_size)
+
+    def _of_log(self) -> Iterator[pa.RecordBatch]:
+        fields = self._fields()
+        for source, kept in zip(self.rows.sources, self.rows.merged.kept, strict=True):
+            for batch in kept_rows(source, fields, kept):
+                if self.predicate is not None:
+                    batch = batch.filter(evaluate(self.predicate, batch).fill_null(False))
+                for start in range(0, batch.num_rows, self.batch_size or max(batch.num_rows, 1)):
+                    part = batch.slice(start, self.batch_size)
+                    yield _batch([_values(column, part) for column in self.columns], self.schema, part.num_rows)
+
+    def _fields(self) -> list[Field]:
+        """The table's columns that the result and the filter need."""
+        schema = self.rows.snapshot.manifest.schema
+        names = {column.field.name for column in self.columns if column.field is not None}
+        names |= {path[0] for path in self.predicate.columns} if self.predicate is not None else set()
+        return [field for field in schema.fields if field.name in names]
+
+
+def _values(column: OutputColumn, batch: pa.RecordBatch) -> pa.Array:
+    if column.field is None:
+        return pa.nulls(batch.num_rows)
+    return column.extract(batch.column(column.field.name)).cast(column.arrow.type)
+
+
+def _batch(arrays: Sequence[pa.Array], schema: pa.Schema, num_rows: int) -> pa.RecordBatch:
+    if arrays:
+        return pa.RecordBatch.from_arrays(list(arrays), schema=schema)
+    return pa.RecordBatch.from_struct_array(pa.nulls(num_rows, pa.struct([])))

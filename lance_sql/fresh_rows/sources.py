@@ -1,0 +1,125 @@
+"""Where rows of a write-ahead log come from: an SSTable, or the entries of a shard that are in none. Each is read
+twice: for the keys, and for the rows that are the last ones of theirs.
+
+Source: MemTable and WAL specification, SSTable row order, tombstone rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql.casts.conversion import convert
+from lance_sql.casts.validation import Validation
+from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.scan.projection import resolve
+from lance_sql.scan.scan import Scan
+from lance_sql.schema import Field, arrow_field
+from lance_sql.table.snapshot import Snapshot
+from lance_sql.table.write_ahead_log import FIELD_ID, TOMBSTONE, SSTable, open_sstable, read_entry
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class OfSSTable:
+    """The rows of an SSTable."""
+
+    snapshot: Snapshot
+    sstable: SSTable
+
+    def batches(self, fields: Sequence[Field]) -> Iterator[pa.RecordBatch]:
+        """The rows in the order in which they were written, with these fields of the table and whether each row is a
+        deletion.
+
+        raises: CorruptFile, UnsupportedFeature
+        """
+        with at(file=self.sstable.path):
+            opened = open_sstable(self.snapshot, self.sstable)
+            # its own column has an id that another one of the table may have by now
+            known = {field.id: field for field in opened.manifest.schema.fields if field.name != TOMBSTONE}
+            names = _names({field.id: field.name for field in known.values()}, fields)
+            for field in fields:
+                if field.id in known and arrow_field(known[field.id]).type != arrow_field(field).type:
+                    raise UnsupportedFeature(f"column {field.name!r} has another type in the write-ahead log")
+            if TOMBSTONE in opened.manifest.schema.names:
+                names.append(TOMBSTONE)
+            chosen = [name for name in names if name is not None]
+            for batch in Scan(opened, resolve(opened, chosen), None, None, None).to_reader():
+                yield _rows(batch, names, fields)
+
+
+@dataclass(frozen=True, slots=True)
+class OfEntries:
+    """The rows of entries of one shard, the oldest first."""
+
+    snapshot: Snapshot
+    paths: tuple[str, ...]
+
+    def batches(self, fields: Sequence[Field]) -> Iterator[pa.RecordBatch]:
+        """As for an SSTable."""
+        for path in self.paths:
+            for batch in read_entry(self.snapshot.store, path):
+                with at(file=path):
+                    Validation(batch.schema).check(batch)
+                    known: dict[int, str] = {}
+                    for column in batch.schema:
+                        number = (column.metadata or {}).get(FIELD_ID, b"")
+                        if number.isdigit():
+                            known[int(number)] = column.name
+                    names = _names(known, fields)
+                    if TOMBSTONE in batch.schema.names:
+                        names.append(TOMBSTONE)
+                    yield _rows(batch, names, fields)
+
+
+Source: TypeAlias = OfSSTable | OfEntries
+
+
+def kept_rows(source: Source, fields: Sequence[Field], kept: Flags) -> Iterator[pa.RecordBatch]:
+    """The rows of a source that count.
+
+    kept: for each row of the source
+    """
+    first = 0
+    for batch in source.batches(fields):
+        mask = kept[first : first + batch.num_rows]
+        first += batch.num_rows
+        if mask.any():
+            yield batch.filter(pa.array(mask))
+
+
+def _names(known: Mapping[int, str], fields: Sequence[Field]) -> list[str | None]:
+    """The names that columns of the table have in a source; None for one that came later."""
+    return [known.get(field.id) for field in fields]
+
+
+def _rows(batch: pa.RecordBatch, names: Sequence[str | None], fields: Sequence[Field]) -> pa.RecordBatch:
+    """Rows in the table's columns and types, and whether each is a deletion.
+
+    names: of the batch's columns, one for each field and one more where it says which rows are deletions
+    """
+    arrays: list[pa.Array] = []
+    targets = [arrow_field(field) for field in fields]
+    for name, target in zip(names, targets, strict=False):
+        if name is None:
+            arrays.append(pa.nulls(batch.num_rows, target.type))
+            continue
+        column = batch.column(name)
+        try:
+            arrays.append(column if column.type == target.type else convert(column, target.type))
+        except (pa.ArrowException, NotImplementedError) as error:
+            raise CorruptFile(f"column {target.name!r} has another type than the table's: {error}") from error
+    is_deletion = pa.nulls(batch.num_rows, pa.bool_()).fill_null(False)
+    if len(names) > len(fields):
+        is_deletion = batch.column(TOMBSTONE)
+        if is_deletion.type != pa.bool_() or is_deletion.null_count:
+            raise CorruptFile(f"a column {TOMBSTONE!r} that does not say which rows are deletions")
+    # deletions have no values where the table has none but NULL
+    schema = pa.schema([*(target.with_nullable(True) for target in targets), pa.field(TOMBSTONE, pa.bool_())])
+    return pa.RecordBatch.from_arrays([*arrays, is_deletion], schema=schema)

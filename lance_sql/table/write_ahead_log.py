@@ -1,0 +1,184 @@
+"""The write-ahead log of a table: rows that were acknowledged and are in no version yet.
+
+    _mem_wal/<shard>/manifest/<version>.binpb     which SSTables there are, and up to where the log is in one of them
+    _mem_wal/<shard>/wal/<position>.arrow         entries: an Arrow stream each
+    _mem_wal/<shard>/<random>_gen_<n>/            an SSTable: a table of what entries held; deletions are rows as well
+
+Names of manifests and entries are numbers in binary, the lowest digit first. Which SSTables are in a version already,
+that version says, in the details of an index that is none.
+
+Source: MemTable and WAL specification; messages ShardManifest and MemWalIndexDetails.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
+from lance_sql.proto import mem_wal_pb2
+from lance_sql.store import Store, check_path
+from lance_sql.table.indices import MEM_WAL
+from lance_sql.table.snapshot import Snapshot, open_snapshot
+
+FOLDER: Final = "_mem_wal"
+TOMBSTONE: Final = "_tombstone"
+"""The column that says that a row is a deletion."""
+FIELD_ID: Final = b"lance:field_id"
+"""In the metadata of an entry's columns: which field of the table each one is."""
+
+_DIGITS: Final = re.compile(r"([01]{64})\.(binpb|arrow)")
+_WHOLE_FILE: Final = 2**62
+# A log that nobody compacts has not many more; each is a table to be opened.
+_MAX_SSTABLES: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class SSTable:
+    """A small table of rows that were written or deleted after another.
+
+    generation: the higher, the newer, within a shard
+    path: of its folder in the table's store
+    """
+
+    generation: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """What one writer has written, and no version has.
+
+    sstables: ascending by generation
+    entries: paths of what is in no SSTable either, the oldest first; newer than all of these
+    """
+
+    id: UUID
+    sstables: tuple[SSTable, ...]
+    entries: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteAheadLog:
+    """What a table's log has beyond a version.
+
+    snapshot: the version
+    shards: those that have something
+    """
+
+    snapshot: Snapshot
+    shards: tuple[Shard, ...]
+
+    @property
+    def num_rows(self) -> int:
+        """Rows that were written or deleted and are in no version, of one key in one SSTable the last one. Opens the
+        SSTables, and reads the entries."""
+        total = 0
+        for shard in self.shards:
+            for sstable in shard.sstables:
+                opened = open_sstable(self.snapshot, sstable)
+                for fragment in opened.manifest.fragments:
+                    total += row_ranges.count(opened.open(fragment).live_rows())
+            total += sum(batch.num_rows for path in shard.entries for batch in read_entry(self.snapshot.store, path))
+        return total
+
+
+def is_attached(snapshot: Snapshot) -> bool:
+    """Whether the version has a write-ahead log.
+
+    raises: CorruptFile
+    """
+    return any(segment.index_type == MEM_WAL for segment in snapshot.indices())
+
+
+def read(snapshot: Snapshot) -> WriteAheadLog | None:
+    """The log of a table as of now, less what a version has of it; None of a table without one.
+
+    snapshot: the version
+    raises: CorruptFile, UnsupportedFeature
+    """
+    found = [each.details for each in snapshot.indices() if each.index_type == MEM_WAL]
+    if not found:
+        return None
+    if len(found) > 1 or snapshot.branch is not None:
+        raise UnsupportedFeature(f"{snapshot.label}: the write-ahead log of a branch, or several of one table")
+    with at(file=snapshot.manifest_path):
+        message = mem_wal_pb2.MemWalIndexDetails.FromString(found[0])
+    compacted = {each.shard_id.uuid: each.generation for each in message.compacted_sstables}
+    shards = [_shard(snapshot.store, name, compacted) for name in sorted(snapshot.store.folders(FOLDER))]
+    return WriteAheadLog(snapshot, tuple(shard for shard in shards if shard.sstables or shard.entries))
+
+
+def notice(snapshot: Snapshot) -> str | None:
+    """What there is to say of rows that no version has; None where there are none."""
+    try:
+        log = read(snapshot)
+        count = 0 if log is None else log.num_rows
+    except (LanceError, OSError) as error:
+        return f"a write-ahead log that cannot be read: {error}"
+    return f"{count} rows of the write-ahead log, which fresh=True reads" if count else None
+
+
+def open_sstable(snapshot: Snapshot, sstable: SSTable) -> Snapshot:
+    """An SSTable, as the table that it is.
+
+    raises: CorruptFile where it is missing; as `open_snapshot`
+    """
+    uri = f"{snapshot.uri.rstrip('/')}/{sstable.path}"
+    return open_snapshot(uri, storage_options=snapshot.storage_options, use_indices=False)
+
+
+def read_entry(store: Store, path: str) -> list[pa.RecordBatch]:
+    """The rows of an entry of the log; none of one that only bars earlier writers.
+
+    raises: CorruptFile
+    """
+    with at(file=path):
+        _, content = store.tail(path, _WHOLE_FILE)
+        try:
+            with pa.ipc.open_stream(content) as stream:
+                return [batch for batch in stream if batch.num_rows]
+        except (pa.ArrowException, OSError) as error:
+            raise CorruptFile(f"not an entry of the write-ahead log: {error}") from error
+
+
+def _shard(store: Store, name: str, compacted: dict[bytes, int]) -> Shard:
+    folder = f"{FOLDER}/{name}"
+    with at(file=folder):
+        try:
+            number = UUID(name)
+        except ValueError as error:
+            raise CorruptFile(f"a shard called {name!r}") from error
+    manifests = _numbered(store, f"{folder}/manifest")
+    if not manifests:
+        return Shard(number, (), ())
+    path = manifests[max(manifests)]
+    with at(file=path):
+        _, content = store.tail(path, _WHOLE_FILE)
+        message = mem_wal_pb2.ShardManifest.FromString(content.to_pybytes())
+        if len(message.sstables) > _MAX_SSTABLES:
+            raise CorruptFile(f"a shard of {len(message.sstables)} SSTables")
+        for sstable in message.sstables:
+            check_path(sstable.path)
+    done = compacted.get(number.bytes, 0)
+    found = {each.generation: SSTable(each.generation, f"{folder}/{each.path}") for each in message.sstables}
+    sstables = tuple(found[generation] for generation in sorted(found) if generation > done)
+    # listed after the manifest was read: what becomes an SSTable meanwhile is still there
+    entries = _numbered(store, f"{folder}/wal")
+    last = message.replay_after_wal_entry_position
+    return Shard(number, sstables, tuple(entries[position] for position in sorted(entries) if position > last))
+
+
+def _numbered(store: Store, folder: str) -> dict[int, str]:
+    """The files of a folder whose names are numbers, by these."""
+    found = {}
+    for info in store.files(folder):
+        digits = _DIGITS.fullmatch(info.path.rpartition("/")[2])
+        if digits is not None:
+            found[int(digits[1][::-1], 2)] = info.path
+    return found

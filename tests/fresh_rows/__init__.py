@@ -1,0 +1,1 @@
+"""Rows of a version and of its write-ahead log."""
