@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 
 import lance_sql.dataset
+from lance_sql.schema.duckdb_types import check_types
 
 from .duckdb import check_replacements
 from .duckdb_tables import feed_table, table
@@ -45,11 +46,13 @@ def prepare(
 ) -> tuple[Sequence[str], Callable[[], pa.RecordBatchReader]]:
     """The columns of the query, and what runs it, each time that it is called.
 
-    raises: DuckDB's errors for a query that it cannot bind
+    raises: DuckDB's errors for a query that it cannot bind; UnsupportedFeature for types that it does not hand over
     """
     tables = {name: _table(source) for name, source in sources.items()}
     with _named(tables):
-        names = connection.sql(sql).columns
+        relation = connection.sql(sql)
+        check_types(relation)
+        names = relation.columns
 
     def read() -> pa.RecordBatchReader:
         with _named(tables):

@@ -61,6 +61,7 @@ PUBLIC = (
     "scan.predicates",
     "scan.scan",
     "scan.system_columns",
+    "schema.duckdb_types",
     "value_text",
     "verification",
     "version_names",

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from lance_sql import file_versions
 from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
+from lance_sql.schema.extension_parameters import extension_parameters
 from lance_sql.schema.fields import MAX_DEPTH, Field, Schema
 from lance_sql.schema.types import leaf_type
 
@@ -112,8 +113,7 @@ def storage(arrow: pa.Field) -> tuple[pa.DataType, dict[str, bytes]]:
     type = arrow.type
     while isinstance(type, pa.BaseExtensionType):
         metadata.setdefault(EXTENSION_NAME, type.extension_name.encode())
-        serialize = getattr(type, "__arrow_ext_serialize__", None)
-        metadata.setdefault(EXTENSION_METADATA, serialize() if serialize is not None else b"")
+        metadata.setdefault(EXTENSION_METADATA, extension_parameters(type))
         type = type.storage_type
     return type, metadata
 

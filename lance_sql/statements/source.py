@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.schema.duckdb_types import check_types, is_relation
 
 
 def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema | None = None) -> pa.RecordBatchReader:
@@ -18,7 +19,7 @@ def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema
         a dict of columns, a list of dicts by column, whose missing values are NULL, or record batches, which need
         `schema` when there may be none
     table: whose types Python values of a dict take, where it has the column
-    raises: InvalidArgument for anything else
+    raises: InvalidArgument for anything else; UnsupportedFeature for types that DuckDB does not hand over as they are
     """
     if isinstance(data, pa.RecordBatchReader):
         return data
@@ -31,6 +32,8 @@ def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema
         return data.toArrow().to_reader()  # type: ignore[attr-defined]  # not imported here
     if type(data).__name__ == "LazyFrame" and type(data).__module__.partition(".")[0] == "polars":
         data = data.collect()  # type: ignore[attr-defined]  # not imported here
+    if is_relation(data):
+        check_types(data)
     if hasattr(data, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(data)
     if isinstance(data, Mapping):

@@ -205,3 +205,23 @@ def test_deep_nesting_is_refused() -> None:
         type = pa.list_(type)
     with pytest.raises(UnsupportedFeature, match="more than 64 levels"):
         from_arrow(pa.schema([("a", type)]))
+
+
+@pytest.mark.parametrize(
+    "type",
+    [
+        pa.fixed_shape_tensor(pa.float32(), [2, 2], dim_names=["a", "b"]),
+        pa.opaque(pa.binary(), "bignum", "DuckDB"),
+        pa.uuid(),
+        pa.bool8(),
+    ],
+    ids=str,
+)
+def test_extension_types_keep_their_parameters(tmp_path: Path, type: pa.DataType) -> None:
+    path = tmp_path / "t.lance"
+    lance_sql.write(pa.table({"v": pa.nulls(2, type)}), path)
+    assert lance.dataset(path).schema.field("v").type == type
+    assert lance.dataset(path).to_table()["v"].type == type
+    # a table of the schema of another one is the same
+    lance_sql.write(lance_sql.open(path), tmp_path / "copy.lance")
+    assert lance.dataset(tmp_path / "copy.lance").schema.field("v").type == type
