@@ -8,6 +8,7 @@
     |-- CommitConflict       somebody else changed the table in a way that does not go together with this change
     |   `-- RetryableConflict    the change can be computed again from the latest version
     |-- MissingDependency    also an ImportError: a package that is needed is not installed
+    |-- ForeignBase          also a PermissionError: files of the table are at a place that was not allowed
     |-- CorruptFile          a file of the table breaks the format's rules
     |   `-- DamagedLineage       row ids contradict what a commit says it did
     `-- InvalidArgument      also a ValueError: the caller's mistake
@@ -29,6 +30,8 @@ import struct
 import sys
 from types import TracebackType
 from typing import Self
+
+from lance_sql.terminal_text import one_line
 
 
 class LanceError(Exception):
@@ -63,12 +66,12 @@ class LanceError(Exception):
             within.append(f"column {self.column!r}")
         if self.page is not None:
             within.append(f"page {self.page}")
-        return ": ".join(part for part in (self.file, ", ".join(within), self.message) if part)
+        return one_line(": ".join(part for part in (self.file, ", ".join(within), self.message) if part))
 
     def __str__(self) -> str:
         if self.table is None or self.table in self.message:
             return self.in_table
-        return f"{self.table}: {self.in_table}"
+        return f"{one_line(self.table)}: {self.in_table}"
 
 
 class TableNotFound(LanceError, FileNotFoundError):
@@ -97,6 +100,10 @@ class RetryableConflict(CommitConflict):
 
 class MissingDependency(LanceError, ImportError):
     """A package that is needed for this is not installed."""
+
+
+class ForeignBase(LanceError, PermissionError):
+    """Files of the table are at a place that is not its own, and was not allowed; nobody was asked."""
 
 
 class CorruptFile(LanceError):

@@ -13,16 +13,17 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any, Final, TypeAlias
 from uuid import UUID, uuid4
 
 import pyarrow as pa
 
 from lance_sql.dataset import Dataset
-from lance_sql.errors import InvalidArgument, LanceError, TableExists, TableNotFound
+from lance_sql.errors import CommitConflict, CorruptFile, InvalidArgument, LanceError, TableExists, TableNotFound
 from lance_sql.statements import insert, once
 from lance_sql.statements.fragments import MAX_BYTES_PER_FILE, FileLimits
 from lance_sql.statements.insert import Target
@@ -31,6 +32,7 @@ from lance_sql.statements.session import REFUSALS, RowCounts, summarize
 from lance_sql.statements.source import to_reader
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
+from lance_sql.store.requests import together
 from lance_sql.table.commit_summary import CommitSummary, check_properties
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE, Fragment
 from lance_sql.table.location import table_name
@@ -48,6 +50,8 @@ __all__ = [
 ]
 
 Mode: TypeAlias = insert.Mode
+
+_SECONDS_UNASKED: Final = 24 * 3600.0
 
 NewFragments: TypeAlias = tuple[Fragment, ...]
 """Data files that belong to no version yet."""
@@ -89,7 +93,9 @@ class WriteJob:
         failed or ran twice. A job is committed once; one whose commit failed may be aborted. Where another job has made
         the same turn already, nothing is committed, and the version is the one that has it.
 
-        raises: CommitConflict, TableExists; InvalidArgument for fragments of another job, or for a second commit
+        raises: CommitConflict, also for a job of more than a day whose files are gone; TableExists; InvalidArgument for
+            fragments of another job, or for a second commit; CorruptFile for a version whose files were removed
+            meanwhile
         """
         fragments = tuple(fragments)
         names = [file.path for fragment in fragments for file in fragment.files]
@@ -99,9 +105,16 @@ class WriteJob:
         if len(set(names)) < len(names):
             raise InvalidArgument("The same fragment is given twice")
         made, is_ours = self._commit_once(fragments)
+        there = set(names)
         # the version is there: what cannot be removed now is left to a cleanup
         with suppress(OSError, LanceError):
-            self._remove_files(keep=names if is_ours else ())
+            there = self._remove_files(keep=names if is_ours else ())
+        if is_ours and not there.issuperset(names):
+            gone = sorted(set(names) - there)
+            raise CorruptFile(
+                f"{made.label}: {len(gone)} of its {len(names)} new files were removed by somebody while they were"
+                f" committed, data/{gone[0]} the first; 'lance-sql repair' returns to the version before"
+            )
         return self._handle(made, is_ours)
 
     def abort(self) -> None:
@@ -178,6 +191,8 @@ class WriteJob:
             inserted=sum(fragment.physical_rows for fragment in fragments), deleted=self.target.num_replaced_rows()
         )
         files = [file for fragment in fragments for file in fragment.files]
+        if time.time() - self.started > _SECONDS_UNASKED:
+            self._check_files([f"data/{file.path}" for file in files])
         summary = summarize(self.target.operation, rows, files, self.started, self.properties, self.id)
         if self.turn is not None:
             summary = dataclasses.replace(summary, txn_app_id=self.turn.app_id, txn_version=self.turn.version)
@@ -188,6 +203,30 @@ class WriteJob:
                 name = table_name(self.target.uri)
                 raise InvalidArgument(f"This job was committed to {name} already: begin another one") from None
             raise
+
+    def _check_files(self, paths: Sequence[str]) -> None:
+        """Makes sure that files are still there, which a cleanup takes for leftovers after a week.
+
+        raises: CommitConflict
+        """
+        store = self.target.store()
+
+        def is_gone(path: str) -> bool:
+            try:
+                store.tail(path, 0)
+            except FileNotFoundError:
+                return True
+            return False
+
+        gone = together([partial(is_gone, path) for path in paths], store.concurrency)
+        if any(gone):
+            missing = [path for path, is_missing in zip(paths, gone, strict=True) if is_missing]
+            days = (time.time() - self.started) / 86400
+            raise CommitConflict(
+                f"{table_name(self.target.uri)}: {len(missing)} of {len(paths)} files of this job are gone, such as"
+                f" {missing[0]}: it was begun {days:.1f} days ago, and a cleanup removes what no version names after a"
+                " week. Write them again"
+            )
 
     @property
     def _transaction(self) -> str:
@@ -214,13 +253,18 @@ class WriteJob:
         )
         return {name for name in names if name.startswith(self.id)}
 
-    def _remove_files(self, keep: Collection[str]) -> None:
+    def _remove_files(self, keep: Collection[str]) -> set[str]:
+        """Removes the job's other files, and returns the names of those that stay."""
         store = self.target.store()
         kept = set(keep)
+        there: set[str] = set()
         for info in list(store.files("data")):
             name = info.path.removeprefix("data/")
-            if name.startswith(self.id) and name not in kept:
+            if name in kept:
+                there.add(name)
+            elif name.startswith(self.id):
                 store.delete(info.path)
+        return there
 
 
 def begin_write(

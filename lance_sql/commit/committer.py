@@ -38,9 +38,11 @@ from lance_sql.errors import (
     TableExists,
     TableNotFound,
     UnsupportedFeature,
+    at,
 )
 from lance_sql.store import Store, open_store
 from lance_sql.store.checksums import Checksum
+from lance_sql.store.durable import UnconfirmedError
 from lance_sql.store.requests import together
 from lance_sql.table import checksums, features, manifest, versions
 from lance_sql.table.commit_summary import CommitSummary
@@ -48,7 +50,7 @@ from lance_sql.table.fragment import Fragment
 from lance_sql.table.location import table_name
 from lance_sql.table.paths import TRANSACTIONS, VERSIONS, NamingScheme, manifest_path, parse_manifest_name
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.table.transactions import read_bytes
+from lance_sql.table.transactions import TooLong, read_bytes
 from lance_sql.table.versions import VersionFile
 
 _HINT: Final = f"{VERSIONS}/latest_version_hint.json"
@@ -150,9 +152,10 @@ def _commit(
                 read_version = latest.version
         transaction = Transaction(read_version, uuid, rebased, dict(properties or {}))
         recorded.update(_records(transaction))
-        version = manifest_builder.next_version(
-            latest, rebased, timestamp=datetime.now(UTC), transaction_file=transaction.file_name
-        )
+        with at(table=latest.label):
+            version = manifest_builder.next_version(
+                latest, rebased, timestamp=datetime.now(UTC), transaction_file=transaction.file_name
+            )
         file = put_version(snapshot.store, version, transaction, naming_scheme(files[-1]), latest.name)
         if file is not None:
             return snapshot.sibling(file)
@@ -216,11 +219,14 @@ def create(
         timestamp=datetime.now(UTC),
         transaction_file=transaction.file_name,
     )
-    file = put_version(store, version, transaction, naming, name)
-    if file is None:
+    try:
+        file = put_version(store, version, transaction, naming, name)
+        if file is None:
+            raise TableExists(f"there is a table at {uri!r} already: another writer was first")
+    except (*REFUSALS, TableExists):
         for path in _records(transaction):
             _forget(store, path)
-        raise TableExists(f"there is a table at {uri!r} already: another writer was first")
+        raise
     return Snapshot(uri, store, store, file, storage_options=storage_options).with_commit(properties)
 
 
@@ -317,7 +323,10 @@ def _transaction(snapshot: Snapshot) -> Transaction | None:
         _ = snapshot.manifest
     except CorruptFile:
         return None
-    content = read_bytes(snapshot.store, snapshot.manifest_path, snapshot.manifest)
+    try:
+        content = read_bytes(snapshot.store, snapshot.manifest_path, snapshot.manifest)
+    except TooLong:
+        return None
     return transactions.parse(content) if content is not None else None
 
 
@@ -368,6 +377,9 @@ def _put_manifest(store: Store, path: str, content: bytes, transaction: Transact
                 return is_ours
             # Another request for it is under way, which may be an earlier one of ours.
             time.sleep(_MIN_SLOT_SECONDS * 4**attempt)
+        except UnconfirmedError:
+            # it is ours, and nobody may be told that it is safe
+            raise
         except (OSError, LanceError) as error:
             # It may have been carried out although its answer got lost.
             try:

@@ -23,16 +23,23 @@ TEMPORARY: Final = ".tmp_"
 """What names of files begin with that are not complete; one stays after a crash."""
 
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+# Some file systems flush no folders.
+_NO_FOLDER_FLUSH: Final = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 _NO_LINKS: Final = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _BUFFER_BYTES: Final = 256 * 1024
 # The disk is kept busy while the rest of a file is made.
 _BYTES_PER_FLUSH: Final = 32 * 1024 * 1024
 
 
+class UnconfirmedError(OSError):
+    """A file is there, and can be read, but the disk has not said that its name survives a crash."""
+
+
 def create(path: str, data: bytes | pa.Buffer) -> None:
     """Writes a file that must not exist; of several writers at once one succeeds.
 
-    raises: FileExistsError; UnsupportedFeature on file systems without hard links
+    raises: FileExistsError; UnsupportedFeature on file systems without hard links; UnconfirmedError where the file is
+        there, and may be gone after a crash
     """
     temporary = _write_temporary(path, data)
     try:
@@ -41,13 +48,21 @@ def create(path: str, data: bytes | pa.Buffer) -> None:
         if error.errno in _NO_LINKS:
             raise UnsupportedFeature(
                 f"the file system of {path!r} has no hard links, which commits need so that no two writers take one"
-                f" version ({error.strerror})"
+                f" version ({error.strerror}); give a manifest_store, such as lance_sql.SqliteManifestStore, or another"
+                " disk"
             ) from error
         raise
     finally:
         with suppress(OSError):
             os.unlink(temporary)
-    _flush_folder(os.path.dirname(path))
+    try:
+        _flush_folder(os.path.dirname(path))
+    except OSError as error:
+        raise UnconfirmedError(
+            error.errno,
+            f"{path!r} is written and can be read, but the disk has not confirmed that it survives a crash:"
+            f" {error.strerror}",
+        ) from error
 
 
 def replace(path: str, data: bytes | pa.Buffer) -> None:
@@ -157,8 +172,7 @@ def _flush_folder(path: str) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        # Some network file systems flush no folders.
-        if error.errno != errno.EINVAL:
+        if error.errno not in _NO_FOLDER_FLUSH:
             raise
     finally:
         os.close(descriptor)

@@ -7,6 +7,7 @@ the object is there because this very call has put it there. Callers that must k
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -286,7 +287,17 @@ class ObjectStore:
             return _OutsideError(message)
         if "NoSuchBucket" in str(error):
             return OSError(f"{self.uri}: there is no such bucket")
+        if "ContainerNotFound" in str(error):
+            return OSError(f"{self.uri}: there is no such container")
+        if _REFUSED.search(line):
+            return PermissionError(message)
         return OSError(message) if "non-2xx status" in line else _BrokenOffError(message)
+
+
+# The parts of an answer in XML that say what is wrong, and statuses that say who may not.
+_CODE: Final = re.compile(r"<Code>([^<]+)</Code>")
+_MESSAGE: Final = re.compile(r"<Message>([^<]+)</Message>")
+_REFUSED: Final = re.compile(r"\b(?:401 Unauthorized|403 Forbidden)\b")
 
 
 class _BrokenOffError(OSError):
@@ -328,4 +339,11 @@ def _client(obstore: Any, scheme: str, bucket: str, prefix: str, settings: Clien
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).partition("\n\nDebug source")[0].partition("\n")[0].strip()[:500]
+    """What a client says, in one line: of a server's answer in XML or JSON, its reason."""
+    said = str(error).partition("\n\nDebug source")[0].strip()
+    begin, mark, answer = said.partition("<")
+    if not mark:
+        return " ".join(said.partition("\n")[0].split())[:500]
+    found = (pattern.search(answer) for pattern in (_CODE, _MESSAGE))
+    reason = ": ".join(each[1].strip().partition("\n")[0] for each in found if each is not None)
+    return " ".join(f"{begin.strip().rstrip(':')}: {reason or mark + answer.partition(chr(10))[0]}".split())[:500]

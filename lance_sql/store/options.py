@@ -55,7 +55,7 @@ _S3_WORDS: Final[Mapping[str, str]] = {
     "region_name": "region",
     "anon": "skip_signature",
 }
-_GCS_WORDS: Final[Mapping[str, str]] = {"anon": "skip_signature", "endpoint_url": "base_url"}
+_GCS_WORDS: Final[Mapping[str, str]] = {"anon": "skip_signature", "endpoint": "base_url", "endpoint_url": "base_url"}
 _AZURE_WORDS: Final[Mapping[str, str]] = {
     "account_key": "access_key",
     "sas_token": "sas_key",

@@ -153,15 +153,19 @@ def _check_table(main: Store, uri: str) -> None:
     raise TableNotFound(message)
 
 
+def _has_versions(folder: str) -> bool:
+    """Whether a folder has the manifest of a version; a writer that failed may have left the folder for them."""
+    try:
+        return any(name.endswith(".manifest") for name in os.listdir(os.path.join(folder, "_versions")))
+    except OSError:
+        return False
+
+
 def _neighbour(uri: str, path: str) -> str | None:
     """The table in the same folder whose name is closest, spelled as the user would."""
     folder, name = os.path.split(os.path.abspath(path))
     try:
-        entries = [
-            entry.name
-            for entry in os.scandir(folder)
-            if entry.name != name and os.path.isdir(os.path.join(entry.path, "_versions"))
-        ]
+        entries = [entry.name for entry in os.scandir(folder) if entry.name != name and _has_versions(entry.path)]
     except OSError:
         return None
     matches = difflib.get_close_matches(name, entries, n=1)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -282,3 +283,26 @@ def test_an_interrupt_behind_the_last_byte_of_a_file_leaves_none(
         with pytest.raises(KeyboardInterrupt):
             write()
         assert sorted(tmp_path.glob("t.lance/data/*")) == before
+
+
+def test_a_job_whose_files_are_gone_is_not_committed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cleanup takes the files of a job that lasts longer than a week for leftovers."""
+    path = str(tmp_path / "t.lance")
+    lance_sql.write(rows(1, 2), path)
+    job = lance_sql.begin_write(path, rows().schema, mode="append")
+    made = job.write_fragments(rows(3))
+    before = lance_sql.open(path).to_table()
+    old = time.time() + 8 * 86400
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "time", lambda: old)
+        for file in made[0].files:
+            (tmp_path / "t.lance" / "data" / file.path).unlink()
+        with pytest.raises(lance_sql.CommitConflict, match=r"files of this job are gone.*8\.0 days ago"):
+            job.commit(made)
+    assert lance_sql.open(path).version == 1
+    assert lance_sql.open(path).to_table().equals(before)
+    # one that was begun a moment ago is found out afterwards, and said all the same
+    with pytest.raises(lance_sql.CorruptFile, match=r"new files were removed.*lance-sql repair"):
+        job.commit(made)
+    assert lance_sql.repair(path).version == 1
+    assert lance_sql.open(path).to_table().equals(before)
