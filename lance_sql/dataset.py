@@ -29,6 +29,7 @@ from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import resolve
 from lance_sql.scan.scan import Scan
 from lance_sql.scan.take import take
+from lance_sql.store.allowed_bases import with_allowed
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
 from lance_sql.store.place import place
@@ -816,6 +817,7 @@ def open(
     use_indices: bool = True,
     learn_statistics: bool = True,
     statistics_cache: str | os.PathLike[str] | None = None,
+    allow_bases: str | Iterable[str] | None = None,
 ) -> Dataset:
     """Opens one version of a table: the latest one of main unless another is named.
 
@@ -829,13 +831,16 @@ def open(
     learn_statistics: whether scans remember the bounds of columns that they filter, and use what others have learned
     statistics_cache: a folder in which other processes find what scans of this one have learned; the one that the
         environment variable LANCE_SQL_STATISTICS_CACHE names without it
+    allow_bases: places that files of the table may be in beside its own machine or bucket, as beginnings of URIs such
+        as "s3://archive/"; those of the environment variable LANCE_SQL_ALLOW_BASES as well. Where the manifest names
+        another one, reading these files raises ForeignBase, and nobody is asked
     raises: TableNotFound, VersionNotFound, InvalidArgument; CorruptFile and UnsupportedFeature for a manifest that
         cannot be read
 
     >>> lance_sql.open("examples/orders.lance", version=1).version
     1
     """
-    options = with_manifest_store(storage_options, manifest_store)
+    options = with_allowed(with_manifest_store(storage_options, manifest_store), allow_bases)
     opened = Dataset(
         open_snapshot(
             uri,

@@ -32,12 +32,13 @@ then; one with parameters is planned anew, and sees it.
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 import json
 import os
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import Lock
 from types import FrameType
@@ -50,6 +51,7 @@ from lance_sql import metadata_tables
 from lance_sql.arrow_dataset import limit_wait_for_interpreter
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
+from lance_sql.store.allowed_bases import allowing
 from lance_sql.version_names import as_version, split_name
 
 from . import duckdb_extension
@@ -126,7 +128,11 @@ _MAX_NAMES: Final = 256
 
 
 def connect(
-    database: str = ":memory:", *, statistics_cache: str | os.PathLike[str] | None = None, **options: Any
+    database: str = ":memory:",
+    *,
+    statistics_cache: str | os.PathLike[str] | None = None,
+    allow_bases: str | Sequence[str] | None = None,
+    **options: Any,
 ) -> DuckDBPyConnection:
     """A connection with `lance_scan` and `FROM 'x.lance'`; the options are those of `duckdb.connect`.
 
@@ -134,7 +140,7 @@ def connect(
     """
     connection = duckdb_extension.open_with_extension(database, options)
     check_replacements(connection)
-    for add in _functions(connection, statistics_cache).values():
+    for add in _functions(connection, statistics_cache, allow_bases).values():
         # Another connection of the process may have added it. Asking takes longer than all the rest of this.
         with suppress(duckdb.NotImplementedException, duckdb.CatalogException):
             add()
@@ -166,17 +172,36 @@ def register(
 
 
 def _functions(
-    connection: DuckDBPyConnection, statistics_cache: str | os.PathLike[str] | None
+    connection: DuckDBPyConnection,
+    statistics_cache: str | os.PathLike[str] | None,
+    allow_bases: str | Sequence[str] | None = None,
 ) -> dict[str, Callable[[], object]]:
     """What adds each of the functions that the macros call."""
     cache = None if statistics_cache is None else os.fspath(statistics_cache)
+    functions: Sequence[tuple[str, Callable[..., str], Sequence[str]]]
     functions = ((_REFERENCE, functools.partial(_refer, cache), _OPENING), *_FUNCTIONS)
+    if allow_bases:
+        places = ",".join([allow_bases] if isinstance(allow_bases, str) else allow_bases)
+        functions = tuple((name, _with_places(places, function), types) for name, function, types in functions)
     return {
         name: functools.partial(
             connection.create_function, name, function, list(types), "VARCHAR", null_handling="special"
         )
         for name, function, types in functions
     }
+
+
+def _with_places(places: str, function: Callable[..., str]) -> Callable[..., str]:
+    made = functools.partial(_allowing, places, function)
+    # DuckDB looks at it to see how many arguments there are
+    made.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    return made
+
+
+def _allowing(places: str, function: Callable[..., str], *arguments: Any) -> str:
+    """What a function returns whose tables may have files at these places."""
+    with allowing(places):
+        return function(*arguments)
 
 
 def _add_macros(connection: DuckDBPyConnection) -> None:
@@ -386,6 +411,8 @@ def _text(value: str) -> str:
 def _caller() -> FrameType:
     """The frame that DuckDB looks for variables in: the innermost one outside of its own Python modules."""
     frame: FrameType | None = sys._getframe(3)
+    if frame is not None and frame.f_code is _allowing.__code__:
+        frame = frame.f_back
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "duckdb":
         frame = frame.f_back
     if frame is None:

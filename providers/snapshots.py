@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import lance_sql.dataset
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
+from lance_sql.store.allowed_bases import allowed_by
 from lance_sql.version_names import split_name
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def open_version(
         snapshot.store.identity(snapshot.manifest_path),
         snapshot.use_indices,
         statistics_cache,
+        allowed_by(snapshot.storage_options),
         snapshot.manifest.timestamp,
         snapshot.manifest.transaction_file,
     )

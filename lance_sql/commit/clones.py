@@ -24,6 +24,7 @@ from lance_sql.commit.operations import Clone
 from lance_sql.commit.transactions import Transaction
 from lance_sql.errors import InvalidArgument, TableExists, UnsupportedFeature, VersionNotFound
 from lance_sql.store import Store, open_store
+from lance_sql.store.allowed_bases import with_allowed
 from lance_sql.store.open import files_uri, local_path
 from lance_sql.table import features, indices, refs, versions
 from lance_sql.table.commit_summary import CommitSummary
@@ -47,7 +48,9 @@ def shallow_clone(snapshot: Snapshot, uri: str, *, storage_options: Mapping[str,
     file = put_version(store, *_clone(snapshot, None), NamingScheme.V2, table_name(uri))
     if file is None:
         raise TableExists(f"there is a table at {uri!r} already: another writer was first")
-    return Snapshot(uri, store, store, file, storage_options=storage_options)
+    # whoever makes a clone wants its files
+    options = with_allowed(storage_options, root_of(snapshot))
+    return Snapshot(uri, store, store, file, storage_options=options)
 
 
 def create_branch(snapshot: Snapshot, name: str) -> Snapshot:

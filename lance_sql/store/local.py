@@ -23,7 +23,7 @@ from weakref import ref
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.errors import CorruptFile, at
+from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.store import durable
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
 from lance_sql.store.touched import TouchedBlocks
@@ -224,6 +224,11 @@ class LocalStore:
         except ValueError as error:
             with at(file=path):
                 raise CorruptFile(f"the file became shorter while it was read: {error}") from error
+        except OSError as error:
+            if error.errno != errno.ENOMEM:
+                raise
+            with at(file=path):
+                raise UnsupportedFeature(f"a file of {size} bytes has no room in the address space") from error
         finally:
             os.close(descriptor)
         content = pa.py_buffer(mapping if mapping is not None else b"")

@@ -24,6 +24,8 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 _DYNAMODB: Final = "s3+ddb://"
 _MANIFEST_STORE: Final = "manifest_store"
+ALLOWED_BASES: Final = "allow_bases"
+"""The storage option with the places that a table may have files in; see `allowed_bases`."""
 
 
 def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Store:
@@ -35,6 +37,7 @@ def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] |
     text = os.fspath(uri)
     options = dict(storage_options or {})
     manifests: ManifestStore | None = options.pop(_MANIFEST_STORE, None)
+    options.pop(ALLOWED_BASES, None)
     place = files_uri(text)
     if place != text:
         if manifests is not None:

@@ -29,7 +29,7 @@ from lance_sql.file.reader import FileReader
 from lance_sql.layouts.nest import Chain
 from lance_sql.schema import Field, jsonb
 from lance_sql.schema.types import is_json
-from lance_sql.store import ByteRange, Store, check_path, open_store
+from lance_sql.store import ByteRange, Store, allowed_bases, check_path, open_store
 from lance_sql.table.fragment import DataFile, DeletionFile, ExternalSequence
 from lance_sql.table.listed_columns import ListedColumns
 from lance_sql.table.paths import DATA, DELETIONS, INDICES, BasePath
@@ -41,6 +41,10 @@ MAX_DICTIONARIES: Final = 256
 """Values of so many dictionary columns of version 0.1 are kept."""
 
 _MAX_BASES: Final = 256
+
+# Numbers of rows take less for each of them, and for what is around them.
+_BYTES_PER_ROW: Final = 32
+_MOST_OTHER_BYTES: Final = 1 << 20
 
 LEARNS: Final = Learning()
 
@@ -111,12 +115,15 @@ class TableFiles:
         self._check_path(path)
         return self._resolve(base_id, INDICES, path)
 
-    def external(self, source: ExternalSequence) -> bytes:
-        """The bytes of a sequence that is stored in a file below the root.
+    def external(self, source: ExternalSequence, num_rows: int) -> bytes:
+        """The bytes of a sequence of so many rows that is stored in a file below the root.
 
         raises: CorruptFile
         """
         self._check_path(source.path)
+        if source.size > _MOST_OTHER_BYTES + _BYTES_PER_ROW * num_rows:
+            with at(table=self.label, file=source.path):
+                raise CorruptFile(f"{source.size} bytes for the numbers of {num_rows} rows")
         wanted = ByteRange(source.offset, source.offset + source.size)
         with at(table=self.label, file=source.path):
             (content,) = self.places.store.get_ranges(source.path, [wanted])
@@ -126,12 +133,13 @@ class TableFiles:
     def base_store(self, base_id: int) -> Store:
         """The store at a base path of the table.
 
-        raises: CorruptFile for an id that the manifest does not have
+        raises: CorruptFile for an id that the manifest does not have; ForeignBase for a place that was not allowed
         """
         base = self.places.base_paths.get(base_id)
         if base is None:
             raise CorruptFile(f"the manifest has no base path {base_id}")
         base.check()
+        allowed_bases.check(base.path, self.places.store.uri, self.places.storage_options)
         return open_store(base.path, self.places.storage_options)
 
     @property

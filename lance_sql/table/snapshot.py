@@ -17,6 +17,7 @@ from typing import Any
 from lance_sql.errors import CorruptFile, LanceError, TableNotFound, at
 from lance_sql.file.learned import Learning
 from lance_sql.store import Store
+from lance_sql.store.allowed_bases import with_allowed
 from lance_sql.table import indices, location, manifest, refs, transactions, versions
 from lance_sql.table.commit_summary import from_properties
 from lance_sql.table.files import LEARNS, FilePlaces, TableFiles
@@ -264,6 +265,7 @@ def open_snapshot(
         that cannot be read - an older version is never served in its place
     """
     text = os.fspath(uri)
+    storage_options = with_allowed(storage_options, None)
     main, store, found_branch, file, is_latest = location.locate(
         text, version=version, tag=tag, branch=branch, as_of=as_of, storage_options=storage_options
     )
@@ -300,6 +302,7 @@ def list_snapshots(
     raises: TableNotFound, VersionNotFound, InvalidArgument
     """
     text = os.fspath(uri)
+    storage_options = with_allowed(storage_options, None)
     place = location.locate(text, version=version, tag=tag, branch=branch, storage_options=storage_options)
     files = [place.file] if version is not None or tag is not None else versions.list_versions(place.store)
     return [

@@ -1,0 +1,100 @@
+"""Which places a table may have files in, besides its own.
+
+A manifest names base paths. Whoever opens a stranger's table should not be made to ask any host that it names, with his
+own credentials: other places than those of the table's own store are asked when they were allowed.
+
+    table                  base path              asked
+    /data/t.lance          /archive/old.lance     yes: the same machine
+    s3://a/t.lance         s3://a/old.lance       yes: the same bucket
+    s3://a/t.lance         s3://b/old.lance       when allowed
+    /data/t.lance          http://host/x          when allowed
+
+What is allowed goes with the storage options, as one text, wherever these go.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+
+from lance_sql.errors import ForeignBase, InvalidArgument
+from lance_sql.store.open import ALLOWED_BASES, files_uri, local_path
+
+VARIABLE: Final = "LANCE_SQL_ALLOW_BASES"
+"""The environment variable with places that are allowed in the process, with commas or spaces between."""
+
+_FAMILIES: Final = {"s3a": "s3", "gcs": "gs", "abfs": "az", "abfss": "az"}
+_allowed: ContextVar[str] = ContextVar("allowed_bases", default="")
+
+
+def with_allowed(
+    storage_options: Mapping[str, Any] | None, allow_bases: str | Iterable[str] | None
+) -> Mapping[str, Any] | None:
+    """Storage options that bring along which places are allowed, those of the process among them.
+
+    allow_bases: beginnings of URIs
+    raises: InvalidArgument for what is no text
+    """
+    given = [allow_bases] if isinstance(allow_bases, str) else list(allow_bases or ())
+    if not all(isinstance(each, str) and each.strip() for each in given):
+        raise InvalidArgument(f"allow_bases={allow_bases!r} is not a list of URIs, such as ['s3://archive/']")
+    found = [allowed_by(storage_options or {}), *given, _allowed.get(), os.environ.get(VARIABLE, "")]
+    places = dict.fromkeys(place for each in found for place in _split(each))
+    return {**(storage_options or {}), ALLOWED_BASES: ",".join(places)} if places else storage_options
+
+
+def allowed_by(storage_options: Mapping[str, Any]) -> str:
+    """The places that storage options allow, with commas between."""
+    return str(storage_options.get(ALLOWED_BASES, ""))
+
+
+@contextmanager
+def allowing(allow_bases: str) -> Iterator[None]:
+    """Allows places to tables that are opened inside of the block.
+
+    allow_bases: with commas between
+    """
+    token = _allowed.set(allow_bases)
+    try:
+        yield
+    finally:
+        _allowed.reset(token)
+
+
+def check(base: str, table: str, storage_options: Mapping[str, Any]) -> None:
+    """Makes sure that a table may have files at a place.
+
+    base: a path or URI that its manifest names
+    table: its own
+    raises: ForeignBase
+    """
+    if _place(base) == _place(table):
+        return
+    for allowed in _split(allowed_by(storage_options)):
+        if f"{base.rstrip('/')}/".startswith(f"{allowed.rstrip('/')}/"):
+            return
+    raise ForeignBase(
+        f"files of the table are at {base[:500]!r}, which is not a place of its own; where that is right, open it with"
+        f" allow_bases=[{_beginning(base)!r}], or set {VARIABLE}"
+    )
+
+
+def _place(uri: str) -> tuple[str, str]:
+    """What is asked for files at a URI: the kind of store, and the host or bucket."""
+    files = files_uri(uri)
+    scheme, mark, rest = files.partition("://")
+    if not mark or local_path(files) is not None:
+        return "file", ""
+    return _FAMILIES.get(scheme.lower(), scheme.lower()), rest.partition("/")[0]
+
+
+def _beginning(uri: str) -> str:
+    scheme, mark, rest = uri[:500].partition("://")
+    return f"{scheme}{mark}{rest.partition('/')[0]}/" if mark else uri[:500]
+
+
+def _split(text: str) -> list[str]:
+    return [each for each in text.replace(",", " ").split() if each]
