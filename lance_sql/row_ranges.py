@@ -6,14 +6,29 @@ are one path.
 """
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from lance_sql.errors import UnsupportedFeature
+
 RowRanges: TypeAlias = npt.NDArray[np.int64]
 
 EMPTY: RowRanges = np.empty((0, 2), np.int64)
+
+
+MAX_HELD: Final = 1 << 27
+"""Numbers of so many rows of one fragment are held at once, at most: a few bytes can claim any number of rows."""
+
+
+def check_held(num_rows: int) -> None:
+    """Makes sure that a number can be held for each of so many rows.
+
+    raises: UnsupportedFeature
+    """
+    if num_rows > MAX_HELD:
+        raise UnsupportedFeature(f"{num_rows} rows of one fragment at once; this release holds {MAX_HELD}")
 
 
 def single(start: int, end: int) -> RowRanges:
@@ -43,7 +58,11 @@ def from_sorted(positions: npt.NDArray[np.int64]) -> RowRanges:
 
 
 def expand(rows: RowRanges) -> npt.NDArray[np.int64]:
-    """Every row of the set, ascending: int64[count(rows)]."""
+    """Every row of the set, ascending: int64[count(rows)].
+
+    raises: UnsupportedFeature for more rows than are held at once
+    """
+    check_held(count(rows))
     if len(rows) == 1:
         return np.arange(rows[0, 0], rows[0, 1], dtype=np.int64)
     lengths = rows[:, 1] - rows[:, 0]

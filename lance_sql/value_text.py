@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import unicodedata
 from collections.abc import Callable
 from typing import Any
 
@@ -13,9 +12,6 @@ import pyarrow as pa
 
 # the time to the second, its fraction, the zone
 _MOMENT = re.compile(r"(.*\d\d:\d\d(?::\d\d)?)(?:\.(\d+))?(Z|[+-]\d{4})?")
-
-# what turns the direction of a text, and could hide a part of it
-_DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def values(column: pa.Array) -> list[Any]:
@@ -94,28 +90,3 @@ def as_json(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [as_json(member) for member in value]
     return text(value)
-
-
-def one_line(value: str) -> str:
-    """A text with its control characters shown, so that it has one line and does nothing to a terminal."""
-    return "".join(repr(c)[1:-1] if _is_control(c) else c for c in value)
-
-
-def _is_control(character: str) -> bool:
-    return unicodedata.category(character) in ("Cc", "Zl", "Zp") or character in _DIRECTIONS
-
-
-def width_of(line: str) -> int:
-    """Columns of a terminal that a line takes."""
-    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in line)
-    return len(line) + wide - sum(unicodedata.combining(c) > 0 for c in line)
-
-
-def cut(line: str, width: int) -> str:
-    """The line, or its beginning where it takes more columns of a terminal."""
-    if width_of(line) <= width:
-        return line
-    kept = line[: max(width - 1, 0)]
-    while kept and width_of(kept) > width - 1:
-        kept = kept[:-1]
-    return f"{kept}…"

@@ -16,7 +16,9 @@ import lance_sql
 ROOT = Path(__file__).parents[1]
 
 FLOORS = (
-    ("errors", "file_versions", "selection", "row_ranges", "proto", "_kernels", "value_text"),
+    ("terminal_text",),
+    ("errors",),
+    ("file_versions", "selection", "row_ranges", "proto", "_kernels", "value_text"),
     ("ages", "bitmaps", "local_paths", "version_names", "schema", "pages", "frames"),
     ("store", "casts", "encodings"),
     ("layouts",),
@@ -62,6 +64,8 @@ PUBLIC = (
     "scan.scan",
     "scan.system_columns",
     "schema.duckdb_types",
+    "store.allowed_bases",
+    "terminal_text",
     "value_text",
     "verification",
     "version_names",

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_sql.value_text import as_json, cut, one_line, text, values, width_of
+from lance_sql.terminal_text import cut, one_line, width_of
+from lance_sql.value_text import as_json, text, values
 
 
 @given(st.text(), st.integers(1, 40))

@@ -6,6 +6,7 @@ import click
 
 from lance_sql.cli.agreement import agreed, yes_option
 from lance_sql.cli.errors import reports_errors
+from lance_sql.terminal_text import one_line
 
 
 @click.command()
@@ -33,7 +34,7 @@ def branch(table: str, name: str | None, remove: bool, yes: bool) -> None:
         if remove:
             raise click.UsageError("Say which branch.")
         for each, ref in sorted(known.items()):
-            click.echo(f"{each}\t{ref.branch or 'main'}@{ref.version}")
+            click.echo(f"{one_line(each)}\t{one_line(ref.branch or 'main')}@{ref.version}")
     elif remove:
         if name not in known:
             raise VersionNotFound(unknown_name("branch", name, dataset.snapshot.name, known))

@@ -12,6 +12,7 @@ import click
 from lance_sql.cli.agreement import agreed, count, done, dry_run_option, latest, rehearse, rows, unversioned, yes_option
 from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.sources import source_rows
+from lance_sql.terminal_text import one_line
 from lance_sql.version_names import split_name
 
 if TYPE_CHECKING:
@@ -228,7 +229,7 @@ def tag(table: str, name: str | None, move: bool, remove: bool, yes: bool) -> No
         if move or remove:
             raise click.UsageError("Say which tag.")
         for known, ref in sorted(dataset.tags().items()):
-            click.echo(f"{known}\t{ref.version}" + (f"\t{ref.branch}" if ref.branch else ""))
+            click.echo(f"{one_line(known)}\t{ref.version}" + (f"\t{one_line(ref.branch)}" if ref.branch else ""))
     elif remove:
         if agreed(f"remove the tag {name!r}{_named(dataset, name)}", False, yes):
             dataset.delete_tag(name)
@@ -262,7 +263,7 @@ def cleanup(table: str, older_than: timedelta | None, keep: int | None, dry_run:
     for file in plan.versions:
         click.echo(f"version {file.version}")
     for path in plan.files:
-        click.echo(path)
+        click.echo(one_line(path))
     what = f"remove {count(len(plan.versions), 'version')} and {count(len(plan.files), 'file')} that no other needs"
     if agreed(what, dry_run, yes):
         done = dataset.cleanup(older_than=older_than, retain_versions=keep)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lance_sql.value_text import cut, one_line
+from lance_sql.terminal_text import cut, one_line
 
 if TYPE_CHECKING:
     from lance_sql.dataset import Dataset

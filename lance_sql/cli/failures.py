@@ -9,6 +9,7 @@ from typing import Final
 
 from lance_sql import errors
 from lance_sql.errors import CorruptFile, InvalidArgument, LanceError
+from lance_sql.terminal_text import one_line
 
 WRONG_USAGE: Final = 2
 CANNOT_READ: Final = 3
@@ -31,15 +32,22 @@ class Failure:
 
 
 def explain(error: Exception) -> Failure | None:
-    """The failure that a user is told of; None for an error of this program itself."""
+    """The failure that a user is told of, in one line; None for an error of this program itself."""
+    found = _explained(error)
+    return None if found is None else Failure(one_line(found.message), found.exit_code)
+
+
+def _explained(error: Exception) -> Failure | None:
     if isinstance(error, LanceError):
         return _of(type(error), str(error))
     wrapped = _WRAPPED.findall(str(error))
     if wrapped:
         name, message = wrapped[-1]
         return _of(getattr(errors, name, LanceError), message)
+    if isinstance(error, MemoryError):
+        return Failure("this takes more memory than there is", CANNOT_READ)
     if isinstance(error, OSError):
-        return Failure(str(error), CANNOT_READ)
+        return Failure(" ".join(str(error).split()), CANNOT_READ)
     engine = sys.modules.get("duckdb")
     if engine is None or not isinstance(error, engine.Error):
         return None

@@ -12,7 +12,8 @@ from typing import Any, Final, TextIO, TypeVar
 import pyarrow as pa
 
 from lance_sql.cli.fitting import fit
-from lance_sql.value_text import as_json, cut, one_line, text, values, width_of
+from lance_sql.terminal_text import cut, one_line, width_of
+from lance_sql.value_text import as_json, text, values
 
 # Wider texts are cut in tables with lines; all else has them whole.
 _MAX_WIDTH = 80

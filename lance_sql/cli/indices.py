@@ -7,6 +7,7 @@ import click
 from lance_sql.cli import screen
 from lance_sql.cli.agreement import done, latest
 from lance_sql.cli.errors import reports_errors
+from lance_sql.terminal_text import one_line
 
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="No progress.")
 
@@ -110,7 +111,7 @@ def explain(
 
     dataset = tables.open_table(table, use_indices=not no_indices)
     scan = dataset.scan(None if columns is None else columns.split(","), where, limit=limit)
-    click.echo(scan.explain(analyze=analyze))
+    screen.show_text(scan.explain(analyze=analyze))
 
 
 @click.command()
@@ -137,7 +138,7 @@ def analyze(table: str, columns: tuple[str, ...], cache: str | None, quiet: bool
     finally:
         bar.close()
     for name, (known, total) in found.items():
-        click.echo(f"{name}: knows {known} of {total} zones")
+        click.echo(f"{one_line(name)}: knows {known} of {total} zones")
 
 
 VERBS = (index, explain, analyze)

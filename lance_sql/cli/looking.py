@@ -104,7 +104,7 @@ def describe(table: str, branch: str | None, output: str) -> None:
     if output == "json":
         click.echo(json.dumps(found.to_dict(), indent=2))
     else:
-        click.echo(found.to_text(screen.width()))
+        screen.show_text(found.to_text(screen.width()))
 
 
 @click.command()

@@ -231,7 +231,7 @@ def show_changes(
         trust_snapshots=trust_snapshots,
     ).scan(filter=where, limit=limit)
     if explain:
-        click.echo(scan.explain())
+        screen.show_text(scan.explain())
     else:
         screen.show(scan.to_reader(), output)
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from lance_sql.terminal_text import one_line
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -45,6 +47,11 @@ def show(reader: pa.RecordBatchReader, output: str, *, max_rows: int | None = No
     on_terminal = sys.stdout.isatty()
     most = (MAX_ROWS if on_terminal else None) if max_rows is None else max_rows or None
     formats.write(reader, output, sys.stdout, boxes=on_terminal, width=width(), max_rows=most)
+
+
+def show_text(text: str) -> None:
+    """Writes lines to stdout; names in them do nothing to a terminal."""
+    click.echo("\n".join(one_line(line) for line in text.split("\n")))
 
 
 def write_page(target: str, page: str) -> None:

@@ -39,10 +39,10 @@ from lance_sql.errors import CorruptFile, LanceError, RetryableConflict
 from lance_sql.table import features, versions
 from lance_sql.table.paths import DATA, TRANSACTIONS
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.table.transactions import MAX_BYTES
 from lance_sql.table.versions import VersionFile
 
 _LOG: Final = logging.getLogger("lance_sql")
-_WHOLE_FILE: Final = 2**62
 
 SPARE_FRAGMENTS: Final = 2**20
 """So many fragment ids beyond those that are known to have been given out are left out for each damaged version."""
@@ -139,7 +139,10 @@ def _fragments_given_out(damage: Damage) -> int:
     count = sum(info.path.removeprefix(f"{DATA}/") not in known for info in store.files(DATA))
     for info in store.files(TRANSACTIONS):
         with suppress(LanceError, OSError):
-            _, content = store.tail(info.path, _WHOLE_FILE)
+            size, content = store.tail(info.path, 0)
+            if size > MAX_BYTES:
+                continue
+            _, content = store.tail(info.path, MAX_BYTES)
             transaction = transactions.parse(bytes(memoryview(content)))
             if transaction.read_version + 1 >= damage.readable.version:
                 count += _new_fragments(transaction.operation)

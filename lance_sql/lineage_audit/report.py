@@ -11,6 +11,7 @@ import numpy as np
 
 from lance_sql.table.segments import U64
 from lance_sql.table.versions import as_ranges
+from lance_sql.terminal_text import one_line
 
 
 class Kind(StrEnum):
@@ -103,7 +104,7 @@ class Fault:
         place = f"version {self.version} ({self.operation or 'not recorded'})"
         if self.fragment is not None:
             place += f", fragment {self.fragment}"
-        return f"{place}: {self.message}"
+        return one_line(f"{place}: {self.message}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,5 +153,7 @@ class Report:
         reasons: dict[str, list[int]] = {}
         for version, reason in self.partly.items():
             reasons.setdefault(reason, []).append(version)
-        lines += [f"  not compared with its commit, {reason}: {as_ranges(of)}" for reason, of in reasons.items()]
+        lines += [
+            f"  not compared with its commit, {one_line(reason)}: {as_ranges(of)}" for reason, of in reasons.items()
+        ]
         return "\n".join(lines)

@@ -10,7 +10,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from lance_sql.errors import MissingDependency
-from lance_sql.value_text import one_line, text
+from lance_sql.terminal_text import one_line
+from lance_sql.value_text import text
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -10,6 +10,7 @@ from lance_sql import row_ranges
 from lance_sql.dataset import Dataset
 from lance_sql.errors import LanceError
 from lance_sql.row_ranges import RowRanges
+from lance_sql.terminal_text import one_line
 
 _RANGES_SHOWN: Final = 8
 
@@ -33,10 +34,10 @@ class Loss:
     def __str__(self) -> str:
         column = "all columns" if self.column is None else f"column {self.column!r}"
         if self.rows is None:
-            return f"fragment {self.fragment}, {column}: {self.reason}"
+            return one_line(f"fragment {self.fragment}, {column}: {self.reason}")
         shown = ", ".join(f"{start} to {end - 1}" for start, end in self.rows[:_RANGES_SHOWN])
         more = f" and {len(self.rows) - _RANGES_SHOWN} more ranges" if len(self.rows) > _RANGES_SHOWN else ""
-        return f"fragment {self.fragment}, {column}, rows {shown}{more}: {self.reason}"
+        return one_line(f"fragment {self.fragment}, {column}, rows {shown}{more}: {self.reason}")
 
 
 @dataclass(frozen=True, slots=True)

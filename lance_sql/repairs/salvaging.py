@@ -1,8 +1,7 @@
 """Getting out of a damaged version what can be read of it.
 
     fragment     a column whose file is missing, cut or cannot be opened is lost in all of its rows
-    batch        all columns at once; where that fails, column by column
-    page         a column that fails in a batch is read page by page, and lost in the rows of those that fail
+    batch        all columns at once; where that fails, column by column and page by page: see `fragment_rows`
     rows         with every column; or, where NULL may stand for what is lost, with any
 
 What is read goes on to a new table as it is read. Indices, row ids and row versions are not looked at.
@@ -13,21 +12,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, Final
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import file_versions, row_ranges
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile, InvalidArgument, LanceError
-from lance_sql.layouts.page import concat
+from lance_sql.repairs.fragment_rows import FoundRows, FragmentRows, nulls
 from lance_sql.repairs.losses import Losses, Salvage
 from lance_sql.row_ranges import RowRanges
-from lance_sql.scan.batches import cut, rows_per_batch
-from lance_sql.scan.plan import FragmentScan
+from lance_sql.scan.batches import rows_per_batch
 from lance_sql.scan.projection import OutputColumn, resolve
 from lance_sql.scan.scan import Scan
 from lance_sql.store.manifest_store import ManifestStore
@@ -156,86 +151,30 @@ class _Reading:
             if not fragment.files:
                 self.losses.add(fragment.id, None, live, CorruptFile(_NO_FILES))
             return
-        unreadable = len(self.columns) - len(readable)
-        wrong = self._doubtful(opened)
-        for rows in cut(live, _batch_rows(opened, readable)):
-            yield from self._of_rows(opened, readable, stored, rows, wrong, unreadable)
+        rows = FragmentRows(self.scan_of, opened, readable, stored, self.losses, null_cells=self.null_cells)
+        rows.lost.update(self._doubtful(opened))
+        for found in rows.batches(live, _batch_rows(opened, readable)):
+            yield from self._as_batch(found)
+        self.num_lost_rows += rows.num_lost
 
-    def _of_rows(
-        self,
-        opened: OpenFragment,
-        readable: Sequence[OutputColumn],
-        stored: Sequence[OutputColumn],
-        rows: RowRanges,
-        wrong: Mapping[str, RowRanges],
-        num_unreadable: int,
-    ) -> Iterator[pa.RecordBatch]:
-        """The batch of some rows.
+    def _as_batch(self, found: FoundRows) -> Iterator[pa.RecordBatch]:
+        """The rows with all columns of the new table."""
+        num_rows = found.num_rows
+        made = []
+        for column in self.columns:
+            array = found.arrays.get(column.name)
+            if array is None:
+                array = nulls(column.arrow.type, num_rows)
+            made.append(array)
+            self.num_lost_cells += found.num_lost.get(column.name, num_rows)
+        yield pa.RecordBatch.from_arrays(made, schema=self.schema)
 
-        wrong: by column, rows that count as lost
-        """
-        num_rows = row_ranges.count(rows)
-        arrays: dict[str, pa.Array] = {}
-        found: dict[str, npt.NDArray[np.bool_]] = {}
-        is_doubtful = any(len(row_ranges.intersect(rows, each)) for each in wrong.values())
-        together = None if is_doubtful else self._read(opened, tuple(readable), rows)
-        if together is not None and not isinstance(together, LanceError):
-            arrays = {column.name: array for column, array in zip(readable, together, strict=True)}
-            found = {column.name: np.ones(num_rows, np.bool_) for column in readable}
-        else:
-            for column in readable:
-                lost = wrong.get(column.name, row_ranges.EMPTY)
-                arrays[column.name], found[column.name] = self._of_column(opened, column, rows, lost)
-        counted = [found[column.name] for column in (stored if self.null_cells else readable)]
-        kept = np.logical_or.reduce(counted) if self.null_cells else np.logical_and.reduce(counted)
-        num_kept = int(kept.sum())
-        self.num_lost_rows += num_rows - num_kept
-        if self.null_cells:
-            self.num_lost_cells += num_unreadable * num_kept
-            self.num_lost_cells += sum(int((kept & ~each).sum()) for each in found.values())
-        if num_kept == 0:
-            return
-        made = [
-            arrays[column.name] if column.name in arrays else _nulls(column.arrow.type, num_rows)
-            for column in self.columns
-        ]
-        batch = pa.RecordBatch.from_arrays(made, schema=self.schema)
-        yield batch if num_kept == num_rows else batch.filter(pa.array(kept))
-
-    def _of_column(
-        self, opened: OpenFragment, column: OutputColumn, rows: RowRanges, lost: RowRanges
-    ) -> tuple[pa.Array, npt.NDArray[np.bool_]]:
-        """The values of rows, NULL for those that are lost; and which were found.
-
-        lost: rows that are not to be read
-        """
-        parts: list[pa.Array] = []
-        found: list[npt.NDArray[np.bool_]] = []
-        for part in _by_page(opened, column, rows):
-            count = row_ranges.count(part)
-            array = None
-            if not len(row_ranges.intersect(part, lost)):
-                read = self._read(opened, (column,), part)
-                if isinstance(read, LanceError):
-                    self.losses.add(opened.id, column.name, part, read)
-                else:
-                    (array,) = read
-            parts.append(_nulls(column.arrow.type, count) if array is None else array)
-            found.append(np.full(count, array is not None))
-        return parts[0] if len(parts) == 1 else concat(parts), np.concatenate(found)
-
-    def _read(
-        self, opened: OpenFragment, columns: tuple[OutputColumn, ...], rows: RowRanges
-    ) -> list[pa.Array] | LanceError:
-        """One array for each column, or why there is none."""
+    def scan_of(self, columns: tuple[OutputColumn, ...]) -> Scan:
+        """A scan of some columns, which reads any rows of any fragment."""
         scan = self._scans.get(columns)
         if scan is None:
             scan = self._scans[columns] = Scan(self.snapshot, columns, None, None, None)
-        try:
-            table = scan.task([FragmentScan(opened.fragment, rows)]).to_reader(keeps_all=True).read_all()
-        except LanceError as error:
-            return error
-        return [_one(column) for column in table.columns]
+        return scan
 
     def _live(self, fragment: Fragment) -> tuple[OpenFragment, RowRanges]:
         """The fragment, and its rows that are not deleted; all of them where that cannot be read.
@@ -294,18 +233,6 @@ def _rows_of_page(opened: OpenFragment, column: OutputColumn, page: int) -> RowR
     return row_ranges.single(int(starts[page]), int(starts[page + 1])) if page + 1 < len(starts) else None
 
 
-def _by_page(opened: OpenFragment, column: OutputColumn, rows: RowRanges) -> Iterator[RowRanges]:
-    """Rows, cut where a page of the column begins."""
-    assert column.field is not None
-    borders = {int(rows[0, 0]), int(rows[-1, 1])}
-    for each in opened.columns_of(column.field):
-        borders.update(start for start in each.row_starts.tolist() if rows[0, 0] < start < rows[-1, 1])
-    for start, end in pairwise(sorted(borders)):
-        part = row_ranges.clip(rows, start, end)
-        if len(part):
-            yield part
-
-
 def _batch_rows(opened: OpenFragment, columns: Sequence[OutputColumn]) -> int:
     """How many rows are read at once."""
     row_bytes = 0.0
@@ -318,13 +245,3 @@ def _batch_rows(opened: OpenFragment, columns: Sequence[OutputColumn]) -> int:
                 # its pages say what is wrong with them when they are read
                 continue
     return rows_per_batch(row_bytes)
-
-
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else concat(column.chunks)
-
-
-def _nulls(type: pa.DataType, count: int) -> pa.Array:
-    if isinstance(type, pa.ExtensionType):
-        return pa.ExtensionArray.from_storage(type, pa.nulls(count, type.storage_type))
-    return pa.nulls(count, type)

@@ -17,13 +17,18 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels, bitmaps
-from lance_sql.errors import CorruptFile, at
+from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.store import Store, checksums
 from lance_sql.table.fragment import DeletionFile, DeletionFileType
 from lance_sql.table.known_files import KnownFiles
 from lance_sql.table.paths import DELETIONS
 
-_ALL_BYTES: Final = 2**62
+# Both forms take less for each row of a fragment, and for what is around them.
+_BYTES_PER_ROW: Final = 8
+_MOST_OTHER_BYTES: Final = 1 << 20
+MAX_DELETED_ROWS: Final = 1 << 27
+"""More deleted rows of one fragment are not read: each takes some bytes of memory."""
+
 # How `ipc_column` names what became of the values.
 _STORED: Final = -1
 _ZSTD: Final = 1
@@ -49,7 +54,10 @@ def read(store: Store, path: str, file_type: DeletionFileType, physical_rows: in
 
 def _read(store: Store, path: str, file_type: DeletionFileType, max_rows: int) -> npt.NDArray[np.uint32]:
     with at(file=path):
-        _, content = store.tail(path, _ALL_BYTES)
+        most_bytes = _MOST_OTHER_BYTES + _BYTES_PER_ROW * max_rows
+        size, content = store.tail(path, most_bytes)
+        if size > most_bytes:
+            raise CorruptFile(f"{size} bytes of deleted rows for a fragment of {max_rows} rows")
         if file_type is DeletionFileType.BITMAP:
             offsets = _bitmap_values(content, max_rows)
         else:
@@ -106,9 +114,7 @@ def _bitmap_file(offsets: npt.NDArray[np.uint32]) -> bytes:
 def _arrow_values(content: pa.Buffer, max_values: int) -> npt.NDArray[np.uint32]:
     # The format's text says int32; every writer that is known uses uint32.
     is_signed, batches = _kernels.ipc_column(content)
-    num_values = sum(num_rows for num_rows, *_ in batches)
-    if num_values > max_values:
-        raise CorruptFile(f"{num_values} rows are deleted in a fragment of {max_values} rows")
+    _check_count(sum(num_rows for num_rows, *_ in batches), max_values)
     parts = []
     for num_rows, start, size, num_bytes, codec in batches:
         # a few compressed bytes may claim to become any number
@@ -152,6 +158,18 @@ def _bitmap_values(content: pa.Buffer, max_values: int) -> npt.NDArray[np.uint32
         raise CorruptFile("a bitmap of 0 bytes")
     bitmap = bitmaps.deserialize(content.to_pybytes(), "deleted rows")
     # 400 kB of runs can stand for 2^32 values
-    if len(bitmap) > max_values:
-        raise CorruptFile(f"{len(bitmap)} rows are deleted in a fragment of {max_values} rows")
+    _check_count(len(bitmap), max_values)
     return np.array(bitmap.to_array(), np.uint32)
+
+
+def _check_count(num_values: int, max_values: int) -> None:
+    """Makes sure that so many rows can be deleted, before anything is made for each of them.
+
+    raises: CorruptFile, UnsupportedFeature
+    """
+    if num_values > max_values:
+        raise CorruptFile(f"{num_values} rows are deleted in a fragment of {max_values} rows")
+    if num_values > MAX_DELETED_ROWS:
+        raise UnsupportedFeature(
+            f"{num_values} rows of one fragment are deleted; this release reads up to {MAX_DELETED_ROWS}"
+        )

@@ -41,6 +41,9 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 # Most manifests, with their sections, are smaller: one request fetches all of it.
 _TAIL_BYTES: Final = 64 * 1024
 
+# Tables of millions of fragments have shorter ones.
+_MAX_BYTES: Final = 512 * 1024 * 1024
+
 # To look for the schema of a wider table among those that are known takes a part of the time that building it takes.
 _MOST_SHARED_FIELDS: Final = 256
 # Major and minor number of the file; no reader asks for them.
@@ -240,7 +243,7 @@ def read_section(store: Store, path: str, position: int) -> bytes:
 
     start = position + _LENGTH.size
     (length,) = _LENGTH.unpack(fetch(position, start))
-    if start + length > size:
+    if start + length > size or length > _MAX_BYTES:
         raise CorruptFile(f"a section of {length} bytes at byte {position} of {size}")
     return bytes(memoryview(fetch(start, start + length)))
 
@@ -264,6 +267,8 @@ def _message_bytes(store: Store, path: str, size: int | None) -> tuple[bytes, by
         raise CorruptFile("the manifest does not end in LANC")
     if not 0 <= position <= size - _FOOTER.size - _LENGTH.size:
         raise CorruptFile(f"the manifest message is said to be at byte {position} of {size}")
+    if size - position > _MAX_BYTES:
+        raise CorruptFile(f"a manifest message of {size - position} bytes")
     start = position - (size - tail.size)
     if start < 0:
         tail, start = store.get_ranges(path, [ByteRange(position, size)])[0], 0

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from threading import Lock
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,10 @@ _NO_ROWS: npt.NDArray[np.uint32] = np.empty(0, np.uint32)
 _NO_TYPES: Mapping[int, pa.DataType] = {}
 
 
+# Of more rows than writers put into one file, the file is asked before anything is made for each of them.
+_MOST_UNCONFIRMED_ROWS: Final = 1 << 22
+
+
 class OpenFragment:
     """The rows of one fragment. Rows are physical offsets: deleted ones count. Thread-safe; keeps what it has read.
 
@@ -74,11 +78,24 @@ class OpenFragment:
 
     @cached_property
     def num_rows(self) -> int:
-        """All rows, deleted ones included; from a data file where the manifest does not know."""
+        """All rows, deleted ones included; from a data file where the manifest does not know.
+
+        raises: CorruptFile where the manifest says that there are very many, and its file says something else
+        """
         fragment = self._fragment
-        if fragment.physical_rows or not fragment.files:
-            return fragment.physical_rows
-        return self._files.open(fragment.files[0]).num_rows
+        rows = fragment.physical_rows
+        if 0 < rows <= _MOST_UNCONFIRMED_ROWS:
+            return rows
+        if not fragment.files:
+            with at(table=self._files.label, file=f"fragment {self.id}"):
+                if rows > 0:
+                    raise CorruptFile(f"{rows} rows, and no data file")
+            return rows
+        opened = self._files.open(fragment.files[0])
+        if rows and opened.num_rows != rows:
+            with opened.at():
+                raise CorruptFile(f"the file has {opened.num_rows} rows, its fragment {rows}")
+        return opened.num_rows
 
     def check_num_rows(self) -> None:
         """Makes sure that there are as many rows as the manifest says, which reading a column does as well.
@@ -303,7 +320,7 @@ class OpenFragment:
             opened = self._files.open(source.file)
             return from_values(hidden_columns.read(opened, source.column_index, self.num_rows))
         with at(table=self._files.label, file=f"fragment {self.id}, {kind}"):
-            return parse(source if isinstance(source, bytes) else self._files.external(source))
+            return parse(source if isinstance(source, bytes) else self._files.external(source, self.num_rows))
 
 
 class OpenFragments:

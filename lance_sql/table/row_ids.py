@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile, at
 from lance_sql.proto import row_ids_pb2
 from lance_sql.table import segments
@@ -43,6 +44,7 @@ class RowIds:
         As many are allocated as were asked for: check the row count against the data files first.
         """
         end = self.num_rows if end is None else end
+        row_ranges.check_held(end - start)
         parts = []
         before = 0
         for segment in self.segments:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile, at
 from lance_sql.proto import row_ids_pb2
 from lance_sql.table import segments
@@ -52,6 +53,7 @@ class RowVersions:
     def expand(self, start: int = 0, end: int | None = None) -> U64:
         """The versions of the physical rows [start, end)."""
         end = self.num_rows if end is None else end
+        row_ranges.check_held(end - start)
         run_ends = np.cumsum(self.lengths)
         run_starts = run_ends - self.lengths
         inside = np.minimum(run_ends, end) - np.maximum(run_starts, start)

@@ -13,14 +13,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from lance_sql.errors import at
+from lance_sql.errors import CorruptFile, at
 from lance_sql.proto import table_pb2, transaction_pb2
 from lance_sql.store import Store, check_path
 from lance_sql.table.known_files import KnownFiles
 from lance_sql.table.manifest import Manifest, read_section
 from lance_sql.table.paths import TRANSACTIONS
 
-_WHOLE_FILE: Final = 2**62
+MAX_BYTES: Final = 256 * 1024 * 1024
+"""A longer file is not read: what its commit did counts as not recorded."""
+
+
+class TooLong(CorruptFile):
+    """A transaction that is not read because of its length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,10 @@ def read(store: Store, path: str, manifest: Manifest) -> RecordedTransaction | N
 
 
 def _read(store: Store, path: str, file: str, manifest: Manifest) -> RecordedTransaction | None:
-    content = read_bytes(store, path, manifest)
+    try:
+        content = read_bytes(store, path, manifest)
+    except TooLong:
+        return None
     if content is None:
         return None
     with at(file=file):
@@ -113,7 +121,10 @@ def read_bytes(store: Store, path: str, manifest: Manifest) -> bytes | None:
         return None
     with at(file=name):
         try:
-            _, content = store.tail(name, _WHOLE_FILE)
+            size, _ = store.tail(name, 0)
+            if size > MAX_BYTES:
+                raise TooLong(f"a transaction of {size} bytes; what it did counts as not recorded")
+            _, content = store.tail(name, MAX_BYTES, size=size)
         except FileNotFoundError:
             # Nothing but conflict checks of writers needs the file, so it may be cleaned up.
             return None

@@ -27,6 +27,7 @@ from lance_sql.table.fragments import Fragments
 from lance_sql.table.paths import BasePath
 from lance_sql.table.refs import Ref
 from lance_sql.table.snapshot import Snapshot, list_snapshots
+from lance_sql.table.transactions import TooLong, read_bytes
 from lance_sql.verification import rows_check
 from lance_sql.verification.damaged_pages import pages_in
 from lance_sql.verification.report import Affected, Compared, Problem, Report
@@ -176,6 +177,8 @@ class _Check:
         if not errors + records:
             records += _errors(lambda: rows_check.check_version(snapshot), snapshot.manifest_path)
         records += _errors(snapshot.transaction, snapshot.manifest_path)
+        content = partial(read_bytes, snapshot.store, snapshot.manifest_path, snapshot.manifest)
+        records += [error for error in _errors(content, snapshot.manifest_path) if isinstance(error, TooLong)]
         self._findings.add(snapshot.version, errors)
         self._findings.add(snapshot.version, records, "record")
         self._indices(snapshot)
@@ -303,11 +306,16 @@ class _Check:
 
 
 def _errors(check: Callable[[], object], file: str | None) -> list[LanceError]:
+    """What is wrong, if anything; what cannot be found out counts as unknown."""
     try:
         with at(file=file):
             check()
     except LanceError as error:
         return [error]
+    except MemoryError:
+        return [UnsupportedFeature("to check it takes more memory than there is").located(file)]
+    except OSError as error:
+        return [UnsupportedFeature(f"it cannot be read: {error}").located(file)]
     return []
 
 

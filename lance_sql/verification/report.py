@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from lance_sql.table.versions import as_ranges
+from lance_sql.terminal_text import one_line
 
 Affected: TypeAlias = Literal["rows", "index", "record", "unknown"]
 """What a problem is about: rows or values that cannot be read, or are not those that were written; an index, which
@@ -48,7 +49,7 @@ class Problem:
         within += [f"page {self.page}"] if self.page is not None else []
         where = ": ".join(part for part in (self.file, ", ".join(within)) if part)
         shown = f"{where}: {self.message}" if where else self.message
-        return f"{shown} ({as_ranges(self.versions)})"
+        return f"{one_line(shown)} ({as_ranges(self.versions)})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -125,7 +126,8 @@ class Report:
         lines = [f"{checked}; {len(self.problems)} problem{'s' * (len(self.problems) > 1)} found"]
         lines += [f"  {problem}" for problem in self.problems]
         for version, columns in self.readable_columns.items():
-            lines.append(f"  version {version} can still be read without the damaged columns: {', '.join(columns)}")
+            shown = one_line(", ".join(columns))
+            lines.append(f"  version {version} can still be read without the damaged columns: {shown}")
         newest = self.newest_healthy_version
         lines.append(f"  newest healthy version: {newest if newest is not None else 'none'}")
         if newest is not None and (self.damaged_indices(newest) or self.has_damaged_index_list(newest)):

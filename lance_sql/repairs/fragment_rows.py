@@ -1,0 +1,178 @@
+"""The rows of one fragment that can be read: batch by batch, and where that fails column by column and page by page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql import row_ranges
+from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
+from lance_sql.layouts.page import concat
+from lance_sql.repairs.losses import Losses
+from lance_sql.row_ranges import RowRanges
+from lance_sql.scan.plan import FragmentScan
+from lance_sql.scan.projection import OutputColumn
+from lance_sql.scan.scan import Scan
+from lance_sql.table.open_fragment import OpenFragment
+
+# A page of which so many batches failed is not tried any longer: it may claim any number of rows.
+_MOST_FAILURES: Final = 64
+# NULL of some types takes as many bytes as a value.
+_MOST_NULL_BYTES: Final = 1 << 28
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRows:
+    """Rows that are kept.
+
+    arrays: by column, NULL where a value is lost; none for a column of which all are
+    num_lost: by column, values that are lost in these rows
+    """
+
+    num_rows: int
+    arrays: Mapping[str, pa.Array]
+    num_lost: Mapping[str, int]
+
+
+@dataclass
+class FragmentRows:
+    """What can be read of a fragment.
+
+    scan_of: a scan of columns
+    columns: those whose files can be opened; `stored` of them are in a file
+    null_cells: rows are kept of which some column can be read, not only those of which all can
+    lost: by column, rows that are not to be read
+    num_lost: rows that were not kept
+    """
+
+    scan_of: Callable[[tuple[OutputColumn, ...]], Scan]
+    opened: OpenFragment
+    columns: Sequence[OutputColumn]
+    stored: Sequence[OutputColumn]
+    losses: Losses
+    null_cells: bool
+    lost: dict[str, RowRanges] = field(default_factory=dict)
+    num_lost: int = 0
+    _failures: Counter[tuple[str, int]] = field(default_factory=Counter)
+
+    def batches(self, live: RowRanges, most: int) -> Iterator[FoundRows]:
+        """The rows that are kept of `live`, read at most so many at once."""
+        rest = self._without_lost(live)
+        while len(rest):
+            rows = row_ranges.head(rest, most)
+            rest = row_ranges.difference(rest, rows)
+            found = self._of_rows(rows)
+            self.num_lost += row_ranges.count(rows) - found.num_rows
+            if found.num_rows:
+                yield found
+            rest = self._without_lost(rest)
+
+    def _without_lost(self, rows: RowRanges) -> RowRanges:
+        """The rows without those of which it is known that they are not kept."""
+        names = [column.name for column in (self.stored if self.null_cells else self.columns)]
+        lost = [self.lost.get(name, row_ranges.EMPTY) for name in names]
+        gone = row_ranges.intersect(rows, reduce(row_ranges.intersect if self.null_cells else row_ranges.union, lost))
+        self.num_lost += row_ranges.count(gone)
+        return row_ranges.difference(rows, gone) if len(gone) else rows
+
+    def _of_rows(self, rows: RowRanges) -> FoundRows:
+        num_rows = row_ranges.count(rows)
+        values: dict[str, pa.Array | None]
+        is_lost = any(len(row_ranges.intersect(rows, each)) for each in self.lost.values())
+        together = None if is_lost else self._read(tuple(self.columns), rows)
+        if together is not None and not isinstance(together, LanceError):
+            values = {column.name: array for column, array in zip(self.columns, together, strict=True)}
+            return FoundRows(num_rows, values, dict.fromkeys(values, 0))
+        values, found = {}, {}
+        for column in self.columns:
+            values[column.name], found[column.name] = self._of_column(column, rows)
+        counted = [found[column.name] for column in (self.stored if self.null_cells else self.columns)]
+        kept: Flags = np.logical_or.reduce(counted) if self.null_cells else np.logical_and.reduce(counted)
+        arrays = {name: _chosen(array, found[name], kept) for name, array in values.items() if array is not None}
+        num_lost = {name: int((kept & ~flags).sum()) for name, flags in found.items()}
+        return FoundRows(int(kept.sum()), arrays, num_lost)
+
+    def _of_column(self, column: OutputColumn, rows: RowRanges) -> tuple[pa.Array | None, Flags]:
+        """The values that can be read of some rows, and of which rows they are."""
+        parts: list[pa.Array] = []
+        found: list[Flags] = []
+        lost = self.lost.get(column.name, row_ranges.EMPTY)
+        for page, part in _by_page(self.opened, column, rows):
+            read = None if len(row_ranges.intersect(part, lost)) else self._read((column,), part)
+            if isinstance(read, LanceError):
+                self._fails(column, page, part, read)
+            elif read is not None:
+                parts += read
+            found.append(np.full(row_ranges.count(part), isinstance(read, list)))
+        return (concat(parts) if parts else None), np.concatenate(found)
+
+    def _fails(self, column: OutputColumn, page: tuple[int, int], rows: RowRanges, error: LanceError) -> None:
+        """Notes rows that cannot be read, and gives up the page where many of its rows could not."""
+        self._failures[column.name, page[0]] += 1
+        if self._failures[column.name, page[0]] >= _MOST_FAILURES:
+            rows = row_ranges.single(int(rows[0, 0]), page[1])
+            self.lost[column.name] = row_ranges.union(self.lost.get(column.name, row_ranges.EMPTY), rows)
+        self.losses.add(self.opened.id, column.name, rows, error)
+
+    def _read(self, columns: tuple[OutputColumn, ...], rows: RowRanges) -> list[pa.Array] | LanceError:
+        """One array for each column, or why there is none."""
+        task = self.scan_of(columns).task([FragmentScan(self.opened.fragment, rows)])
+        try:
+            table = task.to_reader(keeps_all=True).read_all()
+        except LanceError as error:
+            return error
+        except MemoryError:
+            return CorruptFile("to read it takes more memory than there is")
+        return [column.chunk(0) if column.num_chunks == 1 else concat(column.chunks) for column in table.columns]
+
+
+def nulls(type: pa.DataType, count: int) -> pa.Array:
+    """So many NULLs.
+
+    raises: UnsupportedFeature where they take very much memory
+    """
+    if isinstance(type, pa.ExtensionType):
+        return pa.ExtensionArray.from_storage(type, nulls(type.storage_type, count))
+    width = type.byte_width if pa.types.is_fixed_size_binary(type) else 0
+    try:
+        if count * width <= _MOST_NULL_BYTES:
+            return pa.nulls(count, type)
+    except MemoryError:
+        pass
+    raise UnsupportedFeature(f"{count} NULLs of type {type} take very much memory: leave that column out")
+
+
+def _chosen(array: pa.Array, found: Flags, kept: Flags) -> pa.Array:
+    """The values of the rows that are kept, NULL where there is none.
+
+    array: the values of the rows that are `found`
+    """
+    if bool(found[kept].all()):
+        return array.filter(pa.array(kept[found]))
+    places = (np.cumsum(found) - 1)[kept]
+    return array.take(pa.array(np.maximum(places, 0), mask=~found[kept]))
+
+
+def _by_page(
+    opened: OpenFragment, column: OutputColumn, rows: RowRanges
+) -> Iterator[tuple[tuple[int, int], RowRanges]]:
+    """Rows, cut where a page of the column begins, each with the rows of the page."""
+    assert column.field is not None
+    starts = {0, opened.num_rows}
+    for each in opened.columns_of(column.field):
+        starts.update(each.row_starts.tolist())
+    for start, end in pairwise(sorted(starts)):
+        if start < rows[-1, 1] and rows[0, 0] < end:
+            part = row_ranges.clip(rows, start, end)
+            if len(part):
+                yield (start, end), part
