@@ -8,8 +8,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.dataset as ds
-from datafusion import SessionContext
+from datafusion import SessionContext, column
 from datafusion.catalog import Table
+from datafusion.functions import arrow_cast
 
 from lance_sql.errors import InvalidArgument
 
@@ -34,16 +35,21 @@ def target(given: Any) -> SessionContext:
 
 
 def prepare(
-    context: SessionContext, sql: str, sources: Mapping[str, Source]
+    context: SessionContext, sql: str, sources: Mapping[str, Source], types: Sequence[str | None] = ()
 ) -> tuple[Sequence[str], Callable[[], pa.RecordBatchReader]]:
     """The columns of the query, and what runs it, each time that it is called.
 
-    raises: DataFusionError for a query that cannot be planned
+    types: of `column_types`, that its columns are cast to; here and not in SQL, where a query around it would lose its
+        order
+    raises: DataFusionError for a query that cannot be planned; the function that runs it for what fails at once
     """
     for name, source in sources.items():
         context.register_table(name, _table(source))
     try:
         frame = context.sql(sql)
+        if types:
+            pairs = zip(frame.schema().names, types, strict=True)
+            frame = frame.select(*(arrow_cast(column(_quoted(name)), type).alias(name) for name, type in pairs))
     except Exception as error:
         raise DataFusionError(_line(error)) from error
     finally:
@@ -51,7 +57,10 @@ def prepare(
             context.deregister_table(name)
 
     def read() -> pa.RecordBatchReader:
-        return pa.RecordBatchReader.from_stream(frame)
+        try:
+            return pa.RecordBatchReader.from_stream(frame)
+        except Exception as error:
+            raise DataFusionError(_line(error)) from error
 
     return frame.schema().names, read
 
@@ -80,4 +89,6 @@ def _table(source: Source) -> Table:
 
 
 def _line(error: Exception) -> str:
-    return _WRAPPED.sub("", str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__)
+    """What is wrong, which is the last of the causes, in a line."""
+    cause = str(error).rpartition("caused by\n")[2].strip()
+    return _WRAPPED.sub("", cause.partition("\n")[0]) or type(error).__name__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Final
@@ -81,11 +81,19 @@ class Engine:
         """As users call it."""
         return TITLES[self.name]
 
-    def prepare(self, query: exp.Expr, known: Mapping[str, Source] | None = None, *, is_typed: bool = True) -> Prepared:
+    def prepare(
+        self,
+        query: exp.Expr,
+        known: Mapping[str, Source] | None = None,
+        *,
+        is_typed: bool = True,
+        types: Sequence[str | None] = (),
+    ) -> Prepared:
         """A query, ready to be run.
 
         known: what some names in it stand for, beside its own Lance tables
         is_typed: it is what the user wrote, not a query around it
+        types: of `column_types`, that the values are cast to, of an engine that casts without SQL
         raises: UnsupportedFeature for what the engine does not have; TableNotFound and the like; errors of DuckDB and
             Spark for statements in their own dialects; InvalidArgument, ColumnNotFound for those that are not typed
         """
@@ -93,7 +101,8 @@ class Engine:
         translated = translate(query, self.name, _opened_by_workers if self.name == "spark" else opened)
         sources = {**translated.sources, **(known or {})}
         try:
-            names, read = provider.prepare(self.target, translated.sql, sources)
+            options = {"types": types} if types else {}
+            names, read = provider.prepare(self.target, translated.sql, sources, **options)
         except provider.Errors as error:
             if not is_typed and self.is_spoken:
                 raise _mistake(self.title, error) from error

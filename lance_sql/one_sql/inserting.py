@@ -16,7 +16,7 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.one_sql.changes import Change, column_in, only, target, unversioned
 from lance_sql.one_sql.dialects import OwnQuery, OwnWords, joined
-from lance_sql.one_sql.engines import Engine
+from lance_sql.one_sql.engines import Engine, Prepared
 from lance_sql.one_sql.references import SUFFIX
 from lance_sql.providers.sources import Source
 from lance_sql.writing import write
@@ -57,8 +57,7 @@ class Insertion(Change):
         if len(set(names)) < len(names):
             raise InvalidArgument("A column is inserted twice")
         types = engine.column_types(Source(dataset))
-        query = _cast(self.query, [types.get(name) for name in names], engine) if types else as_query(self.query)
-        rows = _in_order(engine.prepare(query, is_typed=False).reader(), names, schema)
+        rows = _in_order(_prepared(self.query, [types.get(name) for name in names], engine).reader(), names, schema)
         return write(rows, path, mode="overwrite" if self.overwrite else "append")
 
 
@@ -190,11 +189,20 @@ def _values(row: exp.Expr) -> list[exp.Expr]:
     return found
 
 
-def _cast(query: exp.Expr, types: Sequence[str | None], engine: Engine) -> exp.Expr:
-    """A query with its values cast as the table's columns; VALUES one by one, since rows may have several types.
+def _prepared(query: exp.Expr, types: Sequence[str | None], engine: Engine) -> Prepared:
+    """A query with its values cast as the table's columns.
 
-    types: of the columns of the query
+    types: of the columns of the query; None where the engine does not cast
     """
+    if None in types:
+        return engine.prepare(as_query(query), is_typed=False)
+    if engine.name == "datafusion" and not isinstance(query, exp.Values):
+        return engine.prepare(query, is_typed=False, types=types)
+    return engine.prepare(_cast(query, types, engine), is_typed=False)
+
+
+def _cast(query: exp.Expr, types: Sequence[str | None], engine: Engine) -> exp.Expr:
+    """A query that casts the values of another one; VALUES one by one, since rows may have several types."""
     if isinstance(query, exp.Values):
         rows = [
             [_value(each, type, engine) for each, type in zip(_values(row), types, strict=True)]

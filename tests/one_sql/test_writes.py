@@ -54,6 +54,14 @@ def test_a_query_is_inserted(engine: str) -> None:
     assert rows("status")[-2:] == [(11, "open"), (12, "paid")]
 
 
+@pytest.mark.parametrize("engine", ["duckdb", "datafusion"])
+def test_rows_are_stored_in_the_order_of_the_query(engine: str) -> None:
+    lance_sql.write({"n": [i * 7919 % 10007 for i in range(10_000)]}, "numbers.lance")
+    run("INSERT INTO 't.lance' (id) SELECT n + 10 FROM 'numbers.lance' ORDER BY n", engine=engine)
+    ids = table().to_table()["id"].to_pylist()
+    assert ids == sorted(ids)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
