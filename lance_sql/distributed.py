@@ -30,6 +30,7 @@ from lance_sql.commit.operations import Delete, Rewrite, Update
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.selection import matching
 from lance_sql.statements import compact
 from lance_sql.statements.compact import Group, IndexChoice
 from lance_sql.statements.fragments import FileLimits, FragmentWriter
@@ -107,16 +108,17 @@ class ChangeJob:
         try:
             for batch in batches:
                 kind = batch.column(CHANGE)
-                gone = batch.filter(pc.equal(kind, DELETE))
+                gone = matching(batch, pc.equal(kind, DELETE))
                 deleted.append(_numbers(gone, ROW_ADDRESS))
-                rows = batch.filter(pc.equal(kind, WRITE))
+                rows = matching(batch, pc.equal(kind, WRITE))
                 values = rows.select(table.names)
                 if cast is None:
                     cast = TableCast(values.schema, table, self.snapshot.name)
                 is_new = pc.is_null(rows.column(ROW_ADDRESS))
-                writers[0].write(cast(values.filter(pc.invert(is_new))))
-                writers[1].write(cast(values.filter(is_new)))
-                old = rows.filter(pc.invert(is_new))
+                is_old = pc.invert(is_new)
+                writers[0].write(cast(matching(values, is_old)))
+                writers[1].write(cast(matching(values, is_new)))
+                old = matching(rows, is_old)
                 ids.append(_numbers(old, ROW_ID))
                 addresses.append(_numbers(old, ROW_ADDRESS))
             carried, new = (writer.finish() for writer in writers)

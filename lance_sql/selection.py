@@ -49,3 +49,10 @@ def _unsliced(rows: Rows) -> Rows:
 
 def _is_doubly_fixed(type: pa.DataType) -> bool:
     return bool(pa.types.is_fixed_size_list(type) and pa.types.is_fixed_size_list(type.value_type))
+
+
+def matching(batch: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
+    """The rows whose answer is true; the batch itself where all are, without a copy."""
+    if mask.true_count == len(mask):
+        return batch
+    return filter(batch, mask) if mask.true_count else batch.slice(0, 0)

@@ -25,6 +25,7 @@ from lance_sql.errors import UnsupportedFeature
 from lance_sql.one_sql.engines import Engine
 from lance_sql.providers.sources import Source
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.selection import matching
 
 CLAUSE: Final = "__lance_clause"
 _numbers = itertools.count()
@@ -107,12 +108,12 @@ def _batches(
                 "The statement joins its table from the outer side, and names rows that it has not"
             )
         for number in pc.unique(batch.column(CLAUSE)).to_pylist():
-            rows = batch.filter(pc.equal(batch.column(CLAUSE), number))
+            rows = matching(batch, pc.equal(batch.column(CLAUSE), number))
             if number in deleting:
                 yield _assembled(rows, DELETE, dataset, {}, has_old=False)
                 continue
             is_new = pc.is_null(rows.column(ROW_ADDRESS))
-            for part, has_old in ((rows.filter(pc.invert(is_new)), True), (rows.filter(is_new), False)):
+            for part, has_old in ((matching(rows, pc.invert(is_new)), True), (matching(rows, is_new), False)):
                 if part.num_rows:
                     yield _assembled(part, WRITE, dataset, values[number], has_old=has_old)
 
