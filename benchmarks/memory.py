@@ -116,7 +116,8 @@ def _print_peak(what: str, path: Path, statement: str) -> None:
     if done.returncode:
         print(f"{what:<28} failed: {done.stderr.strip().splitlines()[-1:]}", flush=True)
         return
-    peak, before, seconds = done.stdout.split()
+    # statements may say something as well
+    peak, before, seconds = done.stdout.splitlines()[-1].split()
     over = "" if int(peak) <= MOST_MIB else f"   more than {MOST_MIB}"
     print(f"{what:<28} {peak:>6} MiB, of which before it {before:>3}; {float(seconds):6.1f} s{over}", flush=True)
 
@@ -165,7 +166,8 @@ def _price_batches(rows: int) -> Iterator[pa.RecordBatch]:
 
 def _peak(path: Path) -> int:
     done = subprocess.run([sys.executable, "-c", _QUERY, str(path)], check=True, capture_output=True, text=True)
-    return int(done.stdout) // 1024
+    # DuckDB may say how far it is
+    return int(done.stdout.splitlines()[-1]) // 1024
 
 
 if __name__ == "__main__":

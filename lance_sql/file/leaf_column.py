@@ -82,9 +82,11 @@ class LeafColumn:
             return max(file.num_bytes / max(file.num_rows, 1), BLOB_BYTES)
         with file.at(self.name):
             stored = self.metadata.row_bytes
+            # of items that are alike, many take little in a file
+            num_values = 1.0 if chain.is_flat else max(self.metadata.items_per_row, 1.0)
         if stored is None:
             return file.num_bytes / max(file.num_rows, 1)
-        return max(value_bytes(chain.leaf, stored), stored)
+        return max(num_values * value_bytes(chain.leaf, stored / num_values), stored)
 
     def num_dictionary_items(self) -> int | None:
         """See `Column`."""

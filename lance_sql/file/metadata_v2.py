@@ -23,7 +23,7 @@ from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.file.footer import Footer, parse_entry
 from lance_sql.file.page_cache import KNOWN
 from lance_sql.layouts import wire_v2_1
-from lance_sql.layouts.tree import ArrayTree, Blob, Constant, MiniBlock, PageLayout
+from lance_sql.layouts.tree import ArrayTree, Blob, Constant, FullZip, MiniBlock, PageLayout
 from lance_sql.proto import encodings_v2_0_pb2, file_pb2
 from lance_sql.schema import Schema
 from lance_sql.schema.wire import from_messages, to_messages
@@ -88,6 +88,15 @@ class PageMetadata:
         return stored
 
 
+    @property
+    def items_per_row(self) -> float:
+        """Values of one row of lists, on average, by what the layout says of them."""
+        match self.layout:
+            case MiniBlock(num_items=count) | FullZip(num_items=count) | Constant(num_rep_values=count):
+                return count / max(self.num_rows, 1)
+        return 0.0
+
+
 @dataclass(frozen=True)
 class ColumnMetadata:
     """The pages of one column, in row order.
@@ -121,6 +130,14 @@ class ColumnMetadata:
         if any(isinstance(page.layout, Blob) for page in self.pages):
             return None
         return max((page.row_bytes for page in self.pages), default=0.0)
+
+    @cached_property
+    def items_per_row(self) -> float:
+        """Values of one row of lists, on average, in the page that has most.
+
+        raises: CorruptFile, UnsupportedFeature
+        """
+        return max((page.items_per_row for page in self.pages), default=0.0)
 
     @cached_property
     def item_starts(self) -> npt.NDArray[np.int64]:
