@@ -93,11 +93,18 @@ class U64Set:
         found: dict[int, BitMap] = {}
         for each in sets:
             for high, low in each.parts.items():
-                found[high] = found[high] | low if high in found else low
+                if high in found:
+                    found[high] |= low
+                else:
+                    found[high] = low.copy()
         return cls(found)
 
     def __len__(self) -> int:
         return sum(map(len, self.parts.values()))
+
+    def __sub__(self, other: U64Set) -> U64Set:
+        left = {high: low - other.parts[high] if high in other.parts else low for high, low in self.parts.items()}
+        return U64Set({high: low for high, low in left.items() if low})
 
     @property
     def halves(self) -> Mapping[int, U32]:

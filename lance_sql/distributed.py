@@ -36,7 +36,10 @@ from lance_sql.statements.compact import Group, IndexChoice
 from lance_sql.statements.fragments import FileLimits, FragmentWriter
 from lance_sql.statements.rows import carrying, delete_offsets
 from lance_sql.statements.session import RowCounts, WriteSession, file_version, on_latest
+from lance_sql.table import segments
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE, Fragment
+from lance_sql.table.row_ids import RowIds
+from lance_sql.table.segments import Segment
 from lance_sql.table.snapshot import Snapshot
 
 __all__ = [
@@ -101,15 +104,18 @@ class ChangeJob:
         """
         table, version = self.snapshot.manifest.schema, file_version(self.snapshot)
         writers = [FragmentWriter(self.snapshot.store, table, version, self.limits, f"{self.id}_") for _ in range(2)]
-        ids: list[U64] = []
-        addresses: list[U64] = []
-        deleted: list[U64] = []
+        # of many rows: ranges of ids, and sets of addresses, take little
+        ids: list[Segment] = []
+        replaced: list[U64Set] = []
+        deleted: list[U64Set] = []
+        num_replaced = num_deleted = 0
         cast: TableCast | None = None
         try:
             for batch in batches:
                 kind = batch.column(CHANGE)
                 gone = matching(batch, pc.equal(kind, DELETE))
-                deleted.append(_numbers(gone, ROW_ADDRESS))
+                deleted.append(U64Set.of(_numbers(gone, ROW_ADDRESS)))
+                num_deleted += gone.num_rows
                 rows = matching(batch, pc.equal(kind, WRITE))
                 values = rows.select(table.names)
                 if cast is None:
@@ -119,21 +125,21 @@ class ChangeJob:
                 writers[0].write(cast(matching(values, is_old)))
                 writers[1].write(cast(matching(values, is_new)))
                 old = matching(rows, is_old)
-                ids.append(_numbers(old, ROW_ID))
-                addresses.append(_numbers(old, ROW_ADDRESS))
+                ids.append(segments.smallest(_numbers(old, ROW_ID)))
+                replaced.append(U64Set.of(_numbers(old, ROW_ADDRESS)))
+                num_replaced += old.num_rows
             carried, new = (writer.finish() for writer in writers)
         except BaseException:
             for writer in writers:
                 writer.abort()
             raise
-        replaced, gone = _joined(addresses), _joined(deleted)
         return Written(
-            carrying(self.snapshot, carried, [_joined(ids)]),
+            carrying(self.snapshot, carried, RowIds(tuple(ids))),
             new,
-            U64Set.of(replaced),
-            U64Set.of(gone),
-            len(replaced),
-            len(gone),
+            U64Set.union(replaced),
+            U64Set.union(deleted),
+            num_replaced,
+            num_deleted,
         )
 
     def remove_files(self) -> None:
@@ -285,9 +291,6 @@ def _numbers(batch: pa.RecordBatch, name: str) -> U64:
     column = batch.column(name)
     if column.null_count:
         raise InvalidArgument(f"{name} is NULL where a row is to be replaced or deleted")
-    values: U64 = column.cast(pa.uint64()).to_numpy()
+    # copied: a view would hold the other columns as well
+    values: U64 = np.array(column.cast(pa.uint64()).to_numpy())
     return values
-
-
-def _joined(parts: list[U64]) -> U64:
-    return np.concatenate(parts) if parts else np.empty(0, np.uint64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,15 +17,48 @@ BESIDE = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "examples")
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#([^)\s]+))?\)")
 
 
-def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("mkdocstrings")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    reference = (tmp_path / "reference" / "python" / "index.html").read_text()
+    return folder
+
+
+def test_the_site_is_built_without_a_warning(site: Path) -> None:
+    reference = (site / "reference" / "python.html").read_text()
     assert "when_not_matched_by_source_delete" in reference
     assert "assert_table_equal" in reference
+
+
+def test_pages_find_each_other_from_disk(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        for target in re.findall(r'href="([^"#?]+)', page.read_text()):
+            if "://" not in target and not target.startswith(("mailto:", "data:")) and page.name != "404.html":
+                assert (page.parent / target).is_file(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("words", ["CDC", "rollback", "vacuum", "time travel", "schema evolution", "dbt"])
+def test_the_search_works_from_disk(site: Path, words: str) -> None:
+    driver = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install playwright")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("there is no browser: apt-get install chromium")
+    with driver.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1300, "height": 900})
+        page.goto((site / "index.html").as_uri())
+        page.keyboard.press("/")
+        page.keyboard.type(words, delay=20)
+        hit = page.locator(".md-search-result__link").first
+        hit.wait_for(timeout=20_000)
+        address = hit.get_attribute("href")
+        browser.close()
+    assert address is not None
+    assert (site / address.removeprefix(site.as_uri() + "/").partition("?")[0].partition("#")[0]).is_file()
 
 
 @pytest.mark.parametrize("document", BESIDE, ids=lambda path: str(path.relative_to(ROOT)))

@@ -87,7 +87,6 @@ class PageMetadata:
                 return max(stored, item if isinstance(encoding, General) else item / MAX_EXPANSION)
         return stored
 
-
     @property
     def items_per_row(self) -> float:
         """Values of one row of lists, on average, by what the layout says of them."""

@@ -6,27 +6,35 @@ Source: message Transaction.Rewrite; row lineage, duties of a writer.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, get_args
 
-import numpy as np
 import pyarrow as pa
 
 from lance_sql import row_ranges
 from lance_sql.commit.operations import Rewrite, RewriteGroup
 from lance_sql.errors import InvalidArgument
+from lance_sql.row_ranges import RowRanges
+from lance_sql.scan.batches import cut
 from lance_sql.statements import indices as indexing
 from lance_sql.statements.fragments import FileLimits
 from lance_sql.statements.scanning import read_fragments
 from lance_sql.statements.session import RowCounts, WriteSession, on_latest
-from lance_sql.table import row_ids, row_versions
+from lance_sql.table import row_ids, row_versions, segments
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE, Fragment
 from lance_sql.table.indices import OF_ZONES
 from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.table.row_ids import RowIds
+from lance_sql.table.row_versions import RowVersions
+from lance_sql.table.segments import Segment
 from lance_sql.table.snapshot import Snapshot
 
 _LOG: Final = logging.getLogger("lance_sql")
+
+_PART_ROWS: Final = 1024 * 1024
+"""Ids and versions of so many rows are held at once."""
 
 IndexChoice: TypeAlias = Literal["update", "keep", "drop"]
 """What becomes of indices that do not know where rows went."""
@@ -189,24 +197,42 @@ def _with_lineage(
     numbered = [replace(fragment, id=first_id + i) for i, fragment in enumerate(new)]
     if not snapshot.manifest.has_stable_row_ids:
         return tuple(numbered)
-    opened = [snapshot.open(fragment) for fragment in old]
-    live = [(fragment, fragment.live_rows()) for fragment in opened]
-    live = [(fragment, rows) for fragment, rows in live if len(rows)]
-    ends = np.cumsum([fragment.physical_rows for fragment in numbered])[:-1]
-    ids = np.split(np.concatenate([fragment.row_ids(rows) for fragment, rows in live]), ends) if live else []
-    created = np.split(np.concatenate([fragment.created_at(rows) for fragment, rows in live]), ends) if live else []
-    updated = (
-        np.split(np.concatenate([fragment.last_updated_at(rows) for fragment, rows in live]), ends) if live else []
+    left = _live_parts([snapshot.open(fragment) for fragment in old])
+    return tuple(_with_lineage_of(fragment, _next_rows(left, fragment.physical_rows)) for fragment in numbered)
+
+
+def _with_lineage_of(fragment: Fragment, parts: Iterable[tuple[OpenFragment, RowRanges]]) -> Fragment:
+    """The fragment with the row ids and versions of some rows."""
+    ids: list[Segment] = []
+    created: list[RowVersions] = []
+    updated: list[RowVersions] = []
+    for opened, rows in parts:
+        ids.append(segments.smallest(opened.row_ids(rows)))
+        created.append(row_versions.from_values(opened.created_at(rows)))
+        updated.append(row_versions.from_values(opened.last_updated_at(rows)))
+    return replace(
+        fragment,
+        row_ids=row_ids.serialize_smallest(RowIds(tuple(ids))),
+        created_at=row_versions.serialize(row_versions.concatenate(created)),
+        last_updated_at=row_versions.serialize(row_versions.concatenate(updated)),
     )
-    return tuple(
-        replace(
-            fragment,
-            row_ids=row_ids.serialize(ids[i]),
-            created_at=row_versions.serialize(row_versions.from_values(created[i])),
-            last_updated_at=row_versions.serialize(row_versions.from_values(updated[i])),
-        )
-        for i, fragment in enumerate(numbered)
-    )
+
+
+def _live_parts(fragments: Iterable[OpenFragment]) -> deque[tuple[OpenFragment, RowRanges]]:
+    """The live rows, in parts for each of which ids and versions can be held."""
+    return deque((fragment, part) for fragment in fragments for part in cut(fragment.live_rows(), _PART_ROWS))
+
+
+def _next_rows(left: deque[tuple[OpenFragment, RowRanges]], num_rows: int) -> Iterator[tuple[OpenFragment, RowRanges]]:
+    """Takes the first rows of what is left."""
+    while num_rows:
+        fragment, rows = left.popleft()
+        count = row_ranges.count(rows)
+        if count > num_rows:
+            left.appendleft((fragment, row_ranges.compose(rows, row_ranges.single(num_rows, count))))
+            rows, count = row_ranges.head(rows, num_rows), num_rows
+        yield fragment, rows
+        num_rows -= count
 
 
 def _share_deleted(opened: OpenFragment) -> float:

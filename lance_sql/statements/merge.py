@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_sql import selection
-from lance_sql.bitmaps import U64
+from lance_sql.bitmaps import U64Set
 from lance_sql.casts.table import TableCast
 from lance_sql.commit.operations import Update
 from lance_sql.errors import ColumnNotFound, InvalidArgument
@@ -28,6 +28,7 @@ from lance_sql.statements.rows import carrying, delete_rows
 from lance_sql.statements.scanning import addresses
 from lance_sql.statements.session import RowCounts, WriteSession, on_latest
 from lance_sql.statements.source import to_reader
+from lance_sql.table import row_ids
 from lance_sql.table.snapshot import Snapshot
 
 WhenMatched: TypeAlias = Literal["update", "delete", "keep", "fail"]
@@ -93,7 +94,7 @@ def merge(
         operation = Update(
             removed_fragment_ids=gone.removed,
             updated_fragments=gone.updated,
-            new_fragments=carrying(latest, fragments, [moved.ids]),
+            new_fragments=carrying(latest, fragments, row_ids.from_values(moved.ids)),
             fields_for_preserving_frag_bitmap=tuple(sorted(present.by_id)),
         )
         num_moved = len(moved.source)
@@ -191,9 +192,9 @@ def _assembled(target: pa.Schema, new: pa.Table, old: pa.Table | None) -> list[p
     return batches
 
 
-def _removed(snapshot: Snapshot, found: Matches, when_matched: WhenMatched, delete_unmatched: bool | str) -> U64:
-    gone = found.addresses if when_matched in ("update", "delete") else np.empty(0, np.uint64)
-    if delete_unmatched is False:
-        return gone
-    others = addresses(snapshot, None if delete_unmatched is True else delete_unmatched)
-    return np.concatenate((gone, np.setdiff1d(others, found.addresses)))
+def _removed(snapshot: Snapshot, found: Matches, when_matched: WhenMatched, delete_unmatched: bool | str) -> U64Set:
+    matched = U64Set.of(found.addresses)
+    gone = [matched] if when_matched in ("update", "delete") else []
+    if delete_unmatched is not False:
+        gone.append(addresses(snapshot, None if delete_unmatched is True else delete_unmatched) - matched)
+    return U64Set.union(gone)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lance_sql.bitmaps import U32, U64, halves
+from lance_sql.bitmaps import U32, U64Set
 from lance_sql.errors import CorruptFile
 from lance_sql.table import deletions, row_ids
 from lance_sql.table.fragment import Fragment
+from lance_sql.table.row_ids import RowIds
 from lance_sql.table.snapshot import Snapshot
 
 
@@ -21,25 +22,18 @@ class Tombstones:
     updated: fragments with a new deletion file
     removed: ids of the fragments that have no row left
     affected: the removed rows by fragment id, as physical offsets
+    num_rows: how many rows were removed
     """
 
     updated: tuple[Fragment, ...]
     removed: tuple[int, ...]
     affected: Mapping[int, U32]
-
-    @property
-    def num_rows(self) -> int:
-        """How many rows were removed."""
-        return sum(map(len, self.affected.values()))
+    num_rows: int
 
 
-def delete_rows(snapshot: Snapshot, addresses: U64) -> Tombstones:
-    """Writes deletion files in which live rows are deleted as well.
-
-    addresses: of the rows, in any order, each once
-    """
-    touched = halves(addresses)
-    return delete_offsets(snapshot, touched)
+def delete_rows(snapshot: Snapshot, addresses: U64Set) -> Tombstones:
+    """Writes deletion files in which live rows are deleted as well."""
+    return delete_offsets(snapshot, addresses.halves)
 
 
 def delete_offsets(snapshot: Snapshot, rows: Mapping[int, U32]) -> Tombstones:
@@ -49,11 +43,13 @@ def delete_offsets(snapshot: Snapshot, rows: Mapping[int, U32]) -> Tombstones:
     """
     fragments = snapshot.manifest.fragments.by_id(rows.keys())
     updated, removed = [], []
+    num_rows_removed = 0
     for fragment_id in rows:
         fragment = fragments[fragment_id]
         opened = snapshot.open(fragment)
         num_rows = opened.num_rows
         deleted = rows[fragment_id]
+        num_rows_removed += len(deleted)
         if len(opened.deletions):
             deleted = np.union1d(opened.deletions, deleted)
         if len(deleted) > num_rows:
@@ -63,19 +59,20 @@ def delete_offsets(snapshot: Snapshot, rows: Mapping[int, U32]) -> Tombstones:
         else:
             file = deletions.write(snapshot.store, fragment_id, snapshot.version, deleted.astype(np.uint32))
             updated.append(replace(fragment, deletion_file=file))
-    return Tombstones(tuple(updated), tuple(removed), rows)
+    return Tombstones(tuple(updated), tuple(removed), rows, num_rows_removed)
 
 
-def carrying(snapshot: Snapshot, fragments: Sequence[Fragment], ids: Sequence[U64]) -> tuple[Fragment, ...]:
+def carrying(snapshot: Snapshot, fragments: Sequence[Fragment], ids: RowIds) -> tuple[Fragment, ...]:
     """New fragments that carry the ids of rows that were moved into them, where the table has stable ids.
 
     ids: of the first rows of the fragments, in order; the rows behind them are new ones
     """
     if not snapshot.manifest.has_stable_row_ids:
         return tuple(fragments)
-    left = np.concatenate(ids) if ids else np.empty(0, np.uint64)
     carried = []
+    start = 0
     for fragment in fragments:
-        own, left = left[: fragment.physical_rows], left[fragment.physical_rows :]
-        carried.append(replace(fragment, row_ids=row_ids.serialize(own)) if len(own) else fragment)
+        own = ids.slice(start, start + fragment.physical_rows)
+        carried.append(replace(fragment, row_ids=row_ids.serialize_smallest(own)) if own.num_rows else fragment)
+        start += fragment.physical_rows
     return tuple(carried)

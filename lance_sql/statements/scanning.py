@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import row_ranges
-from lance_sql.bitmaps import U64
+from lance_sql.bitmaps import U64, U64Set
 from lance_sql.scan.filters import to_predicate
 from lance_sql.scan.plan import FragmentScan
 from lance_sql.scan.predicates import Predicate
@@ -46,26 +46,28 @@ def read_fragments(
     return Scan(snapshot, resolve(snapshot, columns), None, None, None).task(whole).to_reader()
 
 
-def addresses(snapshot: Snapshot, filter: str | pc.Expression | Predicate | None) -> U64:
+def addresses(snapshot: Snapshot, filter: str | pc.Expression | Predicate | None) -> U64Set:
     """The addresses of the rows that pass the filter.
 
     raises: as `scan`; CorruptFile where the manifest claims rows that are in no data file, which a filter that reads no
         column would take for rows
     """
     checked: set[int] = set()
-    parts: list[U64] = []
-    for batch in scan(snapshot, [ROW_ADDRESS], filter):
-        found = numbers(batch, ROW_ADDRESS)
-        # with the first rows of a fragment, before rows that are in no file pile up
-        ids = set(np.unique(found >> np.uint64(32)).tolist()) - checked
-        for fragment in snapshot.manifest.fragments.by_id(ids).values() if ids else ():
-            snapshot.open(fragment).check_num_rows()
-        checked |= ids
-        parts.append(found)
-    return np.concatenate(parts) if parts else np.empty(0, np.uint64)
+
+    def parts() -> Iterator[U64Set]:
+        for batch in scan(snapshot, [ROW_ADDRESS], filter):
+            found = numbers(batch, ROW_ADDRESS)
+            # with the first rows of a fragment, before rows that are in no file pile up
+            ids = set(np.unique(found >> np.uint64(32)).tolist()) - checked
+            for fragment in snapshot.manifest.fragments.by_id(ids).values() if ids else ():
+                snapshot.open(fragment).check_num_rows()
+            checked.update(ids)
+            yield U64Set.of(found)
+
+    return U64Set.union(parts())
 
 
 def numbers(batch: pa.RecordBatch | pa.Table, name: str) -> U64:
-    """A system column of a batch."""
-    values: U64 = batch.column(name).to_numpy()
+    """A system column of a batch, copied: a view would hold the other columns as well."""
+    values: U64 = np.array(batch.column(name).to_numpy())
     return values

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
-from lance_sql.bitmaps import U64
+from lance_sql.bitmaps import U64Set
 from lance_sql.casts.assignment import assign
 from lance_sql.commit.operations import Update
 from lance_sql.errors import InvalidArgument
@@ -22,6 +21,9 @@ from lance_sql.statements import expressions
 from lance_sql.statements.rows import carrying, delete_rows
 from lance_sql.statements.scanning import numbers, scan
 from lance_sql.statements.session import RowCounts, WriteSession, on_latest
+from lance_sql.table import segments
+from lance_sql.table.row_ids import RowIds
+from lance_sql.table.segments import Segment
 from lance_sql.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -52,14 +54,15 @@ def update(
         compute = expressions.compile(values, schema.arrow)
         for name in values:
             assign(name, pa.array([], compute.types[name]), schema.arrow.field(name))
-        ids: list[U64] = []
-        places: list[U64] = []
+        # of many rows: ranges of ids, and sets of addresses, take little
+        ids: list[Segment] = []
+        addresses: list[U64Set] = []
         names = [*schema.names, ROW_ID, ROW_ADDRESS]
 
         def rows() -> Iterator[pa.RecordBatch]:
             for batch in scan(latest, names, where):
-                ids.append(numbers(batch, ROW_ID))
-                places.append(numbers(batch, ROW_ADDRESS))
+                ids.append(segments.smallest(numbers(batch, ROW_ID)))
+                addresses.append(U64Set.of(numbers(batch, ROW_ADDRESS)))
                 made = compute(batch)
                 arrays = [
                     assign(field.name, made[field.name], field) if field.name in made else batch.column(i)
@@ -68,13 +71,13 @@ def update(
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema.arrow)
 
         fragments = session.writer().write_all(rows())
-        gone = delete_rows(latest, np.concatenate(places) if places else np.empty(0, np.uint64))
+        gone = delete_rows(latest, U64Set.union(addresses))
         if not gone.affected:
             return latest
         operation = Update(
             removed_fragment_ids=gone.removed,
             updated_fragments=gone.updated,
-            new_fragments=carrying(latest, fragments, ids),
+            new_fragments=carrying(latest, fragments, RowIds(tuple(ids))),
             fields_for_preserving_frag_bitmap=tuple(sorted(Schema(tuple(fields)).by_id)),
         )
         return session.commit(operation, RowCounts(updated=gone.num_rows), affected_rows=gone.affected)

@@ -8,7 +8,9 @@ Source: message lance.table.RowIdSequence.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +20,9 @@ from lance_sql.errors import CorruptFile, at
 from lance_sql.proto import row_ids_pb2
 from lance_sql.table import segments
 from lance_sql.table.segments import I64, U64, Range, Segment
+
+MOST_EXPANDED: Final = 4 * 1024 * 1024
+"""So many ids at most are expanded to find the smallest form for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,17 @@ class RowIds:
             return np.uint64(self.segments[0].start) + offsets.astype(np.uint64)
         ids: U64 = self.expand()[offsets]
         return ids
+
+    def slice(self, start: int, end: int) -> RowIds:
+        """The ids of the physical rows [start, end), as far as there are such rows. No range is expanded."""
+        parts = []
+        before = 0
+        for segment in self.segments:
+            first, last = max(start - before, 0), min(end - before, segment.num_values)
+            if first < last:
+                parts.append(segment if (first, last) == (0, segment.num_values) else segment.slice(first, last))
+            before += segment.num_values
+        return RowIds(tuple(parts))
 
     def runs(self) -> tuple[I64, U64]:
         """The ids as runs of such that follow each other: the first row of each, and its id. No range is expanded."""
@@ -128,6 +144,28 @@ def serialize(ids: RowIds | U64) -> bytes:
     parts = ids.segments if isinstance(ids, RowIds) else (segments.smallest(ids),)
     message = row_ids_pb2.RowIdSequence(segments=[segments.serialize(part) for part in parts])
     return bytes(message.SerializeToString())
+
+
+def serialize_smallest(ids: RowIds) -> bytes:
+    """The serialized sequence, in one segment of the smallest form; of many ids in several, which are never all
+    expanded."""
+    if ids.num_rows <= MOST_EXPANDED:
+        return serialize(ids.expand())
+    return serialize(RowIds(tuple(_joined(ids.segments))))
+
+
+def _joined(parts: Iterable[Segment]) -> Iterator[Segment]:
+    """The segments, and one for ranges of which each begins where the one before ends."""
+    held: Segment | None = None
+    for part in parts:
+        if isinstance(held, Range) and isinstance(part, Range) and held.end == part.start:
+            held = Range(held.start, part.end)
+            continue
+        if held is not None:
+            yield held
+        held = part
+    if held is not None:
+        yield held
 
 
 def from_values(ids: U64) -> RowIds:

@@ -13,6 +13,7 @@ Source: message lance.table.RowDatasetVersionSequence.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -124,6 +125,15 @@ def from_values(versions: U64) -> RowVersions:
     """The versions in a hidden column, one per physical row."""
     starts = np.flatnonzero(np.diff(versions, prepend=versions[:1] + np.uint64(1)))
     return RowVersions(versions[starts], np.diff(starts, append=len(versions)))
+
+
+def concatenate(parts: Sequence[RowVersions]) -> RowVersions:
+    """The versions of rows that follow each other."""
+    if not parts:
+        return constant(0)
+    return RowVersions(
+        np.concatenate([part.versions for part in parts]), np.concatenate([part.lengths for part in parts])
+    )
 
 
 def constant(num_rows: int, version: int = DEFAULT_VERSION) -> RowVersions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
@@ -81,22 +82,40 @@ def check_version(snapshot: Snapshot) -> None:
     manifest = snapshot.manifest
     if not manifest.has_stable_row_ids:
         return
-    ids = []
+    firsts, lengths = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
     for fragment in manifest.fragments:
         rows = snapshot.open(fragment)
         for name, sequence in (("created", rows.created_at_sequence), ("updated", rows.last_updated_at_sequence)):
             bounds = sequence.bounds()
             if bounds is not None and bounds[1] > snapshot.version:
                 raise CorruptFile(f"rows of fragment {fragment.id} were {name} by version {bounds[1]}")
-        live = rows.live_rows()
-        if len(live):
-            ids.append(rows.row_ids(live))
-    every = np.sort(np.concatenate(ids)) if ids else np.empty(0, np.uint64)
-    twice = np.flatnonzero(every[1:] == every[:-1])
+        ids, counts = _id_runs(rows)
+        firsts.append(ids)
+        lengths.append(counts)
+    first, length = np.concatenate(firsts), np.concatenate(lengths)
+    order = np.argsort(first)
+    first, last = first[order], first[order] + (length[order] - 1).astype(np.uint64)
+    # the greatest id of all runs before
+    before = np.maximum.accumulate(last[:-1])
+    twice = np.flatnonzero(first[1:] <= before)
     if len(twice):
-        raise CorruptFile(f"{len(twice)} row ids belong to two live rows, the first is {every[twice[0]]}")
-    if len(every) and int(every[-1]) >= manifest.next_row_id:
-        raise CorruptFile(f"the row id {every[-1]} is used, but {manifest.next_row_id} is said to be the next new one")
+        num_twice = int((np.minimum(last[1:], before)[twice] - first[1:][twice] + np.uint64(1)).sum())
+        raise CorruptFile(f"{num_twice} row ids belong to two live rows, the first is {first[1:][twice[0]]}")
+    if len(last) and int(last[-1]) >= manifest.next_row_id:
+        raise CorruptFile(f"the row id {last[-1]} is used, but {manifest.next_row_id} is said to be the next new one")
+
+
+def _id_runs(rows: OpenFragment) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    """The ids of the live rows as runs of such that follow each other: the first of each, and how many there are."""
+    live = rows.live_rows()
+    starts, ids = rows.row_id_sequence.runs()
+    # pieces that neither a run nor a stretch of live rows goes over
+    edges = np.unique(np.concatenate((starts, live.ravel())))
+    pieces, counts = edges[:-1], np.diff(edges)
+    is_live = row_ranges.within(live, pieces)
+    pieces, counts = pieces[is_live], counts[is_live]
+    runs = np.searchsorted(starts, pieces, side="right") - 1
+    return ids[runs] + (pieces - starts[runs]).astype(np.uint64), counts
 
 
 def check_nulls(rows: OpenFragment, column: Field) -> None:
