@@ -151,7 +151,7 @@ def session(connection: Any, input: Input | None = None, output: Output | None =
         from prompt_toolkit.filters import Condition
         from prompt_toolkit.history import FileHistory, InMemoryHistory
     except ImportError as error:
-        raise MissingDependency("The shell needs prompt_toolkit: pip install 'lance-sql[shell]'") from error
+        raise MissingDependency("The shell needs prompt_toolkit: pip install 'lance-sql[duckdb]'") from error
     from lance_sql.cli.completion import SqlCompleter
 
     path = history_path()
