@@ -24,7 +24,9 @@ from lance_sql.distributed import CHANGE, DELETE, WRITE, ChangeJob, Written, cha
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.one_sql.engines import Engine
 from lance_sql.providers.sources import Source
+from lance_sql.scan.projection import resolve
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.scan.take import parts
 from lance_sql.selection import matching
 
 CLAUSE: Final = "__lance_clause"
@@ -114,8 +116,22 @@ def _batches(
                 continue
             is_new = pc.is_null(rows.column(ROW_ADDRESS))
             for part, has_old in ((matching(rows, pc.invert(is_new)), True), (matching(rows, is_new), False)):
-                if part.num_rows:
-                    yield _assembled(part, WRITE, dataset, values[number], has_old=has_old)
+                for some in _parts(part, dataset, values[number]) if has_old else [part]:
+                    if some.num_rows:
+                        yield _assembled(some, WRITE, dataset, values[number], has_old=has_old)
+
+
+def _parts(rows: pa.RecordBatch, dataset: Dataset, set_at: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+    """The rows in parts that are small enough together with the columns that are not set: the query's rows are short,
+    and the table's may be long."""
+    columns = resolve(dataset.snapshot, _others(dataset, set_at))
+    ids = rows.column(ROW_ID).cast(pa.uint64()).to_numpy()
+    for part in parts(dataset.snapshot, columns, ids, more_bytes=rows.nbytes / max(rows.num_rows, 1)):
+        yield rows.slice(part.start, part.stop - part.start)
+
+
+def _others(dataset: Dataset, set_at: Mapping[str, str]) -> list[str]:
+    return [name for name in dataset.schema.names if name not in set_at]
 
 
 def _assembled(
@@ -125,7 +141,7 @@ def _assembled(
     has_old: the rows are there already, and keep what is not set
     """
     schema = dataset.schema
-    others = [name for name in schema.names if name not in set_at]
+    others = _others(dataset, set_at)
     old = dataset.take(part.column(ROW_ID), others).combine_chunks() if has_old and others else None
     arrays: list[Any] = []
     for field in schema:

@@ -1,7 +1,8 @@
 """Rows by their ids."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,10 @@ from lance_sql.scan.plan import ReadPlan
 from lance_sql.scan.projection import OutputColumn
 from lance_sql.scan.read_batch import read, record_batch
 from lance_sql.table.snapshot import Snapshot
+
+MAX_PART_ROWS: Final = 128 * 1024
+MAX_PART_BYTES: Final = 32 * 1024 * 1024
+"""Whoever puts rows together takes so many at a time, or as many as take so much memory."""
 
 
 def take(snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: npt.NDArray[np.uint64]) -> pa.Table:
@@ -52,12 +57,22 @@ def take(snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: npt.NDArra
     return _in_order(table, order) if len(wanted) else table
 
 
-def row_bytes(snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: npt.NDArray[np.uint64]) -> float:
-    """Arrow data that a row takes, about: of the fragment with the longest rows among those that have rows `wanted`."""
+def parts(
+    snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: npt.NDArray[np.uint64], *, more_bytes: float = 0.0
+) -> Iterator[slice]:
+    """Which of the rows to take together, one part after the other, so that those of a part take a bounded memory.
+
+    wanted: the ids of the rows, in the order in which they are taken
+    more_bytes: what each of them takes beside the columns, about
+    """
     plan = ReadPlan(snapshot.open_fragments, tuple(columns), None, (), ())
-    numbers = lineage.with_row_ids(Candidates.all_of(snapshot), wanted).tolist()
-    fragments = (snapshot.open(snapshot.manifest.fragments[number]) for number in numbers)
-    return max((read_shape.of(plan, fragment).row_bytes for fragment in fragments), default=0.0)
+    row_bytes = 0.0
+    if columns:
+        numbers = lineage.with_row_ids(Candidates.all_of(snapshot), wanted).tolist()
+        fragments = (snapshot.open(snapshot.manifest.fragments[number]) for number in numbers)
+        row_bytes = max((read_shape.of(plan, fragment).row_bytes for fragment in fragments), default=0.0)
+    most = max(1, min(MAX_PART_ROWS, int(MAX_PART_BYTES / max(row_bytes + more_bytes, 1))))
+    return (slice(start, start + most) for start in range(0, len(wanted), most))
 
 
 def _in_order(table: pa.Table, order: npt.NDArray[np.int64]) -> pa.Table:

@@ -20,7 +20,7 @@ from lance_sql.casts.table import TableCast
 from lance_sql.commit.operations import Update
 from lance_sql.errors import ColumnNotFound, InvalidArgument
 from lance_sql.scan.projection import resolve
-from lance_sql.scan.take import row_bytes, take
+from lance_sql.scan.take import parts, take
 from lance_sql.schema import Schema
 from lance_sql.schema.primary_key import primary_key
 from lance_sql.statements.matching import I64, Matches, match
@@ -33,10 +33,6 @@ from lance_sql.table.snapshot import Snapshot
 
 WhenMatched: TypeAlias = Literal["update", "delete", "keep", "fail"]
 WhenNotMatched: TypeAlias = Literal["insert", "ignore"]
-
-_BATCH_ROWS: Final = 128 * 1024
-_BATCH_BYTES: Final = 32 * 1024 * 1024
-"""Rows are put together so many at a time, or as many as take so much memory."""
 
 
 def merge(
@@ -161,22 +157,13 @@ def _new_rows(snapshot: Snapshot, rows: pa.Table, moved: Matches, inserted: I64)
     target = snapshot.manifest.schema.arrow
     missing = resolve(snapshot, [name for name in target.names if name not in rows.schema.names])
     given_bytes = rows.nbytes / max(rows.num_rows, 1)
-    for part in _parts(len(moved.source), given_bytes + row_bytes(snapshot, missing, moved.ids)):
+    for part in parts(snapshot, missing, moved.ids, more_bytes=given_bytes):
         new = selection.take(rows, pa.array(moved.source[part]))
         old = take(snapshot, missing, moved.ids[part]) if missing else None
         yield from _assembled(target, new, old)
-    for part in _parts(len(inserted), given_bytes):
+    for part in parts(snapshot, (), inserted.astype(np.uint64), more_bytes=given_bytes):
         new = selection.take(rows, pa.array(inserted[part]))
         yield from _assembled(target, new, None)
-
-
-def _parts(num_rows: int, row_bytes: float) -> Iterator[slice]:
-    """All rows in parts of a bounded size.
-
-    row_bytes: what a row takes, about
-    """
-    most = max(1, min(_BATCH_ROWS, int(_BATCH_BYTES / max(row_bytes, 1))))
-    return (slice(start, start + most) for start in range(0, num_rows, most))
 
 
 def _assembled(target: pa.Schema, new: pa.Table, old: pa.Table | None) -> list[pa.RecordBatch]:
