@@ -267,3 +267,27 @@ def test_fragments_that_only_the_manifest_names_are_read(tmp_path: Path, kind: s
     for condition in ("i IS NULL", "i = 4", "i = 1", "i IS NULL OR i = 1", "i IS NOT NULL", "i = 77"):
         check(tmp_path / "t", condition)
     assert lance_sql.open(tmp_path / "t").count_rows("i IS NULL") == 3
+
+
+@pytest.fixture(scope="module")
+def many_keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """140,000 rows of as many values: what is read of an index in parts has several of them."""
+    path = tmp_path_factory.mktemp("many") / "t.lance"
+    numbers = np.random.default_rng(4).permutation(140_000)
+    made = lance_sql.write({"k": numbers, "b": numbers, "v": np.arange(140_000)}, path)
+    made.create_index("k", "bitmap").create_index("b", "btree")
+    return path
+
+
+@pytest.mark.parametrize("column", ["k", "b"])
+@pytest.mark.parametrize(
+    "values", [[0], [65_535], [65_536], [70_001], [131_071, 131_072], [139_999], [3, 65_537, 131_073], [140_000]]
+)
+def test_keys_behind_the_first_part_of_an_index_are_found(many_keys: Path, column: str, values: list[int]) -> None:
+    condition = f"{column} IN ({', '.join(map(str, values))})"
+    expected = [value for value in values if value < 140_000]
+    plan = lance_sql.open(many_keys).scan([column], condition).plan
+    assert plan.num_candidates == len(expected)
+    rows = lance_sql.open(many_keys).scan([column], condition).to_table()[column].to_pylist()
+    assert sorted(rows) == expected
+    check(many_keys, condition)
