@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import pickle
 import random
 import shutil
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,10 +19,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lance_sql
+from lance_sql import distributed
 from lance_sql.cli.main import main
 from lance_sql.store import checksums
 from lance_sql.store.local import LocalStore
 from lance_sql.table import checksums as recorded
+from lance_sql.table.fragment import Fragment
 from tests.kernels.test_bloom import xxhash64
 
 FLIPPED = 40
@@ -238,3 +242,46 @@ def test_an_audit_compares_files_as_well(tmp_path: Path) -> None:
     assert (fault.version, fault.kind) == (2, "changed_file")
     assert f"data/{newest}" in str(fault)
     assert lance_sql.audit(root, checksums=False).is_healthy
+
+
+def _job(path: str) -> None:
+    job = pickle.loads(pickle.dumps(lance_sql.begin_write(path, lance_sql.open(path).schema, mode="append")))
+    job.commit(pickle.loads(pickle.dumps(job.write_fragments({"id": [-1], "x": [0.5]}))))
+
+
+def _distributed(path: str) -> None:
+    def run(job: distributed.CompactionJob) -> list[tuple[Fragment, ...]]:
+        return [job.write(number) for number in range(len(job.groups))]
+
+    distributed.compact_groups(lance_sql.open(path), run)
+
+
+STATEMENTS: dict[str, Callable[[str], object]] = {
+    "merge": lambda path: lance_sql.open(path).merge({"id": [1, -5], "x": [0.1, 0.2]}, on="id"),
+    "add columns": lambda path: lance_sql.open(path).add_columns({"y": "id + 1"}),
+    "alter column": lambda path: lance_sql.open(path).alter_column("x", type=pa.float32()),
+    "compact": lambda path: lance_sql.open(path).compact(max_deleted_share=0),
+    "distributed compaction": _distributed,
+    "optimize indices": lambda path: lance_sql.open(path).optimize_indices(rebuild=True),
+    "bitmap": lambda path: lance_sql.open(path).create_index("id", "bitmap", name="b"),
+    "bloom filter": lambda path: lance_sql.open(path).create_index("id", "bloomfilter", name="f"),
+    "job": _job,
+    "overwrite": lambda path: lance_sql.write({"z": [1]}, path, mode="overwrite"),
+    "new column": lambda path: lance_sql.write(
+        {"id": [-2], "x": [1.0], "n": [7]}, path, mode="append", merge_schema=True
+    ),
+    "sql": lambda path: lance_sql.sql(
+        f"MERGE INTO '{path}' AS t USING (SELECT 3 AS id) AS s ON t.id = s.id WHEN MATCHED THEN DELETE"
+    ),
+    "repair": lambda path: lance_sql.repair(path),
+}
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_every_statement_records_checksums(table: Path, statement: str) -> None:
+    STATEMENTS[statement](str(table))
+    assert files_of(table) <= known(table)
+    report = lance_sql.verify(table, checksums=True)
+    assert report.is_healthy
+    assert report.compared is not None
+    assert report.compared.without == 0
