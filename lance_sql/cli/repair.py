@@ -41,7 +41,10 @@ def repair(table: str, branch: str | None, deep: bool, quiet: bool, dry_run: boo
     report = verification.run(path, version=None, tag=None, branch=branch, deep=deep, quiet=quiet)
     if report.newest_healthy_version is None:
         click.echo(str(report), err=True)
-        click.echo(f"Error: no version of {path} is healthy", err=True)
+        click.echo(
+            f"Error: no version of {path} is healthy; 'lance-sql salvage' writes what can be read to a new table",
+            err=True,
+        )
         sys.exit(NOTHING_HEALTHY)
     planned = repairs.plan(report, branch=branch)
     if not planned.is_needed:

@@ -87,6 +87,8 @@ class _Audit:
                     self._without.append(version)
             except (CorruptFile, UnsupportedFeature) as error:
                 self._partly[version] = f"for it cannot be read: {error.in_table}"
+            except MemoryError:
+                self._partly[version] = "for that takes more memory than there is"
             if self._files is not None:
                 self._compare_files(version, self._files)
             self._check_zones(version)

@@ -105,7 +105,7 @@ def plan(report: Report, *, branch: str | None = None, storage_options: Mapping[
         if problem.affects == "unknown" and newest in problem.versions and newest not in lost:
             raise UnsupportedFeature(f"version {newest} of {report.uri} cannot be checked by this release: {problem}")
     if healthy is None:
-        raise CorruptFile(f"no version of {report.uri} is healthy")
+        raise CorruptFile(f"no version of {report.uri} is healthy; salvage() writes what can be read to a new table")
     damaged = report.damaged_indices(healthy)
     returned = healthy if healthy != newest else None
     if report.has_damaged_index_list(healthy):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from lance_sql.errors import CorruptFile, LanceError, at
+from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
 from lance_sql.store import ByteRange, Store
 from lance_sql.store.checksums import Checksum, differences
 from lance_sql.store.place import place
@@ -116,6 +116,8 @@ class ComparedFiles:
                 raise _DifferentBytes(f"bytes {shown} of {found} are not those that were written", ranges)
         except LanceError as error:
             return error
+        except OSError as error:
+            return UnsupportedFeature(f"it cannot be read: {error}").located(path)
 
     def _checksums(self, store: Store) -> dict[str, Checksum]:
         key = place(store)

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from lance_sql.cli.main import main
+from lance_sql.dataset import Dataset
 from tests.hostile import tables, verbs
 
 ROOT = Path(__file__).parents[2]
@@ -49,6 +51,15 @@ def check(found: list[dict[str, Any]]) -> None:
 
 def test_there_are_enough_kinds_of_tables() -> None:
     assert len(tables.KINDS) >= 60
+
+
+def test_every_verb_is_there() -> None:
+    """All that a handle can do, and all that the command line can, but for the shell's query."""
+    text = Path(verbs.__file__).read_text()
+    methods = {name for name, each in vars(Dataset).items() if not name.startswith("_") and callable(each)}
+    assert {name for name in methods if f".{name}(" not in text} == set()
+    commands = {name.split()[1] for name in verbs.COMMANDS}
+    assert set(main.commands) - commands <= {"query", "write", "merge"}
 
 
 @pytest.mark.parametrize("kind", SAMPLE)

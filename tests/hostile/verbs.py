@@ -104,6 +104,8 @@ DATASET: Final[dict[str, Verb]] = {
     "clone": lambda path: lance_sql.open(path).shallow_clone(f"{path}.clone").count_rows(),
     "cleanup": _on(lambda dataset: dataset.cleanup(retain_versions=1)),
     "pandas": _on(lambda dataset: dataset.to_pandas(["id"])),
+    "polars": _on(lambda dataset: dataset.to_polars(["id"])),
+    "fresh rows": _on(lambda dataset: dataset.fresh_rows()),
 }
 """Verbs of a handle on the newest version."""
 
@@ -192,7 +194,9 @@ def check_command(code: object, out: str, err: str) -> None:
     assert (len(errors) == 1) == (code in (2, 3)), f"exit code {code}, stderr: {err[-500:]}"
 
 
-COMMANDS: Final[dict[str, Verb]] = {f"lance-sql {text.replace(' {}', '')}": _command(text) for text in _COMMANDS}
+COMMANDS: Final[dict[str, Verb]] = {
+    f"lance-sql {text.replace(' {}.saved', '').replace(' {}', '')}": _command(text) for text in _COMMANDS
+}
 """Verbs of the command line."""
 
 VERBS: Final[dict[str, Verb]] = {**DATASET, **PACKAGE, **COMMANDS}
