@@ -13,18 +13,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.store.contract import ByteRange, Sink, Store
+from lance_sql.store.requests import together
+
+U64 = npt.NDArray[np.uint64]
 
 BLOCK_BYTES: Final = 1 << 20
 _HASH_BYTES: Final = 8
-# So much of a file is read at once.
+# So much of a file is read by a request, and so many requests are made at once where a store answers them so.
 _READ_BYTES: Final = 8 << 20
+_MOST_REQUESTS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +137,18 @@ def differences(store: Store, path: str, checksum: Checksum) -> list[ByteRange]:
     return ranges
 
 
-def _blocks(store: Store, path: str, size: int) -> Iterator[tuple[int, np.ndarray[tuple[int], np.dtype[np.uint64]]]]:
+def _blocks(store: Store, path: str, size: int) -> Iterator[tuple[int, U64]]:
     """The hashes of a file's blocks, some at a time, and where the first of them begins."""
-    for start in range(0, size, _READ_BYTES):
+
+    def hashes(start: int) -> U64:
         (data,) = store.get_ranges(path, [ByteRange(start, min(start + _READ_BYTES, size))])
-        hasher = Hasher()
-        hasher.update(data)
-        yield start, np.frombuffer(hasher.finish().hashes, "<u8").astype(np.uint64)
+        return np.frombuffer(of(data).hashes, "<u8").astype(np.uint64)
+
+    at_once = min(store.concurrency, _MOST_REQUESTS)
+    starts = range(0, size, _READ_BYTES)
+    for first in range(0, len(starts), at_once):
+        group = starts[first : first + at_once]
+        yield from zip(group, together([partial(hashes, start) for start in group], at_once), strict=True)
 
 
 def _hashes(data: bytearray | memoryview, count: int, width: int) -> bytes:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from tests.object_stores.places import Place
+from tests.object_stores.places import BUCKET, Place
 from tests.object_stores.proxy import Fault, kinds
 
 MOST: Final = {
@@ -102,3 +102,19 @@ def test_a_point_query_on_an_indexed_table(place: Place, kind: str) -> None:
     assert found["v"].to_pylist() == ["value 1234"]
     check(f"point query by {kind}", kinds(seen))
     assert len({request.key for request in seen if "/data/" in request.key}) == 1
+
+
+def test_checksums_go_with_a_table_in_a_bucket(place: Place, uri: str) -> None:
+    table = lance_sql.open(uri, storage_options=place.options).delete("k = 7")
+    report = lance_sql.verify(table.uri, checksums=True, storage_options=place.options)
+    assert report.is_healthy
+    assert report.compared is not None
+    assert (report.compared.with_checksum, report.compared.without) == (5, 0)
+    key = table.uri.removeprefix("s3://").partition("/")[2]
+    path = table.snapshot.manifest.fragments[1].files[0].path
+    client = place.client("s3")
+    content = bytearray(client.get_object(Bucket=BUCKET, Key=f"{key}/data/{path}")["Body"].read())
+    content[0:40] = bytes(40)
+    client.put_object(Bucket=BUCKET, Key=f"{key}/data/{path}", Body=bytes(content))
+    damaged = lance_sql.verify(table.uri, checksums=True, storage_options=place.options)
+    assert {problem.file for problem in damaged.problems} == {f"data/{path}"}
