@@ -100,7 +100,7 @@ def _without_arguments(context: click.Context) -> None:
     help="At most so many rows of a table, 0 for all; 40 on a terminal, all elsewhere.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
-@click.option("--all", "every", is_flag=True, help="A statement that removes every row of a table is meant.")
+@click.option("--all", "every", is_flag=True, help="A statement that removes or changes every row of a table is meant.")
 @dry_run_option
 @yes_option
 @reports_errors

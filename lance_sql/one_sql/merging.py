@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from sqlglot import exp
 
@@ -22,35 +22,17 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql import row_changes
 from lance_sql.one_sql.changes import Change, column_in, only, target
-from lance_sql.one_sql.changing import assignments
 from lance_sql.one_sql.engines import Engine
+from lance_sql.one_sql.merge_clauses import Clause, Side, check_reachable, clause_of
 from lance_sql.one_sql.references import reference
 from lance_sql.one_sql.row_changes import Assign
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
-
-Side: TypeAlias = Literal["matched", "not_matched", "by_source"]
-Action: TypeAlias = Literal["update", "insert", "delete", "nothing"]
 
 _IN_SOURCE: Final = "__lance_in_source"
 _SOURCE: Final = "__lance_source"
 _PAIRS: Final = "__lance_pairs"
 _ROW: Final = "__lance_row"
 _JOINS: Final = {(False, False): "INNER", (True, False): "LEFT", (False, True): "RIGHT", (True, True): "FULL"}
-
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """WHEN .. THEN.
-
-    is_simple: the condition is made of operators alone
-    values: by column; None for columns of the source by their names
-    """
-
-    side: Side
-    action: Action
-    condition: exp.Expr | None
-    is_simple: bool
-    values: tuple[tuple[str, exp.Expr], ...] | None
 
 
 @dataclass(frozen=True)
@@ -210,74 +192,10 @@ def merge(node: exp.Merge) -> Merge:
         raise InvalidArgument("The source of MERGE needs a name: USING (..) AS source")
     found = reference(meant) if isinstance(meant, exp.Table) else None
     name = found.name if found is not None and not meant.alias else meant.alias_or_name
-    clauses = tuple(_clause(when, alias) for when in node.args["whens"].expressions)
-    _check_reachable(clauses)
+    clauses = tuple(clause_of(when, alias) for when in node.args["whens"].expressions)
+    check_reachable(clauses)
     return Merge(path, alias, source, name, on, clauses)
 
 
 def _is_there(value: exp.Expr) -> exp.Expr:
     return exp.not_(exp.Is(this=value.copy(), expression=exp.null()))
-
-
-def _check_reachable(clauses: tuple[Clause, ...]) -> None:
-    """
-    raises: InvalidArgument for a clause behind one that holds for every row of its side, as DuckDB 2.0 and Spark do
-    """
-    done: set[Side] = set()
-    for clause in clauses:
-        if clause.side in done:
-            raise InvalidArgument("A clause of MERGE has no condition, and another one for the same rows follows it")
-        if clause.condition is None:
-            done.add(clause.side)
-
-
-def _is_simple(condition: exp.Expr | None) -> bool:
-    """Whether a condition is made of operators alone, which may be asked in any place."""
-    if condition is None:
-        return True
-    meant = condition.meta.get("tree", condition)
-    known = (exp.Connector, exp.Cast, exp.Case, exp.If)
-    return not any(not isinstance(each, known) for each in meant.find_all(exp.Func, exp.Query, exp.Subquery))
-
-
-def _clause(when: exp.When, alias: str) -> Clause:
-    side: Side = "matched"
-    if not when.args.get("matched"):
-        side = "by_source" if when.args.get("source") else "not_matched"
-    only(when, "WHEN", "matched", "source", "condition", "then")
-    condition, then = when.args.get("condition"), when.args["then"]
-    is_simple = _is_simple(condition)
-    match then:
-        case exp.Update():
-            only(then, "THEN UPDATE", "expressions")
-            if side == "not_matched":
-                raise InvalidArgument("WHEN NOT MATCHED cannot update: there is no row")
-            if not then.expressions or isinstance(then.expressions[0], exp.Star):
-                return Clause(side, "update", condition, is_simple, None)
-            return Clause(side, "update", condition, is_simple, assignments(then.expressions, alias, "MERGE"))
-        case exp.Insert():
-            only(then, "THEN INSERT", "this", "expression")
-            if side != "not_matched":
-                raise InvalidArgument("Only WHEN NOT MATCHED inserts")
-            return Clause(side, "insert", condition, is_simple, _inserted(then))
-        case exp.Var() if then.name.upper() == "DELETE":
-            if side == "not_matched":
-                raise InvalidArgument("WHEN NOT MATCHED cannot delete: there is no row")
-            return Clause(side, "delete", condition, is_simple, None)
-        case exp.Var() if then.name.upper() == "DO NOTHING":
-            return Clause(side, "nothing", condition, is_simple, None)
-    raise UnsupportedFeature(f"MERGE has no THEN {then.sql()} here")
-
-
-def _inserted(then: exp.Insert) -> tuple[tuple[str, exp.Expr], ...] | None:
-    """The values of INSERT by column; names are empty where it has none, and None where it takes the source's."""
-    names, values = then.this, then.expression
-    if isinstance(names, exp.Star) or (names is None and values is None):
-        return None
-    if not isinstance(values, exp.Tuple):
-        raise UnsupportedFeature(f"MERGE has no THEN {then.sql()} here")
-    if names is None:
-        return tuple(("", value) for value in values.expressions)
-    if not isinstance(names, exp.Tuple) or len(names.expressions) != len(values.expressions):
-        raise InvalidArgument("INSERT of MERGE has another number of columns than of values")
-    return tuple((name.name, value) for name, value in zip(names.expressions, values.expressions, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,3 +56,36 @@ def test_what_spark_does_not_have_is_refused_by_name(spark: SparkSession) -> Non
 def test_no_view_stays_behind(spark: SparkSession) -> None:
     _ = lance_sql.sql(f"SELECT 1 FROM '{ORDERS}' LIMIT 1", session=spark).fetchall()
     assert [view.name for view in spark.catalog.listTables() if view.name.startswith("__lance")] == []
+
+
+def test_statements_that_write_are_computed_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    at = [datetime(2024, 1, 1, hour, tzinfo=UTC) for hour in (0, 6, 12)]
+    rows = {"id": [1, 2, 3], "s": ["one word", "b", "c"], "at": at, "f": [0.0, 0.0, 0.0]}
+    before = lance_sql.write(rows, path).scan(["id", "_rowid"]).to_table().to_pylist()
+    spark.createDataFrame([(2, "from a view")], ["n", "word"]).createOrReplaceTempView("words")
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    assert zone is not None
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        # a function that DuckDB does not have, the session's zone, and a decimal
+        text = f"UPDATE '{path}' SET s = initcap(s), f = 4.35 WHERE at < '2024-01-01 00:00:00'"
+        assert lance_sql.sql(text, session=spark).fetchall()[0][2:] == (0, 1, 0)
+        text = f"UPDATE '{path}' SET s = (SELECT max(word) FROM words) WHERE id IN (SELECT n FROM words)"
+        assert lance_sql.sql(text, session=spark).fetchall()[0][2:] == (0, 1, 0)
+        text = f"DELETE FROM '{path}' WHERE date_format(at, 'HH') = '07'"
+        assert lance_sql.sql(text, session=spark).fetchall()[0][2:] == (0, 0, 1)
+        text = f"INSERT INTO '{path}' (id, f) VALUES (4, 19.99), (5, 1e0)"
+        assert lance_sql.sql(text, session=spark).fetchall()[0][2:] == (2, 0, 0)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+    found = lance_sql.open(path).scan(["id", "s", "f", "_rowid"]).to_table().sort_by("id").to_pylist()
+    assert [(row["id"], row["s"], row["f"]) for row in found] == [
+        (1, "One Word", 4.35),
+        (2, "from a view", 0.0),
+        (4, None, 19.99),
+        (5, None, 1.0),
+    ]
+    assert [row["_rowid"] for row in found[:2]] == [row["_rowid"] for row in before[:2]]
+    with pytest.raises(UnsupportedFeature, match="Spark computes no MERGE"):
+        lance_sql.sql(f"MERGE INTO '{path}' t USING words ON t.id = words.n WHEN MATCHED THEN DELETE", session=spark)
