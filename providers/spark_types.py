@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
+from lance_sql.casts.conversion import convert
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.scan import system_columns
 
@@ -83,48 +82,7 @@ def cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     arrays = []
     for array, field in zip(batch.columns, schema, strict=True):
         try:
-            arrays.append(_cast(array, field.type))
+            arrays.append(convert(array, field.type, exact=True))
         except pa.ArrowException as error:
             raise InvalidArgument(f"Column {field.name!r} does not fit {field.type}: {error}") from error
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _cast(array: pa.Array, target: pa.DataType) -> pa.Array:
-    if array.type == target:
-        return array
-    if isinstance(array.type, pa.BaseExtensionType):
-        return _cast(array.storage, target)
-    if pa.types.is_float16(target):
-        narrow = array.cast(target)
-        # rounding would be silent
-        if narrow.cast(array.type).equals(array):
-            return narrow
-        raise pa.ArrowInvalid("a number has more digits")
-    if pa.types.is_dictionary(target):
-        return array.cast(target.value_type).dictionary_encode().cast(target)
-    if pa.types.is_struct(target) and pa.types.is_struct(array.type):
-        members = [_cast(member, field.type) for member, field in zip(array.flatten(), target, strict=True)]
-        return pa.StructArray.from_arrays(members, fields=list(target), mask=array.is_null())
-    if pa.types.is_fixed_size_list(target) and pa.types.is_list(array.type):
-        return _fixed_size(array, target)
-    if pa.types.is_list(target) and pa.types.is_list(array.type):
-        # sliced and with offsets from 0
-        compact = pa.concat_arrays([array.slice(0, 0), array])
-        items = _cast(compact.values, target.value_type)
-        buffers = [compact.buffers()[0], compact.buffers()[1]]
-        return pa.Array.from_buffers(target, len(compact), buffers, compact.null_count, compact.offset, [items])
-    return array.cast(target)
-
-
-def _fixed_size(array: pa.ListArray, target: pa.FixedSizeListType) -> pa.Array:
-    """Lists of one length. Arrow's own cast reads behind the items of a NULL."""
-    size = target.list_size
-    is_null = array.is_null()
-    lengths = pc.fill_null(pc.list_value_length(array), size)
-    if pc.any(pc.not_equal(lengths, size)).as_py():
-        raise pa.ArrowInvalid(f"a list has other than {size} items")
-    starts = array.offsets.to_numpy()[:-1]
-    positions = (starts[:, None] + np.arange(size)).ravel()
-    missing = np.repeat(is_null.to_numpy(zero_copy_only=False), size)
-    items = array.values.take(pa.array(positions, pa.int64(), mask=missing))
-    return pa.FixedSizeListArray.from_arrays(_cast(items, target.value_type), type=target, mask=is_null)

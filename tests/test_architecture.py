@@ -41,6 +41,7 @@ FLOOR_OF = {unit: floor for floor, units in enumerate(FLOORS) for unit in units}
 PUBLIC = (
     "ages",
     "arrow_dataset",
+    "casts.conversion",
     "changes.bounds",
     "changes.feed",
     "changes.plan",

@@ -20,30 +20,47 @@ import pyarrow as pa
 from lance_sql.casts import nested, rounding, text, times
 
 
-def convert(array: pa.Array, target: pa.DataType, *, as_sql: bool = False) -> pa.Array:
+def convert(array: pa.Array, target: pa.DataType, *, as_sql: bool = False, exact: bool = False) -> pa.Array:
     """The values in another type.
 
     as_sql: as SQL assigns them: decimals are rounded to the digits of the target, half a unit away from zero, where
         they are refused otherwise; and times are no numbers, where they are counts of their unit otherwise
+    exact: floats are not rounded to narrower ones, but refused
     raises: pa.ArrowInvalid for a value that the type does not hold; pa.ArrowNotImplementedError for types that have
         nothing in common
     """
     source = array.type
     if source == target:
         return array
+
+    def inner(values: pa.Array, type: pa.DataType) -> pa.Array:
+        return convert(values, type, as_sql=as_sql, exact=exact)
+
     if isinstance(source, pa.BaseExtensionType):
-        return convert(array.storage, target, as_sql=as_sql)
+        return inner(array.storage, target)
     if isinstance(target, pa.BaseExtensionType):
-        return pa.ExtensionArray.from_storage(target, convert(array, target.storage_type, as_sql=as_sql))
+        return pa.ExtensionArray.from_storage(target, inner(array, target.storage_type))
     if pa.types.is_null(source):
         return pa.nulls(len(array), target)
     if pa.types.is_dictionary(target):
-        return _to_dictionary(array, target, as_sql=as_sql)
+        return _to_dictionary(array, target, inner)
     if pa.types.is_dictionary(source):
-        return convert(array.dictionary_decode(), target, as_sql=as_sql)
+        return inner(array.dictionary_decode(), target)
     if pa.types.is_nested(source) or pa.types.is_nested(target):
-        return nested.convert_members(array, target, lambda values, type: convert(values, type, as_sql=as_sql))
-    return _convert_plain(array, target, as_sql=as_sql)
+        return nested.convert_members(array, target, inner)
+    made = _convert_plain(array, target, as_sql=as_sql)
+    if exact and pa.types.is_floating(source) and pa.types.is_floating(target):
+        _check_unrounded(array, made)
+    return made
+
+
+def _check_unrounded(before: pa.Array, after: pa.Array) -> None:
+    import pyarrow.compute as pc
+
+    back = after.cast(before.type)
+    is_same = pc.or_(pc.equal(back, before), pc.and_(pc.is_nan(back), pc.is_nan(before)))
+    if pc.any(pc.invert(is_same)).as_py():
+        raise pa.ArrowInvalid("a number has more digits")
 
 
 def _convert_plain(array: pa.Array, target: pa.DataType, *, as_sql: bool) -> pa.Array:
@@ -144,15 +161,16 @@ def _rounded(array: pa.Array, scale: int) -> pa.Array:
     return pc.round(array.cast(wide), ndigits=scale, round_mode="half_towards_infinity")
 
 
-def _to_dictionary(array: pa.Array, target: pa.DictionaryType, *, as_sql: bool) -> pa.Array:
+def _to_dictionary(array: pa.Array, target: pa.DictionaryType, inner: nested.Convert) -> pa.Array:
     """
+    inner: converts items
     raises: pa.ArrowInvalid when the keys cannot count so many different values
     """
     if not pa.types.is_dictionary(array.type):
-        return convert(array, target.value_type, as_sql=as_sql).dictionary_encode().cast(target)
-    items = convert(array.dictionary, target.value_type, as_sql=as_sql)
+        return inner(array, target.value_type).dictionary_encode().cast(target)
+    items = inner(array.dictionary, target.value_type)
     try:
         keys = array.indices.cast(target.index_type)
     except pa.ArrowInvalid:
-        return _to_dictionary(array.dictionary_decode(), target, as_sql=as_sql)
+        return _to_dictionary(array.dictionary_decode(), target, inner)
     return pa.DictionaryArray.from_arrays(keys, items, ordered=target.ordered)

@@ -421,6 +421,16 @@ def test_members_are_converted_inside(source: pa.DataType, target: pa.DataType, 
     assert found.equals(pa.array(values[start:], target))
 
 
+def test_floats_may_be_refused_rather_than_rounded() -> None:
+    nan = pa.array([[math.nan, 1.5, None, math.inf]], pa.list_(pa.float32()))
+    assert convert(nan, pa.list_(pa.float16()), exact=True).cast(nan.type).cast(pa.list_(pa.string())).to_pylist() == [
+        ["nan", "1.5", None, "inf"]
+    ]
+    for value in (0.1, 1e6):
+        with pytest.raises(pa.ArrowInvalid, match=r"more digits|too large"):
+            convert(pa.array([value], pa.float32()), pa.float16(), exact=True)
+
+
 def test_members_that_the_target_does_not_have_are_refused() -> None:
     structs = pa.array([{"a": 1, "z": 2}])
     with pytest.raises(pa.ArrowInvalid, match="no member 'z'"):

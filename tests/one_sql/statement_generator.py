@@ -11,11 +11,39 @@ TABLE: Final = """
         CASE i % 4 WHEN 0 THEN NULL WHEN 1 THEN 'Ab' || i ELSE 'ab' || i END AS s, encode('b' || i) AS b,
         i % 3 = 0 AS k, DATE '2024-01-01' + i::INTEGER AS dt, TIME '00:00:00' + to_minutes(i * 17) AS tm,
         TIMESTAMP '2024-03-09 20:00:00' + to_hours(i) AS ts, TIMESTAMPTZ '2024-03-09 20:00:00+00' + to_hours(i) AS tz,
-        {'x': i::INTEGER, 'y': 'y' || i} AS st, [i / 2.0::DOUBLE, NULL] AS l
+        {'x': i::INTEGER, 'y': 'y' || i} AS st, [i / 2.0::DOUBLE, NULL] AS l, (i * 1000)::SMALLINT AS h,
+        (i * 7)::DECIMAL(38, 0) AS hu, (TIMESTAMP '2024-03-09 20:00:00' + to_hours(i))::TIMESTAMP_S AS tss,
+        (TIMESTAMP '2024-03-09 20:00:00' + to_hours(i))::TIMESTAMP_NS AS tn, MAP {'k' || i: i::INTEGER} AS m,
+        [i, 1, 2]::INTEGER[3] AS a3, [{'p': i::INTEGER, 'q': i / 2.0::DOUBLE}] AS ls
     FROM range(12) AS t(i)
 """
-COLUMNS: Final = ("id", "i8", "g", "u", "f", "r", "d", "w", "s", "b", "k", "dt", "tm", "ts", "tz", "st", "l")
-NUMBERS: Final = ("id", "i8", "g", "u", "f", "r", "d", "w")
+COLUMNS: Final = (
+    "id",
+    "i8",
+    "g",
+    "u",
+    "f",
+    "r",
+    "d",
+    "w",
+    "s",
+    "b",
+    "k",
+    "dt",
+    "tm",
+    "ts",
+    "tz",
+    "st",
+    "l",
+    "h",
+    "hu",
+    "tss",
+    "tn",
+    "m",
+    "a3",
+    "ls",
+)
+NUMBERS: Final = ("id", "i8", "g", "u", "f", "r", "d", "w", "h", "hu")
 ZONES: Final = ("UTC", "America/New_York", "Asia/Kathmandu", "Pacific/Auckland")
 
 SETUP: Final = """
@@ -139,6 +167,15 @@ class Generator:
                 "'2024-01-01 00:00:00+02'",
             ),
             "st": ("{'x': 1, 'y': NULL}", "{'y': 'a', 'x': 2}", "{'x': '7', 'y': 8}", "row(3, 'z')", "NULL"),
+            "tss": (
+                "'2024-01-01 00:00:00'",
+                "TIMESTAMP '2024-03-10 02:30:00.7'",
+                "TIMESTAMPTZ '2024-03-10 07:30:00+00'",
+            ),
+            "tn": ("'2024-01-01 00:00:00.123456789'", "TIMESTAMP '2024-03-10 02:30:00'", "DATE '2024-02-29'"),
+            "m": ("MAP {'a': 1}", "MAP {'a': '2', 'b': NULL}", "MAP {}", "NULL"),
+            "a3": ("[1, 2, 3]", "[1.5, 2.5, NULL]", "[1, 2]", "['7', '8', '9']", "NULL"),
+            "ls": ("[{'p': 1, 'q': 4.35}]", "[{'q': 1, 'p': 2.5}, NULL]", "[]", "NULL", "[{'p': '3', 'q': '1.5'}]"),
             "l": ("[1, 2]", "[1.5, NULL]", "['3']", "[]", "NULL", "[4.35]"),
         }
         if column in by_column:
@@ -193,6 +230,13 @@ class Generator:
                 f"strftime({q}tz, '%H:%M')",
                 f"list_sum({q}l)",
                 f"[{n}, 1.5]",
+                f"{q}m",
+                f"{q}a3",
+                f"{q}ls",
+                f"{q}tn",
+                f"{q}tss",
+                f"{q}m['k2']",
+                f"{q}ls[1].q",
                 f"{{'x': {n}, 'y': {q}s}}",
             ),
         )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import lance_sql
@@ -162,3 +165,63 @@ def test_queries_keep_their_words(both: Both, tmp_path: Path, text: str) -> None
     native = native.replace(" VERSION AS OF 1", "").replace("'{t}.lance'", "''").replace("{t}", "t")
     ours = text.replace("'{t}.lance'", "''").replace("{t}", path)
     assert lance_sql.sql(ours, connection=connection).fetchall() == connection.sql(native).fetchall()
+
+
+def test_types_that_the_engine_has_otherwise_keep_their_values(tmp_path: Path) -> None:
+    path = str(tmp_path / "t.lance")
+    berlin = pa.timestamp("us", "Europe/Berlin")
+    types = {
+        "id": pa.int64(),
+        "half": pa.float16(),
+        "word": pa.dictionary(pa.int16(), pa.string()),
+        "long": pa.duration("ms"),
+        "day": pa.date64(),
+        "many": pa.decimal256(50, 5),
+        "four": pa.binary(4),
+        "moment": berlin,
+        "time": pa.time32("s"),
+        "big": pa.large_string(),
+        "vector": pa.list_(pa.float16(), 2),
+        "st": pa.struct([("half", pa.float16()), ("word", pa.dictionary(pa.int8(), pa.string()))]),
+    }
+    schema = pa.schema(list(types.items()))
+    lance_sql.write(pa.table({name: pa.array([], type) for name, type in types.items()}, schema=schema), path)
+    connection = lance_sql.connect()
+    connection.execute("SET TimeZone = 'America/New_York'")
+
+    def run(text: str) -> dict[str, Any]:
+        lance_sql.sql(text.replace("{t}", f"'{path}'"), connection=connection)
+        found = lance_sql.open(path).to_table()
+        assert found.schema.types == schema.types
+        row: dict[str, Any] = found.sort_by("id").slice(0, 1).to_pylist()[0]
+        return row
+
+    run(
+        "INSERT INTO {t} VALUES (1, 0.1, 'a', INTERVAL '1 day 1.5 seconds', '2024-02-29', 1.000005, 'abcd',"
+        " '2024-01-01 00:00:00', '04:05:06', 'b', [0.1, 2], {'half': 0.1, 'word': 'c'})"
+    )
+    row = run("UPDATE {t} SET id = id WHERE id = 1")
+    assert (row["half"], row["word"], row["four"], row["big"]) == (float(np.float16(0.1)), "a", b"abcd", "b")
+    assert (row["long"], str(row["day"]), str(row["many"])) == (timedelta(days=1, seconds=1.5), "2024-02-29", "1.00001")
+    assert row["moment"] == datetime(2024, 1, 1, 5, tzinfo=UTC)
+    assert (str(row["time"]), row["vector"]) == ("04:05:06", [float(np.float16(0.1)), 2.0])
+    assert row["st"] == {"half": float(np.float16(0.1)), "word": "c"}
+    # what a statement does not set is not rounded on its way
+    row = run(
+        "UPDATE {t} SET many = many * 2, long = long * 2, moment = moment + INTERVAL 1 HOUR WHERE time = '04:05:06'"
+    )
+    assert (str(row["many"]), row["long"]) == ("2.00002", timedelta(days=2, seconds=3))
+    row = run(
+        "MERGE INTO {t} AS x USING (SELECT 1 AS id) AS h ON x.id = h.id"
+        " WHEN MATCHED AND x.word IN (SELECT 'a')"
+        " THEN UPDATE SET word = 'z', vector = [1, 2], st = {'word': 'y', 'half': 2}"
+    )
+    assert (row["word"], row["vector"], row["st"]) == ("z", [1.0, 2.0], {"half": 2.0, "word": "y"})
+    for value, says in (
+        ("long = INTERVAL 1 MONTH", "months has no length"),
+        ("four = 'abcde'", "four"),
+        ("time = '04:05:06.5'", "no whole number of units"),
+        ("half = 70000", "too large"),
+    ):
+        with pytest.raises(InvalidArgument, match=says):
+            run(f"UPDATE {{t}} SET {value} WHERE id = 1")
