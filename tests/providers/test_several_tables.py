@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -97,11 +98,12 @@ def test_prepared_statements_see_new_commits_or_say_so(connection: Any) -> None:
     lance_sql.write({"id": [7]}, "a.lance", mode="append")
     assert connection.execute("EXECUTE given(100)").fetchall() == [(3,)]
     assert connection.execute("EXECUTE fixed").fetchall() == [(2,)]
-    for name in ("plain", "rows"):
-        with pytest.raises(
-            duckdb.Error, match=r"a\.lance is at version 2, and the statement was prepared for version 1"
-        ):
-            connection.execute(f"EXECUTE {name}").fetchall()
+    for name, expected in (("plain", [(3,)]), ("rows", [(0,), (7,), (10,)])):
+        # DuckDB 2.0.1 binds them anew
+        try:
+            assert connection.execute(f"EXECUTE {name}").fetchall() == expected
+        except duckdb.Error as error:
+            assert re.search(r"a\.lance is at version 2, and the statement was prepared for version 1", str(error))  # noqa: PT017
     connection.execute("DEALLOCATE plain")
     connection.execute("PREPARE plain AS SELECT count(*) FROM 'a.lance'")
     assert connection.execute("EXECUTE plain").fetchall() == [(3,)]
