@@ -9,7 +9,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from operator import index
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from lance_sql.ages import parse_age
 from lance_sql.arrow_dataset import ArrowDataset, column_names
-from lance_sql.errors import InvalidArgument
+from lance_sql.errors import InvalidArgument, TableNotFound, VersionNotFound
 from lance_sql.file.learned import Learning
 from lance_sql.scan import system_columns
 from lance_sql.scan.candidates import Candidates
@@ -39,6 +39,7 @@ from lance_sql.table.index_summaries import IndexSummary, summaries
 from lance_sql.table.refs import Ref
 from lance_sql.table.snapshot import Snapshot, open_snapshot
 from lance_sql.table.versions import VersionInfo
+from lance_sql.version_names import split_name
 
 _LOG: Final = logging.getLogger("lance_sql")
 
@@ -821,7 +822,8 @@ def open(
 ) -> Dataset:
     """Opens one version of a table: the latest one of main unless another is named.
 
-    uri: a path, or a URI of S3 (with DynamoDB: `s3+ddb://`), Google Cloud Storage, Azure or whatever fsspec knows
+    uri: a path, or a URI of S3 (with DynamoDB: `s3+ddb://`), Google Cloud Storage, Azure or whatever fsspec knows;
+        where no version is named otherwise, one, a tag or a branch may stand behind an @: "orders.lance@41"
     version, tag, as_of: at most one of them; `branch` goes with `version` and `as_of`
     version: below 0 counted from the newest of those that there are: -1 is the one before it
     as_of: the newest version that was not committed later; a time without a zone is read as UTC
@@ -839,20 +841,35 @@ def open(
 
     >>> lance_sql.open("examples/orders.lance", version=1).version
     1
+    >>> lance_sql.open("examples/orders.lance@audited").version
+    5
     """
     options = with_allowed(with_manifest_store(storage_options, manifest_store), allow_bases)
-    opened = Dataset(
-        open_snapshot(
-            uri,
-            version=version,
-            tag=tag,
-            branch=branch,
-            as_of=as_of,
-            storage_options=options,
-            use_indices=use_indices,
-            learning=Learning.of(learn_statistics, statistics_cache),
-        )
+    opening = partial(
+        _open,
+        storage_options=options,
+        use_indices=use_indices,
+        learning=Learning.of(learn_statistics, statistics_cache),
     )
+    if (version, tag, branch, as_of) != (None, None, None, None):
+        return opening(uri, version=version, tag=tag, branch=branch, as_of=as_of)
+    path, version, tag = split_name(os.fspath(uri))
+    if (version, tag) == (None, None):
+        return opening(uri)
+    try:
+        return opening(path, version=version, tag=tag)
+    except VersionNotFound:
+        if tag is None or tag not in opening(path).branches():
+            raise
+        return opening(path, branch=tag)
+    except TableNotFound:
+        # where the name without its end is no table's, the whole may be one's
+        return opening(uri)
+
+
+def _open(uri: str | os.PathLike[str], **chosen: Any) -> Dataset:
+    """A version of a table; see `open_snapshot`."""
+    opened = Dataset(open_snapshot(uri, **chosen))
     if opened.snapshot.manifest.names_log:
         from lance_sql.table import write_ahead_log
 

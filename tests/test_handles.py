@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.errors import InvalidArgument
+from lance_sql.errors import InvalidArgument, TableNotFound, VersionNotFound
 
 
 @pytest.fixture
@@ -164,3 +164,33 @@ def test_lazy_frames_are_collected(table: lance_sql.Dataset) -> None:
     frame = polars.LazyFrame({"id": [30, 31], "v": ["p", "q"]}).filter(polars.col("id") > 30)
     made = lance_sql.write(frame, table.uri, mode="append")
     assert made.scan(filter="id >= 30").to_table().to_pylist() == [{"id": 31, "v": "q"}]
+
+
+def test_a_version_stands_behind_the_name_of_a_table(tmp_path: Path) -> None:
+    made = lance_sql.write({"id": [1]}, tmp_path / "t.lance")
+    made = lance_sql.write({"id": [2]}, made.uri, mode="append")
+    made.create_tag("first", 1)
+    made.create_branch("dev").delete("id = 1")
+    assert [lance_sql.open(f"{made.uri}@{name}").count_rows() for name in ("1", "2", "-1", "first")] == [1, 2, 1, 1]
+    assert lance_sql.open(f"{made.uri}@dev").branch == "dev"
+    with pytest.raises(VersionNotFound, match="Did you mean 'first'"):
+        lance_sql.open(f"{made.uri}@frist")
+    with pytest.raises(TableNotFound, match=r"x\.lance@3"):
+        lance_sql.open(tmp_path / "x.lance@3")
+    named = lance_sql.write({"id": [1, 2, 3]}, tmp_path / "a@b.lance")
+    assert lance_sql.open(named.uri).count_rows() == 3
+
+
+def test_two_versions_of_a_table_are_compared_by_their_numbers(tmp_path: Path) -> None:
+    made = lance_sql.write({"id": [1]}, tmp_path / "t.lance")
+    for number in (2, 3):
+        made = lance_sql.write({"id": [number]}, made.uri, mode="append")
+    assert lance_sql.diff(made, 1, 2).rows_inserted == 1
+    assert lance_sql.diff(made.uri, 1).rows_inserted == 2
+    assert lance_sql.diff(made, 3, 1).rows_deleted == 2
+    with pytest.raises(VersionNotFound, match="Version 9"):
+        lance_sql.diff(made, 1, 9)
+    with pytest.raises(InvalidArgument, match="not a number"):
+        lance_sql.diff(made, 1, "id")
+    with pytest.raises(InvalidArgument, match="is no column"):
+        lance_sql.diff(made, made, 1)

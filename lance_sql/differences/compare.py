@@ -27,12 +27,14 @@ MAX_ROWS: Final = 100
 
 def diff(
     a: Dataset | str | os.PathLike[str],
-    b: Dataset | str | os.PathLike[str],
-    key: str | Sequence[str] | None = None,
+    b: Dataset | str | os.PathLike[str] | int,
+    key: str | Sequence[str] | int | None = None,
     *,
     max_rows: int = MAX_ROWS,
 ) -> Difference:
     """What is different in `b` from what is in `a`: columns, rows, cells and files.
+
+    `diff(table, 5, 6)` is about two versions of one table, `diff(table, 5)` about version 5 and the handle's.
 
     Of versions of one table with stable row ids only what the commits between changed is read, and rows are told apart
     by their ids. All others are told apart by a key, and are read whole where they are different tables. Rows are held
@@ -51,7 +53,14 @@ def diff(
     """
     if not isinstance(max_rows, int) or isinstance(max_rows, bool) or max_rows < 0:
         raise InvalidArgument(f"max_rows is {max_rows!r}; it must be a whole number, at least 0")
-    before, after = _open(a), _open(b)
+    after = _open(a)
+    if isinstance(b, int):
+        before, after = _at(after, b), after if key is None else _at(after, _version(key))
+        key = None
+    else:
+        before, after = after, _open(b)
+        if isinstance(key, int):
+            raise InvalidArgument(f"key={key} is no column; versions are given as diff(table, 5, 6)")
     keys = None if key is None else [key] if isinstance(key, str) else list(key)
     is_one_table = place(before.snapshot.main) == place(after.snapshot.main)
     if is_one_table and _is_in_history(before, after):
@@ -61,6 +70,16 @@ def diff(
     return _tables(before, after, _needed(keys, before, after), max_rows, _by_name(before.schema, after.schema), False)
 
 
+def _at(table: Dataset, version: int) -> Dataset:
+    return Dataset(History(table.snapshot).snapshot_at(version))
+
+
+def _version(given: object) -> int:
+    if isinstance(given, int):
+        return given
+    raise InvalidArgument(f"The second version is {given!r}, not a number; a key is given as key=, with two tables")
+
+
 def open_named(name: str, branch: str | None = None) -> Dataset:
     """A table as `diff` takes its name: "orders.lance", "orders.lance@41", "orders.lance@audited"; what no tag is
     called may be a branch, whose newest version is meant.
@@ -68,13 +87,10 @@ def open_named(name: str, branch: str | None = None) -> Dataset:
     branch: where a version is looked for, main without it
     raises: as `lance_sql.open`
     """
+    if branch is None:
+        return lance_sql.dataset.open(name)
     path, version, tag = split_name(name)
-    try:
-        return lance_sql.dataset.open(path, version=version, tag=tag, branch=branch)
-    except VersionNotFound:
-        if tag is None or tag not in lance_sql.dataset.open(path).branches():
-            raise
-    return lance_sql.dataset.open(path, branch=tag)
+    return lance_sql.dataset.open(path, version=version, tag=tag, branch=branch)
 
 
 def _open(table: Dataset | str | os.PathLike[str]) -> Dataset:
