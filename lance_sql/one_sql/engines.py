@@ -57,7 +57,8 @@ class Prepared:
 
     def _batches(self, rows: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
         try:
-            yield from rows
+            with rows:
+                yield from rows
         except (OSError, pa.ArrowException) as error:
             if isinstance(error, LanceError):
                 raise

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from sqlglot import Token, exp
+from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from lance_sql.errors import InvalidArgument
@@ -34,7 +34,9 @@ class Words:
             tokens.pop()
         self.text = text
         self.tokens = tokens
-        self._levels = list(_levels(tokens))
+        # what is in quotes is no keyword
+        self._words = [text[token.start : token.end + 1].upper() for token in tokens]
+        self._levels = list(_levels(self._words))
         self._tables = sorted(self._spans(tree), key=lambda span: span[0])
 
     def __len__(self) -> int:
@@ -64,15 +66,15 @@ class Words:
         return self.piece(0, len(self.tokens), tree, OwnQuery)
 
     def word(self, position: int) -> str:
-        """A token in upper case; "" behind the last."""
-        return self.tokens[position].text.upper() if position < len(self.tokens) else ""
+        """A token as it was typed, in upper case; "" behind the last."""
+        return self._words[position] if position < len(self._words) else ""
 
     def find(self, words: Sequence[str], start: int, end: int | None = None) -> int:
         """The first of some keywords outside of all parentheses and CASE; the end where there is none."""
         end = len(self.tokens) if end is None else end
         level = self._levels[start] if start < len(self.tokens) else 0
         for position in range(start, end):
-            if self._levels[position] == level and self._is_keyword(position) and self.word(position) in words:
+            if self._levels[position] == level and self._words[position] in words and self._is_keyword(position):
                 return position
         return end
 
@@ -80,7 +82,7 @@ class Words:
         """The parenthesis that closes another one."""
         level = self._levels[opening]
         for position in range(opening + 1, len(self.tokens)):
-            if self._levels[position] == level and self.tokens[position].text in _CLOSING:
+            if self._levels[position] == level and self._words[position] in _CLOSING:
                 return position
         raise InvalidArgument("Not SQL: a parenthesis is not closed")
 
@@ -100,10 +102,9 @@ class Words:
         return sum(token.end <= last for token in self.tokens)
 
     def _is_keyword(self, position: int) -> bool:
-        if self.tokens[position].token_type.name in ("STRING", "IDENTIFIER"):
-            return False
-        # IS DISTINCT FROM begins no clause
-        return not (self.word(position) == "FROM" and self.word(position - 1) == "DISTINCT")
+        # IS DISTINCT FROM begins no clause, and what follows a dot is a column
+        before = self._words[position - 1] if position else ""
+        return not (self._words[position] == "FROM" and before == "DISTINCT") and before != "."
 
     def _spans(self, tree: exp.Expr) -> Iterator[tuple[int, int, exp.Table]]:
         """Where the Lance tables are, and nodes that stand for them: without an alias, which is among the words."""
@@ -140,17 +141,17 @@ class Words:
         return position + 1
 
 
-def _levels(tokens: Sequence[Token]) -> Iterator[int]:
-    """How many parentheses and CASE each token is in; those that open and close are outside."""
+def _levels(words: Sequence[str]) -> Iterator[int]:
+    """How many parentheses and CASE each word is in; those that open and close are outside."""
     level = 0
-    for token in tokens:
-        quoted = token.token_type.name in ("STRING", "IDENTIFIER")
-        word = "" if quoted else token.text.upper()
-        opens = word in _OPENING or (word == "CASE" and token.token_type.name == "CASE")
-        closes = word in _CLOSING or (word == "END" and token.token_type.name == "END" and level > 0)
+    before = ""
+    for word in words:
+        opens = word in _OPENING or (word == "CASE" and before != ".")
+        closes = word in _CLOSING or (word == "END" and before != ".")
         level -= closes
         yield level
         level += opens
+        before = word
 
 
 def _names_beside(table: exp.Table) -> frozenset[str]:

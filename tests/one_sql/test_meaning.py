@@ -148,6 +148,39 @@ def test_a_clause_behind_one_without_a_condition_is_refused(both: Both, tmp_path
 @pytest.mark.parametrize(
     "text",
     [
+        'UPDATE {t} AS "my t" SET g = CASE WHEN "my t".id = 1 THEN 7 ELSE CASE WHEN true THEN 8 END END'
+        ' WHERE "my t".id > 0',
+        "UPDATE {t} SET s = 'a WHERE b, c = 1', b = $$FROM$$, g = 1 WHERE s <> $$WHERE$$ -- WHERE false",
+        "/* WHERE */ UPDATE {t} SET g = id /* , f = 1 */, f = 2\nFROM helper -- FROM nowhere\n AS h\nWHERE h.n = t.id;",
+        "UPDATE {t} SET g = 1, s = 'x' IS DISTINCT FROM s FROM helper AS h WHERE h.n = t.id",
+        "UPDATE {t} SET g = extract(year FROM tz), s = trim(both 'A' FROM s), l = [x + 1 FOR x IN [1, 2] IF x > 1]"
+        " WHERE true",
+        "update {t} set g=(select max(n) from helper where n<>3)where id in(select 1 union select 2)and not false",
+        "DELETE FROM {t} USING helper AS h, (SELECT 2 AS m) AS o WHERE h.n = t.id AND o.m = h.n",
+        "INSERT INTO {t}(id,s)VALUES(3,'a, b'),(4,CASE WHEN 1=1 THEN 'x' END),((5),('(')); ",
+        "INSERT INTO {t} (id) (SELECT n + 10 FROM helper)",
+        "INSERT INTO {t} (id, g) FROM (SELECT n + 10, n FROM helper)",
+        "INSERT INTO {t} (id) WITH c AS (SELECT 12 AS n) SELECT n FROM c ORDER BY n LIMIT 1",
+        "WITH c AS (SELECT 12 AS n), d AS (FROM c) INSERT INTO {t} (id) WITH e AS (FROM d) SELECT n FROM e",
+        "INSERT INTO {t} BY NAME (SELECT 'WHEN' AS s, 12 AS id)",
+        "MERGE INTO {t} USING (SELECT 1 AS id, 'THEN' AS w) AS h ON (t.id = h.id AND CASE WHEN true THEN true END)"
+        " WHEN MATCHED AND CASE WHEN h.w = 'THEN' THEN true ELSE false END"
+        " THEN UPDATE SET s = CASE WHEN true THEN h.w END"
+        " WHEN NOT MATCHED BY SOURCE THEN DELETE",
+        "MERGE INTO {t} AS x USING helper ON x.id = helper.n WHEN MATCHED THEN UPDATE SET g = n, s = 'WHEN MATCHED'"
+        " WHEN NOT MATCHED THEN INSERT (id, s) VALUES (n, concat('(', n, ','))",
+    ],
+)
+def test_parts_of_statements_are_told_apart(both: Both, text: str) -> None:
+    connection, run = both
+    connection.execute("DROP TABLE IF EXISTS nowhere")
+    before = connection.sql("FROM t").fetchall()
+    assert run(text) != before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "SELECT count(*) FROM {t} WHERE s ~ 'b'",
         "SELECT 2 ** 3 ** 2, 1_000, 'x' ~ 'x'",
         "FROM {t} AS a JOIN {t} AS b ON a.id = b.id ORDER BY a.id",
