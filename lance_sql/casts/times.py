@@ -29,6 +29,9 @@ def convert(array: pa.Array, target: pa.DataType) -> pa.Array:
     import pyarrow.compute as pc
 
     source = array.type
+    if pa.types.is_timestamp(source) and pa.types.is_timestamp(target) and source.unit == target.unit:
+        # the same counts, whatever the zone
+        return array.cast(target)
     loses_zone = pa.types.is_timestamp(source) and source.tz is not None and not pa.types.is_timestamp(target)
     if loses_zone:
         array = pc.local_timestamp(array)

@@ -178,6 +178,29 @@ def test_parts_of_statements_are_told_apart(both: Both, text: str) -> None:
     assert run(text) != before
 
 
+def test_statements_in_another_dialect_are_translated(both: Both, tmp_path: Path) -> None:
+    connection, _ = both
+    path = f"`{tmp_path}/t.lance`"
+
+    def run(text: str) -> list[Any]:
+        lance_sql.sql(text.replace("{t}", path), connection=connection, dialect="spark")
+        return connection.sql(f"SELECT id, g, s, f FROM '{tmp_path}/t.lance' ORDER BY id").fetchall()
+
+    assert run("INSERT INTO {t} (id, g, f) VALUES (3, 9007199254740993, 4.35), (4, 1e0, 2)")[2:] == [
+        (3, 9007199254740993, None, 4.35),
+        (4, 1, None, 2.0),
+    ]
+    assert run("INSERT INTO {t} (id, s) SELECT n + 10, array_join(array('a', 'b'), '-') FROM helper")[4][2] == "a-b"
+    assert run("UPDATE {t} AS x SET x.g = size(array(1, 2)), s = concat_ws('-', x.s, 'z') WHERE x.id = 1")[0][1:3] == (
+        2,
+        "Ab-z",
+    )
+    assert len(run("DELETE FROM {t} WHERE id IN (SELECT n + 10 FROM helper)")) == 4
+    text = "MERGE INTO {t} AS x USING helper AS h ON x.id = h.n WHEN MATCHED AND h.n IN (SELECT 2) THEN DELETE"
+    assert [row[0] for row in run(f"{text} WHEN MATCHED THEN UPDATE SET x.g = h.n * 7")] == [1, 3, 4]
+    assert run("UPDATE {t} SET f = 0 WHERE id = 3")[1] == (3, 21, None, 0.0)
+
+
 @pytest.mark.parametrize(
     "text",
     [
