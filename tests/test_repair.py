@@ -61,6 +61,9 @@ def test_no_row_goes_for_an_index(indexed: Path) -> None:
     assert {(problem.affects, problem.index) for problem in report.problems} == {("index", "id_idx")}
     assert (report.newest_healthy_version, report.newest_is_healthy) == (4, False)
     assert "every row of version 4 can be read" in str(report)
+    page = report.to_html()
+    assert "every row can be read without it" in page
+    assert "lance-sql repair" in page
     done = lance_sql.repair(indexed)
     assert (done.version, done.rebuilt, done.dropped) == (None, ("id_idx",), ())
     assert ids(indexed) == list(range(300))

@@ -30,6 +30,8 @@ _HASH: Final = "xxh64"
 _SUFFIX: Final = ".json"
 # A longer file is not one of ours.
 _MAX_BYTES: Final = 64 << 20
+# One request has all of most of them.
+_FIRST_BYTES: Final = 256 << 10
 # The record of a cleanup is cut into files about as long.
 _BYTES_PER_RECORD: Final = 16 << 20
 _BYTES_PER_ENTRY: Final = 128
@@ -117,9 +119,11 @@ def _read(store: Store, path: str) -> Record | CorruptFile | None:
     """A record, or what is wrong with it; None for one that is gone, or of another kind of hash."""
     try:
         with at(file=path):
-            size, content = store.tail(path, _MAX_BYTES)
+            size, content = store.tail(path, _FIRST_BYTES)
             if size > _MAX_BYTES:
                 raise CorruptFile(f"checksums of {size} bytes")
+            if size > _FIRST_BYTES:
+                _, content = store.tail(path, size, size=size)
             return _parse(path, bytes(memoryview(content)))
     except FileNotFoundError:
         return None

@@ -24,6 +24,10 @@ MAX_BYTES: Final = 256 * 1024 * 1024
 """A longer file is not read: what its commit did counts as not recorded."""
 
 
+# One request has all of most of them.
+_FIRST_BYTES: Final = 256 * 1024
+
+
 class TooLong(CorruptFile):
     """A transaction that is not read because of its length."""
 
@@ -121,10 +125,11 @@ def read_bytes(store: Store, path: str, manifest: Manifest) -> bytes | None:
         return None
     with at(file=name):
         try:
-            size, _ = store.tail(name, 0)
+            size, content = store.tail(name, _FIRST_BYTES)
             if size > MAX_BYTES:
                 raise TooLong(f"a transaction of {size} bytes; what it did counts as not recorded")
-            _, content = store.tail(name, MAX_BYTES, size=size)
+            if size > _FIRST_BYTES:
+                _, content = store.tail(name, size, size=size)
         except FileNotFoundError:
             # Nothing but conflict checks of writers needs the file, so it may be cleaned up.
             return None
