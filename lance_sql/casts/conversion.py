@@ -49,7 +49,8 @@ def convert(array: pa.Array, target: pa.DataType, *, as_sql: bool = False, exact
     if pa.types.is_nested(source) or pa.types.is_nested(target):
         return nested.convert_members(array, target, inner)
     made = _convert_plain(array, target, as_sql=as_sql)
-    if exact and pa.types.is_floating(source) and pa.types.is_floating(target):
+    is_narrower = pa.types.is_floating(source) and pa.types.is_floating(target) and target.bit_width < source.bit_width
+    if exact and is_narrower:
         _check_unrounded(array, made)
     return made
 

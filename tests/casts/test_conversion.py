@@ -426,6 +426,8 @@ def test_floats_may_be_refused_rather_than_rounded() -> None:
     assert convert(nan, pa.list_(pa.float16()), exact=True).cast(nan.type).cast(pa.list_(pa.string())).to_pylist() == [
         ["nan", "1.5", None, "inf"]
     ]
+    halves = pa.array([1.5, None, math.inf], pa.float16())
+    assert convert(halves, pa.float32(), exact=True).to_pylist() == [1.5, None, math.inf]
     for value in (0.1, 1e6):
         with pytest.raises(pa.ArrowInvalid, match=r"more digits|too large"):
             convert(pa.array([value], pa.float32()), pa.float16(), exact=True)
