@@ -67,7 +67,7 @@ def expected(table: lance_sql.Dataset, *bounds: Any, **arguments: Any) -> list[t
             {"startingVersion": 2, "endingVersion": 6, "key": "id", "mode": "net"},
             {"start": 2, "key": "id", "mode": "net"},
         ),
-        ({"startingVersion": 99}, {"start": 99}),
+        ({"startingVersion": 9}, {"start": 9}),
     ],
     ids=str,
 )
@@ -166,3 +166,22 @@ def test_a_range_that_was_cleaned_up_names_the_oldest_start(spark: SparkSession,
     with pytest.raises(Exception, match=r"The oldest start that is possible is 4 \(since=3\)"):
         load(spark, made, startingVersion=1).count()
     assert load(spark, made, startingVersion=4).count() == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"startingVersion": 3, "endingVersion": 1}, "ends before it begins: start is 3, end is 1"),
+        ({"startingVersion": 99}, "start=99 is not there yet"),
+        ({"since": 99}, "since=99 is not there yet"),
+        ({"startingTimestamp": "2999-01-01"}, "still to come"),
+    ],
+    ids=str,
+)
+def test_ranges_that_can_only_be_a_mistake_are_refused(
+    table: lance_sql.Dataset, options: dict[str, object], message: str
+) -> None:
+    given = {"path": table.uri, "readChangeFeed": "true"} | {name: str(value) for name, value in options.items()}
+    source = LanceDataSource(given)
+    with pytest.raises((InvalidArgument, VersionNotFound), match=message):
+        source.reader(source.schema()).partitions()

@@ -126,7 +126,9 @@ def test_where_a_stream_begins(table: lance_sql.Dataset) -> None:
     assert versions(startingVersion=3) == {3, 4}
     assert versions(since=3) == {4}
     assert versions(startingVersion="latest") == set()
-    assert versions(startingVersion=9) == set()
+    assert versions(startingVersion=5) == set()
+    with pytest.raises(VersionNotFound, match="start=9 is not there yet"):
+        versions(startingVersion=9)
     assert versions(startingTimestamp="2020-01-01") == {1, 2, 3, 4}
     assert versions(startingVersion=2, startingBoundInclusive="false") == {3, 4}
     stream = Stream(table.uri, readChangeFeed="true", startingVersion="latest")
