@@ -23,8 +23,10 @@ using Seconds = std::chrono::duration<double>;
 constexpr int64_t kMostThreads = 16;
 
 // Whoever lets go of something waits so long for the end of it, so that its files and memory are given back by then.
-// Where the lock or another one is held that the other thread needs, it goes on without.
-constexpr Seconds kMostSettling(0.05);
+// Where the lock or another one is held that the other thread needs, it goes on without: sooner where that is to be
+// expected.
+constexpr Seconds kMostSettling(1.0);
+constexpr Seconds kMostSettlingWithoutLock(0.05);
 
 // Never destroyed: its threads may outlive everything else.
 WorkerThreads* threads = new WorkerThreads(kMostThreads);
@@ -122,9 +124,10 @@ void let_go(std::function<void()> drop) {
         *own = nullptr;
         return;
     }
+    const bool has_lock = PyGILState_Check() != 0;
     std::optional<Unlocked> unlocked;
-    if (PyGILState_Check()) unlocked.emplace();
-    done->wait(kMostSettling);
+    if (has_lock) unlocked.emplace();
+    done->wait(!has_lock && is_wait_limited() ? kMostSettlingWithoutLock : kMostSettling);
 }
 
 void stop_interpreter_calls() { threads->stop(); }
