@@ -2,7 +2,7 @@
 
 The rest of the code asks a version for what it can do, never for its number.
 
-Source: data files 0.1, 2.0, 2.1 and 2.2, footers, types, and the layouts of pages.
+Source: data files 0.1, 2.0, 2.1, 2.2 and 2.3, footers, types, and the layouts of pages.
 """
 
 from collections.abc import Collection
@@ -115,7 +115,9 @@ V2_2: Final = FileVersion(
     ),
 )
 
-ALL: Final = (V0_1, V2_0, V2_1, V2_2)
+V2_3: Final = FileVersion("2.3", numbers=((2, 3),), columns=V2_2.columns)
+
+ALL: Final = (V0_1, V2_0, V2_1, V2_2, V2_3)
 DEFAULT: Final = V2_2
 """The version of the files of new tables."""
 

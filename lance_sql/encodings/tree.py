@@ -124,6 +124,40 @@ class VariablePackedStruct(Encoding):
 
 
 @dataclass(frozen=True, slots=True)
+class Range(Encoding):
+    """start, start + step, start + 2 * step, ...: no buffer (file version 2.3, as the next three)."""
+
+    bits_per_value: int
+    start: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Delta(Encoding):
+    """`base`, and what each further value is larger than the one before."""
+
+    bits_per_value: int
+    base: int
+    deltas: Encoding
+
+
+@dataclass(frozen=True, slots=True)
+class DictionaryBlock(Encoding):
+    """Indices and the items that they mean, one after the other in one buffer."""
+
+    indices: Encoding
+    items: Encoding
+    num_items: int
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetVariable(Encoding):
+    """Byte strings whose offsets are encoded, in a buffer of their own."""
+
+    offsets: Encoding
+
+
+@dataclass(frozen=True, slots=True)
 class Stored(Encoding):
     """Values in one buffer of the page, by its number."""
 

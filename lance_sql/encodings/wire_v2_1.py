@@ -67,7 +67,7 @@ def encoding_from_wire(message: pb.CompressiveEncoding, depth: int = 0) -> Encod
         case "byte_stream_split":
             return ByteStreamSplit(encoding_from_wire(message.byte_stream_split.values, depth + 1))
         case "general":
-            return General(_scheme(message.general.compression), encoding_from_wire(message.general.values, depth + 1))
+            return General(scheme(message.general.compression), encoding_from_wire(message.general.values, depth + 1))
         case "fixed_size_list":
             lists = message.fixed_size_list
             dimension = lists.items_per_value
@@ -168,7 +168,11 @@ def _out_of_line(message: pb.OutOfLineBitpacking, depth: int) -> OutOfLineBitpac
     return OutOfLineBitpacking(word_bits, num_bits)
 
 
-def _scheme(message: pb.BufferCompression) -> Compression:
+def scheme(message: pb.BufferCompression) -> Compression:
+    """The compressor that a message names.
+
+    raises: UnsupportedFeature for another
+    """
     try:
         return _COMPRESSIONS[message.scheme]
     except KeyError:

@@ -22,7 +22,7 @@ from lance_sql.encodings.tree import General, List, OffsetList
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.file.footer import Footer, parse_entry
 from lance_sql.file.page_cache import KNOWN
-from lance_sql.layouts import wire_v2_1
+from lance_sql.layouts import wire_v2_1, wire_v2_3
 from lance_sql.layouts.tree import ArrayTree, Blob, Constant, FullZip, MiniBlock, PageLayout
 from lance_sql.proto import encodings_v2_0_pb2, file_pb2
 from lance_sql.schema import Schema
@@ -326,6 +326,8 @@ def parse_layout(encoding: bytes) -> PageLayout:
     match message.type_url.rpartition("/")[2]:
         case "lance.encodings21.PageLayout":
             return wire_v2_1.layout_from_wire(message.value)
+        case "lance.encodings23.PlanarLayout":
+            return wire_v2_3.layout_from_wire(message.value)
         case "lance.encodings.ArrayEncoding":
             array = encodings_v2_0_pb2.ArrayEncoding.FromString(message.value)
             return ArrayTree((), wire_v2_0.encoding_from_wire(array))

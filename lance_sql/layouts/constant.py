@@ -225,7 +225,7 @@ class ConstantPage:
                 raise CorruptFile("a constant page without a value, levels or nulls")
             return pa.nulls(num_rows, chain.type)
         slots = unravel(None, None, layers, chain, num_items)
-        return nest(chain.leaf_array(self._block(num_items, chain), slots[0]), slots[1:], chain)
+        return nest(chain.leaf_array(self.block(num_items, chain), slots[0]), slots[1:], chain)
 
     def _with_levels(self, rows: RowRanges, chain: Chain) -> pa.Array:
         entries = rows * chain.items_per_row
@@ -242,12 +242,12 @@ class ConstantPage:
         own = slots[0]
         if self._scalar is None and own.num_slots and max_definition(layers) == 0:
             raise CorruptFile("a constant page with items but without a value")
-        block = self._block(num_items, chain) if self._scalar is not None else Nulls(num_items)
+        block = self.block(num_items, chain) if self._scalar is not None else Nulls(num_items)
         if isinstance(block, Nulls):
             own = Slots(num_items, None, 0)
         return nest(chain.leaf_array(block, own), slots[1:], chain)
 
-    def _block(self, count: int, chain: Chain) -> Block:
+    def block(self, count: int, chain: Chain) -> Block:
         """The scalar, repeated."""
         scalar, type = self._scalar, chain.stored or chain.leaf
         if scalar is None:

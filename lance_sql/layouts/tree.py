@@ -123,3 +123,49 @@ class ArrayTree(PageLayout):
     """A page without levels, of files in which lists and structs have columns of their own; see `array_tree`."""
 
     encoding: Encoding
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """Some slots of a layer, in the encoding that they have in the page.
+
+    are_valid: of sets that say which slots are there; otherwise these are NULL
+    """
+
+    encoding: Encoding
+    count: int
+    are_valid: bool = False
+
+    @property
+    def holds_all_null(self) -> bool:
+        """Whether the set says that no slot is there."""
+        return self.are_valid and self.count == 0
+
+
+@dataclass(frozen=True, slots=True)
+class SparseLists:
+    """The lists of a layer that are not empty, and how many values each has."""
+
+    num_child_slots: int
+    non_empty: Positions
+    counts: Encoding
+
+
+@dataclass(frozen=True, slots=True)
+class SparseLayer:
+    """One layer of a sparse page."""
+
+    validity: Positions
+    lists: SparseLists | None
+
+
+@dataclass(frozen=True, slots=True)
+class Planar(PageLayout):
+    """A page of file version 2.3 that none of 2.2 could be; see `planar`.
+
+    values: with levels, or without any in a sparse page; None where every value is NULL
+    sparse: the layers from the outside; None in a page with levels
+    """
+
+    values: "MiniBlock | FullZip | Constant | None"
+    sparse: tuple[SparseLayer, ...] | None

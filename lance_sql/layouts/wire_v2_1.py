@@ -115,14 +115,14 @@ def _layout(message: pb.PageLayout, *, inside_blob: bool) -> PageLayout:
         case "mini_block_layout":
             return _mini_block(message.mini_block_layout)
         case "full_zip_layout":
-            return _full_zip(message.full_zip_layout)
+            return full_zip_from_wire(message.full_zip_layout)
         case "constant_layout":
             return _constant(message.constant_layout)
         case "blob_layout":
             if inside_blob:
                 raise CorruptFile("a blob layout inside a blob layout")
             blob = message.blob_layout
-            return Blob(_layers(blob.layers), _layout(blob.inner_layout, inside_blob=True))
+            return Blob(layers_from_wire(blob.layers), _layout(blob.inner_layout, inside_blob=True))
         case other:
             raise UnsupportedFeature(f"page layout '{other}' is not supported")
 
@@ -135,7 +135,7 @@ def _mini_block(message: pb.MiniBlockLayout) -> MiniBlock:
     if message.repetition_index_depth > 1:
         raise UnsupportedFeature(f"a repetition index of depth {message.repetition_index_depth} is not supported")
     return MiniBlock(
-        layers=_layers(message.layers),
+        layers=layers_from_wire(message.layers),
         values=encoding_from_wire(message.value_compression),
         repetition=_optional(message, "rep_compression"),
         definition=_optional(message, "def_compression"),
@@ -148,7 +148,7 @@ def _mini_block(message: pb.MiniBlockLayout) -> MiniBlock:
     )
 
 
-def _full_zip(message: pb.FullZipLayout) -> FullZip:
+def full_zip_from_wire(message: pb.FullZipLayout) -> FullZip:
     details = message.WhichOneof("details")
     if details is None:
         raise CorruptFile("a full-zip page without a width of its values")
@@ -161,7 +161,7 @@ def _full_zip(message: pb.FullZipLayout) -> FullZip:
     if bits_per_offset is not None and bits_per_offset not in (32, 64):
         raise CorruptFile(f"full-zip lengths of {bits_per_offset} bits are not possible")
     return FullZip(
-        layers=_layers(message.layers),
+        layers=layers_from_wire(message.layers),
         values=encoding_from_wire(message.value_compression),
         bits_rep=message.bits_rep,
         bits_def=message.bits_def,
@@ -174,7 +174,7 @@ def _full_zip(message: pb.FullZipLayout) -> FullZip:
 
 def _constant(message: pb.ConstantLayout) -> Constant:
     return Constant(
-        layers=_layers(message.layers),
+        layers=layers_from_wire(message.layers),
         inline_value=message.inline_value if message.HasField("inline_value") else None,
         repetition=_optional(message, "rep_compression"),
         definition=_optional(message, "def_compression"),
@@ -187,7 +187,7 @@ def _optional(message: pb.MiniBlockLayout | pb.ConstantLayout, name: str) -> Enc
     return encoding_from_wire(getattr(message, name)) if message.HasField(name) else None
 
 
-def _layers(values: Iterable[int]) -> Layers:
+def layers_from_wire(values: Iterable[int]) -> Layers:
     layers = tuple(values)
     unknown = [layer for layer in layers if layer not in _LAYERS]
     if unknown:

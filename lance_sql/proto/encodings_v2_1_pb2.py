@@ -13,17 +13,17 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$lance_sql/proto/encodings_v2_1.proto\x12\x11lance.encodings21\"\x8e\x02\n\nPageLayout\x12?\n\x11mini_block_layout\x18\x01 \x01(\x0b\x32\".lance.encodings21.MiniBlockLayoutH\x00\x12<\n\x0f\x63onstant_layout\x18\x02 \x01(\x0b\x32!.lance.encodings21.ConstantLayoutH\x00\x12;\n\x0f\x66ull_zip_layout\x18\x03 \x01(\x0b\x32 .lance.encodings21.FullZipLayoutH\x00\x12\x34\n\x0b\x62lob_layout\x18\x04 \x01(\x0b\x32\x1d.lance.encodings21.BlobLayoutH\x00\x42\x08\n\x06layoutJ\x04\x08\x05\x10\x06\"\xc1\x03\n\x0fMiniBlockLayout\x12?\n\x0frep_compression\x18\x01 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12?\n\x0f\x64\x65\x66_compression\x18\x02 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12\x41\n\x11value_compression\x18\x03 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12:\n\ndictionary\x18\x04 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12\x1c\n\x14num_dictionary_items\x18\x05 \x01(\x04\x12.\n\x06layers\x18\x06 \x03(\x0e\x32\x1e.lance.encodings21.RepDefLayer\x12\x13\n\x0bnum_buffers\x18\x07 \x01(\x04\x12\x1e\n\x16repetition_index_depth\x18\x08 \x01(\r\x12\x11\n\tnum_items\x18\t \x01(\x04\x12\x17\n\x0fhas_large_chunk\x18\n \x01(\x08\"\x94\x02\n\rFullZipLayout\x12\x10\n\x08\x62its_rep\x18\x01 \x01(\r\x12\x10\n\x08\x62its_def\x18\x02 \x01(\r\x12\x18\n\x0e\x62its_per_value\x18\x03 \x01(\rH\x00\x12\x19\n\x0f\x62its_per_offset\x18\x04 \x01(\rH\x00\x12\x11\n\tnum_items\x18\x05 \x01(\r\x12\x19\n\x11num_visible_items\x18\x06 \x01(\r\x12\x41\n\x11value_compression\x18\x07 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12.\n\x06layers\x18\x08 \x03(\x0e\x32\x1e.lance.encodings21.RepDefLayerB\t\n\x07\x64\x65tails\"\xa4\x02\n\x0e\x43onstantLayout\x12.\n\x06layers\x18\x05 \x03(\x0e\x32\x1e.lance.encodings21.RepDefLayer\x12\x19\n\x0cinline_value\x18\x06 \x01(\x0cH\x00\x88\x01\x01\x12?\n\x0frep_compression\x18\x07 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12?\n\x0f\x64\x65\x66_compression\x18\x08 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12\x16\n\x0enum_rep_values\x18\t \x01(\x04\x12\x16\n\x0enum_def_values\x18\n \x01(\x04\x42\x0f\n\r_inline_valueJ\x04\x08\x01\x10\x05\"q\n\nBlobLayout\x12\x33\n\x0cinner_layout\x18\x01 \x01(\x0b\x32\x1d.lance.encodings21.PageLayout\x12.\n\x06layers\x18\x02 \x03(\x0e\x32\x1e.lance.encodings21.RepDefLayer\"\xfe\x05\n\x13\x43ompressiveEncoding\x12\'\n\x04\x66lat\x18\x01 \x01(\x0b\x32\x17.lance.encodings21.FlatH\x00\x12/\n\x08variable\x18\x02 \x01(\x0b\x32\x1b.lance.encodings21.VariableH\x00\x12/\n\x08\x63onstant\x18\x03 \x01(\x0b\x32\x1b.lance.encodings21.ConstantH\x00\x12H\n\x16out_of_line_bitpacking\x18\x04 \x01(\x0b\x32&.lance.encodings21.OutOfLineBitpackingH\x00\x12@\n\x11inline_bitpacking\x18\x05 \x01(\x0b\x32#.lance.encodings21.InlineBitpackingH\x00\x12\'\n\x04\x66sst\x18\x06 \x01(\x0b\x32\x17.lance.encodings21.FsstH\x00\x12\x33\n\ndictionary\x18\x07 \x01(\x0b\x32\x1d.lance.encodings21.DictionaryH\x00\x12%\n\x03rle\x18\x08 \x01(\x0b\x32\x16.lance.encodings21.RleH\x00\x12?\n\x11\x62yte_stream_split\x18\t \x01(\x0b\x32\".lance.encodings21.ByteStreamSplitH\x00\x12-\n\x07general\x18\n \x01(\x0b\x32\x1a.lance.encodings21.GeneralH\x00\x12;\n\x0f\x66ixed_size_list\x18\x0b \x01(\x0b\x32 .lance.encodings21.FixedSizeListH\x00\x12\x38\n\rpacked_struct\x18\x0c \x01(\x0b\x32\x1f.lance.encodings21.PackedStructH\x00\x12I\n\x16variable_packed_struct\x18\r \x01(\x0b\x32\'.lance.encodings21.VariablePackedStructH\x00\x42\r\n\x0b\x63ompressionJ\x04\x08\x0e\x10\x0fJ\x04\x08\x0f\x10\x10\"g\n\x11\x42ufferCompression\x12\x34\n\x06scheme\x18\x01 \x01(\x0e\x32$.lance.encodings21.CompressionScheme\x12\x12\n\x05level\x18\x02 \x01(\x05H\x00\x88\x01\x01\x42\x08\n\x06_level\"R\n\x04\x46lat\x12\x16\n\x0e\x62its_per_value\x18\x01 \x01(\x04\x12\x32\n\x04\x64\x61ta\x18\x02 \x01(\x0b\x32$.lance.encodings21.BufferCompression\"y\n\x08Variable\x12\x37\n\x07offsets\x18\x01 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12\x34\n\x06values\x18\x02 \x01(\x0b\x32$.lance.encodings21.BufferCompression\"(\n\x08\x43onstant\x12\x12\n\x05value\x18\x01 \x01(\x0cH\x00\x88\x01\x01\x42\x08\n\x06_value\"r\n\x13OutOfLineBitpacking\x12#\n\x1buncompressed_bits_per_value\x18\x01 \x01(\x04\x12\x36\n\x06values\x18\x03 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\"m\n\x10InlineBitpacking\x12#\n\x1buncompressed_bits_per_value\x18\x01 \x01(\x04\x12\x34\n\x06values\x18\x02 \x01(\x0b\x32$.lance.encodings21.BufferCompression\"T\n\x04\x46sst\x12\x14\n\x0csymbol_table\x18\x01 \x01(\x0c\x12\x36\n\x06values\x18\x02 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\"\x9a\x01\n\nDictionary\x12\x37\n\x07indices\x18\x01 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12\x35\n\x05items\x18\x02 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12\x1c\n\x14num_dictionary_items\x18\x03 \x01(\r\"z\n\x03Rle\x12\x36\n\x06values\x18\x01 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12;\n\x0brun_lengths\x18\x02 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\"I\n\x0f\x42yteStreamSplit\x12\x36\n\x06values\x18\x01 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\"|\n\x07General\x12\x39\n\x0b\x63ompression\x18\x01 \x01(\x0b\x32$.lance.encodings21.BufferCompression\x12\x36\n\x06values\x18\x03 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\"v\n\rFixedSizeList\x12\x17\n\x0fitems_per_value\x18\x01 \x01(\x04\x12\x36\n\x06values\x18\x02 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12\x14\n\x0chas_validity\x18\x03 \x01(\x08\"^\n\x0cPackedStruct\x12\x16\n\x0e\x62its_per_value\x18\x01 \x03(\x04\x12\x36\n\x06values\x18\x02 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\"\xe5\x01\n\x14VariablePackedStruct\x12\x45\n\x06\x66ields\x18\x01 \x03(\x0b\x32\x35.lance.encodings21.VariablePackedStruct.FieldEncoding\x1a\x85\x01\n\rFieldEncoding\x12\x35\n\x05value\x18\x01 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12\x18\n\x0e\x62its_per_value\x18\x02 \x01(\x04H\x00\x12\x19\n\x0f\x62its_per_length\x18\x03 \x01(\x04H\x00\x42\x08\n\x06layout*\xca\x01\n\x0bRepDefLayer\x12\x16\n\x12REPDEF_UNSPECIFIED\x10\x00\x12\x19\n\x15REPDEF_ALL_VALID_ITEM\x10\x01\x12\x19\n\x15REPDEF_ALL_VALID_LIST\x10\x02\x12\x18\n\x14REPDEF_NULLABLE_ITEM\x10\x03\x12\x18\n\x14REPDEF_NULLABLE_LIST\x10\x04\x12\x19\n\x15REPDEF_EMPTYABLE_LIST\x10\x05\x12\x1e\n\x1aREPDEF_NULL_AND_EMPTY_LIST\x10\x06*y\n\x11\x43ompressionScheme\x12%\n!COMPRESSION_ALGORITHM_UNSPECIFIED\x10\x00\x12\x1d\n\x19\x43OMPRESSION_ALGORITHM_LZ4\x10\x01\x12\x1e\n\x1a\x43OMPRESSION_ALGORITHM_ZSTD\x10\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$lance_sql/proto/encodings_v2_1.proto\x12\x11lance.encodings21\"\x8e\x02\n\nPageLayout\x12?\n\x11mini_block_layout\x18\x01 \x01(\x0b\x32\".lance.encodings21.MiniBlockLayoutH\x00\x12<\n\x0f\x63onstant_layout\x18\x02 \x01(\x0b\x32!.lance.encodings21.ConstantLayoutH\x00\x12;\n\x0f\x66ull_zip_layout\x18\x03 \x01(\x0b\x32 .lance.encodings21.FullZipLayoutH\x00\x12\x34\n\x0b\x62lob_layout\x18\x04 \x01(\x0b\x32\x1d.lance.encodings21.BlobLayoutH\x00\x42\x08\n\x06layoutJ\x04\x08\x05\x10\x06\"\xc1\x03\n\x0fMiniBlockLayout\x12?\n\x0frep_compression\x18\x01 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12?\n\x0f\x64\x65\x66_compression\x18\x02 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12\x41\n\x11value_compression\x18\x03 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12:\n\ndictionary\x18\x04 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12\x1c\n\x14num_dictionary_items\x18\x05 \x01(\x04\x12.\n\x06layers\x18\x06 \x03(\x0e\x32\x1e.lance.encodings21.RepDefLayer\x12\x13\n\x0bnum_buffers\x18\x07 \x01(\x04\x12\x1e\n\x16repetition_index_depth\x18\x08 \x01(\r\x12\x11\n\tnum_items\x18\t \x01(\x04\x12\x17\n\x0fhas_large_chunk\x18\n \x01(\x08\"\x94\x02\n\rFullZipLayout\x12\x10\n\x08\x62its_rep\x18\x01 \x01(\r\x12\x10\n\x08\x62its_def\x18\x02 \x01(\r\x12\x18\n\x0e\x62its_per_value\x18\x03 \x01(\rH\x00\x12\x19\n\x0f\x62its_per_offset\x18\x04 \x01(\rH\x00\x12\x11\n\tnum_items\x18\x05 \x01(\r\x12\x19\n\x11num_visible_items\x18\x06 \x01(\r\x12\x41\n\x11value_compression\x18\x07 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12.\n\x06layers\x18\x08 \x03(\x0e\x32\x1e.lance.encodings21.RepDefLayerB\t\n\x07\x64\x65tails\"\xa4\x02\n\x0e\x43onstantLayout\x12.\n\x06layers\x18\x05 \x03(\x0e\x32\x1e.lance.encodings21.RepDefLayer\x12\x19\n\x0cinline_value\x18\x06 \x01(\x0cH\x00\x88\x01\x01\x12?\n\x0frep_compression\x18\x07 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12?\n\x0f\x64\x65\x66_compression\x18\x08 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12\x16\n\x0enum_rep_values\x18\t \x01(\x04\x12\x16\n\x0enum_def_values\x18\n \x01(\x04\x42\x0f\n\r_inline_valueJ\x04\x08\x01\x10\x05\"q\n\nBlobLayout\x12\x33\n\x0cinner_layout\x18\x01 \x01(\x0b\x32\x1d.lance.encodings21.PageLayout\x12.\n\x06layers\x18\x02 \x03(\x0e\x32\x1e.lance.encodings21.RepDefLayer\"\xc8\x06\n\x13\x43ompressiveEncoding\x12\'\n\x04\x66lat\x18\x01 \x01(\x0b\x32\x17.lance.encodings21.FlatH\x00\x12/\n\x08variable\x18\x02 \x01(\x0b\x32\x1b.lance.encodings21.VariableH\x00\x12/\n\x08\x63onstant\x18\x03 \x01(\x0b\x32\x1b.lance.encodings21.ConstantH\x00\x12H\n\x16out_of_line_bitpacking\x18\x04 \x01(\x0b\x32&.lance.encodings21.OutOfLineBitpackingH\x00\x12@\n\x11inline_bitpacking\x18\x05 \x01(\x0b\x32#.lance.encodings21.InlineBitpackingH\x00\x12\'\n\x04\x66sst\x18\x06 \x01(\x0b\x32\x17.lance.encodings21.FsstH\x00\x12\x33\n\ndictionary\x18\x07 \x01(\x0b\x32\x1d.lance.encodings21.DictionaryH\x00\x12%\n\x03rle\x18\x08 \x01(\x0b\x32\x16.lance.encodings21.RleH\x00\x12?\n\x11\x62yte_stream_split\x18\t \x01(\x0b\x32\".lance.encodings21.ByteStreamSplitH\x00\x12-\n\x07general\x18\n \x01(\x0b\x32\x1a.lance.encodings21.GeneralH\x00\x12;\n\x0f\x66ixed_size_list\x18\x0b \x01(\x0b\x32 .lance.encodings21.FixedSizeListH\x00\x12\x38\n\rpacked_struct\x18\x0c \x01(\x0b\x32\x1f.lance.encodings21.PackedStructH\x00\x12I\n\x16variable_packed_struct\x18\r \x01(\x0b\x32\'.lance.encodings21.VariablePackedStructH\x00\x12)\n\x05range\x18\x0e \x01(\x0b\x32\x18.lance.encodings21.RangeH\x00\x12)\n\x05\x64\x65lta\x18\x0f \x01(\x0b\x32\x18.lance.encodings21.DeltaH\x00\x42\r\n\x0b\x63ompression\"g\n\x11\x42ufferCompression\x12\x34\n\x06scheme\x18\x01 \x01(\x0e\x32$.lance.encodings21.CompressionScheme\x12\x12\n\x05level\x18\x02 \x01(\x05H\x00\x88\x01\x01\x42\x08\n\x06_level\"R\n\x04\x46lat\x12\x16\n\x0e\x62its_per_value\x18\x01 \x01(\x04\x12\x32\n\x04\x64\x61ta\x18\x02 \x01(\x0b\x32$.lance.encodings21.BufferCompression\"y\n\x08Variable\x12\x37\n\x07offsets\x18\x01 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12\x34\n\x06values\x18\x02 \x01(\x0b\x32$.lance.encodings21.BufferCompression\"(\n\x08\x43onstant\x12\x12\n\x05value\x18\x01 \x01(\x0cH\x00\x88\x01\x01\x42\x08\n\x06_value\"r\n\x13OutOfLineBitpacking\x12#\n\x1buncompressed_bits_per_value\x18\x01 \x01(\x04\x12\x36\n\x06values\x18\x03 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\"m\n\x10InlineBitpacking\x12#\n\x1buncompressed_bits_per_value\x18\x01 \x01(\x04\x12\x34\n\x06values\x18\x02 \x01(\x0b\x32$.lance.encodings21.BufferCompression\"T\n\x04\x46sst\x12\x14\n\x0csymbol_table\x18\x01 \x01(\x0c\x12\x36\n\x06values\x18\x02 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\"\x9a\x01\n\nDictionary\x12\x37\n\x07indices\x18\x01 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12\x35\n\x05items\x18\x02 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12\x1c\n\x14num_dictionary_items\x18\x03 \x01(\r\"z\n\x03Rle\x12\x36\n\x06values\x18\x01 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12;\n\x0brun_lengths\x18\x02 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\"I\n\x0f\x42yteStreamSplit\x12\x36\n\x06values\x18\x01 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\"|\n\x07General\x12\x39\n\x0b\x63ompression\x18\x01 \x01(\x0b\x32$.lance.encodings21.BufferCompression\x12\x36\n\x06values\x18\x03 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\"v\n\rFixedSizeList\x12\x17\n\x0fitems_per_value\x18\x01 \x01(\x04\x12\x36\n\x06values\x18\x02 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12\x14\n\x0chas_validity\x18\x03 \x01(\x08\"^\n\x0cPackedStruct\x12\x16\n\x0e\x62its_per_value\x18\x01 \x03(\x04\x12\x36\n\x06values\x18\x02 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\"\xe5\x01\n\x14VariablePackedStruct\x12\x45\n\x06\x66ields\x18\x01 \x03(\x0b\x32\x35.lance.encodings21.VariablePackedStruct.FieldEncoding\x1a\x85\x01\n\rFieldEncoding\x12\x35\n\x05value\x18\x01 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding\x12\x18\n\x0e\x62its_per_value\x18\x02 \x01(\x04H\x00\x12\x19\n\x0f\x62its_per_length\x18\x03 \x01(\x04H\x00\x42\x08\n\x06layout\"<\n\x05Range\x12\x16\n\x0e\x62its_per_value\x18\x01 \x01(\x04\x12\r\n\x05start\x18\x02 \x01(\x04\x12\x0c\n\x04step\x18\x03 \x01(\x04\"e\n\x05\x44\x65lta\x12\x16\n\x0e\x62its_per_value\x18\x01 \x01(\x04\x12\x0c\n\x04\x62\x61se\x18\x02 \x01(\x04\x12\x36\n\x06\x64\x65ltas\x18\x03 \x01(\x0b\x32&.lance.encodings21.CompressiveEncoding*\xca\x01\n\x0bRepDefLayer\x12\x16\n\x12REPDEF_UNSPECIFIED\x10\x00\x12\x19\n\x15REPDEF_ALL_VALID_ITEM\x10\x01\x12\x19\n\x15REPDEF_ALL_VALID_LIST\x10\x02\x12\x18\n\x14REPDEF_NULLABLE_ITEM\x10\x03\x12\x18\n\x14REPDEF_NULLABLE_LIST\x10\x04\x12\x19\n\x15REPDEF_EMPTYABLE_LIST\x10\x05\x12\x1e\n\x1aREPDEF_NULL_AND_EMPTY_LIST\x10\x06*y\n\x11\x43ompressionScheme\x12%\n!COMPRESSION_ALGORITHM_UNSPECIFIED\x10\x00\x12\x1d\n\x19\x43OMPRESSION_ALGORITHM_LZ4\x10\x01\x12\x1e\n\x1a\x43OMPRESSION_ALGORITHM_ZSTD\x10\x02\x62\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'lance_sql.proto.encodings_v2_1_pb2', globals())
 if _descriptor._USE_C_DESCRIPTORS == False:
 
   DESCRIPTOR._options = None
-  _REPDEFLAYER._serialized_start=3840
-  _REPDEFLAYER._serialized_end=4042
-  _COMPRESSIONSCHEME._serialized_start=4044
-  _COMPRESSIONSCHEME._serialized_end=4165
+  _REPDEFLAYER._serialized_start=4079
+  _REPDEFLAYER._serialized_end=4281
+  _COMPRESSIONSCHEME._serialized_start=4283
+  _COMPRESSIONSCHEME._serialized_end=4404
   _PAGELAYOUT._serialized_start=60
   _PAGELAYOUT._serialized_end=330
   _MINIBLOCKLAYOUT._serialized_start=333
@@ -35,35 +35,39 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _BLOBLAYOUT._serialized_start=1358
   _BLOBLAYOUT._serialized_end=1471
   _COMPRESSIVEENCODING._serialized_start=1474
-  _COMPRESSIVEENCODING._serialized_end=2240
-  _BUFFERCOMPRESSION._serialized_start=2242
-  _BUFFERCOMPRESSION._serialized_end=2345
-  _FLAT._serialized_start=2347
-  _FLAT._serialized_end=2429
-  _VARIABLE._serialized_start=2431
-  _VARIABLE._serialized_end=2552
-  _CONSTANT._serialized_start=2554
-  _CONSTANT._serialized_end=2594
-  _OUTOFLINEBITPACKING._serialized_start=2596
-  _OUTOFLINEBITPACKING._serialized_end=2710
-  _INLINEBITPACKING._serialized_start=2712
-  _INLINEBITPACKING._serialized_end=2821
-  _FSST._serialized_start=2823
-  _FSST._serialized_end=2907
-  _DICTIONARY._serialized_start=2910
-  _DICTIONARY._serialized_end=3064
-  _RLE._serialized_start=3066
-  _RLE._serialized_end=3188
-  _BYTESTREAMSPLIT._serialized_start=3190
-  _BYTESTREAMSPLIT._serialized_end=3263
-  _GENERAL._serialized_start=3265
-  _GENERAL._serialized_end=3389
-  _FIXEDSIZELIST._serialized_start=3391
-  _FIXEDSIZELIST._serialized_end=3509
-  _PACKEDSTRUCT._serialized_start=3511
-  _PACKEDSTRUCT._serialized_end=3605
-  _VARIABLEPACKEDSTRUCT._serialized_start=3608
-  _VARIABLEPACKEDSTRUCT._serialized_end=3837
-  _VARIABLEPACKEDSTRUCT_FIELDENCODING._serialized_start=3704
-  _VARIABLEPACKEDSTRUCT_FIELDENCODING._serialized_end=3837
+  _COMPRESSIVEENCODING._serialized_end=2314
+  _BUFFERCOMPRESSION._serialized_start=2316
+  _BUFFERCOMPRESSION._serialized_end=2419
+  _FLAT._serialized_start=2421
+  _FLAT._serialized_end=2503
+  _VARIABLE._serialized_start=2505
+  _VARIABLE._serialized_end=2626
+  _CONSTANT._serialized_start=2628
+  _CONSTANT._serialized_end=2668
+  _OUTOFLINEBITPACKING._serialized_start=2670
+  _OUTOFLINEBITPACKING._serialized_end=2784
+  _INLINEBITPACKING._serialized_start=2786
+  _INLINEBITPACKING._serialized_end=2895
+  _FSST._serialized_start=2897
+  _FSST._serialized_end=2981
+  _DICTIONARY._serialized_start=2984
+  _DICTIONARY._serialized_end=3138
+  _RLE._serialized_start=3140
+  _RLE._serialized_end=3262
+  _BYTESTREAMSPLIT._serialized_start=3264
+  _BYTESTREAMSPLIT._serialized_end=3337
+  _GENERAL._serialized_start=3339
+  _GENERAL._serialized_end=3463
+  _FIXEDSIZELIST._serialized_start=3465
+  _FIXEDSIZELIST._serialized_end=3583
+  _PACKEDSTRUCT._serialized_start=3585
+  _PACKEDSTRUCT._serialized_end=3679
+  _VARIABLEPACKEDSTRUCT._serialized_start=3682
+  _VARIABLEPACKEDSTRUCT._serialized_end=3911
+  _VARIABLEPACKEDSTRUCT_FIELDENCODING._serialized_start=3778
+  _VARIABLEPACKEDSTRUCT_FIELDENCODING._serialized_end=3911
+  _RANGE._serialized_start=3913
+  _RANGE._serialized_end=3973
+  _DELTA._serialized_start=3975
+  _DELTA._serialized_end=4076
 # @@protoc_insertion_point(module_scope)

@@ -39,9 +39,10 @@ class ByteStreamSplit(_message.Message):
     def __init__(self, values: _Optional[_Union[CompressiveEncoding, _Mapping]] = ...) -> None: ...
 
 class CompressiveEncoding(_message.Message):
-    __slots__ = ["byte_stream_split", "constant", "dictionary", "fixed_size_list", "flat", "fsst", "general", "inline_bitpacking", "out_of_line_bitpacking", "packed_struct", "rle", "variable", "variable_packed_struct"]
+    __slots__ = ["byte_stream_split", "constant", "delta", "dictionary", "fixed_size_list", "flat", "fsst", "general", "inline_bitpacking", "out_of_line_bitpacking", "packed_struct", "range", "rle", "variable", "variable_packed_struct"]
     BYTE_STREAM_SPLIT_FIELD_NUMBER: _ClassVar[int]
     CONSTANT_FIELD_NUMBER: _ClassVar[int]
+    DELTA_FIELD_NUMBER: _ClassVar[int]
     DICTIONARY_FIELD_NUMBER: _ClassVar[int]
     FIXED_SIZE_LIST_FIELD_NUMBER: _ClassVar[int]
     FLAT_FIELD_NUMBER: _ClassVar[int]
@@ -50,11 +51,13 @@ class CompressiveEncoding(_message.Message):
     INLINE_BITPACKING_FIELD_NUMBER: _ClassVar[int]
     OUT_OF_LINE_BITPACKING_FIELD_NUMBER: _ClassVar[int]
     PACKED_STRUCT_FIELD_NUMBER: _ClassVar[int]
+    RANGE_FIELD_NUMBER: _ClassVar[int]
     RLE_FIELD_NUMBER: _ClassVar[int]
     VARIABLE_FIELD_NUMBER: _ClassVar[int]
     VARIABLE_PACKED_STRUCT_FIELD_NUMBER: _ClassVar[int]
     byte_stream_split: ByteStreamSplit
     constant: Constant
+    delta: Delta
     dictionary: Dictionary
     fixed_size_list: FixedSizeList
     flat: Flat
@@ -63,10 +66,11 @@ class CompressiveEncoding(_message.Message):
     inline_bitpacking: InlineBitpacking
     out_of_line_bitpacking: OutOfLineBitpacking
     packed_struct: PackedStruct
+    range: Range
     rle: Rle
     variable: Variable
     variable_packed_struct: VariablePackedStruct
-    def __init__(self, flat: _Optional[_Union[Flat, _Mapping]] = ..., variable: _Optional[_Union[Variable, _Mapping]] = ..., constant: _Optional[_Union[Constant, _Mapping]] = ..., out_of_line_bitpacking: _Optional[_Union[OutOfLineBitpacking, _Mapping]] = ..., inline_bitpacking: _Optional[_Union[InlineBitpacking, _Mapping]] = ..., fsst: _Optional[_Union[Fsst, _Mapping]] = ..., dictionary: _Optional[_Union[Dictionary, _Mapping]] = ..., rle: _Optional[_Union[Rle, _Mapping]] = ..., byte_stream_split: _Optional[_Union[ByteStreamSplit, _Mapping]] = ..., general: _Optional[_Union[General, _Mapping]] = ..., fixed_size_list: _Optional[_Union[FixedSizeList, _Mapping]] = ..., packed_struct: _Optional[_Union[PackedStruct, _Mapping]] = ..., variable_packed_struct: _Optional[_Union[VariablePackedStruct, _Mapping]] = ...) -> None: ...
+    def __init__(self, flat: _Optional[_Union[Flat, _Mapping]] = ..., variable: _Optional[_Union[Variable, _Mapping]] = ..., constant: _Optional[_Union[Constant, _Mapping]] = ..., out_of_line_bitpacking: _Optional[_Union[OutOfLineBitpacking, _Mapping]] = ..., inline_bitpacking: _Optional[_Union[InlineBitpacking, _Mapping]] = ..., fsst: _Optional[_Union[Fsst, _Mapping]] = ..., dictionary: _Optional[_Union[Dictionary, _Mapping]] = ..., rle: _Optional[_Union[Rle, _Mapping]] = ..., byte_stream_split: _Optional[_Union[ByteStreamSplit, _Mapping]] = ..., general: _Optional[_Union[General, _Mapping]] = ..., fixed_size_list: _Optional[_Union[FixedSizeList, _Mapping]] = ..., packed_struct: _Optional[_Union[PackedStruct, _Mapping]] = ..., variable_packed_struct: _Optional[_Union[VariablePackedStruct, _Mapping]] = ..., range: _Optional[_Union[Range, _Mapping]] = ..., delta: _Optional[_Union[Delta, _Mapping]] = ...) -> None: ...
 
 class Constant(_message.Message):
     __slots__ = ["value"]
@@ -89,6 +93,16 @@ class ConstantLayout(_message.Message):
     num_rep_values: int
     rep_compression: CompressiveEncoding
     def __init__(self, layers: _Optional[_Iterable[_Union[RepDefLayer, str]]] = ..., inline_value: _Optional[bytes] = ..., rep_compression: _Optional[_Union[CompressiveEncoding, _Mapping]] = ..., def_compression: _Optional[_Union[CompressiveEncoding, _Mapping]] = ..., num_rep_values: _Optional[int] = ..., num_def_values: _Optional[int] = ...) -> None: ...
+
+class Delta(_message.Message):
+    __slots__ = ["base", "bits_per_value", "deltas"]
+    BASE_FIELD_NUMBER: _ClassVar[int]
+    BITS_PER_VALUE_FIELD_NUMBER: _ClassVar[int]
+    DELTAS_FIELD_NUMBER: _ClassVar[int]
+    base: int
+    bits_per_value: int
+    deltas: CompressiveEncoding
+    def __init__(self, bits_per_value: _Optional[int] = ..., base: _Optional[int] = ..., deltas: _Optional[_Union[CompressiveEncoding, _Mapping]] = ...) -> None: ...
 
 class Dictionary(_message.Message):
     __slots__ = ["indices", "items", "num_dictionary_items"]
@@ -213,6 +227,16 @@ class PageLayout(_message.Message):
     full_zip_layout: FullZipLayout
     mini_block_layout: MiniBlockLayout
     def __init__(self, mini_block_layout: _Optional[_Union[MiniBlockLayout, _Mapping]] = ..., constant_layout: _Optional[_Union[ConstantLayout, _Mapping]] = ..., full_zip_layout: _Optional[_Union[FullZipLayout, _Mapping]] = ..., blob_layout: _Optional[_Union[BlobLayout, _Mapping]] = ...) -> None: ...
+
+class Range(_message.Message):
+    __slots__ = ["bits_per_value", "start", "step"]
+    BITS_PER_VALUE_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    bits_per_value: int
+    start: int
+    step: int
+    def __init__(self, bits_per_value: _Optional[int] = ..., start: _Optional[int] = ..., step: _Optional[int] = ...) -> None: ...
 
 class Rle(_message.Message):
     __slots__ = ["run_lengths", "values"]

@@ -117,12 +117,43 @@ ONLY_2_2: dict[str, Callable[[], tuple[pa.Field, pa.Array]]] = {
 }
 
 
+SPARSE: dict[str, Callable[[], tuple[pa.Field, pa.Array]]] = {
+    "few lists": lambda: (
+        _field(pa.list_(pa.int32())),
+        pa.array(
+            [[row] if row % 97 == 0 else None if row % 89 == 0 else [] for row in range(900)], pa.list_(pa.int32())
+        ),
+    ),
+    "many lists of one value": lambda: (
+        _field(pa.list_(pa.int64())),
+        pa.array([[7] * (row % 5 * row % 3) for row in range(2000)], pa.list_(pa.int64())),
+    ),
+    "few lists of few lists": lambda: (
+        _field(pa.list_(pa.list_(pa.string()))),
+        pa.array([[["a", None], []] if row % 97 == 0 else [] for row in range(900)], pa.list_(pa.list_(pa.string()))),
+    ),
+    "few structs": lambda: (
+        _field(pa.struct({"a": pa.int64()})),
+        pa.array([{"a": row} if row % 300 == 0 else None for row in range(3000)]),
+    ),
+    "NULLs": lambda: (_field(pa.int32()), pa.nulls(900, pa.int32())),
+    "lists of NULLs": lambda: (
+        _field(pa.list_(pa.int32())),
+        pa.array([[None] * (row % 50 == 0) for row in range(900)], pa.list_(pa.int32())),
+    ),
+    "texts of one length": lambda: (_field(pa.string()), pa.array([f"{row * 7919 % 9973:06}" for row in range(900)])),
+    "long runs": lambda: (_field(pa.int32()), pa.array(np.repeat(np.arange(9), 3000), pa.int32())),
+}
+"""Of which version 2.3 makes pages of its own."""
+
+
 def columns_of(file_version: str) -> list[str]:
     """The columns that a file version can hold."""
-    return [*COLUMNS, *(ONLY_2_2 if file_version != "2.1" else ())]
+    newer = {"2.1": {}, "2.2": ONLY_2_2, "2.3": ONLY_2_2 | SPARSE}
+    return [*COLUMNS, *newer[file_version]]
 
 
 def table_of(name: str) -> pa.Table:
     """A table with one column `c`."""
-    field, values = (COLUMNS | ONLY_2_2)[name]()
+    field, values = (COLUMNS | ONLY_2_2 | SPARSE)[name]()
     return pa.Table.from_arrays([values.cast(field.type)], schema=pa.schema([field]))

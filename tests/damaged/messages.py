@@ -11,13 +11,19 @@ from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from lance_sql.proto import encodings_v2_0_pb2, encodings_v2_1_pb2, file2_pb2, table_pb2
+from lance_sql.proto import encodings_v2_0_pb2, encodings_v2_1_pb2, encodings_v2_3_pb2, file2_pb2, table_pb2
 
 from .tables import metadata_start
 
 _NUMBERS = (0, 1, 2, 3, 7, 8, 9, 16, 31, 32, 64, 255, 1000, 2**15, 2**16, 2**20, 2**31 - 1, 2**31, 2**32 - 1)
 _LONG = (2**32, 2**40, 2**48, 2**60, 2**62, 2**63 - 1, 2**63, 2**64 - 1)
 _LONG_TYPES = (FieldDescriptor.TYPE_UINT64, FieldDescriptor.TYPE_FIXED64)
+
+_LAYOUTS: dict[str, type[Message]] = {
+    "ArrayEncoding": encodings_v2_0_pb2.ArrayEncoding,
+    "PageLayout": encodings_v2_1_pb2.PageLayout,
+    "PlanarLayout": encodings_v2_3_pb2.PlanarLayout,
+}
 
 
 def damage_message(rng: np.random.Generator, message: Message) -> None:
@@ -36,8 +42,7 @@ def damage_columns(rng: np.random.Generator, data: bytes) -> bytes:
     if column.pages and rng.random() < 0.8:
         page = column.pages[int(rng.integers(len(column.pages)))]
         encoding = AnyMessage.FromString(page.encoding.direct.encoding)
-        arrays = encoding.type_url.endswith("ArrayEncoding")
-        layout = (encodings_v2_0_pb2.ArrayEncoding if arrays else encodings_v2_1_pb2.PageLayout)()
+        layout = _LAYOUTS[encoding.type_url.rpartition(".")[2]]()
         layout.MergeFromString(encoding.value)
         damage_message(rng, layout)
         encoding.value = layout.SerializeToString()
