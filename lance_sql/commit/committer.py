@@ -12,6 +12,7 @@ Source: table format, transactions, commit protocol.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 import time
@@ -19,11 +20,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from lance_sql import file_versions
-from lance_sql.commit import conflicts, manifest_builder, rebase, repeated_ids, transactions, written_files
+from lance_sql.commit import conflicts, consumed, manifest_builder, rebase, repeated_ids, transactions, written_files
 from lance_sql.commit.conflicts import Outcome
 from lance_sql.commit.draft import NextVersion
 from lance_sql.commit.operations import U32, Delete, Merge, Operation, Overwrite, Update
@@ -63,6 +64,13 @@ REFUSALS: Final = (CommitConflict, InvalidArgument, UnsupportedFeature)
 """What a commit raises when nothing was committed, and nothing will be."""
 
 
+class Expected(NamedTuple):
+    """A value of the config to be, and the one that it replaces; None where the key is not to be there."""
+
+    value: str
+    before: str | None
+
+
 def commit(
     snapshot: Snapshot,
     operation: Operation,
@@ -70,6 +78,7 @@ def commit(
     affected_rows: Mapping[int, U32] | None = None,
     inserts_by_key: bool = False,
     properties: Mapping[str, str] | None = None,
+    config: Mapping[str, Expected] | None = None,
     uuid: str | None = None,
     max_attempts: int = MAX_ATTEMPTS,
 ) -> Snapshot:
@@ -80,7 +89,8 @@ def commit(
         others deleted in the same fragments are a conflict
     inserts_by_key: rows are inserted because no row had their keys, so that rows which others added are a retryable
         conflict
-    properties: kept with the transaction
+    properties: kept with the transaction; those of `consumed` are judged, too
+    config: keys of the table's config that are set in the same version, as long as nobody else has set them
     uuid: of the transaction, for callers that have to find out later whether it was tried; see `was_tried`
     returns: the new version
     raises: RetryableConflict when the operation has to be computed again from the latest version, or when all attempts
@@ -102,6 +112,7 @@ def commit(
             recorded,
             inserts_by_key=inserts_by_key,
             properties=properties,
+            config=config or {},
             max_attempts=max_attempts,
         )
         return made.with_commit(properties)
@@ -121,6 +132,7 @@ def _commit(
     *,
     inserts_by_key: bool,
     properties: Mapping[str, str] | None,
+    config: Mapping[str, Expected],
     max_attempts: int,
 ) -> Snapshot:
     """`commit`, which says in `recorded` where it has written the transaction, and checksums of its files."""
@@ -145,6 +157,8 @@ def _commit(
                 Committed(_judge(operation, other, theirs, inserts_by_key=inserts_by_key), other.manifest.schema)
             )
         judged = latest
+        known = latest.manifest.config
+        values = consumed.config(known, properties, latest.label) | _config(known, config, latest.label)
         rebased = operation
         if latest.version != base.version:
             rebased = rebase.rebase(operation, base, latest, others, affected_rows)
@@ -154,13 +168,27 @@ def _commit(
         recorded.update(_records(transaction))
         with at(table=latest.label):
             version = manifest_builder.next_version(
-                latest, rebased, timestamp=datetime.now(UTC), transaction_file=transaction.file_name
+                latest,
+                rebased,
+                timestamp=datetime.now(UTC),
+                transaction_file=transaction.file_name,
+                config=values,
             )
         file = put_version(snapshot.store, version, transaction, naming_scheme(files[-1]), latest.name)
         if file is not None:
             return snapshot.sibling(file)
         _wait(attempt, time.monotonic() - started)
     raise RetryableConflict(f"{snapshot.name}: other commits came first in each of {max_attempts} attempts")
+
+
+def _config(known: Mapping[str, str], wanted: Mapping[str, Expected], table: str) -> dict[str, str]:
+    """
+    raises: RetryableConflict where another commit has set a key
+    """
+    for key, expected in wanted.items():
+        if known.get(key) != expected.before:
+            raise RetryableConflict(f"{table}: another commit has set {key!r} of the config")
+    return {key: expected.value for key, expected in wanted.items()}
 
 
 def with_own_ids(latest: Snapshot) -> Snapshot:
@@ -196,6 +224,7 @@ def create(
     stable_row_ids: bool = True,
     file_version: str = file_versions.DEFAULT.name,
     properties: Mapping[str, str] | None = None,
+    config: Mapping[str, Expected] | None = None,
     naming: NamingScheme = NamingScheme.V2,
     uuid: str | None = None,
 ) -> Snapshot:
@@ -203,12 +232,15 @@ def create(
 
     file_version: of the data files
     naming: how the names of its manifests spell versions
-    uuid: as for `commit`
+    config, uuid: as for `commit`
     returns: version 1
     raises: TableExists, also when another writer is first; InvalidArgument
     """
     store = open_store(uri, storage_options)
     name = table_name(uri)
+    values = consumed.config({}, properties, name) | {key: each.value for key, each in (config or {}).items()}
+    if values:
+        operation = dataclasses.replace(operation, config_upserts={**operation.config_upserts, **values})
     if versions.newest(store) is not None:
         raise TableExists(f"there is a table at {uri!r} already")
     transaction = Transaction(0, uuid or str(uuid4()), operation, dict(properties or {}))

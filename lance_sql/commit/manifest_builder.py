@@ -8,7 +8,7 @@ Source: table format, transactions, building the manifest; row lineage, what eac
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from lance_sql.bitmaps import U64Set
@@ -73,9 +73,17 @@ def first_version(
     return draft.finish(timestamp, transaction_file)
 
 
-def next_version(latest: Snapshot, operation: Operation, *, timestamp: datetime, transaction_file: str) -> NextVersion:
+def next_version(
+    latest: Snapshot,
+    operation: Operation,
+    *,
+    timestamp: datetime,
+    transaction_file: str,
+    config: Mapping[str, str] | None = None,
+) -> NextVersion:
     """The version after the latest one.
 
+    config: keys of the table's config that are set as well
     raises: CommitConflict when fragments are not there any longer; InvalidArgument, UnsupportedFeature
     """
     # what replaces everything does not need the latest indices, which may be damaged
@@ -83,6 +91,8 @@ def next_version(latest: Snapshot, operation: Operation, *, timestamp: datetime,
     section = indices.read_bytes(latest.store, latest.manifest_path, latest.manifest) if keeps_indices else None
     draft = Draft(latest, latest.manifest, section, latest.version + 1)
     _apply(draft, operation)
+    if config:
+        draft.change(config={**draft.manifest.config, **config})
     return draft.finish(timestamp, transaction_file)
 
 

@@ -93,11 +93,12 @@ class WriteSession:
         affected_rows: Mapping[int, U32] | None = None,
         inserts_by_key: bool = False,
         written: Iterable[Fragment] = (),
+        config: Mapping[str, committer.Expected] | None = None,
     ) -> Snapshot:
         """The version in which the operation is done.
 
         written: fragments that others wrote for it
-        affected_rows, inserts_by_key, raises: as `committer.commit`
+        affected_rows, inserts_by_key, config, raises: as `committer.commit`
         """
         fragments = [*written, *(fragment for writer in self._writers for fragment in writer.fragments)]
         files = [*self._files, *(file for fragment in fragments for file in fragment.files)]
@@ -110,6 +111,7 @@ class WriteSession:
                 affected_rows=affected_rows,
                 inserts_by_key=inserts_by_key,
                 properties=summary.to_properties(),
+                config=config,
             )
         except REFUSALS:
             self._is_sent = False
