@@ -9,4 +9,6 @@ commit, net                the rows that one commit changed, and those that all 
 plan, images, narrowing    the images to be read, and what a filter leaves of them
 reading, scan, feed        reading them; what users hold
 row_history                every image that rows had
+snapshot_feed              all rows of a version, as a feed
+follow, debezium           the commits as they come; changes in the envelope of Debezium
 """

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import pyarrow as pa
 
@@ -26,6 +27,8 @@ from lance_sql.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
+
+    from lance_sql.changes.follow import Follow
 
 _Place: TypeAlias = tuple[Snapshot, int, int, Mode, bool, str | Sequence[str] | None, bool, tuple[str, ...]]
 
@@ -67,11 +70,14 @@ class ChangeFeed(ArrowDataset):
         kinds: of the images that are told of
         """
         super().__init__()
+        self.properties: Mapping[str, str] = {}
+        """Of a commit that has these changes, as the `properties` of every verb: it is made once, whoever tries. Only
+        changes that come from a cursor have them."""
         if mode not in MODES:
             raise InvalidArgument(f"mode={mode!r} is not one of {', '.join(map(repr, MODES))}")
         history = History(snapshot)
         first, last = bounds.resolve(history, start, end, since)
-        history.check_range(first, last)
+        self._check_range(history, first, last)
         self._snapshot = snapshot
         shown = last if last >= first else max((known for known in history.files if known <= last), default=0)
         self._last = history.snapshot_at(shown) if shown in history.files else snapshot
@@ -118,6 +124,56 @@ class ChangeFeed(ArrowDataset):
         """Which changes are told of."""
         return self.range.mode
 
+    @property
+    def branch(self) -> str | None:
+        """The branch whose changes they are; None for main."""
+        return self._snapshot.branch
+
+    @property
+    def is_by_key(self) -> bool:
+        """Whether rows are told apart by the values of columns, and not by row ids."""
+        return self._place[5] is not None
+
+    def follow(self, *, poll: float = 1.0, timeout: float | None = None) -> Follow:
+        """The commits of the range one by one, and then those that are made from now on; `async for` takes it as well.
+
+        poll: seconds between two looks at the table
+        timeout: ends it when so many seconds have brought no commit; without it, it has no end
+        returns: an iterator of values with `version`, `timestamp`, `operation` and `changes`, a feed of that commit
+        raises: InvalidArgument for changes of mode net, which are not those of commits
+
+        >>> [commit.version for commit in lance_sql.open("examples/orders.lance").changes(7).follow(timeout=0)]
+        [7, 8, 9]
+        """
+        from lance_sql.changes.follow import Follow
+
+        if self.mode == "net":
+            raise InvalidArgument(
+                "Commits are followed one by one, and mode='net' puts them together: mode='all' has them"
+            )
+        return Follow(self, self._snapshot, poll=poll, timeout=timeout)
+
+    def of_version(self, snapshot: Snapshot, version: int) -> ChangeFeed:
+        """The same of one commit.
+
+        snapshot: of the same branch, not older
+        raises: as `Dataset.changes`
+        """
+        _, _, _, mode, drop_unchanged, key, trust_snapshots, kinds = self._place
+        return _restore(snapshot, version, version, mode, drop_unchanged, key, trust_snapshots, kinds)
+
+    def to_debezium(self) -> Iterator[dict[str, Any]]:
+        """Each change as a dict in Debezium's envelope, both images of an update in one; for `json.dumps`.
+
+        raises: InvalidArgument for changes by key; as reading the feed
+
+        >>> next(orders.changes().to_debezium())["op"]
+        'c'
+        """
+        from lance_sql.changes.debezium import envelopes
+
+        return envelopes(self)
+
     def only(self, kind: str) -> ChangeFeed:
         """The same without images of other kinds.
 
@@ -127,6 +183,18 @@ class ChangeFeed(ArrowDataset):
         if kind not in images.KINDS:
             raise InvalidArgument(f"{kind!r} is not one of {', '.join(map(repr, images.KINDS))}")
         return _restore(*self._place[:-1], (kind,))
+
+    def with_properties(self, properties: Mapping[str, str]) -> Self:
+        """The same, with what a commit is to say that has these changes; see `properties`."""
+        same = copy(self)
+        same.properties = dict(properties)
+        return same
+
+    def _check_range(self, history: History, first: int, last: int) -> None:
+        """
+        raises: VersionNotFound
+        """
+        history.check_range(first, last)
 
     @cached_property
     def _fields(self) -> tuple[pa.Field, ...]:

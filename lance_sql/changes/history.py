@@ -278,13 +278,19 @@ class History:
             f" {self._oldest_start()}"
         )
 
-    def _oldest_start(self) -> str:
-        last = run = self.newest
+    @property
+    def oldest_start(self) -> int:
+        """The first version whose changes, and those of all after it, can be told."""
+        run = self.newest
         while run - 1 in self.files:
             run -= 1
-        if run == last:
-            return f"The oldest start that is possible is {last + 1}, with no changes yet."
-        return f"The oldest start that is possible is {run + 1} (since={run})."
+        return run if run == self.beginning else run + 1
+
+    def _oldest_start(self) -> str:
+        oldest = self.oldest_start
+        if oldest > self.newest:
+            return f"The oldest start that is possible is {oldest}, with no changes yet."
+        return f"The oldest start that is possible is {oldest} (since={oldest - 1})."
 
     def _described(self) -> str:
         files = [file for _, file in self.files.values()]

@@ -43,7 +43,7 @@ def write(
         case "json":
             _write_json(reader, stream)
         case "csv":
-            _write_csv(reader, stream)
+            write_csv(reader, stream)
         case "markdown":
             _write_markdown(reader, stream)
         case "arrow":
@@ -54,21 +54,28 @@ def write(
 
 def _write_json(reader: pa.RecordBatchReader, stream: TextIO) -> None:
     """An array with one object a line."""
-    names = reader.schema.names
     separator = "["
-    for row in _rows(reader):
-        line = json.dumps(dict(zip(names, map(as_json, row), strict=True)), ensure_ascii=False, allow_nan=False)
-        stream.write(f"{separator}{line}")
+    for line in json_lines(reader):
+        stream.write(f"{separator}{line[:-1]}")
         separator = ",\n "
     stream.write("[]\n" if separator == "[" else "]\n")
 
 
-def _write_csv(reader: pa.RecordBatchReader, stream: TextIO) -> None:
+def json_lines(reader: pa.RecordBatchReader) -> Iterator[str]:
+    """Each row as an object in a line."""
+    names = reader.schema.names
+    for row in _rows(reader):
+        found = dict(zip(names, map(as_json, row), strict=True))
+        yield json.dumps(found, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write_csv(reader: pa.RecordBatchReader, stream: TextIO, *, with_header: bool = True) -> None:
     """With a header and lines that end in CR LF (RFC 4180); NULL is empty, and an empty text is quoted.
 
     The writers of Python and Arrow either quote every text or cannot tell the two apart.
     """
-    stream.write(",".join(map(_csv_field, reader.schema.names)) + "\n")
+    if with_header:
+        stream.write(",".join(map(_csv_field, reader.schema.names)) + "\n")
     for row in _rows(reader):
         stream.write(",".join("" if value is None else _csv_field(text(value)) for value in row) + "\n")
 

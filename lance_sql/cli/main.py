@@ -5,11 +5,24 @@ from __future__ import annotations
 import difflib
 import os
 import sys
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 import click
 
-from lance_sql.cli import branches, changes, differences, indices, looking, merge, queries, repair, salvage, screen
+from lance_sql.cli import (
+    branches,
+    changes,
+    cursors,
+    differences,
+    feed,
+    indices,
+    looking,
+    merge,
+    queries,
+    repair,
+    salvage,
+    screen,
+)
 from lance_sql.cli.agreement import dry_run_option, yes_option
 from lance_sql.cli.errors import in_one_line, reports_errors
 from lance_sql.version_names import split_name
@@ -179,63 +192,6 @@ def files(table: str, output: str) -> None:
     screen.show(metadata_tables.files(tables.open_table(table)).to_reader(), output)
 
 
-@main.command(name="changes", epilog=_EPILOG)
-@click.argument("table")
-@click.argument("start", required=False)
-@click.argument("end", required=False)
-@click.option("--since", help="Instead of START: the version, tag or time after which the changes begin.")
-@click.option("--mode", type=click.Choice(("all", "net", "insert_only")), default="all", show_default=True)
-@click.option("--drop-unchanged", is_flag=True, help="Without updates that left every value as it was.")
-@click.option("--key", metavar="COLUMNS", help="Compare rows by these columns, with commas between, not by row ids.")
-@click.option("--trust-snapshots", is_flag=True, help="Compare versions by values where row ids contradict a commit.")
-@click.option("--where", "-w", metavar="SQL", help="Which changes, such as \"_change_type = 'delete'\".")
-@click.option("--limit", type=click.IntRange(min=0), help="At most so many rows.")
-@click.option("--branch", help="A branch, instead of main.")
-@click.option("--explain", is_flag=True, help="Say what would be read, and read nothing.")
-@screen.output_option
-@reports_errors
-def show_changes(
-    table: str,
-    start: str | None,
-    end: str | None,
-    since: str | None,
-    mode: Literal["all", "net", "insert_only"],
-    drop_unchanged: bool,
-    key: str | None,
-    trust_snapshots: bool,
-    where: str | None,
-    limit: int | None,
-    branch: str | None,
-    explain: bool,
-    output: str,
-) -> None:
-    """Lists what the versions START to END of TABLE changed: inserted and deleted rows, both images of updated ones.
-
-    Both versions belong to the range; each is a version, a tag or a time. Without START it begins with the table, and
-    without END it goes on to the newest version.
-
-    \b
-    lance-sql changes events.lance 41 42
-    lance-sql changes events.lance --since yesterday-audited --mode net
-    """
-    from lance_sql.cli import tables
-
-    dataset = tables.open_table(table, branch=branch)
-    scan = dataset.changes(
-        tables.bound(start),
-        tables.bound(end),
-        since=tables.bound(since),
-        mode=mode,
-        drop_unchanged=drop_unchanged,
-        key=None if key is None else key.split(","),
-        trust_snapshots=trust_snapshots,
-    ).scan(filter=where, limit=limit)
-    if explain:
-        screen.show_text(scan.explain())
-    else:
-        screen.show(scan.to_reader(), output)
-
-
 @main.command(epilog=_EPILOG)
 @click.argument("table")
 @click.option("--branch", help="A branch, instead of main.")
@@ -287,9 +243,11 @@ def audit_lineage(table: str, branch: str | None, no_checksums: bool, output: st
 
 for _verb in (
     *looking.VERBS,
+    feed.changes,
     differences.diff,
     merge.merge,
     branches.branch,
+    cursors.cursors,
     repair.repair,
     salvage.salvage,
     queries.queries,

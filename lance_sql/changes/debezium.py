@@ -1,0 +1,71 @@
+"""Changes in the envelope that Debezium's connectors use, for whoever reads those already.
+
+    {"before": null, "after": {"id": 7, "status": "open"}, "op": "c", "ts_ms": 1795546800000,
+     "source": {"connector": "lance-sql", "table": "orders.lance", "lsn": 42, "row_id": 1204, ..}}
+
+op      c an inserted row, u an updated one, d a deleted one, r a row of a snapshot
+
+An update is one envelope with both images. Values are those of JSON, as the command line writes them.
+
+Source: Debezium documentation, data change events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+
+from lance_sql.changes.feed import ChangeFeed
+from lance_sql.changes.images import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, DELETE, INSERT, POSTIMAGE, PREIMAGE
+from lance_sql.changes.snapshot_feed import SnapshotFeed
+from lance_sql.errors import InvalidArgument
+from lance_sql.scan.system_columns import ROW_ID
+from lance_sql.value_text import as_json, values
+
+_COLUMNS: Final = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP, ROW_ID)
+_CONNECTOR: Final = "lance-sql"
+
+
+def envelopes(feed: ChangeFeed) -> Iterator[dict[str, Any]]:
+    """The changes of a feed, in their order, both images of an update together.
+
+    raises: InvalidArgument for a feed by key, in which images of one row have different row ids; as reading the feed
+    """
+    if feed.is_by_key:
+        raise InvalidArgument("Both images of an update are found by row id, which changes by key do not have")
+    ops = {INSERT: "r" if isinstance(feed, SnapshotFeed) else "c", POSTIMAGE: "u", DELETE: "d"}
+    names = [name for name in feed.schema.names if name not in _COLUMNS]
+    before: dict[tuple[int, int], dict[str, Any]] = {}
+    for batch in feed.scan([*names, *_COLUMNS]).to_reader():
+        kinds, versions, times, ids = (batch.column(name).to_pylist() for name in _COLUMNS)
+        for kind, version, time, row_id, row in zip(kinds, versions, times, ids, _rows(batch, names), strict=True):
+            if kind == PREIMAGE:
+                # its other image comes later in the same commit
+                before[version, row_id] = row
+                continue
+            moment = int(time.timestamp() * 1000)
+            source = _source(feed, version, row_id, moment)
+            earlier = row if kind == DELETE else before.pop((version, row_id), None)
+            later = None if kind == DELETE else row
+            yield {"before": earlier, "after": later, "op": ops[kind], "ts_ms": moment, "source": source}
+
+
+def _source(feed: ChangeFeed, version: int, row_id: int, moment: int) -> Mapping[str, Any]:
+    return {
+        "connector": _CONNECTOR,
+        "name": feed.table,
+        "table": feed.table,
+        "branch": feed.branch,
+        "lsn": version,
+        "row_id": row_id,
+        "ts_ms": moment,
+        "snapshot": "true" if isinstance(feed, SnapshotFeed) else "false",
+    }
+
+
+def _rows(batch: pa.RecordBatch, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    columns = [values(batch.column(name)) for name in names]
+    for row in zip(*columns, strict=True) if columns else ((),) * batch.num_rows:
+        yield dict(zip(names, map(as_json, row), strict=True))

@@ -1,0 +1,67 @@
+"""All rows of one version as a change feed: what a consumer begins with that has nothing yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from lance_sql.changes.feed import ChangeFeed
+from lance_sql.changes.history import Commit, History
+from lance_sql.changes.images import INSERT, KINDS, Commits, Images
+from lance_sql.changes.narrowing import narrowed
+from lance_sql.changes.plan import Part, Range
+from lance_sql.changes.rows import Rows
+from lance_sql.scan.predicates import Predicate
+from lance_sql.table.snapshot import Snapshot
+
+
+@dataclass
+class _Snapshot(Range):
+    """The rows of the version `first`, which is `last`, as if its commit had inserted all of them."""
+
+    def parts(self, predicate: Predicate | None) -> Iterator[Part]:
+        side = self.history.side(self.history.snapshot_at(self.last))
+        side.load_deleted(side.fragments)
+        rows = Rows.of(side.files, ((fragment, side.live(fragment)) for fragment in side.fragments))
+        timestamp = self.history.snapshot_at(self.last).manifest.timestamp
+        images = Images(INSERT, self.last, rows, self.sources(self.last), Commits.one(self.last, timestamp))
+        if INSERT in self.kinds and rows.num_rows and (part := narrowed(images, predicate)) is not None:
+            yield part
+
+    def commits(self) -> list[Commit]:
+        return []
+
+
+class SnapshotFeed(ChangeFeed):
+    """The rows of a version as inserts of that version. Its columns are those of a change feed."""
+
+    range_type: ClassVar[type[Range]] = _Snapshot
+
+    def __init__(
+        self, snapshot: Snapshot, *, key: str | Sequence[str] | None = None, kinds: tuple[str, ...] = KINDS
+    ) -> None:
+        """key, kinds: as for `ChangeFeed`"""
+        super().__init__(snapshot, snapshot.version, snapshot.version, mode="net", key=key, kinds=kinds)
+        self._key = key
+
+    def _check_range(self, history: History, first: int, last: int) -> None:
+        # nothing is asked of the version before
+        return
+
+    def only(self, kind: str) -> SnapshotFeed:
+        super().only(kind)
+        return _restore(self._snapshot, self._key, (kind,))
+
+    def evidence(self) -> list[str]:
+        return [f"  all rows of version {self.end}"]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self._snapshot, self._key, self.range.kinds)
+
+    def __str__(self) -> str:
+        return f"rows of {self._snapshot.name} version {self.end}"
+
+
+def _restore(snapshot: Snapshot, key: str | Sequence[str] | None, kinds: tuple[str, ...]) -> SnapshotFeed:
+    return SnapshotFeed(snapshot, key=key, kinds=kinds)

@@ -1,0 +1,212 @@
+"""`lance-sql changes`: the change feed of a range, from a cursor on, or as it comes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+import click
+
+from lance_sql.cli import screen
+from lance_sql.cli.errors import reports_errors
+
+if TYPE_CHECKING:
+    from lance_sql import Cursor
+    from lance_sql.changes.feed import ChangeFeed
+    from lance_sql.changes.scan import ChangeScan
+
+_IN_LINES = ("jsonl", "debezium")
+
+
+@click.command()
+@click.argument("table")
+@click.argument("start", required=False)
+@click.argument("end", required=False)
+@click.option("--since", help="Instead of START: the version, tag or time after which the changes begin.")
+@click.option("--mode", type=click.Choice(("all", "net", "insert_only")), default="all", show_default=True)
+@click.option("--drop-unchanged", is_flag=True, help="Without updates that left every value as it was.")
+@click.option("--key", metavar="COLUMNS", help="Compare rows by these columns, with commas between, not by row ids.")
+@click.option("--trust-snapshots", is_flag=True, help="Compare versions by values where row ids contradict a commit.")
+@click.option("--where", "-w", metavar="SQL", help="Which changes, such as \"_change_type = 'delete'\".")
+@click.option("--limit", type=click.IntRange(min=0), help="At most so many rows.")
+@click.option("--branch", help="A branch, instead of main.")
+@click.option("--explain", is_flag=True, help="Say what would be read, and read nothing.")
+@click.option("--cursor", "name", metavar="NAME", help="From where this cursor is, which then moves on.")
+@click.option("--follow", "-f", is_flag=True, help="Go on with what is committed from now on, until Ctrl-C.")
+@click.option("--poll", type=click.FloatRange(min=0, min_open=True), default=1.0, help="Seconds between two looks.")
+@click.option("--timeout", type=click.FloatRange(min=0), help="End when so many seconds have brought no commit.")
+@click.option(
+    "--exec", "command", metavar="CMD", help="Run this for the changes of each commit, as lines on its stdin."
+)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Choice(("table", "json", "csv", "markdown", "arrow", *_IN_LINES)),
+    help="Format: table, or jsonl of what is followed.",
+)
+@reports_errors
+def changes(
+    table: str,
+    start: str | None,
+    end: str | None,
+    since: str | None,
+    mode: Literal["all", "net", "insert_only"],
+    drop_unchanged: bool,
+    key: str | None,
+    trust_snapshots: bool,
+    where: str | None,
+    limit: int | None,
+    branch: str | None,
+    explain: bool,
+    name: str | None,
+    follow: bool,
+    poll: float,
+    timeout: float | None,
+    command: str | None,
+    output: str | None,
+) -> None:
+    """Lists what the versions START to END of TABLE changed: inserted and deleted rows, both images of updated ones.
+
+    Both versions belong to the range; each is a version, a tag or a time. Without START it begins with the table, and
+    without END it goes on to the newest version. A cursor moves on when its changes are written, or CMD has ended well.
+
+    \b
+    lance-sql changes events.lance 41 42
+    lance-sql changes events.lance --since yesterday-audited --mode net
+    lance-sql changes events.lance --cursor warehouse --output jsonl
+    lance-sql changes events.lance --follow --output debezium
+    """
+    from lance_sql.cli import tables
+
+    dataset = tables.open_table(table, branch=branch)
+    options: dict[str, Any] = {
+        "mode": mode,
+        "drop_unchanged": drop_unchanged,
+        "key": None if key is None else key.split(","),
+        "trust_snapshots": trust_snapshots,
+    }
+    if name is not None:
+        if start is not None or since is not None:
+            raise click.UsageError("A cursor says where the changes begin; leave START and --since out.")
+        if limit is not None:
+            raise click.UsageError("A cursor moves over all changes; leave --limit out.")
+    if command is not None and output not in (None, *_IN_LINES):
+        raise click.UsageError("--exec gets lines: --output jsonl, or debezium.")
+    delivery = _Delivery(output or ("jsonl" if follow or command else "table"), where, limit, command)
+    if follow:
+        if end is not None or limit is not None or explain or mode == "net":
+            raise click.UsageError("--follow has no end: leave END, --limit, --explain and --mode net out.")
+        if delivery.output not in (*_IN_LINES, "csv"):
+            raise click.UsageError("What is followed is written in lines: --output jsonl, debezium or csv.")
+        cursor = None if name is None else tables.existing_cursor(dataset, name)
+        begin = {"since": tables.bound(since)} if cursor is None else {"since": cursor.position}
+        if cursor is not None and dataset.cursors()[cursor.name].needs_snapshot:
+            with cursor.read(**options) as rows:
+                delivery.write(rows)
+            begin = {"since": cursor.position}
+        _follow(dataset.changes(tables.bound(start), **begin, **options), cursor, delivery, options, poll, timeout)
+    elif name is not None:
+        cursor = tables.existing_cursor(dataset, name)
+        if explain:
+            screen.show_text(cursor.peek(mode=mode).scan(filter=where).explain())
+            return
+        with cursor.read(until=tables.bound(end), **options) as feed:
+            delivery.write(feed)
+    else:
+        feed = dataset.changes(tables.bound(start), tables.bound(end), since=tables.bound(since), **options)
+        if explain:
+            screen.show_text(feed.scan(filter=where, limit=limit).explain())
+        else:
+            delivery.write(feed)
+
+
+def _follow(
+    feed: ChangeFeed,
+    cursor: Cursor | None,
+    delivery: _Delivery,
+    options: dict[str, Any],
+    poll: float,
+    timeout: float | None,
+) -> None:
+    """Writes the changes of each commit as it comes."""
+    following = feed.follow(poll=poll, timeout=timeout)
+    written = following.version
+    try:
+        for commit in following:
+            if cursor is None:
+                delivery.write(commit.changes)
+            else:
+                with cursor.read(until=commit.version, **options) as changes:
+                    delivery.write(changes)
+            written = commit.version
+    except KeyboardInterrupt:
+        go_on = "the cursor goes on from there" if cursor is not None else f"--since {written} goes on from there"
+        click.echo(f"Stopped after version {written}; {go_on}.", err=True)
+
+
+class _Delivery:
+    """Where changes are written, and how.
+
+    command: for a shell, run with the changes of each commit on its stdin; stdout without it
+    """
+
+    def __init__(self, output: str, where: str | None, limit: int | None, command: str | None) -> None:
+        self.output = output
+        self._where = where
+        self._limit = limit
+        self._command = command
+        self._has_header = False
+
+    def write(self, feed: ChangeFeed) -> None:
+        """Writes changes.
+
+        raises: click.ClickException where the command fails
+        """
+        if self._command is None:
+            self._write_to(sys.stdout, feed)
+            return
+        lines = self._lines(feed)
+        first = next(lines, None)
+        if first is None:
+            return
+        with subprocess.Popen(self._command, shell=True, stdin=subprocess.PIPE, text=True) as process:
+            assert process.stdin is not None
+            try:
+                process.stdin.write(first)
+                process.stdin.writelines(lines)
+            except BrokenPipeError:
+                # it need not read all
+                pass
+            finally:
+                with process.stdin:
+                    pass
+            code = process.wait()
+        if code:
+            raise click.ClickException(f"The command ended with {code} for the changes up to version {feed.end}")
+
+    def _write_to(self, stream: TextIO, feed: ChangeFeed) -> None:
+        if self.output in _IN_LINES:
+            stream.writelines(self._lines(feed))
+        elif self.output == "csv" and self._has_header:
+            from lance_sql.cli import formats
+
+            formats.write_csv(self._scan(feed).to_reader(), stream, with_header=False)
+        else:
+            screen.show(self._scan(feed).to_reader(), self.output)
+            self._has_header = True
+        stream.flush()
+
+    def _lines(self, feed: ChangeFeed) -> Iterator[str]:
+        from lance_sql.cli import formats
+
+        if self.output == "debezium":
+            if self._where is not None or self._limit is not None:
+                raise click.UsageError("An envelope has both images of a row: leave --where and --limit out.")
+            return (json.dumps(each, ensure_ascii=False, allow_nan=False) + "\n" for each in feed.to_debezium())
+        return formats.json_lines(self._scan(feed).to_reader())
+
+    def _scan(self, feed: ChangeFeed) -> ChangeScan:
+        return feed.scan(filter=self._where, limit=self._limit)
