@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     __version__: str
+    from lance_sql.cursors import Cursor
     from lance_sql.dataset import Dataset, open
     from lance_sql.differences import Difference, diff
     from lance_sql.errors import (
@@ -47,6 +48,7 @@ __all__ = [
     "ColumnNotFound",
     "CommitConflict",
     "CorruptFile",
+    "Cursor",
     "DamagedLineage",
     "Dataset",
     "Difference",
@@ -85,6 +87,7 @@ _MODULES = {
     "ColumnNotFound": _ERRORS,
     "CommitConflict": _ERRORS,
     "CorruptFile": _ERRORS,
+    "Cursor": "lance_sql.cursors",
     "DamagedLineage": _ERRORS,
     "Dataset": "lance_sql.dataset",
     "Difference": "lance_sql.differences",

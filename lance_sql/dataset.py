@@ -51,12 +51,14 @@ if TYPE_CHECKING:
     from lance_sql.changes.plan import Mode
     from lance_sql.changes.row_history import RowHistory
     from lance_sql.commit import cleanup as cleaning
+    from lance_sql.cursors import Cursor
     from lance_sql.fresh_rows import FreshRows, FreshScan
     from lance_sql.physical_layout import Layout
     from lance_sql.scan.column_statistics import ColumnStatistics
     from lance_sql.statements import compact as compacting
     from lance_sql.statements import merge as merging
     from lance_sql.statements import row_ids as enabling
+    from lance_sql.table.cursors import CursorRecord
     from lance_sql.version_history import History
 
 
@@ -308,6 +310,35 @@ class Dataset(ArrowDataset):
             key=key,
             trust_snapshots=trust_snapshots,
         )
+
+    def cursor(self, name: str, start: Bound = "earliest") -> Cursor:
+        """A named place in the changes of this branch, durable beside the table: a job that reads from it goes on where
+        its last run stopped. Made where it is not there yet.
+
+        name: as of tags
+        start: where the first run of a new cursor begins: "earliest", with the first version; "latest", with what is
+            committed from now on; "snapshot", with all rows of the newest version as inserts; or a version, a tag or a
+            time, which belong to the range. Where the first versions were cleaned up, "earliest" takes all rows of the
+            oldest version of which everything after is known. It counts for a new cursor only
+        raises: InvalidArgument for a name that no cursor can have, for a cursor of another branch, and for a table
+            whose changes cannot be told; VersionNotFound
+
+        >>> with orders.cursor("warehouse").read() as changes:
+        ...     print(changes.count_rows() == orders.count_rows())
+        True
+        """
+        from lance_sql.cursors import open_cursor
+
+        return open_cursor(self.snapshot, name, start)
+
+    def cursors(self) -> dict[str, CursorRecord]:
+        """Where the cursors of the table are as of now, by name, those of all branches.
+
+        raises: CorruptFile
+        """
+        from lance_sql.table import cursors
+
+        return {record.name: record for record in cursors.read_all(self.snapshot.main)}
 
     def row_history(self, start: Bound | None = None, end: Bound | None = None) -> RowHistory:
         """Every image that the rows had from `start` to `end`, with the versions and times between which each was
@@ -720,26 +751,34 @@ class Dataset(ArrowDataset):
         return Dataset(clones.shallow_clone(self.snapshot, os.fspath(uri), storage_options=options))
 
     def cleanup(
-        self, *, older_than: timedelta | str | None = None, retain_versions: int | None = None, dry_run: bool = False
+        self,
+        *,
+        older_than: timedelta | str | None = None,
+        retain_versions: int | None = None,
+        max_lag: timedelta | str | None = None,
+        dry_run: bool = False,
     ) -> cleaning.CleanupPlan:
         """Removes old versions of this branch, and files that no version needs. The latest version stays, and so do
-        versions with a tag, versions that a branch begins with, and every file that one of them needs.
+        versions with a tag, versions that a branch begins with, those whose changes a cursor still has to take, and
+        every file that one of them needs.
 
         older_than: versions younger than this are kept: a timedelta, or text such as "7d", "12h" or "90m"; two weeks
             when neither this nor `retain_versions` is given
         retain_versions: so many of the newest versions are kept
+        max_lag: nothing is kept for a cursor that has not taken a change older than this; as `older_than`
         dry_run: nothing is removed
-        returns: what was removed, or would be
+        returns: what was removed, or would be; `held` has the versions that stay for cursors
         raises: InvalidArgument; CorruptFile when a version cannot be read, for what it needs is not known then
         """
         from lance_sql.commit import cleanup as cleaning
 
-        if isinstance(older_than, str):
-            older_than = parse_age(older_than)
-        if not isinstance(older_than, timedelta | None):
-            raise InvalidArgument(f"older_than={older_than!r} is not a timedelta, nor text such as '7d'")
         _check_positive("retain_versions", retain_versions, least=1)
-        planned = cleaning.plan(self.snapshot, older_than=older_than, retain_versions=retain_versions)
+        planned = cleaning.plan(
+            self.snapshot,
+            older_than=_age("older_than", older_than),
+            retain_versions=retain_versions,
+            max_lag=_age("max_lag", max_lag),
+        )
         if not dry_run:
             cleaning.execute(planned)
         return planned
@@ -876,6 +915,14 @@ def _open(uri: str | os.PathLike[str], **chosen: Any) -> Dataset:
         if notice := write_ahead_log.notice(opened.snapshot):
             _LOG.warning("%s: in no version: %s", opened.snapshot.label, notice)
     return opened
+
+
+def _age(name: str, value: timedelta | str | None) -> timedelta | None:
+    if isinstance(value, str):
+        return parse_age(value)
+    if not isinstance(value, timedelta | None):
+        raise InvalidArgument(f"{name}={value!r} is not a timedelta, nor text such as '7d'")
+    return value
 
 
 def _row_ids(values: Iterable[int] | pa.Array | pa.ChunkedArray) -> npt.NDArray[np.uint64]:

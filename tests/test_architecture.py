@@ -29,6 +29,7 @@ FLOORS = (
     ("statements",),
     ("arrow_dataset", "version_history", "physical_layout"),
     ("changes", "fresh_rows"),
+    ("cursors",),
     ("dataset", "verification", "lineage_audit"),
     ("writing", "metadata_tables", "distributed", "differences"),
     ("providers", "repairs"),

@@ -246,17 +246,26 @@ def tag(table: str, name: str | None, move: bool, remove: bool, yes: bool) -> No
 @click.argument("table")
 @click.option("--older-than", type=AGE, metavar="AGE", help="Only versions older than this: 30d, 12h, 90m.")
 @click.option("--keep", type=click.IntRange(min=1), help="Keep so many of the newest versions.")
+@click.option("--max-lag", type=AGE, metavar="AGE", help="Keep nothing for cursors that are further behind than this.")
 @dry_run_option
 @yes_option
 @reports_errors
-def cleanup(table: str, older_than: timedelta | None, keep: int | None, dry_run: bool, yes: bool) -> None:
+def cleanup(
+    table: str, older_than: timedelta | None, keep: int | None, max_lag: timedelta | None, dry_run: bool, yes: bool
+) -> None:
     """Removes old versions of TABLE, and files that no version needs.
 
-    Versions older than two weeks unless something else is said. What a tag, a branch or a version that stays needs is
-    never removed.
+    Versions older than two weeks unless something else is said. What a tag, a branch, a cursor or a version that stays
+    needs is never removed.
     """
     dataset = latest(table)
-    plan = dataset.cleanup(older_than=older_than, retain_versions=keep, dry_run=True)
+    plan = dataset.cleanup(older_than=older_than, retain_versions=keep, max_lag=max_lag, dry_run=True)
+    for name in plan.released:
+        click.echo(f"The cursor {one_line(name)} is too far behind, and keeps nothing.", err=True)
+    for name in sorted({name for names in plan.held.values() for name in names}):
+        kept = [version for version, names in plan.held.items() if name in names]
+        what = count(len(kept), "version")
+        click.echo(f"The cursor {one_line(name)} still needs {what}, from {min(kept)} on, which stay.", err=True)
     if not plan.versions and not plan.files:
         click.echo("Nothing to remove.", err=True)
         return
@@ -266,7 +275,7 @@ def cleanup(table: str, older_than: timedelta | None, keep: int | None, dry_run:
         click.echo(one_line(path))
     what = f"remove {count(len(plan.versions), 'version')} and {count(len(plan.files), 'file')} that no other needs"
     if agreed(what, dry_run, yes):
-        done = dataset.cleanup(older_than=older_than, retain_versions=keep)
+        done = dataset.cleanup(older_than=older_than, retain_versions=keep, max_lag=max_lag)
         click.echo(f"Removed {count(len(done.versions), 'version')} and {count(len(done.files), 'file')}.", err=True)
 
 

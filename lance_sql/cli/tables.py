@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import lance_sql.dataset
 from lance_sql.dataset import Dataset
 from lance_sql.version_names import as_version, split_name
+
+if TYPE_CHECKING:
+    from lance_sql import Cursor
 
 
 def open_table(
@@ -26,6 +31,20 @@ def open_version(path: str, version: int, *, branch: str | None = None) -> Datas
     raises: as `lance_sql.open`
     """
     return lance_sql.dataset.open(path, version=version, branch=branch)
+
+
+def existing_cursor(dataset: Dataset, name: str) -> Cursor:
+    """A cursor of the table.
+
+    raises: VersionNotFound where there is none; InvalidArgument for one of another branch
+    """
+    from lance_sql.errors import VersionNotFound
+    from lance_sql.version_names import unknown_name
+
+    known = dataset.cursors()
+    if name not in known:
+        raise VersionNotFound(unknown_name("cursor", name, dataset.snapshot.name, known))
+    return dataset.cursor(name)
 
 
 def bound(text: str | None) -> int | str | None:

@@ -1,6 +1,7 @@
 """Cleaning up: old versions, and files that no version needs.
 
-    kept       the latest version, the youngest ones, those with a tag, those that a branch begins with
+    kept       the latest version, the youngest ones, those with a tag, those that a branch begins with, and those whose
+               changes a cursor still has to take, with the one before
     removed    all others, and what only they have: data files, deletion files, indices, transactions
     leftovers  files that no version names: of writers that failed, or that have not committed yet; only when older than
                a week
@@ -13,7 +14,7 @@ Source: table format, transactions, cleanup.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -22,7 +23,7 @@ from lance_sql.commit.clones import root_of
 from lance_sql.errors import InvalidArgument, RetryableConflict
 from lance_sql.store import Store
 from lance_sql.store.durable import TEMPORARY
-from lance_sql.table import checksums, features, versions
+from lance_sql.table import checksums, cursors, features, versions
 from lance_sql.table.fragment import ExternalSequence, Fragment
 from lance_sql.table.location import branch_store
 from lance_sql.table.paths import DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS
@@ -33,6 +34,7 @@ MIN_LEFTOVER_AGE: Final = timedelta(days=7)
 """A writer that takes longer than this from its first file to its commit loses the files."""
 
 _DETACHED_BIT: Final = 2**63
+_MAX_VERSION: Final = 2**64 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class CleanupPlan:
     num_bytes: of the files and manifests whose size the store tells without being asked for each
     records: checksums of files
     kept: paths of the files that stay
+    held: versions that stay for cursors alone, and the names of these
+    released: cursors that are further behind than `max_lag`: what they need is removed as well
     """
 
     snapshot: Snapshot
@@ -53,6 +57,8 @@ class CleanupPlan:
     num_bytes: int
     records: tuple[checksums.Record, ...] = field(default=(), repr=False)
     kept: frozenset[str] = field(default=frozenset(), repr=False)
+    held: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    released: tuple[str, ...] = ()
 
 
 def plan(
@@ -60,12 +66,14 @@ def plan(
     *,
     older_than: timedelta | None = None,
     retain_versions: int | None = None,
+    max_lag: timedelta | None = None,
     now: datetime | None = None,
 ) -> CleanupPlan:
     """What a cleanup of the snapshot's branch would remove. Removes nothing.
 
     older_than: versions younger than this are kept; two weeks when neither this nor `retain_versions` is given
     retain_versions: so many of the newest versions are kept, at least one
+    max_lag: cursors keep no version when the oldest change that they have to take is older than this
     raises: InvalidArgument; CorruptFile and UnsupportedFeature when a version cannot be read, for what it needs is not
         known then
     """
@@ -73,8 +81,9 @@ def plan(
         older_than = timedelta(days=14)
     if retain_versions is not None and retain_versions < 1:
         raise InvalidArgument(f"retain_versions={retain_versions}: the latest version is always kept")
-    if older_than is not None and older_than < timedelta(0):
-        raise InvalidArgument("older_than is negative")
+    for name, age in (("older_than", older_than), ("max_lag", max_lag)):
+        if age is not None and age < timedelta(0):
+            raise InvalidArgument(f"{name} is negative")
     now = now or datetime.now(UTC)
     snapshot = snapshot.latest()
     files = versions.list_versions(snapshot.store)
@@ -82,13 +91,25 @@ def plan(
     latest = snapshots[-1]
     pinned = _pinned(latest)
     newest = {each.version for each in snapshots[-(retain_versions or 1) :]}
-    removed = [
+    unpinned = [
         each
         for each in snapshots
         if each.version not in newest
         and each.version not in pinned
         and (older_than is None or each.manifest.timestamp < now - older_than)
     ]
+    wanted = _wanted_by_cursors(latest)
+    released = [] if max_lag is None else _late(wanted, snapshots, now - max_lag)
+    held = {
+        each.version: names
+        for each in unpinned
+        if (
+            names := tuple(
+                name for name, (first, last) in wanted.items() if name not in released and first <= each.version <= last
+            )
+        )
+    }
+    removed = [each for each in unpinned if each.version not in held]
     gone = {each.version for each in removed}
     needed: set[str] = set()
     for each in (*(each for each in snapshots if each.version not in gone), *_detached(latest), *_branches(latest)):
@@ -103,7 +124,10 @@ def plan(
     paths = [path for path in unneeded if _owner(path) in dropped or _is_leftover(latest.store, path, now)]
     num_bytes = sum(sizes[path] or 0 for path in paths) + sum(each.file.size or 0 for each in removed)
     kept = frozenset(sizes.keys() - set(paths))
-    return CleanupPlan(latest, tuple(each.file for each in removed), tuple(paths), num_bytes, tuple(records), kept)
+    versions_removed = tuple(each.file for each in removed)
+    return CleanupPlan(
+        latest, versions_removed, tuple(paths), num_bytes, tuple(records), kept, held, tuple(sorted(released))
+    )
 
 
 def execute(planned: CleanupPlan) -> None:
@@ -115,6 +139,11 @@ def execute(planned: CleanupPlan) -> None:
     pinned = _pinned(snapshot) & {file.version for file in planned.versions}
     if pinned:
         raise RetryableConflict(f"{snapshot.name}: version {min(pinned)} got a tag or a branch; plan again")
+    for name, (first, last) in _wanted_by_cursors(snapshot).items():
+        if name not in planned.released and any(first <= file.version <= last for file in planned.versions):
+            raise RetryableConflict(
+                f"{snapshot.name}: the cursor {name!r} needs version {first} since then; plan again"
+            )
     for file in planned.versions:
         snapshot.store.delete(file.path)
     # Somebody may have restored one of them meanwhile, which can no longer happen now.
@@ -137,6 +166,34 @@ def _pinned(snapshot: Snapshot) -> set[int]:
     """The versions of this branch that have a tag, or that a branch begins with."""
     refs = (*snapshot.tags().values(), *snapshot.branches().values())
     return {ref.version for ref in refs if ref.branch == snapshot.branch}
+
+
+def _wanted_by_cursors(snapshot: Snapshot) -> dict[str, tuple[int, int]]:
+    """By cursor, the first and the last version of this branch that its changes are told from."""
+    refs = snapshot.branches()
+    wanted = {}
+    for record in cursors.read_all(snapshot.main):
+        # up to where the branch that it reads has left this one
+        branch, last = record.branch, _MAX_VERSION
+        for _ in refs:
+            ref = refs.get(branch or "")
+            if branch == snapshot.branch or ref is None:
+                break
+            branch, last = ref.branch, min(last, ref.version)
+        if branch == snapshot.branch and record.position <= last:
+            wanted[record.name] = (record.position, last)
+    return wanted
+
+
+def _late(wanted: Mapping[str, tuple[int, int]], snapshots: Sequence[Snapshot], oldest: datetime) -> list[str]:
+    """Cursors whose oldest change was committed before a moment."""
+    times = {each.version: each.manifest.timestamp for each in snapshots}
+    late = []
+    for name, (first, last) in wanted.items():
+        changes = [when for version, when in times.items() if first < version <= last]
+        if changes and min(changes) < oldest:
+            late.append(name)
+    return late
 
 
 def _branches(snapshot: Snapshot) -> Iterator[Snapshot]:

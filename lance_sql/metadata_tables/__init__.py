@@ -14,11 +14,22 @@ from lance_sql.dataset import Dataset
 from lance_sql.metadata_tables.columns import columns
 from lance_sql.metadata_tables.files import files, fragments
 from lance_sql.metadata_tables.indices import indices
-from lance_sql.metadata_tables.names import branches, tags
+from lance_sql.metadata_tables.names import branches, cursors, tags
 from lance_sql.metadata_tables.statistics import statistics
 from lance_sql.metadata_tables.versions import versions
 
-__all__ = ["BY_NAME", "branches", "columns", "files", "fragments", "indices", "statistics", "tags", "versions"]
+__all__ = [
+    "BY_NAME",
+    "branches",
+    "columns",
+    "cursors",
+    "files",
+    "fragments",
+    "indices",
+    "statistics",
+    "tags",
+    "versions",
+]
 
 BY_NAME: Final[Mapping[str, Callable[[Dataset], pa.Table]]] = {
     "versions": versions,
@@ -27,6 +38,7 @@ BY_NAME: Final[Mapping[str, Callable[[Dataset], pa.Table]]] = {
     "columns": columns,
     "tags": tags,
     "branches": branches,
+    "cursors": cursors,
     "indices": indices,
     "statistics": statistics,
 }

@@ -25,6 +25,7 @@ DATA: Final = "data"
 DELETIONS: Final = "_deletions"
 INDICES: Final = "_indices"
 CHECKSUMS: Final = "_checksums"
+CURSORS: Final = "_cursors"
 TAGS: Final = "_refs/tags"
 BRANCHES: Final = "_refs/branches"
 

@@ -172,11 +172,20 @@ def check_tag_name(name: str) -> None:
 
     raises: InvalidArgument
     """
-    _check_length(name, "tag")
+    check_name(name, "tag")
+
+
+def check_name(name: str, what: str) -> None:
+    """Makes sure that something with the names of tags can have this name.
+
+    what: a noun, for messages
+    raises: InvalidArgument
+    """
+    _check_length(name, what)
     if not _WORD.fullmatch(name) or name.startswith(".") or name.endswith((".", ".lock")) or ".." in name:
         raise InvalidArgument(
-            f"{name[:100]!r} cannot be the name of a tag: letters, digits, '.', '-' and '_', without '.' at either end,"
-            " '..', and '.lock' at the end"
+            f"{name[:100]!r} cannot be the name of a {what}: letters, digits, '.', '-' and '_', without '.' at either"
+            " end, '..', and '.lock' at the end"
         )
 
 

@@ -91,3 +91,56 @@ def test_what_a_cleanup_removed_is_said(table: str) -> None:
     result = run(table, "2")
     assert result.exit_code in (2, 3)
     assert "The oldest start that is possible is 4 (since=3)" in result.stderr
+
+
+def test_a_cursor_moves_on_when_its_changes_are_written(table: str) -> None:
+    lance_sql.open(table).cursor("w", start=2)
+    assert len(listed(table, "--cursor", "w")) == 4
+    assert listed(table, "--cursor", "w") == []
+    assert run(table, "--cursor", "w", "--since", "1").exit_code == 2
+    assert "No cursor 'x'" in run(table, "--cursor", "x").stderr
+
+
+def test_lines_and_envelopes(table: str) -> None:
+    lines = run(table, "2", "2", "--output", "jsonl").stdout.splitlines()
+    assert [json.loads(line)["_change_type"] for line in lines] == ["update_preimage", "update_postimage"]
+    (line,) = run(table, "2", "2", "--output", "debezium").stdout.splitlines()
+    assert (json.loads(line)["before"]["s"], json.loads(line)["after"]["s"]) == ("a", "new")
+    assert run(table, "2", "2", "--output", "debezium", "--where", "id = 1").exit_code == 2
+
+
+def test_following_writes_each_commit(table: str) -> None:
+    result = run(table, "3", "--follow", "--timeout", "0")
+    assert [json.loads(line)["_commit_version"] for line in result.stdout.splitlines()] == [3, 4]
+    result = run(table, "3", "--follow", "--timeout", "0", "--output", "csv")
+    assert result.stdout.count("_change_type") == 1
+    assert len(result.stdout.splitlines()) == 3
+    for wrong in (["--mode", "net"], ["--output", "table"], ["--limit", "3"]):
+        assert run(table, "--follow", "--timeout", "0", *wrong).exit_code == 2
+
+
+def test_a_command_that_fails_moves_no_cursor(table: str) -> None:
+    cursor = lance_sql.open(table).cursor("w", start=3)
+    result = run(table, "--cursor", "w", "--follow", "--timeout", "0", "--exec", "cat > $RANDOM.txt; exit 7")
+    assert result.exit_code == 1
+    assert "ended with 7 for the changes up to version 3" in result.stderr
+    assert cursor.position == 2
+    result = run(table, "--cursor", "w", "--follow", "--timeout", "0", "--exec", "cat >> taken.txt")
+    assert result.exit_code == 0
+    kinds = [json.loads(line)["_change_type"] for line in Path("taken.txt").read_text().splitlines()]
+    assert kinds == ["delete", "insert"]
+    assert cursor.position == 4
+
+
+def test_the_verb_for_cursors(table: str) -> None:
+    def cursors(*arguments: str) -> Result:
+        return CliRunner().invoke(main, ["cursors", table, *arguments])
+
+    assert "up to version 4" in cursors("w", "--start", "latest").stderr
+    assert "up to version 1" in cursors("w", "--seek", "2", "--yes").stderr
+    assert "behind: 3 versions" in cursors("w").stdout
+    assert json.loads(cursors("--output", "json").stdout)[0]["versions_behind"] == 3
+    assert "is removed" in cursors("w", "--drop", "--yes").stderr
+    assert "No cursor 'w'" in cursors("w").stderr
+    assert cursors("--drop").exit_code == 2
+    assert cursors("w", "--drop", "--seek", "1").exit_code == 2

@@ -1,0 +1,73 @@
+"""`lance-sql cursors`."""
+
+from __future__ import annotations
+
+import click
+
+from lance_sql.cli import screen
+from lance_sql.cli.agreement import agreed, yes_option
+from lance_sql.cli.errors import reports_errors
+
+
+@click.command()
+@click.argument("table")
+@click.argument("name", required=False)
+@click.option("--start", metavar="WHERE", help="Create it: earliest, latest, snapshot, or a version, tag or time.")
+@click.option("--seek", metavar="WHERE", help="Put it elsewhere; as --start.")
+@click.option("--drop", is_flag=True, help="Remove it.")
+@click.option("--branch", help="A branch, instead of main.")
+@screen.output_option
+@yes_option
+@reports_errors
+def cursors(
+    table: str,
+    name: str | None,
+    start: str | None,
+    seek: str | None,
+    drop: bool,
+    branch: str | None,
+    output: str,
+    yes: bool,
+) -> None:
+    """Lists the cursors of TABLE, or creates, moves or removes one: places in its changes that jobs go on from.
+
+    \b
+    lance-sql cursors orders.lance
+    lance-sql cursors orders.lance warehouse --start latest
+    lance-sql changes orders.lance --cursor warehouse
+    lance-sql cursors orders.lance warehouse --seek 41
+    """
+    from lance_sql import metadata_tables
+    from lance_sql.cli import tables
+
+    dataset = tables.open_table(table, branch=branch)
+    if sum((start is not None, seek is not None, drop)) > 1:
+        raise click.UsageError("Give one of --start, --seek and --drop.")
+    if name is None:
+        if start is not None or seek is not None or drop:
+            raise click.UsageError("Say which cursor.")
+        screen.show(metadata_tables.cursors(dataset).to_reader(), output)
+    elif start is not None:
+        to = tables.bound(start)
+        assert to is not None
+        made = dataset.cursor(name, start=to)
+        click.echo(f"The cursor {name!r} has taken the changes up to version {made.position}.", err=True)
+    elif seek is not None:
+        to = tables.bound(seek)
+        assert to is not None
+        position = tables.existing_cursor(dataset, name).position
+        if agreed(f"move the cursor {name!r} from version {position} to {seek}", False, yes):
+            moved = tables.existing_cursor(dataset, name).seek(to)
+            click.echo(f"The cursor {name!r} has taken the changes up to version {moved.position}.", err=True)
+    elif drop:
+        cursor = tables.existing_cursor(dataset, name)
+        if agreed(f"remove the cursor {name!r}, which stands at version {cursor.position}", False, yes):
+            cursor.drop()
+            click.echo(f"The cursor {name!r} is removed.", err=True)
+    else:
+        cursor = tables.existing_cursor(dataset, name)
+        behind = cursor.lag()
+        click.echo(
+            f"{name!r} stands at version {cursor.position}; behind: {behind.versions} versions, {behind.rows} changes,"
+            f" {behind.seconds:.0f} seconds"
+        )

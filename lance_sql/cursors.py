@@ -1,0 +1,253 @@
+"""Cursors: named places in the feed of a table, from which jobs go on where the last run stopped.
+
+    cursor = orders.cursor("warehouse", start="earliest")
+    with cursor.read(mode="net") as changes:      what was committed since the last run; nothing is an empty feed
+        ...                                       the cursor moves on when the block ends well
+
+A run that dies moves nothing, so the next one takes the same changes. Of two runs at the same time one moves the
+cursor, and the block of the other ends with CommitConflict. Where the changes go to a Lance table, a commit says which
+they are (`properties=changes.properties`), and is made only once, so that neither case writes a row twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from lance_sql.changes import bounds
+from lance_sql.changes.bounds import Bound
+from lance_sql.changes.feed import ChangeFeed
+from lance_sql.changes.history import History
+from lance_sql.changes.plan import Mode
+from lance_sql.changes.snapshot_feed import SnapshotFeed
+from lance_sql.commit import consumed
+from lance_sql.errors import CommitConflict, InvalidArgument, RetryableConflict, TableNotFound, VersionNotFound
+from lance_sql.table import cursors
+from lance_sql.table.cursors import CursorRecord
+from lance_sql.table.snapshot import Snapshot, open_snapshot
+
+EARLIEST: Final = "earliest"
+LATEST: Final = "latest"
+SNAPSHOT: Final = "snapshot"
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """How far a cursor is behind.
+
+    versions: that were committed since
+    rows: images that their changes have, in mode "all"; of a cursor that begins with all rows of a version, these too
+    seconds: since the oldest of them was committed; 0.0 where there are none
+    """
+
+    versions: int
+    rows: int
+    seconds: float
+
+
+class Cursor:
+    """A named place in the feed of a table. Any number of handles on one may be there, in any process.
+
+    >>> cursor = orders.cursor("warehouse", start="latest")
+    >>> changed = orders.delete("status = 'cancelled'")
+    >>> with cursor.read() as changes:
+    ...     print(changes.count_rows("_change_type = 'delete'"))
+    18
+    >>> cursor.lag().versions
+    0
+    """
+
+    def __init__(self, snapshot: Snapshot, name: str) -> None:
+        self._snapshot = snapshot
+        self.name = name
+
+    @property
+    def position(self) -> int:
+        """The last version whose changes were taken, as of now.
+
+        raises: VersionNotFound for a cursor that was dropped
+        """
+        return self._record().position
+
+    def read(
+        self,
+        *,
+        mode: Mode = "all",
+        until: Bound | None = None,
+        target: object | None = None,
+        drop_unchanged: bool = False,
+        key: str | Sequence[str] | None = None,
+        trust_snapshots: bool = False,
+    ) -> AbstractContextManager[ChangeFeed]:
+        """The changes since the last run, for a block that moves the cursor on when it ends well.
+
+        until: a version, a tag or a time: the last version whose changes are taken; the newest one without it
+        target: the Lance table that the changes go to, a `Dataset`, or a path or URI. What it has already, because a
+            run died between its commit and the move of the cursor, is not read again
+        mode, drop_unchanged, key, trust_snapshots: as for `Dataset.changes`
+        returns: a context manager; its value is a change feed, with the properties that a commit of the changes needs
+        raises: VersionNotFound where versions that are needed were removed; InvalidArgument; at the end of the block
+            CommitConflict where another run has moved the cursor
+        """
+        options = {
+            "mode": mode,
+            "drop_unchanged": drop_unchanged,
+            "key": key,
+            "trust_snapshots": trust_snapshots,
+        }
+        return self._reading(until, target, options)
+
+    @contextmanager
+    def _reading(
+        self, until: Bound | None, target: object | None, options: Mapping[str, object]
+    ) -> Iterator[ChangeFeed]:
+        record = self._record()
+        if target is not None:
+            record = self._behind(record, target)
+        feed = self._feed(record, until, options)
+        yield feed
+        if feed.end >= feed.start:
+            self._move(record, feed.end)
+
+    def peek(self, *, mode: Mode = "all", until: Bound | None = None) -> ChangeFeed:
+        """What `read` would give; the cursor stays where it is.
+
+        raises: as `read`
+        """
+        return self._feed(self._record(), until, {"mode": mode})
+
+    def seek(self, to: Bound) -> Cursor:
+        """Puts the cursor elsewhere; what tables have of its changes counts no longer.
+
+        to: where the next run begins, as `start` of `Dataset.cursor`
+        returns: the cursor
+        raises: as `Dataset.cursor`; CommitConflict where a run has moved the cursor meanwhile
+        """
+        position, needs_snapshot = beginning(self._latest(), to)
+        record = self._record()
+        cursors.move(self._snapshot.main, record, position, needs_snapshot=needs_snapshot, elsewhere=True)
+        return self
+
+    def drop(self) -> None:
+        """Removes the cursor.
+
+        raises: VersionNotFound where it is gone already
+        """
+        cursors.drop(self._snapshot.main, self.name, self._snapshot.name)
+
+    def lag(self) -> Lag:
+        """How far the cursor is behind.
+
+        raises: as `read`
+        """
+        record = self._record()
+        feed = self._feed(record, None, {"mode": "all"})
+        if feed.end < feed.start:
+            return Lag(0, 0, 0.0)
+        newest = self._latest()
+        oldest = History(newest).snapshot_at(min(record.position + 1, newest.version)).manifest.timestamp
+        rows = feed.count_rows()
+        if record.needs_snapshot and record.position < newest.version:
+            rows += ChangeFeed(newest, since=record.position).count_rows()
+        return Lag(newest.version - record.position, rows, max((datetime.now(UTC) - oldest).total_seconds(), 0.0))
+
+    def _record(self) -> CursorRecord:
+        return cursors.existing(self._snapshot.main, self.name, self._snapshot.name)
+
+    def _latest(self) -> Snapshot:
+        return self._snapshot.latest()
+
+    def _feed(self, record: CursorRecord, until: Bound | None, options: Mapping[str, object]) -> ChangeFeed:
+        """What is there to be taken."""
+        latest = self._latest()
+        history = History(latest)
+        try:
+            if record.needs_snapshot:
+                whole = history.snapshot_at(record.position)
+                feed: ChangeFeed = SnapshotFeed(whole, key=options.get("key"))  # type: ignore[arg-type]  # as read has it
+                first = 0
+            else:
+                if until is not None and bounds.last(history, until) < record.position:
+                    raise InvalidArgument(
+                        f"until={until!r} is before version {record.position}, up to which the cursor {self.name!r} of"
+                        f" {latest.name} has taken the changes"
+                    )
+                feed = ChangeFeed(latest, end=until, since=record.position, **options)  # type: ignore[arg-type]
+                first = feed.start
+        except VersionNotFound as error:
+            if record.position in history.files or until is not None:
+                raise
+            raise VersionNotFound(
+                f"The cursor {self.name!r} of {latest.name} stands at version {record.position}, which was removed:"
+                f" {error.message} seek('snapshot') takes all rows of the newest version first, and goes on from there;"
+                " seek of a version leaves out what is not known any more"
+            ) from error
+        if feed.end < feed.start:
+            return feed
+        return feed.with_properties(consumed.properties(record.id, first, feed.end))
+
+    def _behind(self, record: CursorRecord, target: object) -> CursorRecord:
+        """Where the cursor is after it has been moved to what a table has of its changes."""
+        config = _config(target)
+        known = None if config is None else consumed.up_to(config, record.id)
+        if known is None or (known <= record.position and not record.needs_snapshot):
+            return record
+        return self._move(record, known)
+
+    def _move(self, record: CursorRecord, position: int) -> CursorRecord:
+        try:
+            return cursors.move(self._snapshot.main, record, position)
+        except RetryableConflict as error:
+            raise CommitConflict(
+                f"The cursor {self.name!r} of {self._snapshot.name} was moved while its changes were taken: another run"
+                " has taken the same ones, or somebody has put it elsewhere"
+            ) from error
+
+    def __repr__(self) -> str:
+        return f"lance_sql.Cursor({self._snapshot.uri!r}, {self.name!r})"
+
+
+def open_cursor(snapshot: Snapshot, name: str, start: Bound) -> Cursor:
+    """A cursor of the snapshot's branch, created where it is not there yet; see `Dataset.cursor`."""
+    record = cursors.read(snapshot.main, name)
+    if record is None:
+        latest = snapshot.latest()
+        position, needs_snapshot = beginning(latest, start)
+        # what the feed refuses is refused now
+        _ = SnapshotFeed(latest)
+        first = CursorRecord.first(name, snapshot.branch, position, needs_snapshot=needs_snapshot)
+        record = cursors.create(snapshot.main, first)
+    cursors.check_branch(record, snapshot.branch, snapshot.name)
+    return Cursor(snapshot, name)
+
+
+def beginning(latest: Snapshot, start: Bound) -> tuple[int, bool]:
+    """The version after which a cursor begins to take changes, and whether it takes all rows of that version before.
+
+    raises: VersionNotFound, InvalidArgument
+    """
+    if start == LATEST:
+        return latest.version, False
+    if start == SNAPSHOT:
+        return latest.version, True
+    history = History(latest)
+    if start != EARLIEST:
+        first, _ = bounds.resolve(history, start, None, None)
+        history.check_range(first, latest.version)
+        return first - 1, False
+    oldest = history.oldest_start
+    return (oldest - 1, False) if oldest == history.beginning else (oldest - 1, True)
+
+
+def _config(target: object) -> dict[str, str] | None:
+    """The config of a table as of now; None where there is no table."""
+    snapshot = getattr(target, "snapshot", None)
+    try:
+        if isinstance(snapshot, Snapshot):
+            return dict(snapshot.latest().manifest.config)
+        return dict(open_snapshot(target).manifest.config)  # type: ignore[arg-type]  # a path, or refused there
+    except TableNotFound:
+        return None
