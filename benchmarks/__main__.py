@@ -16,6 +16,7 @@ for name in (
     "memory",
     "threads",
     "writing",
+    "operations",
     "scale",
 ):
     print(f"\n{name}", flush=True)
