@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -51,14 +52,27 @@ def deserialize_64(content: bytes, what: str) -> BitMap64:
         raise CorruptFile(f"not a bitmap of {what} ({error})") from error
 
 
+def bitmap(numbers: U32) -> BitMap:
+    """The set of these numbers."""
+    from pyroaring import BitMap
+
+    # an array of this kind is taken over as it is, NumPy's number by number
+    return BitMap(array("I", numbers.astype(np.uint32, copy=False).tobytes()))
+
+
 def halves(numbers: U64) -> dict[int, U32]:
     """The low 32 bits of numbers by their high ones, ascending; of row addresses, the offsets by fragment."""
-    ordered = np.sort(numbers)
+    if not len(numbers):
+        return {}
+    is_ascending = bool((numbers[1:] >= numbers[:-1]).all())
+    ordered = numbers if is_ascending else np.sort(numbers)
     high = ordered >> np.uint64(32)
     low = (ordered & _LOW_HALF).astype(np.uint32)
-    found, starts = np.unique(high, return_index=True)
-    parts = np.split(low, starts[1:])
-    return dict(zip(found.tolist(), parts, strict=True)) if len(found) else {}
+    if high[0] == high[-1]:
+        return {int(high[0]): low}
+    starts = np.flatnonzero(high[1:] != high[:-1]) + 1
+    parts = np.split(low, starts)
+    return dict(zip(high[np.append(0, starts)].tolist(), parts, strict=True))
 
 
 @dataclass(frozen=True)
@@ -75,16 +89,14 @@ class U64Set:
     @classmethod
     def of(cls, numbers: U64) -> U64Set:
         """These numbers, in any order; one that is there twice counts once."""
-        from pyroaring import BitMap
-
         # a part at a time, so that sorting takes little memory beside the numbers
         found: dict[int, BitMap] = {}
         for start in range(0, len(numbers), _NUMBERS_AT_ONCE):
             for high, low in halves(numbers[start : start + _NUMBERS_AT_ONCE]).items():
                 if high in found:
-                    found[high].update(low)
+                    found[high] |= bitmap(low)
                 else:
-                    found[high] = BitMap(low)
+                    found[high] = bitmap(low)
         return cls(found)
 
     @classmethod

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import numpy as np
 from google.protobuf.unknown_fields import UnknownFieldSet
-from pyroaring import BitMap
 
 from lance_sql import bitmaps
 from lance_sql.commit.operations import (
@@ -140,7 +139,8 @@ def _operation(operation: Operation) -> tuple[str, Any]:
                 fields_for_preserving_frag_bitmap=operation.fields_for_preserving_frag_bitmap,
                 update_mode=_Message.Update.UpdateMode.Name(operation.mode.value),
                 updated_fragment_offset_bitmaps={
-                    number: bytes(BitMap(offsets).serialize()) for number, offsets in operation.updated_offsets.items()
+                    number: bytes(bitmaps.bitmap(offsets).serialize())
+                    for number, offsets in operation.updated_offsets.items()
                 },
             )
         case Rewrite(groups):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import struct
-from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -117,14 +116,11 @@ class GrowingSet:
 
     def add(self, numbers: U64) -> None:
         """Adds numbers, in any order."""
-        from pyroaring import BitMap
-
         uppers = numbers >> np.uint64(32)
         edges = [0, *(np.flatnonzero(uppers[1:] != uppers[:-1]) + 1).tolist(), len(numbers)]
         for first, end in itertools.pairwise(edges):
             if end > first:
-                # an array is taken over as it is, NumPy's number by number
-                lower = BitMap(array("I", numbers[first:end].astype(np.uint32).tobytes()))
+                lower = bitmaps.bitmap(numbers[first:end].astype(np.uint32))
                 upper = int(uppers[first])
                 found = self._bitmaps.get(upper)
                 if found is None:

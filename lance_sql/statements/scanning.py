@@ -56,13 +56,13 @@ def addresses(snapshot: Snapshot, filter: str | pc.Expression | Predicate | None
 
     def parts() -> Iterator[U64Set]:
         for batch in scan(snapshot, [ROW_ADDRESS], filter):
-            found = numbers(batch, ROW_ADDRESS)
             # with the first rows of a fragment, before rows that are in no file pile up
-            ids = set(np.unique(found >> np.uint64(32)).tolist()) - checked
+            made = U64Set.of(numbers(batch, ROW_ADDRESS))
+            ids = made.parts.keys() - checked
             for fragment in snapshot.manifest.fragments.by_id(ids).values() if ids else ():
                 snapshot.open(fragment).check_num_rows()
             checked.update(ids)
-            yield U64Set.of(found)
+            yield made
 
     return U64Set.union(parts())
 

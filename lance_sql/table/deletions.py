@@ -104,9 +104,7 @@ def _arrow_file(offsets: npt.NDArray[np.uint32]) -> pa.Buffer:
 
 
 def _bitmap_file(offsets: npt.NDArray[np.uint32]) -> bytes:
-    from pyroaring import BitMap
-
-    bitmap = BitMap(offsets)
+    bitmap = bitmaps.bitmap(offsets)
     bitmap.run_optimize()
     return bytes(bitmap.serialize())
 
