@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     __version__: str
+    from lance_sql.applying import apply_changes
     from lance_sql.cursors import Cursor
     from lance_sql.dataset import Dataset, open
     from lance_sql.differences import Difference, diff
@@ -67,6 +68,7 @@ __all__ = [
     "UnsupportedFeature",
     "VersionNotFound",
     "WriteJob",
+    "apply_changes",
     "attach",
     "audit",
     "begin_write",
@@ -106,6 +108,7 @@ _MODULES = {
     "UnsupportedFeature": _ERRORS,
     "VersionNotFound": _ERRORS,
     "WriteJob": "lance_sql.writing",
+    "apply_changes": "lance_sql.applying",
     "attach": "lance_sql.providers",
     "audit": "lance_sql.lineage_audit.walk",
     "begin_write": "lance_sql.writing",

@@ -26,7 +26,8 @@ import pyarrow.compute as pc
 
 from lance_sql.bitmaps import U64, U64Set
 from lance_sql.casts.table import TableCast
-from lance_sql.commit.operations import Delete, Rewrite, Update
+from lance_sql.commit.committer import Expected
+from lance_sql.commit.operations import Delete, Rewrite, Update, UpdateConfig, UpdateMap
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
@@ -155,12 +156,14 @@ def change_rows(
     inserts_by_key: bool = False,
     max_rows_per_file: int = MAX_ROWS_PER_FILE,
     properties: Mapping[str, str] | None = None,
+    config: Callable[[], Mapping[str, Expected]] | None = None,
 ) -> Dataset:
     """Changes rows of the newest version, in one commit; none is made where no row changes.
 
     operation: what the user asked for, such as "merge"
     run: has workers write for a job; called again with another job when other writers changed the same rows first
     inserts_by_key: rows are inserted because no row had their keys
+    config: asked after `run` what the commit sets in the table's config; it is made for that alone as well
     raises: InvalidArgument when a row is replaced or deleted twice; CommitConflict; what `run` raises
     """
     limits = FileLimits(max_rows=max_rows_per_file)
@@ -170,7 +173,8 @@ def change_rows(
         session.on_failure(job.remove_files)
         parts = list(run(job))
         used = {file.path for part in parts for each in (*part.carried, *part.new) for file in each.files}
-        made = _commit(session, parts, inserts_by_key=inserts_by_key)
+        values = {} if config is None else config()
+        made = _commit(session, parts, values, inserts_by_key=inserts_by_key)
         _tidy(session, job.id, used)
         return made
 
@@ -178,7 +182,9 @@ def change_rows(
     return dataset if made is dataset.snapshot else Dataset(made)
 
 
-def _commit(session: WriteSession, parts: list[Written], *, inserts_by_key: bool) -> Snapshot:
+def _commit(
+    session: WriteSession, parts: list[Written], config: Mapping[str, Expected], *, inserts_by_key: bool
+) -> Snapshot:
     snapshot = session.snapshot
     num_replaced, num_deleted = sum(part.num_replaced for part in parts), sum(part.num_deleted for part in parts)
     removed = U64Set.union(each for part in parts for each in (part.replaced, part.deleted))
@@ -189,14 +195,17 @@ def _commit(session: WriteSession, parts: list[Written], *, inserts_by_key: bool
     parts.clear()
     gone = delete_offsets(snapshot, removed.halves)
     if not carried and not new and not gone.affected:
-        return snapshot
+        if all(each.value == each.before for each in config.values()):
+            return snapshot
+        entries = {key: each.value for key, each in config.items()}
+        return session.commit(UpdateConfig(UpdateMap(entries)), RowCounts(), config=config)
     counts = RowCounts(
         inserted=sum(fragment.physical_rows for fragment in new),
         updated=num_replaced,
         deleted=num_deleted,
     )
     if not carried and not new:
-        return session.commit(Delete(gone.updated, gone.removed), counts, affected_rows=gone.affected)
+        return session.commit(Delete(gone.updated, gone.removed), counts, affected_rows=gone.affected, config=config)
     made = Update(
         removed_fragment_ids=gone.removed,
         updated_fragments=gone.updated,
@@ -204,7 +213,12 @@ def _commit(session: WriteSession, parts: list[Written], *, inserts_by_key: bool
         fields_for_preserving_frag_bitmap=tuple(sorted(snapshot.manifest.schema.by_id)),
     )
     return session.commit(
-        made, counts, affected_rows=gone.affected, inserts_by_key=inserts_by_key and bool(new), written=(*carried, *new)
+        made,
+        counts,
+        affected_rows=gone.affected,
+        inserts_by_key=inserts_by_key and bool(new),
+        written=(*carried, *new),
+        config=config,
     )
 
 

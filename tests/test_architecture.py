@@ -32,6 +32,7 @@ FLOORS = (
     ("cursors",),
     ("dataset", "verification", "lineage_audit"),
     ("writing", "metadata_tables", "distributed", "differences"),
+    ("applying",),
     ("providers", "repairs"),
     ("one_sql", "everyday"),
     ("spark", "cli", "testing"),

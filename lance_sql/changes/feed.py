@@ -125,6 +125,11 @@ class ChangeFeed(ArrowDataset):
         return self.range.mode
 
     @property
+    def primary_key(self) -> tuple[str, ...]:
+        """The columns of the table's unenforced primary key; empty where it has none."""
+        return primary_key(self._last.manifest.schema)
+
+    @property
     def branch(self) -> str | None:
         """The branch whose changes they are; None for main."""
         return self._snapshot.branch

@@ -23,10 +23,10 @@ from lance_sql.commit.clones import root_of
 from lance_sql.errors import InvalidArgument, RetryableConflict
 from lance_sql.store import Store
 from lance_sql.store.durable import TEMPORARY
-from lance_sql.table import checksums, cursors, features, versions
+from lance_sql.table import applied, checksums, cursors, features, versions
 from lance_sql.table.fragment import ExternalSequence, Fragment
 from lance_sql.table.location import branch_store
-from lance_sql.table.paths import DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS
+from lance_sql.table.paths import APPLIED, DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import VersionFile
 
@@ -245,6 +245,9 @@ def _needed(snapshot: Snapshot, of: Snapshot) -> set[str]:
         needed.add(f"{INDICES}/{index.uuid}/")
     if None in places and manifest.transaction_file:
         needed.add(f"{TRANSACTIONS}/{manifest.transaction_file}")
+    # a branch has files of main, whose names no other table's files have
+    if (changes := applied.of(manifest.config, snapshot.label)) is not None:
+        needed.update(changes.files)
     return needed
 
 
@@ -274,7 +277,7 @@ def _external(fragment: Fragment) -> Iterator[str]:
 
 def _table_files(store: Store) -> Iterator[tuple[str, int | None]]:
     """The files that versions may need, and what writers left between them, with their sizes where known."""
-    for folder in (DATA, DELETIONS, TRANSACTIONS, INDICES):
+    for folder in (DATA, DELETIONS, TRANSACTIONS, INDICES, APPLIED):
         yield from _below(store, folder)
     for info in store.files(VERSIONS):
         if info.path.startswith(f"{VERSIONS}/{TEMPORARY}"):

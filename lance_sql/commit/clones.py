@@ -30,10 +30,20 @@ from lance_sql.table import features, indices, refs, versions
 from lance_sql.table.commit_summary import CommitSummary
 from lance_sql.table.fragment import ExternalSequence, Fragment
 from lance_sql.table.location import branch_store, table_name
-from lance_sql.table.paths import CHECKSUMS, DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS, BasePath, NamingScheme
+from lance_sql.table.paths import (
+    APPLIED,
+    CHECKSUMS,
+    DATA,
+    DELETIONS,
+    INDICES,
+    TRANSACTIONS,
+    VERSIONS,
+    BasePath,
+    NamingScheme,
+)
 from lance_sql.table.snapshot import Snapshot
 
-_FOLDERS: Final = (VERSIONS, TRANSACTIONS, DATA, DELETIONS, INDICES, CHECKSUMS)
+_FOLDERS: Final = (VERSIONS, TRANSACTIONS, DATA, DELETIONS, INDICES, CHECKSUMS, APPLIED)
 
 
 def shallow_clone(snapshot: Snapshot, uri: str, *, storage_options: Mapping[str, Any] | None = None) -> Snapshot:

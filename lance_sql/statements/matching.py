@@ -1,12 +1,13 @@
 """Which rows of a table have the keys of which rows of a source.
 
-Keys are compared as SQL compares them: a NULL is equal to nothing, not even to another NULL.
+Keys are compared as SQL compares them: a NULL is equal to nothing, not even to another NULL, unless that is asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
 import numpy as np
@@ -30,6 +31,7 @@ MIN_PART_ROWS: Final = 1024 * 1024
 
 _SOURCE_ROW = "__source_row"
 _TARGET_ROW = "__target_row"
+_IS_NULL = "__is_null_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +49,33 @@ class Matches:
     unmatched: I64
 
 
-def match(snapshot: Snapshot, source: pa.Table, on: Sequence[str], *, one_each: bool = True) -> Matches:
+def match(
+    snapshot: Snapshot, source: pa.Table, on: Sequence[str], *, one_each: bool = True, nulls_are_equal: bool = False
+) -> Matches:
     """The rows of a version that the rows of `source` match.
 
     on: key columns, which both have
     one_each: a row may be matched by one row of the source only
+    nulls_are_equal: NULL is a key like others
     raises: InvalidArgument when two rows of the source match one row; UnsupportedFeature for keys of other types than
         numbers without fractions, text, bytes, booleans, dates and times
     """
     for name in on:
         _check_type(source.schema.field(name))
     keys = _plain(source.select(list(on)))
+    joined = list(on)
+    nullable = [name for name in on if keys.column(name).null_count] if nulls_are_equal else []
+    if nullable:
+        joined += [f"{_IS_NULL}{name}" for name in nullable]
+    keys = _with_nulls_as_values(keys, nullable)
     wanted = keys.append_column(_SOURCE_ROW, pa.array(np.arange(source.num_rows)))
     addresses, ids, source_rows = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
-    candidates = scan(snapshot, [*on, ROW_ID, ROW_ADDRESS], _candidates(keys, on))
+    candidates = scan(snapshot, [*on, ROW_ID, ROW_ADDRESS], _candidates(keys, on, nullable))
     for part in _parts(candidates, max(MIN_PART_ROWS, source.num_rows)):
-        target = _plain(part.select(list(on))).cast(keys.schema)
+        plain = _plain(part.select(list(on)))
+        target = _with_nulls_as_values(plain.cast(keys.select(list(on)).schema), nullable)
         target = target.append_column(_TARGET_ROW, pa.array(np.arange(part.num_rows)))
-        pairs = target.join(wanted, keys=list(on), join_type="inner", use_threads=False)
+        pairs = target.join(wanted, keys=joined, join_type="inner", use_threads=False)
         rows, matching = pairs.column(_TARGET_ROW).to_numpy(), pairs.column(_SOURCE_ROW).to_numpy()
         order = np.argsort(rows, kind="stable")
         rows, matching = rows[order], matching[order]
@@ -94,17 +105,45 @@ def _parts(batches: Iterable[pa.RecordBatch], num_rows: int) -> Iterator[pa.Tabl
         yield pa.Table.from_batches(held)
 
 
-def _candidates(keys: pa.Table, on: Sequence[str]) -> pc.Expression:
+def _candidates(keys: pa.Table, on: Sequence[str], nullable: Sequence[str]) -> pc.Expression:
     """A filter that every match passes, so that planning can leave out the rest."""
-    column = keys.column(on[0])
-    distinct = column.unique().drop_null()
     field = pc.field(on[0])
+    if on[0] in nullable:
+        column = keys.filter(pc.invert(pc.field(f"{_IS_NULL}{on[0]}"))).column(on[0])
+        return _among(field, column) | field.is_null() if len(column) else field.is_null()
+    return _among(field, keys.column(on[0]))
+
+
+def _among(field: pc.Expression, column: pa.ChunkedArray) -> pc.Expression:
+    distinct = column.unique().drop_null()
     if len(distinct) <= MAX_LISTED_KEYS:
         return field.isin(distinct)
     # Arrow finds no least duration
     is_duration = pa.types.is_duration(distinct.type)
     bounds = pc.min_max(distinct.cast(pa.int64()) if is_duration else distinct)
     return (field >= bounds["min"].cast(distinct.type)) & (field <= bounds["max"].cast(distinct.type))
+
+
+def _with_nulls_as_values(keys: pa.Table, nullable: Sequence[str]) -> pa.Table:
+    """The keys with a value of their own in the place of NULL, and for each of these columns one that says so."""
+    for name in nullable:
+        column, index = keys.column(name), keys.schema.get_field_index(name)
+        keys = keys.append_column(f"{_IS_NULL}{name}", column.is_null())
+        # which value does not matter, only that it is always the same
+        keys = keys.set_column(index, name, column.fill_null(_any_value(column.type)))
+    return keys
+
+
+def _any_value(type: pa.DataType) -> pa.Scalar:
+    if pa.types.is_fixed_size_binary(type):
+        return pa.scalar(bytes(type.byte_width), type)
+    if pa.types.is_binary(type) or pa.types.is_large_binary(type):
+        return pa.scalar(b"", type)
+    if pa.types.is_string(type) or pa.types.is_large_string(type):
+        return pa.scalar("", type)
+    if pa.types.is_boolean(type):
+        return pa.scalar(False, type)
+    return pa.scalar(0, pa.int64()).cast(type) if not pa.types.is_decimal(type) else pa.scalar(Decimal(0), type)
 
 
 def _plain(keys: pa.Table) -> pa.Table:

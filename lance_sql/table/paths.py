@@ -26,6 +26,7 @@ DELETIONS: Final = "_deletions"
 INDICES: Final = "_indices"
 CHECKSUMS: Final = "_checksums"
 CURSORS: Final = "_cursors"
+APPLIED: Final = "_applied"
 TAGS: Final = "_refs/tags"
 BRANCHES: Final = "_refs/branches"
 

@@ -1,0 +1,152 @@
+"""Changes as events: for each what key it is about, when it happened, and the row that there is from then on, or
+none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import selection
+from lance_sql.applying.order import I64, Flags
+from lance_sql.changes.feed import ChangeFeed
+from lance_sql.changes.images import CHANGE_TYPE, COMMIT_VERSION, DELETE, PREIMAGE
+from lance_sql.errors import ColumnNotFound, InvalidArgument
+from lance_sql.scan.predicates import evaluate, from_sql
+from lance_sql.scan.system_columns import ROW_ID
+from lance_sql.statements.source import to_reader
+
+SEQUENCE = "__sequence_"
+
+
+@dataclass(frozen=True)
+class Events:
+    """Events in the order in which they came.
+
+    rows: the columns of the target; of a deletion only the key counts
+    sequence: columns that order the events of a key
+    is_delete: there is no row from then on
+    """
+
+    rows: pa.Table
+    sequence: pa.Table
+    is_delete: Flags
+
+    @property
+    def num_rows(self) -> int:
+        """How many there are."""
+        return len(self.is_delete)
+
+    def take(self, positions: I64 | Flags) -> Events:
+        """The events at these positions, or where the flags are set."""
+        if positions.dtype == np.bool_:
+            positions = np.flatnonzero(positions)
+        indices = pa.array(positions)
+        return Events(
+            selection.take(self.rows, indices), selection.take(self.sequence, indices), self.is_delete[positions]
+        )
+
+    def with_rows(self, rows: pa.Table) -> Events:
+        """The same with other rows."""
+        return replace(self, rows=rows)
+
+    @classmethod
+    def concat(cls, parts: Sequence[Events]) -> Events:
+        """All of them, one after the other; the types are those of the first."""
+        rows = pa.concat_tables([part.rows.cast(parts[0].rows.schema) for part in parts]).combine_chunks()
+        sequence = pa.concat_tables([part.sequence.cast(parts[0].sequence.schema) for part in parts]).combine_chunks()
+        return cls(rows, sequence, np.concatenate([part.is_delete for part in parts]))
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where events come from: what is asked of `apply_changes`, checked.
+
+    keys, sequence: names of columns
+    """
+
+    events: Events
+    keys: tuple[str, ...]
+    sequence: tuple[str, ...]
+
+
+def read(
+    changes: object,
+    *,
+    keys: str | Sequence[str] | None,
+    sequence_by: str | Sequence[str] | None,
+    delete_when: str | None,
+    columns: Sequence[str] | None,
+    except_columns: Sequence[str] | None,
+) -> Source:
+    """The events that changes are.
+
+    raises: ColumnNotFound, InvalidArgument
+    """
+    feed = changes if isinstance(changes, ChangeFeed) else None
+    table = feed.scan().to_table() if feed is not None else to_reader(changes).read_all()
+    names = table.schema.names
+    if feed is not None and keys is None:
+        keys = feed.primary_key
+    if not keys:
+        raise InvalidArgument("Say which columns tell rows apart: keys=['id']")
+    chosen_keys = _names(keys, names, "keys")
+    sequence = _names(sequence_by or (), names, "sequence_by")
+    if feed is not None and not sequence:
+        sequence = (COMMIT_VERSION,)
+    told = set() if feed is None else {*(field.name for field in feed.told_fields), ROW_ID}
+    wanted = _columns(names, told, columns, except_columns)
+    if missing := [name for name in chosen_keys if name not in wanted]:
+        raise InvalidArgument(f"The key column {missing[0]!r} has to be among the columns of the target")
+    is_delete = np.zeros(table.num_rows, np.bool_)
+    is_feed_delete = is_delete
+    if feed is not None:
+        kinds = table.column(CHANGE_TYPE)
+        is_feed_delete = is_delete = np.isin(kinds.to_numpy(zero_copy_only=False).astype(str), (DELETE, PREIMAGE))
+    if delete_when is not None:
+        predicate = from_sql(delete_when, table.schema, table="the changes")
+        answers = [evaluate(predicate, batch).fill_null(False) for batch in table.to_batches()]
+        if answers:
+            is_delete = is_delete | np.concatenate([each.to_numpy(zero_copy_only=False) for each in answers])
+    for name in sequence:
+        if table.column(name).null_count:
+            at = int(np.flatnonzero(table.column(name).is_null().to_numpy(zero_copy_only=False))[0])
+            key = table.slice(at, 1).select(list(chosen_keys)).to_pylist()[0]
+            raise InvalidArgument(f"{name!r}, which orders the changes, is NULL in the change of {key}")
+    ordered = table.select(list(sequence)).rename_columns([f"{SEQUENCE}{i}" for i in range(len(sequence))])
+    events = Events(_nullable(table.select(wanted)), _nullable(ordered), is_delete)
+    # what a commit removes goes before what it puts in its place
+    order = np.argsort(~is_feed_delete, kind="stable") if feed is not None else None
+    return Source(events if order is None else events.take(order), chosen_keys, sequence)
+
+
+def _nullable(table: pa.Table) -> pa.Table:
+    """The same in a schema in which every column may be NULL: of a deletion nothing but the key is known."""
+    schema = pa.schema([field.with_nullable(True) for field in table.schema], table.schema.metadata)
+    return pa.Table.from_arrays(table.columns, schema=schema)
+
+
+def _columns(
+    names: Sequence[str], told: set[str], columns: Sequence[str] | None, except_columns: Sequence[str] | None
+) -> list[str]:
+    """The columns that go to the target."""
+    if columns is not None and except_columns is not None:
+        raise InvalidArgument("Give columns, or except_columns; not both")
+    if columns is not None:
+        return list(_names(columns, names, "columns"))
+    left_out = set(_names(except_columns or (), names, "except_columns"))
+    return [name for name in names if name not in told and name not in left_out]
+
+
+def _names(given: str | Sequence[str], known: Sequence[str], argument: str) -> tuple[str, ...]:
+    names = (given,) if isinstance(given, str) else tuple(given)
+    for name in names:
+        if name not in known:
+            shown = ", ".join(known[:12])
+            raise ColumnNotFound(f"{argument}: the changes have no column {name!r}; their columns: {shown}")
+    if len(set(names)) < len(names):
+        raise InvalidArgument(f"{argument}={list(names)} has a column twice")
+    return names

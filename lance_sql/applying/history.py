@@ -1,0 +1,277 @@
+"""All rows that each key had: a slowly changing dimension of type 2.
+
+    events      7@1 a    7@4 b    7@6 deleted            valid_from    valid_to    is_current
+    rows        a                                        1             4           false
+                b                                        4             6           false
+    late        7@3 c    a then ends at 3, and c goes from 3 to 4
+
+Every application works on all rows of the keys that it has events of: these become events again, the new ones come
+between them, and what follows from all of them is compared with what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql.applying import state, target_rows
+from lance_sql.applying.events import SEQUENCE, Events, Source
+from lance_sql.applying.latest import checked, swap
+from lance_sql.applying.order import I64, Flags, equal_rows, filled, firsts, key_numbers, lasts, ranks
+from lance_sql.applying.target_rows import TargetRows
+from lance_sql.commit.committer import Expected
+from lance_sql.distributed import ChangeJob, Written
+from lance_sql.errors import InvalidArgument
+from lance_sql.table import applied
+from lance_sql.table.applied import Applied
+
+VALID_FROM: Final = "valid_from"
+VALID_TO: Final = "valid_to"
+IS_CURRENT: Final = "is_current"
+ADDED: Final = (VALID_FROM, VALID_TO, IS_CURRENT)
+
+
+def schema(source: Source) -> pa.Schema:
+    """The columns of a target.
+
+    raises: InvalidArgument for changes that have columns of these names
+    """
+    rows = source.events.rows.schema
+    for name in ADDED:
+        if name in rows.names:
+            raise InvalidArgument(f"The changes have a column {name!r}, which the history has as well: leave it out")
+    time = _time_type(source)
+    return pa.schema(
+        [*rows, pa.field(VALID_FROM, time), pa.field(VALID_TO, time), pa.field(IS_CURRENT, pa.bool_())], rows.metadata
+    )
+
+
+class History:
+    """One application of events; an attempt is computed from the version that it is committed on.
+
+    ignore_nulls: columns in which NULL is the value before
+    tracked: columns of which another value begins another row; of others, a value is changed in the row that there is
+    """
+
+    def __init__(self, source: Source, ignore_nulls: Sequence[str], tracked: Sequence[str]) -> None:
+        self._source = source
+        self._ignore_nulls = ignore_nulls
+        self._tracked = tracked
+        self.config: Mapping[str, Expected] = {}
+        """What the commit sets in the config."""
+
+    def __call__(self, job: ChangeJob) -> Iterable[Written]:
+        """Writes the rows of one attempt."""
+        snapshot, keys = job.snapshot, list(self._source.keys)
+        target_rows.check_names(job.dataset, ADDED)
+        before = applied.of(snapshot.manifest.config, snapshot.label)
+        now = checked(before, Applied(self._source.keys, self._source.sequence, 2), snapshot.label)
+        rows = target_rows.in_types_of(self._source.events.rows, snapshot)
+        events = Events(rows, self._source.events.sequence, self._source.events.is_delete)
+        numbers = key_numbers(rows.select(keys))
+        _, first = np.unique(numbers, return_index=True)
+        distinct = rows.select(keys).take(pa.array(first))
+        existing = target_rows.rows_of(snapshot, distinct)
+        hidden = state.read(snapshot, now, distinct, events)
+
+        parts = [hidden.events, *_events_of(existing, rows.schema, events.sequence.schema), _reversed(events)]
+        together = Events.concat(parts)
+        of_key = key_numbers(pa.concat_tables([distinct, together.rows.select(keys)]))
+        of_key = _in_order_of(of_key, distinct.num_rows)
+        rank = ranks(together.sequence)
+        # of several at one moment the first one counts: what is known, then the last one that came
+        order = np.lexsort((np.arange(together.num_rows), rank, of_key))
+        moment = of_key[order] * (int(rank.max(initial=0)) + 1) + rank[order]
+        order = order[firsts(moment)]
+        story = _Story(together.take(order), of_key[order], self._ignore_nulls, self._tracked)
+
+        fresh = story.intervals(_time_type(self._source))
+        time = existing.rows.column(VALID_FROM).type
+        fresh_rows = _with_type_of_times(fresh.rows, time)
+        place = _places(fresh.keys, _beginnings(fresh_rows), existing.keys, _beginnings(existing.rows), snapshot.label)
+        changed = _changed(fresh_rows, existing, place)
+        is_gone = np.ones(len(existing.ids), np.bool_)
+        is_gone[place[place >= 0]] = False
+        untold = story.untold()
+        if not _are_equal(untold, hidden.events):
+            now = state.write(snapshot.store, now, distinct, untold, hidden.everything)
+        self.config = swap(before, now)
+        written = fresh_rows.filter(pa.array(changed))
+        target_schema = snapshot.manifest.schema.arrow
+        return [job.write(target_rows.batches(target_schema, written, existing, place[changed], is_gone))]
+
+
+@dataclass(frozen=True)
+class _Intervals:
+    """Rows with the times between which they hold, and the number of the key of each."""
+
+    rows: pa.Table
+    keys: I64
+
+
+class _Story:
+    """All events of some keys, in the order of keys, and of each key in that of time.
+
+    keys: the number of the key of each
+    """
+
+    def __init__(self, events: Events, keys: I64, ignore_nulls: Sequence[str], tracked: Sequence[str]) -> None:
+        self._events = events
+        self._keys = keys
+        is_first = firsts(keys)
+        after_row = ~is_first
+        after_row[1:] &= ~events.is_delete[:-1]
+        is_row = ~events.is_delete
+        self._rows = filled(events.rows, ignore_nulls, ~after_row) if ignore_nulls else events.rows
+        self._is_filled = np.zeros(events.num_rows, np.bool_)
+        if ignore_nulls:
+            self._is_filled = is_row & ~equal_rows(events.rows, self._rows, ignore_nulls)
+        goes_on = np.zeros(events.num_rows, np.bool_)
+        later = np.flatnonzero(is_row & after_row)
+        if len(later):
+            new, old = (self._rows.select(list(tracked)).take(pa.array(at)) for at in (later, later - 1))
+            goes_on[later] = equal_rows(new, old, tracked)
+        self._is_start = is_row & ~goes_on
+        self._goes_on = goes_on
+        self._is_idle = events.is_delete & ~after_row
+
+    def intervals(self, time: pa.DataType) -> _Intervals:
+        """The rows that follow from the events."""
+        starts = np.flatnonzero(self._is_start)
+        # the last event of the run that begins there
+        run: I64 = np.cumsum(self._is_start | self._events.is_delete)
+        ends = np.flatnonzero(lasts(run))
+        ends = ends[~self._events.is_delete[ends]]
+        following = ends + 1
+        is_last = (following >= len(self._keys)) | (
+            self._keys[np.minimum(following, len(self._keys) - 1)] != self._keys[ends]
+        )
+        times = _times(self._events.sequence, time)
+        valid_from = times.take(pa.array(starts))
+        valid_to = times.take(pa.array(np.where(is_last, 0, following), mask=is_last))
+        rows = self._rows.take(pa.array(ends))
+        rows = rows.append_column(pa.field(VALID_FROM, time), valid_from)
+        rows = rows.append_column(pa.field(VALID_TO, time), valid_to)
+        return _Intervals(rows.append_column(IS_CURRENT, pa.array(is_last)), self._keys[starts])
+
+    def untold(self) -> Events:
+        """Events that cannot be found out from these rows."""
+        in_run = self._goes_on.copy()
+        in_run[:-1] |= self._goes_on[1:]
+        return self._events.take(in_run | self._is_idle | self._is_filled)
+
+
+def _events_of(existing: TargetRows, rows: pa.Schema, sequence: pa.Schema) -> list[Events]:
+    """The events that rows tell of: where each begins, and where one ends that no other follows."""
+    values = existing.rows.select(rows.names)
+    begun = _sequence(existing.rows.column(VALID_FROM), sequence)
+    ended = _sequence(existing.rows.column(VALID_TO), sequence)
+    has_end = existing.rows.column(VALID_TO).is_valid().to_numpy(zero_copy_only=False)
+    count = len(existing.ids)
+    times = ranks(pa.concat_tables([begun, ended.filter(pa.array(has_end))]))
+    scale = int(times.max(initial=0)) + 1
+    beginnings = existing.keys * scale + times[:count]
+    ends = existing.keys[has_end] * scale + times[count:]
+    is_deletion = np.zeros(count, np.bool_)
+    is_deletion[has_end] = ~np.isin(ends, beginnings)
+    deletions = Events(values, ended, np.ones(count, np.bool_)).take(is_deletion)
+    return [Events(values, begun, np.zeros(count, np.bool_)), deletions]
+
+
+def _reversed(events: Events) -> Events:
+    return events.take(np.arange(events.num_rows)[::-1])
+
+
+def _in_order_of(numbers: I64, num_keys: int) -> I64:
+    """The numbers of rows by the positions of the keys that come first."""
+    of_number = np.full(int(numbers.max(initial=-1)) + 1, -1, np.int64)
+    of_number[numbers[:num_keys]] = np.arange(num_keys)
+    return of_number[numbers[num_keys:]]
+
+
+def _time_type(source: Source) -> pa.DataType:
+    """The type of the times: that of the column that orders the changes, or a struct of several."""
+    fields = source.events.sequence.schema
+    if len(fields) == 1:
+        return fields.field(0).type
+    return pa.struct([pa.field(name, fields.field(i).type) for i, name in enumerate(source.sequence)])
+
+
+def _times(sequence: pa.Table, time: pa.DataType) -> pa.Array:
+    columns = [column.combine_chunks() for column in sequence.columns]
+    return columns[0] if len(columns) == 1 else pa.StructArray.from_arrays(columns, fields=list(time))
+
+
+def _sequence(times: pa.ChunkedArray, schema: pa.Schema) -> pa.Table:
+    array = times.combine_chunks()
+    columns = [array] if len(schema) == 1 else array.flatten()
+    names = [f"{SEQUENCE}{i}" for i in range(len(schema))]
+    return pa.table(dict(zip(names, columns, strict=True))).cast(schema)
+
+
+def _beginnings(rows: pa.Table) -> pa.Array:
+    """When rows begin."""
+    return rows.column(VALID_FROM).combine_chunks()
+
+
+def _with_type_of_times(rows: pa.Table, time: pa.DataType) -> pa.Table:
+    for name in (VALID_FROM, VALID_TO):
+        index = rows.schema.get_field_index(name)
+        rows = rows.set_column(index, pa.field(name, time), rows.column(name).cast(time))
+    return rows
+
+
+def _places(keys: I64, begun: pa.Array, old_keys: I64, old_begun: pa.Array, table: str) -> I64:
+    """For each row the position of the one that is there with the same key and beginning; -1 for none.
+
+    raises: InvalidArgument where two of those that are there are the same
+    """
+    schema = pa.schema([pa.field(f"{SEQUENCE}{i}", each) for i, each in enumerate(_leaf_types(begun.type))])
+    both = pa.chunked_array([begun, old_begun])
+    times = ranks(_sequence(both, schema))
+    scale = int(times.max(initial=0)) + 1
+    moments = np.concatenate((keys, old_keys)) * scale + times
+    new, old = moments[: len(keys)], moments[len(keys) :]
+    order = np.argsort(old)
+    if np.any(old[order][1:] == old[order][:-1]):
+        raise InvalidArgument(f"{table} has two rows of one key with the same {VALID_FROM}")
+    if not len(old):
+        return np.full(len(new), -1, np.int64)
+    at = np.minimum(np.searchsorted(old[order], new), len(old) - 1)
+    return np.where(old[order][at] == new, order[at], -1)
+
+
+def _leaf_types(time: pa.DataType) -> list[pa.DataType]:
+    return [field.type for field in time] if pa.types.is_struct(time) else [time]
+
+
+def _changed(rows: pa.Table, existing: TargetRows, place: I64) -> Flags:
+    changed = np.ones(rows.num_rows, np.bool_)
+    at = np.flatnonzero(place >= 0)
+    if len(at):
+        names = rows.schema.names
+        old = existing.rows.select(names).take(pa.array(place[at]))
+        changed[at] = ~equal_rows(rows.take(pa.array(at)), old, names)
+    return changed
+
+
+def _are_equal(a: Events, b: Events) -> bool:
+    """Whether both are the same events, in any order."""
+    if a.num_rows != b.num_rows:
+        return False
+    if not a.num_rows:
+        return True
+    names = a.rows.schema.names
+    both = Events.concat([a, b])
+    keys, times = key_numbers(both.rows.select(names[:1])), ranks(both.sequence)
+    first, second = (np.lexsort((times[part], keys[part])) for part in (slice(0, a.num_rows), slice(a.num_rows, None)))
+    x, y = both.take(first), both.take(second + a.num_rows)
+    return bool(
+        equal_rows(x.rows, y.rows, names).all()
+        and equal_rows(x.sequence, y.sequence, x.sequence.schema.names).all()
+        and (x.is_delete == y.is_delete).all()
+    )

@@ -1,0 +1,150 @@
+"""Events that the rows of a table do not tell of: deletions, and what came before or between.
+
+A file has, for each key that it tells of, all such events; a key of which there are none any longer has one line that
+says so. The last file that tells of a key counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import selection
+from lance_sql.applying.events import SEQUENCE, Events
+from lance_sql.applying.order import key_numbers
+from lance_sql.errors import CorruptFile, at
+from lance_sql.store import Store
+from lance_sql.store.contract import ByteRange
+from lance_sql.table.applied import Applied
+from lance_sql.table.paths import APPLIED
+from lance_sql.table.snapshot import Snapshot
+
+_KIND: Final = "__event"
+_ROW, _DELETE, _NONE = 0, 1, 2
+_MAX_FILES: Final = 8
+"""So many files of a table are read for a change; then they are written as one."""
+
+
+@dataclass(frozen=True)
+class HiddenEvents:
+    """What the files of a version say of some keys.
+
+    events: of these keys
+    everything: of all keys, where the files are to become one; None otherwise
+    """
+
+    events: Events
+    everything: pa.Table | None
+
+
+def read(snapshot: Snapshot, applied: Applied, keys: pa.Table, like: Events) -> HiddenEvents:
+    """What is known of some keys.
+
+    keys: one row for each of them
+    like: events with the types that are wanted
+    raises: CorruptFile
+    """
+    names = keys.schema.names
+    tables = [_read(snapshot, path) for path in applied.files]
+    nothing = like.take(np.empty(0, np.int64))
+    if not tables:
+        return HiddenEvents(nothing, None)
+    with at(table=snapshot.label):
+        together = _newest(tables, names)
+    numbers = key_numbers(pa.concat_tables([together.select(names).cast(keys.schema), keys]))
+    is_wanted = np.isin(numbers[: together.num_rows], numbers[together.num_rows :])
+    is_event = together.column(_KIND).to_numpy() != _NONE
+    wanted = together.filter(pa.array(is_wanted & is_event))
+    everything = None
+    if len(tables) >= _MAX_FILES:
+        everything = together.filter(pa.array(~is_wanted & is_event))
+    return HiddenEvents(_events(wanted, like), everything)
+
+
+def write(store: Store, applied: Applied, keys: pa.Table, events: Events, everything: pa.Table | None) -> Applied:
+    """Writes what is known of some keys from now on, and returns what the next version's config says.
+
+    keys: one row for each of them; events of other keys are none of this call
+    everything: see `HiddenEvents`
+    """
+    names = keys.schema.names
+    lines = _lines(events)
+    numbers = key_numbers(pa.concat_tables([keys, events.rows.select(names).cast(keys.schema)]))
+    without = ~np.isin(numbers[: keys.num_rows], numbers[keys.num_rows :])
+    files = applied.files if everything is None else ()
+    parts = [lines]
+    if everything is not None:
+        parts.append(everything)
+    elif files and without.any():
+        gone = selection.filter(keys, pa.array(without))
+        parts.append(gone.append_column(_KIND, pa.array(np.full(gone.num_rows, _NONE, np.uint8))))
+    table = pa.concat_tables(parts, promote_options="permissive")
+    if not table.num_rows:
+        return replace(applied, files=files)
+    path = f"{APPLIED}/{uuid4().hex}.arrow"
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(table)
+    store.put(path, sink.getvalue(), mode="create")
+    return replace(applied, files=(*files, path))
+
+
+def _lines(events: Events) -> pa.Table:
+    table = events.rows
+    for name in events.sequence.schema.names:
+        table = table.append_column(name, events.sequence.column(name))
+    kinds = np.where(events.is_delete, _DELETE, _ROW).astype(np.uint8)
+    return table.append_column(_KIND, pa.array(kinds))
+
+
+def _events(table: pa.Table, like: Events) -> Events:
+    """raises: CorruptFile"""
+    columns = []
+    for field in like.rows.schema:
+        # a column that came to the target later
+        known = table.schema.get_field_index(field.name) >= 0
+        column = table.column(field.name) if known else pa.chunked_array([pa.nulls(table.num_rows, field.type)])
+        columns.append(column.cast(field.type))
+    rows = pa.Table.from_arrays(columns, schema=pa.schema([field.with_nullable(True) for field in like.rows.schema]))
+    sequence = table.select(like.sequence.schema.names).cast(like.sequence.schema)
+    return Events(rows.cast(like.rows.schema), sequence, table.column(_KIND).to_numpy() == _DELETE)
+
+
+def _newest(tables: Sequence[pa.Table], keys: Sequence[str]) -> pa.Table:
+    """For each key the lines of the last file that tells of it."""
+    together = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+    file = np.repeat(np.arange(len(tables)), [table.num_rows for table in tables])
+    numbers = key_numbers(together.select(list(keys)))
+    last = np.full(int(numbers.max(initial=-1)) + 1, -1, np.int64)
+    np.maximum.at(last, numbers, file)
+    return together.filter(pa.array(last[numbers] == file))
+
+
+def _read(snapshot: Snapshot, path: str) -> pa.Table:
+    """One file; a branch has those of main from before it began."""
+    with at(table=snapshot.label, file=path):
+        for store in (snapshot.store, snapshot.main):
+            try:
+                size, _ = store.tail(path, 0)
+            except FileNotFoundError:
+                continue
+            (content,) = store.get_ranges(path, [ByteRange(0, size)])
+            table = pa.ipc.open_file(content).read_all()
+            table.validate(full=True)
+            if _KIND not in table.schema.names or table.schema.field(_KIND).type != pa.uint8():
+                raise CorruptFile("not a file of applied changes")
+            return table
+        raise CorruptFile(
+            "the file with what the rows do not tell of applied changes is not here: apply changes to the table that"
+            " this one was cloned from, or begin with a new one"
+        )
+
+
+def sequence_columns(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Columns of a table as the sequence of events."""
+    return table.select(list(names)).rename_columns([f"{SEQUENCE}{i}" for i in range(len(names))])

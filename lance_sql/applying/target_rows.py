@@ -1,0 +1,145 @@
+"""The table that changes are applied to: made and widened where needed, its rows found by key, and written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import selection
+from lance_sql.applying.order import I64, Flags
+from lance_sql.bitmaps import U64
+from lance_sql.casts.table import TableCast
+from lance_sql.dataset import Dataset
+from lance_sql.dataset import open as open_dataset
+from lance_sql.distributed import CHANGE, DELETE, WRITE
+from lance_sql.errors import ColumnNotFound, InvalidArgument, TableExists, TableNotFound
+from lance_sql.scan.projection import resolve
+from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.scan.take import take
+from lance_sql.schema import Schema
+from lance_sql.statements.matching import match
+from lance_sql.table.snapshot import Snapshot
+from lance_sql.writing import write
+
+_BATCH_ROWS = 64 * 1024
+
+
+def opened(target: object, schema: pa.Schema, storage_options: Mapping[str, Any] | None) -> Dataset:
+    """The newest version of the target, which has at least these columns; a new table where there is none.
+
+    raises: InvalidArgument, CommitConflict
+    """
+    if isinstance(target, Dataset):
+        dataset = target.latest()
+    else:
+        uri = os.fspath(target)  # type: ignore[call-overload]  # what is no path is refused there
+        try:
+            dataset = open_dataset(uri, storage_options=storage_options)
+        except TableNotFound:
+            with suppress(TableExists):
+                return write(schema.empty_table(), uri, storage_options=storage_options)
+            # somebody else has made it meanwhile
+            dataset = open_dataset(uri, storage_options=storage_options)
+    known = dataset.schema.names
+    new = [field.with_nullable(True) for field in schema if field.name not in known]
+    return dataset.add_columns(new) if new else dataset
+
+
+def check_names(dataset: Dataset, names: Sequence[str]) -> None:
+    """Makes sure that the target has columns.
+
+    raises: ColumnNotFound
+    """
+    for name in names:
+        if name not in dataset.schema.names:
+            raise ColumnNotFound(f"{dataset.snapshot.label} has no column {name!r}")
+
+
+def in_types_of(rows: pa.Table, snapshot: Snapshot) -> pa.Table:
+    """Rows in the types of the target's columns.
+
+    raises: InvalidArgument for values that do not fit
+    """
+    schema = snapshot.manifest.schema
+    # rows of deletions have what they have
+    relaxed = Schema(tuple(field._replace(nullable=True) for field in schema.fields), schema.metadata)
+    cast = TableCast(rows.schema, relaxed, snapshot.name)
+    batches = [cast(batch) for batch in rows.to_batches()]
+    return pa.Table.from_batches(batches, cast.schema.arrow).select(rows.schema.names)
+
+
+@dataclass(frozen=True)
+class TargetRows:
+    """Rows of the target that have one of some keys.
+
+    rows: all their columns
+    ids, addresses: of the rows
+    keys: for each the number of its key
+    """
+
+    rows: pa.Table
+    ids: U64
+    addresses: U64
+    keys: I64
+
+
+def rows_of(snapshot: Snapshot, keys: pa.Table) -> TargetRows:
+    """The rows that have one of the keys, of which each is there once.
+
+    raises: UnsupportedFeature for keys of types that rows are not matched by
+    """
+    found = match(snapshot, keys, keys.schema.names, one_each=False, nulls_are_equal=True)
+    columns = resolve(snapshot, snapshot.manifest.schema.names)
+    return TargetRows(take(snapshot, columns, found.ids), found.ids, found.addresses, found.source)
+
+
+def batches(
+    target: pa.Schema, written: pa.Table, replaced: TargetRows, at: I64, is_gone: Flags
+) -> Iterator[pa.RecordBatch]:
+    """What is written and deleted, as a `ChangeJob` takes it.
+
+    written: rows with columns of the target
+    at: for each of them the position in `replaced` of the row that it replaces; -1 for a new row
+    is_gone: which of the rows in `replaced` go
+    raises: InvalidArgument for a new row without a value that the target needs
+    """
+    if written.num_rows:
+        is_old = at >= 0
+        columns = []
+        for field in target:
+            if field.name in written.schema.names:
+                column = written.column(field.name)
+            elif is_old.any():
+                column = replaced.rows.column(field.name).take(pa.array(at, mask=~is_old))
+            else:
+                column = pa.chunked_array([pa.nulls(written.num_rows, field.type)])
+            if not field.nullable and column.null_count:
+                raise InvalidArgument(f"Column {field.name!r} of the target may not be NULL, and a change has no value")
+            columns.append(column)
+        rows = pa.Table.from_arrays(columns, schema=target)
+        yield from _with_change(rows, _of_old(replaced.ids, at), _of_old(replaced.addresses, at), WRITE)
+    if is_gone.any():
+        positions = np.flatnonzero(is_gone)
+        rows = selection.take(replaced.rows, pa.array(positions)).select(target.names)
+        ids, addresses = (pa.array(each[positions]) for each in (replaced.ids, replaced.addresses))
+        yield from _with_change(rows, ids, addresses, DELETE)
+
+
+def _of_old(values: U64, at: I64) -> pa.Array:
+    """The values at these positions; NULL at -1."""
+    if not len(values):
+        return pa.nulls(len(at), pa.uint64())
+    return pa.array(values[np.maximum(at, 0)], pa.uint64(), mask=at < 0)
+
+
+def _with_change(rows: pa.Table, ids: pa.Array, addresses: pa.Array, change: str) -> list[pa.RecordBatch]:
+    rows = rows.append_column(ROW_ID, ids).append_column(ROW_ADDRESS, addresses)
+    rows = rows.append_column(CHANGE, pa.repeat(pa.scalar(change), rows.num_rows))
+    made: list[pa.RecordBatch] = rows.combine_chunks().to_batches(max_chunksize=_BATCH_ROWS)
+    return made

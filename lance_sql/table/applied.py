@@ -1,0 +1,63 @@
+"""What a table has of the changes that were applied to it, beside its rows; see `lance_sql.applying`.
+
+    config  lance_sql.applied = {"keys": ["id"], "sequence": ["ts"], "scd": 1, "files": ["_applied/5c1f...arrow"]}
+
+The files are written before the commit that names them, and never change: a restore, or a version that is read later,
+has those of its own. The last one counts for each key that it tells of.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lance_sql.errors import CorruptFile
+from lance_sql.table.paths import APPLIED
+
+KEY: Final = "lance_sql.applied"
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """How changes were applied to a table.
+
+    keys: columns that tell rows apart
+    sequence: columns that order changes of a key; none where they came in order
+    scd: 1 for the latest row of each key, 2 for all of them
+    files: of events that the rows do not tell of, the oldest first
+    """
+
+    keys: tuple[str, ...]
+    sequence: tuple[str, ...]
+    scd: int
+    files: tuple[str, ...] = ()
+
+    def to_json(self) -> str:
+        """The value in the config."""
+        content = {"keys": self.keys, "sequence": self.sequence, "scd": self.scd, "files": self.files}
+        return json.dumps(content, separators=(",", ":"))
+
+
+def of(config: Mapping[str, str], table: str) -> Applied | None:
+    """How changes were applied; None where none were.
+
+    raises: CorruptFile
+    """
+    text = config.get(KEY)
+    if text is None:
+        return None
+    try:
+        content: Any = json.loads(text)
+        found = Applied(
+            tuple(content["keys"]), tuple(content["sequence"]), content["scd"], tuple(content.get("files", ()))
+        )
+    except (ValueError, RecursionError, TypeError, LookupError, AttributeError) as error:
+        raise CorruptFile(f"{table}: {KEY} of its config says nothing that is known: {text[:80]!r}") from error
+    names = (*found.keys, *found.sequence, *found.files)
+    if found.scd not in (1, 2) or not found.keys or not all(isinstance(name, str) for name in names):
+        raise CorruptFile(f"{table}: {KEY} of its config says nothing that is known: {text[:80]!r}")
+    if not all(path.startswith(f"{APPLIED}/") for path in found.files):
+        raise CorruptFile(f"{table}: {KEY} of its config names a file in another folder than {APPLIED}")
+    return found

@@ -1,0 +1,1 @@
+"""Changes applied by key, against a model that does it event by event."""
