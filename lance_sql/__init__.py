@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     __version__: str
     from lance_sql.applying import apply_changes
+    from lance_sql.connections import connect
     from lance_sql.cursors import Cursor
     from lance_sql.dataset import Dataset, open
     from lance_sql.differences import Difference, diff
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     )
     from lance_sql.lineage_audit.walk import audit
     from lance_sql.one_sql import sql
-    from lance_sql.providers import attach, connect, read_spark, register
+    from lance_sql.providers import attach, read_spark, register
     from lance_sql.repairs import repair, salvage
     from lance_sql.scan.scan import Scan, ScanTask
     from lance_sql.store.manifest_store import ManifestEntry, ManifestStore, SqliteManifestStore
@@ -112,7 +113,7 @@ _MODULES = {
     "attach": "lance_sql.providers",
     "audit": "lance_sql.lineage_audit.walk",
     "begin_write": "lance_sql.writing",
-    "connect": "lance_sql.providers",
+    "connect": "lance_sql.connections",
     "diff": "lance_sql.differences",
     "open": "lance_sql.dataset",
     "read_spark": "lance_sql.providers",

@@ -669,6 +669,18 @@ class Dataset(ArrowDataset):
 
         return Dataset(maintaining.update_config(self.snapshot, values, properties))
 
+    def update_field_metadata(
+        self, column: str, values: Mapping[str, str | None], *, properties: Mapping[str, str] | None = None
+    ) -> Dataset:
+        """Sets keys of the metadata of a column, such as its `comment`; None removes one.
+
+        column: `a.b` is a member of a struct
+        raises: ColumnNotFound; CommitConflict when another writer has changed the metadata
+        """
+        from lance_sql.statements import maintenance as maintaining
+
+        return Dataset(maintaining.update_field_metadata(self.snapshot, column, values, properties))
+
     def enable_stable_row_ids(
         self, *, indices: enabling.Indices = "keep", properties: Mapping[str, str] | None = None
     ) -> Dataset:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 import pyarrow as pa
@@ -27,6 +31,8 @@ Errors = duckdb.Error
 _lock = Lock()
 _numbers = itertools.count()
 _uses: dict[str, int] = {}
+_variables: ContextVar[Mapping[str, Any]] = ContextVar("variables", default=MappingProxyType({}))
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
 
 
 def target(given: Any) -> DuckDBPyConnection:
@@ -42,24 +48,72 @@ def target(given: Any) -> DuckDBPyConnection:
 
 
 def prepare(
-    connection: DuckDBPyConnection, sql: str, sources: Mapping[str, Source]
+    connection: DuckDBPyConnection,
+    sql: str,
+    sources: Mapping[str, Source],
+    parameters: Mapping[str, Any] | None = None,
 ) -> tuple[Sequence[str], Callable[[], pa.RecordBatchReader]]:
     """The columns of the query, and what runs it, each time that it is called.
 
+    parameters: of a prepared statement, by their names; DuckDB is given those that the query has
     raises: DuckDB's errors for a query that it cannot bind; UnsupportedFeature for types that it does not hand over
     """
     tables = {name: _table(source) for name, source in sources.items()}
+    given = {name: value for name, value in (parameters or {}).items() if re.search(rf"\${re.escape(name)}\b", sql)}
+    options: dict[str, Any] = {"params": given} if given else {}
+    variables = _seen(sql)
     with _named(tables):
-        relation = connection.sql(sql)
+        relation = _sql(connection, sql, options, variables)
         check_types(relation)
         names = relation.columns
 
     def read() -> pa.RecordBatchReader:
         with _named(tables):
-            found: pa.RecordBatchReader = connection.sql(sql).to_arrow_reader()
+            found: pa.RecordBatchReader = _sql(connection, sql, options, variables).to_arrow_reader()
             return found
 
     return names, read
+
+
+@contextmanager
+def seeing(variables: Mapping[str, Any]) -> Iterator[None]:
+    """Queries see these variables of Python, as they do on connections of DuckDB."""
+    token = _variables.set(variables)
+    try:
+        yield
+    finally:
+        _variables.reset(token)
+
+
+def _seen(sql: str) -> dict[str, Any]:
+    """The variables that a query may mean."""
+    variables = _variables.get()
+    return {name: variables[name] for name in set(_WORD.findall(sql)) if name in variables} if variables else {}
+
+
+def _sql(connection: DuckDBPyConnection, sql: str, options: dict[str, Any], variables: Mapping[str, Any]) -> Any:
+    """`connection.sql`, in a frame that has these variables, and the globals of this module."""
+    if not variables:
+        return connection.sql(sql, **options)
+    own = {"__lance_call": functools.partial(connection.sql, sql, **options)}
+    return eval("__lance_call()", globals(), {**variables, **own})
+
+
+def is_in_transaction(connection: DuckDBPyConnection) -> bool:
+    """Whether statements of a connection belong to a transaction that was begun."""
+    try:
+        connection.begin()
+    except duckdb.TransactionException:
+        return True
+    connection.rollback()
+    return False
+
+
+def leave(connection: DuckDBPyConnection, rows: pa.Table) -> None:
+    """Leaves rows as the result of a connection, to be fetched."""
+    # DuckDB looks for a variable of this frame
+    _ = rows
+    connection.execute("FROM rows")
 
 
 def column_types(connection: DuckDBPyConnection, source: Source) -> dict[str, str]:

@@ -30,11 +30,12 @@ FLOORS = (
     ("arrow_dataset", "version_history", "physical_layout"),
     ("changes", "fresh_rows"),
     ("cursors",),
-    ("dataset", "verification", "lineage_audit"),
+    ("dataset", "verification", "lineage_audit", "table_folders"),
     ("writing", "metadata_tables", "distributed", "differences"),
     ("applying",),
     ("providers", "repairs"),
     ("one_sql", "everyday"),
+    ("connections",),
     ("spark", "cli", "testing"),
 )
 FLOOR_OF = {unit: floor for floor, units in enumerate(FLOORS) for unit in units}
@@ -49,6 +50,7 @@ PUBLIC = (
     "changes.plan",
     "changes.row_history",
     "changes.scan",
+    "connections",
     "dataset",
     "differences",
     "distributed",

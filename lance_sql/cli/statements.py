@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from lance_sql.cli import progress, screen
 from lance_sql.cli.interrupts import interruptible
+from lance_sql.connections import may_be_ours
 from lance_sql.errors import InvalidArgument
-
-# What may change a Lance table, or say what DuckDB has no words for. Most questions have none of it, and need not wait
-# for the import of a parser.
-_NOT_DUCKDBS: Final = re.compile(
-    r"\b(insert|update|delete|truncate|merge|create|copy|changes|version\s+as|timestamp\s+as|at\s*\()|=>|@|\.lance\b(?!')",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +39,17 @@ def run(
 ) -> None:
     """Runs statements, and shows the rows of each that has some. All are parsed before the first one is run.
 
-    Those that change Lance tables go to the verbs of `Dataset`; those with clauses that DuckDB does not have are
-    translated; the others are DuckDB's.
+    Those about Lance tables that DuckDB does not run go to the verbs of `Dataset`; the others are DuckDB's.
 
     connection: of DuckDB
     output, max_rows: as for `screen.show`
     quiet: no progress
-    raises: DuckDB's own errors; InvalidArgument for copies into files that are called as Lance tables, for statements
-        that remove every row unless that is meant, and for several statements in Arrow's format, which holds one table
+    raises: DuckDB's own errors; InvalidArgument for statements that remove every row unless that is meant, and for
+        several statements in Arrow's format, which holds one table
     """
     import duckdb
 
-    if _NOT_DUCKDBS.search(sql):
+    if may_be_ours(sql):
         from lance_sql.cli import translated
 
         found = translated.understood(connection, sql)
@@ -70,10 +62,9 @@ def run(
     with interruptible(connection):
         for statement in found:
             if not isinstance(statement, duckdb.Statement):
-                if translated.changes_table(connection, statement, consent or Consent()):
-                    continue
-                with progress.watched(connection, hidden=hidden) as count:
-                    screen.show(count(translated.read(connection, statement)), output, max_rows=max_rows)
+                answer = translated.carry_out(connection, statement, consent or Consent())
+                if answer is not None:
+                    screen.show(answer.to_reader(), output, max_rows=max_rows)
                 continue
             with progress.watched(connection, hidden=hidden) as count:
                 result = connection.sql(statement.query)

@@ -33,6 +33,16 @@ class Change(ABC):
         return True
 
     @property
+    def operation(self) -> str:
+        """What is said to have been done where no commit says so."""
+        return "nothing"
+
+    @property
+    def question(self) -> str | None:
+        """What users are asked about who are not told of rows, as in "drop the index id_idx of x.lance"."""
+        return None
+
+    @property
     def verb(self) -> str:
         """What it does to rows, for the question whether that is meant."""
         return "removes"

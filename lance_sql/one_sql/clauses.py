@@ -4,8 +4,10 @@
     <table> CHANGES FROM VERSION 3 TO VERSION 5              lance_changes('<table>', start_version => 3, ...)
     <table> CHANGES FROM VERSION 3 EXCLUSIVE                 lance_changes('<table>', since => 3)
     <table> CHANGES FROM TIMESTAMP '...' ... WITH (deduplicationMode = 'netChanges')
+    <table> FOR SYSTEM_VERSION AS OF 41                      <table> VERSION AS OF 41
+    SUMMARIZE '<table>'                                      SUMMARIZE FROM '<table>'
 
-Source: SQL of Spark 4.2, CHANGES.
+Source: SQL of Spark 4.2, CHANGES; of Trino and Dremio, FOR SYSTEM_VERSION.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql.dialects import tokenize
 
 _NAMES: Final = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
+_WORDS: Final = ("changes", "system_version", "summarize")
 _MODES: Final = {
     "none": "mode => 'all'",
     "dropcarryovers": "mode => 'all', drop_unchanged => true",
@@ -37,12 +40,27 @@ class _Edit:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name with dots.
+
+    parts: between the dots
+    end: the token behind it
+    has_version: the last part ends with a version that was not in quotes
+    """
+
+    parts: tuple[str, ...]
+    end: int
+    has_version: bool
+
+
 def rewrite(text: str, dialect: Dialect) -> str:
     """The text with the clauses rewritten; the same text where there is none.
 
     raises: InvalidArgument for a clause that is not whole; UnsupportedFeature for bounds that are no constants
     """
-    if "@" not in text and "changes" not in text.lower():
+    lowered = text.lower()
+    if "@" not in text and not any(word in lowered for word in _WORDS):
         return text
     tokens = tokenize(text, dialect)
     parts = []
@@ -56,11 +74,21 @@ def rewrite(text: str, dialect: Dialect) -> str:
 def _edits(tokens: list[Token], dialect: Dialect) -> Iterator[_Edit]:
     position = 0
     while position < len(tokens):
-        name = _name(tokens, position)
+        said = _words(tokens, position)
+        if said[:4] == ["FOR", "SYSTEM_VERSION", "AS", "OF"]:
+            end = position + len(_split(tokens, position, *said[:4]))
+            yield _Edit(position, end, "VERSION AS OF")
+            position = end
+            continue
+        if said[:1] == ["SUMMARIZE"] and position + 1 < len(tokens) and tokens[position + 1].token_type in _NAMES[1:]:
+            yield _Edit(position, position + 1, "SUMMARIZE FROM")
+            position += 1
+            continue
+        name = name_at(tokens, position)
         if name is None:
             position += 1
             continue
-        path, end, has_version = name
+        path, end, has_version = ".".join(name.parts), name.end, name.has_version
         words = _words(tokens, end)
         # `changes` alone may be the alias of a column
         bound = words[2] if len(words) > 2 else ""
@@ -73,8 +101,8 @@ def _edits(tokens: list[Token], dialect: Dialect) -> Iterator[_Edit]:
         position = end
 
 
-def _name(tokens: list[Token], start: int) -> tuple[str, int, bool] | None:
-    """A name with dots that begins here, where it ends, and whether a version follows it after an @."""
+def name_at(tokens: list[Token], start: int) -> Name | None:
+    """The name of a table that begins here, with dots, and with a version that follows it after an @."""
     if tokens[start].token_type not in _NAMES:
         return None
     end = start + 1
@@ -87,7 +115,6 @@ def _name(tokens: list[Token], start: int) -> tuple[str, int, bool] | None:
     parts = [token.text for token in tokens[start:end] if token.token_type != TokenType.DOT]
     if len(parts) == 2 and parts[0].lower() == "lance" and tokens[start + 2].token_type != TokenType.VAR:
         parts = parts[1:]
-    path = ".".join(parts)
     is_table = parts[-1].lower() == "lance" and len(parts) > 1
     if (
         is_table
@@ -96,11 +123,11 @@ def _name(tokens: list[Token], start: int) -> tuple[str, int, bool] | None:
         and tokens[end].start == tokens[end - 1].end + 1
         and tokens[end + 1].start == tokens[end].end + 1
     ):
-        return f"{path}@{tokens[end + 1].text}", end + 2, True
+        return Name((*parts[:-1], f"{parts[-1]}@{tokens[end + 1].text}"), end + 2, True)
     # some tokenizers take the @ and the name after it for one parameter
     if is_table and end < len(tokens) and tokens[end].start == tokens[end - 1].end + 1 and tokens[end].text[:1] == "@":
-        return f"{path}{tokens[end].text}", end + 1, True
-    return path, end, False
+        return Name((*parts[:-1], parts[-1] + tokens[end].text), end + 1, True)
+    return Name(tuple(parts), end, False)
 
 
 def _words(tokens: list[Token], start: int, count: int = 4) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Final
 
@@ -71,11 +71,13 @@ class Engine:
 
     target: of the engine
     is_spoken: statements are written in its own dialect
+    parameters: of a prepared statement, by their names; DuckDB's alone
     """
 
     name: str
     target: Any
     is_spoken: bool
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -102,7 +104,9 @@ class Engine:
         translated = translate(query, self.name, _opened_by_workers if self.name == "spark" else opened)
         sources = {**translated.sources, **(known or {})}
         try:
-            options = {"types": types} if types else {}
+            options: dict[str, Any] = {"types": types} if types else {}
+            if self.parameters:
+                options["parameters"] = self.parameters
             names, read = provider.prepare(self.target, translated.sql, sources, **options)
         except provider.Errors as error:
             if not is_typed and self.is_spoken:
@@ -139,8 +143,9 @@ def engine_of(name: str | None, connection: Any, session: Any, dialect: str | No
     if given is None:
         name = "duckdb" if name is None else name
     else:
-        module = type(given).__module__.partition(".")[0]
-        if module not in _MODULES:
+        modules = [each.__module__.partition(".")[0] for each in type(given).__mro__]
+        module = next((each for each in modules if each in _MODULES), "")
+        if not module:
             kind = f"{type(given).__module__}.{type(given).__qualname__}"
             raise InvalidArgument(f"A {kind} is no DuckDB connection, SessionContext or SparkSession")
         if name not in (None, _MODULES[module]):

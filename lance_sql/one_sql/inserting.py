@@ -17,7 +17,7 @@ from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, Unsupp
 from lance_sql.one_sql.changes import Change, column_in, only, target, unversioned
 from lance_sql.one_sql.dialects import OwnQuery, OwnWords, joined
 from lance_sql.one_sql.engines import Engine, Prepared
-from lance_sql.one_sql.references import SUFFIX
+from lance_sql.one_sql.named_tables import SUFFIX
 from lance_sql.providers.sources import Source
 from lance_sql.writing import write
 
@@ -128,15 +128,23 @@ def creation(node: exp.Create) -> Creation:
 def copy(node: exp.Copy) -> Creation | None:
     """COPY .. TO a Lance table: one with FORMAT lance, or a path of its name; None for other files.
 
-    raises: UnsupportedFeature for options that are not known
+    raises: UnsupportedFeature for options that are not known; InvalidArgument for a file of another format that
+        would be called as a table
     """
     files = node.args.get("files") or []
     options = _options(node.args.get("params") or [])
     path = files[0].name if len(files) == 1 else ""
     named = options.pop("FORMAT", None)
     is_lance = named is not None and named.name.lower() == "lance"
-    if not is_lance and (named is not None or not path.rstrip("/").lower().endswith(SUFFIX)):
-        return None
+    if not is_lance:
+        if not path.rstrip("/").lower().endswith(SUFFIX):
+            return None
+        if named is not None and not node.args.get("kind"):
+            raise InvalidArgument(
+                f"{path} would be a file of another format: COPY .. TO '{path}' (FORMAT lance) makes a table"
+            )
+        if named is not None:
+            return None
     if node.args.get("kind"):
         raise UnsupportedFeature(f"COPY .. FROM a Lance table: INSERT INTO .. SELECT * FROM '{path}' reads it")
     mode = options.pop("MODE", None)

@@ -25,10 +25,10 @@ class Words:
     """The words of one statement.
 
     text, dialect: of the statement
-    tree: of the same text
+    tree: of the same text; without it no table is looked for
     """
 
-    def __init__(self, text: str, dialect: Dialect, tree: exp.Expr) -> None:
+    def __init__(self, text: str, dialect: Dialect, tree: exp.Expr | None) -> None:
         tokens = tokenize(text, dialect)
         while tokens and tokens[-1].text == ";":
             tokens.pop()
@@ -37,7 +37,7 @@ class Words:
         # what is in quotes is no keyword
         self._words = [text[token.start : token.end + 1].upper() for token in tokens]
         self._levels = list(_levels(self._words))
-        self._tables = sorted(self._spans(tree), key=lambda span: span[0])
+        self._tables = [] if tree is None else sorted(self._spans(tree), key=lambda span: span[0])
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -107,26 +107,41 @@ class Words:
         return not (self._words[position] == "FROM" and before == "DISTINCT") and before != "."
 
     def _spans(self, tree: exp.Expr) -> Iterator[tuple[int, int, exp.Table]]:
-        """Where the Lance tables are, and nodes that stand for them: without an alias, which is among the words."""
-        for table, found in references(tree):
-            names = [table.this] if isinstance(table.this, exp.Func) else list(table.parts)
-            starts = [name.meta["start"] for name in names if "start" in name.meta]
-            if len(starts) < len(names):
-                raise InvalidArgument(f"Not SQL: {found.path!r} is not in the place of a table")
-            position = sum(token.end < max(name.meta["end"] for name in names) for token in self.tokens)
-            if isinstance(table.this, exp.Func):
-                position = self.closing(position + 1)
-            position = self._behind_version(table, position + 1)
+        """Where the Lance tables are, and nodes that stand for them: without an alias, unless it is between the table
+        and its version, and else among the words."""
+        for table, _ in references(tree):
+            start, end, alias = self.span(table)
             made = exp.Table(
                 **{key: table.args.get(key) for key in ("this", "db", "catalog", "version", "when")}
             ).copy()
+            if alias is not None:
+                made.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
             made.meta["is_named"] = bool(table.alias)
             made.meta["beside"] = _names_beside(table)
-            yield min(starts), self.tokens[position - 1].end + 1, made
+            yield start, end, made
+
+    def span(self, table: exp.Table) -> tuple[int, int, str | None]:
+        """Where a table begins and ends in the text, with its version; and its alias, if that is between the two."""
+        names = [part.this if isinstance(part, exp.Func) and not part.meta else part for part in table.parts]
+        starts = [name.meta["start"] for name in names if isinstance(name, exp.Expr) and "start" in name.meta]
+        if len(starts) < len(names):
+            raise InvalidArgument(f"Not SQL: {table.sql()} is not in the place of a table")
+        last = max(name.meta["end"] for name in names)
+        position = sum(token.end < last for token in self.tokens)
+        if isinstance(table.this, exp.Func):
+            position = self.closing(position + 1)
+        end = self._behind_version(table, position + 1)
+        alias = table.args["alias"].this if table.alias else None
+        is_inside = (
+            alias is not None and alias.meta.get("start", end) < self.tokens[end - 1].start and end > position + 1
+        )
+        return min(starts), self.tokens[end - 1].end + 1, alias.name if is_inside and alias is not None else None
 
     def _behind_version(self, table: exp.Table, position: int) -> int:
         """Where AT (VERSION => 3) or VERSION AS OF 3 ends, if there is one."""
         if table.args.get("when"):
+            while self.word(position) != "AT":
+                position += 1
             return self.closing(position + 1) + 1
         if not table.args.get("version"):
             return position

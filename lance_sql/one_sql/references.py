@@ -10,10 +10,17 @@ from typing import Any, Final
 from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.one_sql.named_tables import SUFFIX, is_path, path_of_name
 from lance_sql.providers.sources import FUNCTIONS
 from lance_sql.version_names import as_version, split_name
 
-SUFFIX: Final = ".lance"
+OTHER_NAMES: Final = {
+    "table_changes": "lance_changes",
+    "table_changes_by_path": "lance_changes",
+    "table_insertions": "lance_insertions",
+    "table_deletions": "lance_deletions",
+}
+"""What Databricks and DuckLake call functions over tables."""
 _MOST_DIGITS: Final = 40
 _TIMES: Final = frozenset({*exp.DataType.TEMPORAL_TYPES, exp.DataType.Type.TIME})
 
@@ -50,7 +57,7 @@ def reference(node: exp.Table) -> Reference | None:
     raises: as `references`
     """
     if isinstance(node.this, exp.Func):
-        return _of_function(node.this)
+        return _of_function(node.this, tuple(part.name for part in node.parts[:-1]))
     path = path_of(node)
     if path is None:
         return None
@@ -60,6 +67,9 @@ def reference(node: exp.Table) -> Reference | None:
         raise InvalidArgument(f"{path!r} names a version, and {arguments[0][0]} another: give one of them")
     name = re.split(r"[\\/]", plain.rstrip("/"))[-1]
     name = name[: -len(SUFFIX)] if name.lower().endswith(SUFFIX) else name
+    if not is_path(".".join(part.name for part in node.parts)) and node.parts[0].name.lower() != "lance":
+        # a table of a catalog is called as it is there, wherever its files are
+        name = split_name(node.name)[0]
     # a pattern is no name
     name = name if not set("*?[") & set(name) else "lance_table"
     return Reference(name, "lance_table", path, arguments)
@@ -75,11 +85,10 @@ def path_of(node: exp.Expr | None) -> str | None:
     parts = [part for part in node.parts if isinstance(part, exp.Identifier)]
     if len(parts) == 2 and parts[0].name.lower() == "lance" and parts[1].quoted:
         return parts[1].name
-    if len(parts) > 1 and any(part.quoted for part in parts):
+    names = [part.name for part in parts]
+    if len(parts) > 1 and any(part.quoted for part in parts) and is_path(".".join(names)):
         return None
-    path = ".".join(part.name for part in parts)
-    plain, _, _ = split_name(path)
-    return path if plain.rstrip("/").lower().endswith(SUFFIX) and len(plain.rstrip("/")) > len(SUFFIX) else None
+    return path_of_name(names)
 
 
 def _time_travel(node: exp.Table) -> Iterator[tuple[str, Any]]:
@@ -100,16 +109,20 @@ def _version(kind: str, value: exp.Expr) -> tuple[str, Any]:
     chosen = constant(value, f"{kind} AS OF")
     if kind == "TIMESTAMP":
         return "as_of", chosen
-    if kind != "VERSION" or isinstance(chosen, bool) or not isinstance(chosen, int | str):
+    if kind not in ("VERSION", "TIMESTAMP"):
+        raise UnsupportedFeature(f"AT ({kind} => ..) is not known, AT (VERSION => ..) and AT (TIMESTAMP => ..) are")
+    if isinstance(chosen, bool) or not isinstance(chosen, int | str):
         raise InvalidArgument(f"A version is a number or a tag, not {kind} {chosen!r}")
     if isinstance(chosen, str) and (number := as_version(chosen)) is not None:
         chosen = number
     return ("version" if isinstance(chosen, int) else "tag"), chosen
 
 
-def _of_function(node: exp.Func) -> Reference | None:
+def _of_function(node: exp.Func, schema: tuple[str, ...] = ()) -> Reference | None:
     function = node.name.lower() if isinstance(node, exp.Anonymous) else ""
-    if not function.startswith("lance_"):
+    if function in OTHER_NAMES and _names_table(node, schema):
+        function = OTHER_NAMES[function]
+    elif not function.startswith("lance_") or schema:
         return None
     if function not in FUNCTIONS:
         raise InvalidArgument(f"There is no table function {function!r}; there are {', '.join(sorted(FUNCTIONS))}")
@@ -128,9 +141,19 @@ def _of_function(node: exp.Func) -> Reference | None:
         if name in given:
             raise InvalidArgument(f"{function} has the argument {name!r} twice")
         given[name] = value
+    if isinstance(path, str) and not is_path(path):
+        path = path_of_name((*schema, *path.split("."))) or path
     if not isinstance(path, str) and not (isinstance(path, tuple) and path and all(isinstance(e, str) for e in path)):
         raise InvalidArgument(f"{function} takes a path first, in quotes, or a list of them, not {path!r}")
     return Reference(function, function, path, tuple((key, value) for key, value in given.items() if value is not None))
+
+
+def _names_table(node: exp.Func, schema: tuple[str, ...]) -> bool:
+    """Whether the first argument of a function is a Lance table."""
+    first = node.expressions[0] if node.expressions else None
+    if not isinstance(first, exp.Literal) or not first.is_string:
+        return False
+    return is_path(first.this) or path_of_name((*schema, *first.this.split("."))) is not None
 
 
 def _name_at(function: str, place: int, value: Any) -> str:

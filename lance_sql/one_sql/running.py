@@ -62,6 +62,10 @@ def sql(
     )
     if statement.change is not None:
         return write(statement.change, wanted, statement.text, all_rows=all_rows, dry_run=dry_run, job=job)
+    if statement.task is not None:
+        answer = statement.task.run(wanted, dry_run=dry_run)
+        return Rows(wanted.name, text.strip(), answer.to_reader)
+    assert statement.tree is not None, "a query"
     prepared = wanted.prepare(statement.tree)
     return Rows(wanted.name, prepared.statement, prepared.read)
 
@@ -78,5 +82,5 @@ def write(
         raise InvalidArgument(f"This {change.verb} every row of {change.path}: say WHERE true, or all_rows=True")
     with commit_origin.of(text.strip(), job):
         made = change.rehearse(engine) if dry_run else change.carry_out(change.path, engine)
-    done = made.last_change or CommitSummary("nothing", 0, 0, 0, 0, 0)
+    done = made.last_change or CommitSummary(change.operation, 0, 0, 0, 0, 0)
     return Written(None if dry_run else made, done)

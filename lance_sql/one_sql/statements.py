@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from sqlglot import Dialect, TokenType, exp
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.one_sql import changing, inserting, merging
+from lance_sql.one_sql import changing, definitions, inserting, merging, other_products, questions, upkeep
 from lance_sql.one_sql.changes import Change
 from lance_sql.one_sql.clauses import rewrite
-from lance_sql.one_sql.dialects import parse, tokenize
+from lance_sql.one_sql.dialects import dialect_of, parse, tokenize
+from lance_sql.one_sql.in_duckdb import in_duckdb
 from lance_sql.one_sql.own_parts import put_words
 from lance_sql.one_sql.own_words import Words
 from lance_sql.one_sql.references import path_of
+from lance_sql.one_sql.tasks import Task
+from lance_sql.one_sql.token_reader import TokenReader
 
 _QUERIES: Final = (exp.Query, exp.Values, exp.Pivot, exp.Summarize)
+_ANSWERED: Final = (exp.Describe, exp.Show)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +30,15 @@ class Statement:
 
     text: as it was typed
     tree: of sqlglot
-    change: what it does to a Lance table; None for a query
-    needs_translation: no engine runs the text as it is
+    tree: of sqlglot, of a query
+    change: what it does to the rows or columns of a Lance table
+    task: what else it does to one, or asks of it
     """
 
     text: str
-    tree: exp.Expr
-    change: Change | None
-    needs_translation: bool
+    tree: exp.Expr | None
+    change: Change | None = None
+    task: Task | None = None
 
 
 def understand(text: str, dialect: Dialect, *, in_own_words: bool = False) -> Statement:
@@ -41,18 +47,55 @@ def understand(text: str, dialect: Dialect, *, in_own_words: bool = False) -> St
     raises: InvalidArgument for what is not SQL, and for several statements; UnsupportedFeature for statements that are
         neither queries nor changes of Lance tables
     """
+    found = of_lance(text, dialect, in_own_words=in_own_words)
+    if found is not None:
+        return found
+    try:
+        tree, words = _parsed(text, dialect, in_own_words)
+    except InvalidArgument:
+        other_products.refuse(text)
+        raise
+    if isinstance(tree, _QUERIES) or (words is not None and isinstance(tree, _ANSWERED)):
+        other_products.refuse(text)
+        return Statement(text, tree if words is None else words.all(tree))
+    other_products.refuse(text)
+    if words is not None:
+        put_words(tree, words)
+    return Statement(text, None, _change(tree))
+
+
+def of_lance(text: str, dialect: Dialect, *, in_own_words: bool = False) -> Statement | None:
+    """A statement that is not a query, about a Lance table; None for every other one, also where it is no SQL.
+
+    raises: as `understand`
+    """
+    readers = (upkeep.understand, definitions.understand, partial(questions.understand, describes=in_own_words))
+    for understand_words in readers:
+        found = understand_words(TokenReader(text, dialect))
+        if isinstance(found, Change):
+            return Statement(text, None, change=found)
+        if found is not None:
+            return Statement(text, None, task=found)
+    try:
+        tree, _ = _parsed(text, dialect, False)
+    except InvalidArgument:
+        return None
+    if not writes(tree):
+        return None
+    tree, words = _parsed(text, dialect, in_own_words)
+    if isinstance(tree, exp.Insert):
+        other_products.refuse(text)
+    if words is not None:
+        put_words(tree, words)
+    return Statement(text, None, _change(tree))
+
+
+def _parsed(text: str, dialect: Dialect, in_own_words: bool) -> tuple[exp.Expr, Words | None]:
     rewritten = rewrite(text, dialect)
     trees = parse(rewritten, dialect)
     if len(trees) != 1:
         raise InvalidArgument(f"One statement is run at a time, and these are {len(trees)}")
-    tree = trees[0]
-    words = Words(rewritten, dialect, tree) if in_own_words else None
-    travels = any(table.args.get("version") or table.args.get("when") for table in tree.find_all(exp.Table))
-    if isinstance(tree, _QUERIES):
-        return Statement(text, tree if words is None else words.all(tree), None, rewritten != text or travels)
-    if words is not None:
-        put_words(tree, words)
-    return Statement(text, tree, _change(tree), needs_translation=True)
+    return trees[0], Words(rewritten, dialect, trees[0]) if in_own_words else None
 
 
 def writes(tree: exp.Expr) -> bool:
@@ -68,6 +111,27 @@ def writes(tree: exp.Expr) -> bool:
         return False
     table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     return path_of(table) is not None
+
+
+def for_duckdb(text: str) -> list[Statement | str]:
+    """The statements of a text for a connection of DuckDB that has the table functions: those about Lance tables that
+    DuckDB does not run, and the text of the others, in words that DuckDB has.
+
+    raises: as `understand`, for statements about Lance tables
+    """
+    dialect = dialect_of("duckdb")
+    try:
+        pieces = split(text, dialect) or [text]
+    except InvalidArgument:
+        # DuckDB says what is wrong
+        return [text]
+    found: list[Statement | str] = []
+    for piece in pieces:
+        statement = of_lance(piece, dialect, in_own_words=True)
+        if statement is None:
+            other_products.refuse(piece)
+        found.append(in_duckdb(piece, dialect) if statement is None else statement)
+    return found
 
 
 def split(text: str, dialect: Dialect) -> list[str]:

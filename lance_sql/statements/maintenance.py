@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from lance_sql.commit import recovery
 from lance_sql.commit.operations import Restore, UpdateConfig, UpdateMap
 from lance_sql.errors import InvalidArgument, VersionNotFound
-from lance_sql.statements.session import RowCounts, on_latest, summarize
+from lance_sql.statements.session import RowCounts, WriteSession, on_latest, summarize
 from lance_sql.table import refs, versions
 from lance_sql.table.commit_summary import check_properties
 from lance_sql.table.snapshot import Snapshot
@@ -92,3 +92,23 @@ def _file(snapshot: Snapshot, version: int) -> VersionFile:
         available = versions.describe(versions.list_versions(snapshot.store), whole_history=snapshot.branch is None)
         raise VersionNotFound(f"Version {version} does not exist in {snapshot.name}: {available}.")
     return file
+
+
+def update_field_metadata(
+    snapshot: Snapshot, column: str, values: Mapping[str, str | None], properties: Mapping[str, str] | None = None
+) -> Snapshot:
+    """Sets keys of the metadata of a column of the newest version, or removes those whose value is None.
+
+    column: `a.b` is a member of a struct
+    raises: ColumnNotFound; InvalidArgument for values that are no text; CommitConflict
+    """
+    for key, value in values.items():
+        if not isinstance(key, str) or not (value is None or isinstance(value, str)):
+            raise InvalidArgument(f"Metadata of columns is text: {key!r} is {value!r}")
+
+    def change(session: WriteSession) -> Snapshot:
+        latest = session.snapshot
+        field = latest.manifest.schema.resolve(column, table=latest.label)[-1]
+        return session.commit(UpdateConfig(field_metadata={field.id: UpdateMap(dict(values))}), RowCounts())
+
+    return on_latest(snapshot, "update_config", change, properties, max_attempts=1)

@@ -75,7 +75,7 @@ def test_every_row_is_meant_on_purpose(text: str) -> None:
 
 
 def test_what_the_parser_does_not_know_is_said_once() -> None:
-    result = run("SHOW CREATE TABLE 't.lance'")
+    result = run("SHOW CREATE SCHEMA 't.lance'")
     assert result.exit_code != 0
     assert "Falling back" not in result.stderr
 

@@ -292,7 +292,11 @@ def test_the_statement_and_the_job_are_recorded(monkeypatch: pytest.MonkeyPatch)
         ("INSERT INTO 't.lance' (id, id) SELECT 1, 2", InvalidArgument, "inserted twice"),
         ("INSERT INTO 't.lance' (id, nothing) SELECT 1, 2", ColumnNotFound, "nothing"),
         ("INSERT INTO 't.lance' SELECT 1, 'a', 2 RETURNING id", UnsupportedFeature, "no RETURNING"),
-        ("INSERT INTO 't.lance' SELECT 1, 'a', 2 ON CONFLICT DO NOTHING", UnsupportedFeature, "no ON CONFLICT"),
+        (
+            "INSERT INTO 't.lance' SELECT 1, 'a', 2 ON CONFLICT DO NOTHING",
+            UnsupportedFeature,
+            "ON CONFLICT is not known",
+        ),
         ("INSERT INTO 't.lance' DEFAULT VALUES", UnsupportedFeature, "INSERT"),
         ("INSERT INTO 't.lance@1' SELECT 1", InvalidArgument, "the newest version: t.lance without @1"),
         ("DELETE FROM t.lance@audited WHERE id = 1", InvalidArgument, "without @audited"),
@@ -308,9 +312,9 @@ def test_the_statement_and_the_job_are_recorded(monkeypatch: pytest.MonkeyPatch)
         ("MERGE INTO mine USING 't.lance' s ON mine.id = s.id WHEN MATCHED THEN DELETE", UnsupportedFeature, "mine"),
         ("MERGE INTO t.lance USING 't.lance' s USING (id) WHEN MATCHED THEN DELETE", UnsupportedFeature, "USING .. ON"),
         ("MERGE INTO t.lance USING (SELECT 1 AS id) ON t.id = 1 WHEN MATCHED THEN DELETE", InvalidArgument, "a name"),
-        ("CREATE TABLE 'n.lance' (id INTEGER)", UnsupportedFeature, "CREATE TABLE"),
+        ("CREATE TABLE 'n.lance' (id INTEGER) PARTITIONED BY (id)", UnsupportedFeature, "has no partitions"),
         ("CREATE TABLE mine AS SELECT 1", UnsupportedFeature, "mine is the engine's own"),
-        ("ALTER TABLE 't.lance' ADD COLUMN x INTEGER", UnsupportedFeature, "does not run ALTER TABLE"),
+        ("ALTER TABLE t ADD COLUMN x INTEGER", UnsupportedFeature, "does not run ALTER TABLE"),
         ("COPY 't.lance' FROM 'x.csv'", UnsupportedFeature, "COPY"),
     ],
 )
@@ -330,18 +334,78 @@ def test_other_engines_name_the_way_out() -> None:
     assert counts(run("UPDATE 't.lance' SET amount = 0 WHERE id = 2", engine="datafusion")) == (0, 1, 0)
 
 
-def test_connections_of_duckdb_itself_do_not_write_tables() -> None:
-    connection = lance_sql.connect()
-    for text in (
-        "INSERT INTO 't.lance' SELECT 1",
-        "UPDATE 't.lance' SET id = 1",
-        "DELETE FROM 't.lance'",
-        "COPY (SELECT 1) TO 'x.lance' (FORMAT lance)",
-    ):
+def test_connections_of_duckdb_alone_do_not_write_tables() -> None:
+    connection = lance_sql.register(duckdb.connect())
+    for text in ("INSERT INTO 't.lance' SELECT 1", "DELETE FROM 't.lance'"):
         with pytest.raises(duckdb.Error, match=r"does not exist|Can only|lance"):
             connection.execute(text)
     assert table().version == 1
-    assert not Path("x.lance").exists()
+
+
+needs_own_connections = pytest.mark.skipif(
+    duckdb.__version__ < "2", reason="DuckDB 1.5 has connections of its own only"
+)
+
+
+@needs_own_connections
+def test_connections_write_with_parameters_in_any_order() -> None:
+    connection = lance_sql.connect()
+    done = connection.execute("INSERT INTO 't.lance' VALUES (?, ?, ?)", [9, "it's $1 or ?", 0.5]).fetchall()
+    assert done == [("insert", 2, 1, 0, 0)]
+    connection.execute("UPDATE 't.lance' SET status = ?, amount = ? WHERE id = ?", ["b", 7.5, 9])
+    connection.execute("UPDATE 't.lance' SET amount = $2 WHERE id = $1", [9, 8.5])
+    connection.sql("DELETE FROM 't.lance' WHERE id = $one", params={"one": 1})
+    assert rows("status", "amount")[-1] == (9, "b", 8.5)
+    assert len(rows()) == 4
+    with pytest.raises(InvalidArgument, match="2 values are given"):
+        connection.execute("DELETE FROM 't.lance' WHERE id = ?", [1, 2])
+
+
+@needs_own_connections
+def test_connections_see_the_variables_of_whoever_calls_them() -> None:
+    connection = lance_sql.connect()
+
+    def insert() -> None:
+        frame = pa.table({"id": [20]})  # noqa: F841  # read by name
+        assert connection.execute("FROM frame").fetchall() == [(20,)]
+        assert connection.sql("FROM frame").fetchall() == [(20,)]
+        connection.execute("INSERT INTO 't.lance' BY NAME FROM frame")
+
+    insert()
+    assert rows()[-1] == (20,)
+
+
+@needs_own_connections
+def test_a_change_is_no_part_of_a_transaction() -> None:
+    connection = lance_sql.connect()
+    connection.execute("BEGIN")
+    with pytest.raises(InvalidArgument, match="ROLLBACK would not undo"):
+        connection.execute("DELETE FROM 't.lance' WHERE id = 1")
+    connection.execute("ROLLBACK")
+    connection.execute("CREATE TABLE own (id INTEGER); INSERT INTO own VALUES (?)", [1])
+    connection.executemany("INSERT INTO own VALUES (?)", [[2], [3]])
+    assert connection.cursor().execute("DELETE FROM 't.lance' WHERE id IN (FROM own)").fetchall()[0][-1] == 3
+    with pytest.raises(UnsupportedFeature, match="once for each row"):
+        connection.executemany("INSERT INTO 't.lance' (id) VALUES (?)", [[2], [3]])
+
+
+@needs_own_connections
+def test_connections_want_to_be_told_that_all_rows_are_meant() -> None:
+    connection = lance_sql.connect()
+    with pytest.raises(InvalidArgument, match="say WHERE true"):
+        connection.execute("DELETE FROM 't.lance'")
+    connection.execute("TRUNCATE 't.lance'")
+    assert rows() == []
+
+
+@needs_own_connections
+def test_views_and_explanations_travel_in_time() -> None:
+    run("DELETE FROM 't.lance' WHERE id = 1")
+    connection = lance_sql.connect()
+    connection.execute("CREATE VIEW v AS SELECT t.id FROM 't.lance' VERSION AS OF 1 WHERE t.id < 3")
+    assert connection.cursor().execute("SELECT count(*) FROM v").fetchall() == [(2,)]
+    assert "id" in str(connection.execute("EXPLAIN FROM 't.lance' AT (VERSION => 1)").fetchall())
+    assert connection.execute("SELECT count(*) FROM 't.lance' VERSION AS OF 1 WHERE id < ?", [2]).fetchall() == [(1,)]
 
 
 KEYS = st.lists(st.integers(0, 6), unique=True, max_size=6)

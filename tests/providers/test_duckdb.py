@@ -60,7 +60,8 @@ def test_a_connection_that_was_open_already_has_the_function(path: str) -> None:
 
 
 def test_a_connection_is_one_of_duckdb(connection: Any) -> None:
-    assert type(connection) is duckdb.DuckDBPyConnection
+    assert isinstance(connection, duckdb.DuckDBPyConnection)
+    assert isinstance(connection.cursor(), duckdb.DuckDBPyConnection)
 
 
 def test_paths_in_views_macros_and_prepared_statements(connection: Any, path: str) -> None:

@@ -1,0 +1,218 @@
+"""ALTER TABLE, and COMMENT ON.
+
+ADD COLUMN c INTEGER, DROP COLUMN c, RENAME COLUMN a TO b, ALTER COLUMN c TYPE BIGINT, ALTER COLUMN c SET NOT NULL,
+ALTER COLUMN c COMMENT '..', RENAME TO u, SET TBLPROPERTIES ('key' = 'value'), UNSET TBLPROPERTIES ('key'),
+CREATE TAG x [AS OF VERSION 4], CREATE BRANCH y, DROP TAG x, DROP BRANCH y, EXECUTE optimize
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from sqlglot.dialects.dialect import Dialect
+
+import lance_sql.dataset
+from lance_sql.dataset import Dataset
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.one_sql import upkeep
+from lance_sql.one_sql.changes import Change, column_in, unversioned
+from lance_sql.one_sql.columns import COMMENT, ColumnDefinition, arrow_type, read_column, read_columns
+from lance_sql.one_sql.engines import Engine
+from lance_sql.one_sql.tasks import Naming, Renaming, Task
+from lance_sql.one_sql.token_reader import TokenReader
+
+
+@dataclass(frozen=True)
+class _ColumnsAdded(Change):
+    columns: tuple[ColumnDefinition, ...]
+    dialect: Dialect = field(compare=False)
+    if_not_exists: bool = False
+
+    @property
+    def replaces(self) -> bool:
+        return False
+
+    def carry_out(self, path: str, engine: Engine) -> Dataset:
+        dataset = lance_sql.dataset.open(path)
+        known = {name.lower() for name in dataset.schema.names}
+        wanted = [each for each in self.columns if not (self.if_not_exists and each.name.lower() in known)]
+        fields = [each.field(engine, self.dialect) for each in wanted]
+        return dataset.add_columns(fields) if fields else dataset
+
+
+@dataclass(frozen=True)
+class _TypeChanged(Change):
+    column: str
+    type: str
+    dialect: Dialect = field(compare=False)
+
+    @property
+    def question(self) -> str | None:
+        return f"write column {self.column} of {self.path} anew as {self.type}"
+
+    def carry_out(self, path: str, engine: Engine) -> Dataset:
+        dataset = lance_sql.dataset.open(path)
+        type = arrow_type(self.type, engine, self.dialect)
+        return dataset.alter_column(column_in(self.column, dataset), type=type)
+
+
+def set_comment(path: str, column: str | None, text: str | None) -> Change:
+    """A comment of a table or of one of its columns; None takes it away."""
+
+    def work(dataset: Dataset) -> Dataset:
+        if column is None:
+            return dataset.update_config({COMMENT: text})
+        return dataset.update_field_metadata(column_in(column, dataset), {COMMENT: text})
+
+    return upkeep.Upkeep(path, work)
+
+
+def alter(read: TokenReader, path: str, if_exists: bool) -> Change | Task:
+    if if_exists:
+        raise UnsupportedFeature("ALTER TABLE IF EXISTS: leave IF EXISTS out")
+    for words, action in _ACTIONS.items():
+        if read.accept(*words):
+            found = action(read, path)
+            read.end()
+            return found
+    raise read.surprised("ADD, DROP, RENAME, ALTER, SET, CREATE TAG or CREATE BRANCH")
+
+
+def _add(read: TokenReader, path: str) -> Change:
+    read.accept_one("COLUMNS", "COLUMN")
+    if_not_exists = read.accept("IF", "NOT", "EXISTS")
+    if read.next_words(1) == ("(",):
+        columns = list(read_columns(read))
+    else:
+        columns = [read_column(read)]
+        while read.accept(","):
+            if not read.accept("ADD", "COLUMN"):
+                read.accept("ADD")
+            columns.append(read_column(read))
+    return _ColumnsAdded(path, tuple(columns), read.dialect, if_not_exists)
+
+
+def _drop(read: TokenReader, path: str) -> Change:
+    read.accept_one("COLUMNS", "COLUMN")
+    if_exists = read.accept("IF", "EXISTS")
+    names = read.names("a column")
+
+    def work(dataset: Dataset) -> Dataset | None:
+        known = {name.lower() for name in dataset.schema.names}
+        gone = [name for name in names if not (if_exists and name.lower() not in known)]
+        return dataset.drop_columns([column_of(name, dataset) for name in gone]) if gone else None
+
+    return upkeep.Upkeep(path, work, f"drop column{'s' if len(names) > 1 else ''} {', '.join(names)}")
+
+
+def column_of(name: str, dataset: Dataset) -> str:
+    """As `column_in`, for members of structs, too."""
+    return name if "." in name else column_in(name, dataset)
+
+
+def _rename(read: TokenReader, path: str) -> Change | Task:
+    if read.accept("TO"):
+        target = read.table()
+        if target.path is None:
+            raise InvalidArgument(f"RENAME TO takes a path, such as 'x.lance', not {target.text}")
+        return Renaming(path, unversioned(target.path))
+    read.accept("COLUMN")
+    old = read.name("a column")
+    read.expect("TO")
+    new = read.name("a column")
+    return upkeep.Upkeep(path, lambda dataset: dataset.rename_columns({column_of(old, dataset): new}))
+
+
+def _alter_column(read: TokenReader, path: str) -> Change:
+    read.accept("COLUMN")
+    name = read.name("a column")
+    if read.accept("COMMENT"):
+        return set_comment(path, name, read.value("a comment"))
+    if read.accept("SET", "NOT", "NULL"):
+        return upkeep.Upkeep(path, lambda dataset: dataset.alter_column(column_of(name, dataset), nullable=False))
+    if read.accept("DROP", "NOT", "NULL"):
+        return upkeep.Upkeep(path, lambda dataset: dataset.alter_column(column_of(name, dataset), nullable=True))
+    if not (read.accept("SET", "DATA", "TYPE") or read.accept("TYPE") or read.accept("SET", "TYPE")):
+        if read.next_words(2) in (("SET", "DEFAULT"), ("DROP", "DEFAULT")):
+            raise UnsupportedFeature("ALTER COLUMN .. DEFAULT: tables keep no defaults")
+        raise read.surprised("TYPE, SET NOT NULL, DROP NOT NULL or COMMENT")
+    type = read.expression("USING")
+    if read.next_words(1) == ("USING",):
+        raise UnsupportedFeature(
+            "ALTER COLUMN .. USING: add a column, UPDATE it, drop the old one, and rename the new one"
+        )
+    return _TypeChanged(path, name, type, read.dialect)
+
+
+def _set_properties(read: TokenReader, path: str) -> Change:
+    values = read.properties()
+    return upkeep.Upkeep(path, lambda dataset: dataset.update_config(values))
+
+
+def _unset_properties(read: TokenReader, path: str) -> Change:
+    read.accept("IF", "EXISTS")
+    names = read.names("a key")
+    return upkeep.Upkeep(path, lambda dataset: dataset.update_config(dict.fromkeys(names)))
+
+
+def _create_name(read: TokenReader, path: str, kind: str, *, replace: bool = False) -> Task:
+    if_not_exists = read.accept("IF", "NOT", "EXISTS")
+    name = read.name(f"a {kind}")
+    version: int | str | None = None
+    if read.accept("AS", "OF"):
+        read.accept("VERSION")
+        version = read.version()
+
+    def work() -> object:
+        dataset = lance_sql.dataset.open(path)
+        names = dataset.tags() if kind == "tag" else dataset.branches()
+        if name in names and if_not_exists:
+            return None
+        if version is not None:
+            dataset = lance_sql.dataset.open(path, version=upkeep.version_of(dataset, "VERSION", version))
+        if kind == "branch":
+            return dataset.create_branch(name)
+        if replace and name in names:
+            dataset.move_tag(name)
+        else:
+            dataset.create_tag(name)
+        return None
+
+    return Naming(path, f"create {kind} {name}", work)
+
+
+def _drop_name(read: TokenReader, path: str, kind: str) -> Task:
+    if_exists = read.accept("IF", "EXISTS")
+    name = read.name(f"a {kind}")
+
+    def work() -> None:
+        dataset = lance_sql.dataset.open(path)
+        if if_exists and name not in (dataset.tags() if kind == "tag" else dataset.branches()):
+            return
+        if kind == "tag":
+            dataset.delete_tag(name)
+        else:
+            dataset.delete_branch(name)
+
+    return Naming(path, f"drop {kind} {name}", work, f"drop {kind} {name} of {path}")
+
+
+_ACTIONS: Final[dict[tuple[str, ...], Callable[[TokenReader, str], Change | Task]]] = {
+    ("CREATE", "TAG"): lambda read, path: _create_name(read, path, "tag"),
+    ("CREATE", "OR", "REPLACE", "TAG"): lambda read, path: _create_name(read, path, "tag", replace=True),
+    ("REPLACE", "TAG"): lambda read, path: _create_name(read, path, "tag", replace=True),
+    ("CREATE", "BRANCH"): lambda read, path: _create_name(read, path, "branch"),
+    ("DROP", "TAG"): lambda read, path: _drop_name(read, path, "tag"),
+    ("DROP", "BRANCH"): lambda read, path: _drop_name(read, path, "branch"),
+    ("ADD",): _add,
+    ("DROP",): _drop,
+    ("RENAME",): _rename,
+    ("ALTER",): _alter_column,
+    ("CHANGE",): _alter_column,
+    ("SET", "TBLPROPERTIES"): _set_properties,
+    ("SET", "PROPERTIES"): _set_properties,
+    ("UNSET", "TBLPROPERTIES"): _unset_properties,
+    ("EXECUTE",): lambda read, path: upkeep.execute(read, path),
+}

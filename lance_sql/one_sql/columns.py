@@ -1,0 +1,116 @@
+"""Columns as statements define them: (id BIGINT NOT NULL PRIMARY KEY, name VARCHAR COMMENT '..')."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import pyarrow as pa
+from sqlglot.dialects.dialect import Dialect
+
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.one_sql.dialects import parse
+from lance_sql.one_sql.engines import Engine
+from lance_sql.one_sql.token_reader import TokenReader
+from lance_sql.schema import primary_key
+
+COMMENT: Final = "comment"
+"""The key of a comment among the config of a table, and among the metadata of a column."""
+
+
+@dataclass(frozen=True)
+class ColumnDefinition:
+    """A column as it was typed; `key` is its place in the primary key, from 1, or 0."""
+
+    name: str
+    type: str
+    nullable: bool = True
+    comment: str | None = None
+    key: int = 0
+
+    def field(self, engine: Engine, dialect: Dialect) -> pa.Field:
+        """The column in Arrow's types, by those of the engine.
+
+        raises: InvalidArgument for a type that the engine does not have
+        """
+        metadata = {}
+        if self.comment is not None:
+            metadata[COMMENT] = self.comment
+        if self.key:
+            metadata |= {primary_key.KEY: "true", primary_key.POSITION: str(self.key)}
+        type = arrow_type(self.type, engine, dialect)
+        return pa.field(self.name, type, self.nullable and not self.key, metadata or None)
+
+
+def arrow_type(text: str, engine: Engine, dialect: Dialect) -> pa.DataType:
+    """The Arrow type of a type of SQL, as the engine has it.
+
+    raises: InvalidArgument
+    """
+    (query,) = parse(f"SELECT CAST(NULL AS {text}) AS c", dialect)
+    with engine.prepare(query, is_typed=False).reader() as rows:
+        found: pa.DataType = rows.schema.field(0).type
+    return found
+
+
+def read_columns(read: TokenReader) -> list[ColumnDefinition]:
+    """The columns between parentheses, and the primary key."""
+    read.expect("(")
+    found: list[ColumnDefinition] = []
+    keys: list[str] = []
+    while True:
+        if read.accept("CONSTRAINT"):
+            read.name("a name")
+        if read.accept("PRIMARY", "KEY"):
+            keys += read.names("a column")
+        elif read.next_words(1)[:1] in (("UNIQUE",), ("CHECK",), ("FOREIGN",)):
+            raise UnsupportedFeature(f"{read.next_words(1)[0]}: Lance tables have no constraints but NOT NULL")
+        else:
+            found.append(read_column(read))
+            keys += [found[-1].name] if found[-1].key else []
+        if not read.accept(","):
+            break
+    read.expect(")")
+    lowered = [key.lower() for key in keys]
+    unknown = set(lowered) - {each.name.lower() for each in found}
+    if unknown:
+        raise InvalidArgument(f"PRIMARY KEY has a column that there is not: {min(unknown)}")
+    places = {name: number for number, name in enumerate(lowered, 1)}
+    return [replace(each, key=places.get(each.name.lower(), 0)) for each in found]
+
+
+_BEHIND_TYPE: Final = (
+    "NOT",
+    "NULL",
+    "PRIMARY",
+    "COMMENT",
+    "DEFAULT",
+    "GENERATED",
+    "AS",
+    "UNIQUE",
+    "CHECK",
+    "REFERENCES",
+)
+
+
+def read_column(read: TokenReader) -> ColumnDefinition:
+    name = read.name("a column")
+    type = read.expression(*_BEHIND_TYPE, "FIRST", "AFTER")
+    nullable, key, comment = True, 0, None
+    while not read.is_at_end and read.next_words(1)[0] not in (",", ")"):
+        if read.accept("NOT", "NULL"):
+            nullable = False
+        elif read.accept("NULL"):
+            continue
+        elif read.accept("PRIMARY", "KEY"):
+            key = 1
+        elif read.accept("COMMENT"):
+            comment = read.value("a comment")
+        elif read.accept_one("DEFAULT", "GENERATED", "AS"):
+            raise UnsupportedFeature(
+                f"Column {name} with a value of its own: tables keep no defaults; add the column, and say UPDATE .. SET"
+            )
+        else:
+            word = read.next_words(1)[0]
+            raise UnsupportedFeature(f"Column {name} .. {word}: NOT NULL, PRIMARY KEY and COMMENT are known")
+    return ColumnDefinition(name, type, nullable, comment, key)

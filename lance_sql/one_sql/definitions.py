@@ -1,0 +1,131 @@
+"""CREATE TABLE with columns, and COMMENT ON.
+
+CREATE [OR REPLACE] TABLE [IF NOT EXISTS] t (id BIGINT NOT NULL PRIMARY KEY, name VARCHAR COMMENT '..')
+CREATE TABLE t SHALLOW CLONE s
+COMMENT ON TABLE t IS '..', COMMENT ON COLUMN t.c IS '..'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from sqlglot.dialects.dialect import Dialect
+
+import lance_sql.dataset
+from lance_sql.dataset import Dataset
+from lance_sql.errors import TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.one_sql import alterations, upkeep
+from lance_sql.one_sql.changes import Change, unversioned
+from lance_sql.one_sql.columns import COMMENT, ColumnDefinition, read_columns
+from lance_sql.one_sql.engines import Engine
+from lance_sql.one_sql.tasks import Task
+from lance_sql.one_sql.token_reader import TokenReader
+from lance_sql.writing import write
+
+
+@dataclass(frozen=True)
+class TableDefinition(Change):
+    """CREATE TABLE with columns."""
+
+    columns: tuple[ColumnDefinition, ...]
+    dialect: Dialect = field(compare=False)
+    replace: bool = False
+    if_not_exists: bool = False
+    config: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def replaces(self) -> bool:
+        return self.replace
+
+    def begins_with_table(self) -> bool:
+        try:
+            there = self.table()
+        except TableNotFound:
+            return False
+        if not self.replace and not self.if_not_exists:
+            raise TableExists(f"There is a table at {self.path!r} already, version {there.version}: CREATE OR REPLACE")
+        return True
+
+    def carry_out(self, path: str, engine: Engine) -> Dataset:
+        if self.if_not_exists:
+            try:
+                return lance_sql.dataset.open(path)
+            except TableNotFound:
+                pass
+        schema = pa.schema([column.field(engine, self.dialect) for column in self.columns])
+        made = write(schema.empty_table(), path, mode="overwrite" if self.replace else "create")
+        return made.update_config(dict(self.config)) if self.config else made
+
+
+def understand(read: TokenReader) -> Change | Task | None:
+    """The statement; None for others, and for those about tables of the engine.
+
+    raises: InvalidArgument for one that is not whole; UnsupportedFeature for clauses that are not known
+    """
+    if read.accept("CREATE", "OR", "REPLACE", "TABLE"):
+        return _create(read, replace=True)
+    if read.accept("CREATE", "TABLE"):
+        return _create(read, replace=False)
+    if read.accept("COMMENT", "ON"):
+        return _comment(read)
+    if read.accept("ALTER", "TABLE"):
+        if_exists = read.accept("IF", "EXISTS")
+        path = read.table().path
+        return None if path is None else alterations.alter(read, unversioned(path), if_exists)
+    return None
+
+
+def _create(read: TokenReader, *, replace: bool) -> Change | None:
+    if_not_exists = read.accept("IF", "NOT", "EXISTS")
+    table = read.table()
+    if table.path is None or read.next_words(1) == ("AS",):
+        return None
+    path = unversioned(table.path)
+    if read.accept("SHALLOW", "CLONE"):
+        return upkeep.clone(read, path, is_shallow=True)
+    if read.accept("DEEP", "CLONE") or read.accept("CLONE"):
+        return upkeep.clone(read, path, is_shallow=False)
+    if read.next_words(1) != ("(",):
+        return None
+    columns = read_columns(read)
+    config: dict[str, str] = {}
+    while not read.is_at_end:
+        if read.accept("USING"):
+            read.expect("LANCE")
+        elif read.accept("COMMENT"):
+            read.accept("=")
+            config[COMMENT] = read.value("a comment")
+        elif read.accept("TBLPROPERTIES"):
+            config |= read.properties()
+        elif read.next_words(1) == ("AS",):
+            raise UnsupportedFeature(
+                "CREATE TABLE (columns) AS: CREATE TABLE 'x.lance' AS query takes those of the query"
+            )
+        elif read.next_words(1)[0] in ("PARTITIONED", "CLUSTER", "LOCATION", "WITH", "OPTIONS"):
+            word = read.next_words(1)[0]
+            raise UnsupportedFeature(f"CREATE TABLE .. {word}: a table is its path, and has no partitions")
+        else:
+            read.end()
+    return TableDefinition(path, tuple(columns), read.dialect, replace, if_not_exists, tuple(config.items()))
+
+
+def _comment(read: TokenReader) -> Change | None:
+    kind = read.accept_one("TABLE", "COLUMN")
+    if kind is None:
+        return None
+    column = None
+    if kind == "COLUMN":
+        named = read.column_of_table()
+        if named is None:
+            return None
+        path, column = named
+    else:
+        found = read.table().path
+        if found is None:
+            return None
+        path = found
+    read.expect("IS")
+    text = None if read.accept("NULL") else read.value("a comment")
+    read.end()
+    return alterations.set_comment(unversioned(path), column, text)

@@ -1,0 +1,66 @@
+"""Statements of other products that have no meaning here, and what to write instead."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from lance_sql.errors import UnsupportedFeature
+
+_STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
+    (r"CALL\s+(\w+\.)*rollback_to_(snapshot|timestamp)\b", "RESTORE TABLE 'x.lance' TO VERSION AS OF 4"),
+    (r"CALL\s+(\w+\.)*set_current_snapshot\b", "RESTORE TABLE 'x.lance' TO VERSION AS OF 4"),
+    (
+        r"CALL\s+(\w+\.)*(expire_snapshots|remove_orphan_files|ducklake_(expire_snapshots|cleanup_old_files))\b",
+        "VACUUM 'x.lance' RETAIN 168 HOURS",
+    ),
+    (r"CALL\s+(\w+\.)*(rewrite_(data_files|manifests)|(ducklake_)?merge_adjacent_files)\b", "OPTIMIZE 'x.lance'"),
+    (r"CALL\s+(\w+\.)*create_changelog_view\b", "FROM lance_changes('x.lance', 5, 6)"),
+    (r"CALL\s+(\w+\.)*fast_forward\b", "lance_sql.open('x.lance', branch='b') reads a branch; nothing merges two"),
+    (r"FSCK\s+REPAIR\b", "lance-sql repair x.lance"),
+    (r"UNDROP\b", "what DROP TABLE removes is gone; RESTORE TABLE brings versions of a table back"),
+    (r"CONVERT\s+TO\s+DELTA\b", "CREATE TABLE 'x.lance' AS FROM 'x.parquet'"),
+    (r"REORG\s+TABLE\b", "OPTIMIZE 'x.lance', then VACUUM 'x.lance' RETAIN 168 HOURS"),
+    (r"GENERATE\s+symlink_format_manifest\b", "lance_files('x.lance') lists what a version consists of"),
+    (r"REFRESH\s+TABLE\b", "nothing: each query reads the newest version"),
+    (r"CREATE\s+(OR\s+REPLACE\s+)?STREAM\b", "FROM lance_changes('x.lance', since := 4)"),
+    (r"ALTER\s+TABLE\s+\S+\s+SWAP\s+WITH\b", "ALTER TABLE 'x.lance' RENAME TO 'y.lance'"),
+)
+_CLAUSES: Final[tuple[tuple[str, str], ...]] = (
+    (r"\bCHANGES\s*\(\s*INFORMATION\b", "FROM lance_changes('x.lance', since := 4)"),
+    (r"\bBEFORE\s*\(\s*(STATEMENT|TIMESTAMP|OFFSET)\b", "FROM 'x.lance' AT (TIMESTAMP => '2026-11-20 12:00:00')"),
+    (r"\bAT\s*\(\s*(OFFSET|STATEMENT|STREAM)\b", "FROM 'x.lance' AT (TIMESTAMP => '2026-11-20 12:00:00')"),
+    (
+        r"\bFOR\s+SYSTEM_(TIME|VERSION)\s+(BETWEEN|FROM|ALL|CONTAINED)\b",
+        "FROM lance_row_history('x.lance', 5, 6), which has valid_from and valid_to",
+    ),
+    (r"\bVERSIONS\s+BETWEEN\b", "FROM lance_row_history('x.lance', 5, 6), which has valid_from and valid_to"),
+    (r"\bON\s+CONFLICT\b", "MERGE INTO 'x.lance' AS t USING rows AS s ON t.id = s.id WHEN MATCHED THEN UPDATE SET .."),
+)
+_TEXT: Final = re.compile(r"'(?:[^']|'')*'|--[^\n]*")
+_WITH_TABLE: Final = re.compile(r"\.lance\b", re.IGNORECASE)
+
+
+def refuse(text: str) -> None:
+    """Refuses what other products have and this one has not, with what to write.
+
+    Asked only of statements that nobody else has understood.
+
+    raises: UnsupportedFeature
+    """
+    stripped = text.lstrip()
+    for pattern, instead in _STATEMENTS:
+        found = re.match(pattern, stripped, re.IGNORECASE)
+        if found is not None:
+            raise UnsupportedFeature(
+                f"{' '.join(found[0].replace('(', ' ').split())} is not known here. Write: {instead}"
+            )
+    if _WITH_TABLE.search(text) is None:
+        return
+    words = _TEXT.sub("''", text)
+    for pattern, instead in _CLAUSES:
+        found = re.search(pattern, words, re.IGNORECASE)
+        if found is not None:
+            raise UnsupportedFeature(
+                f"{' '.join(found[0].replace('(', ' ').split())} is not known here. Write: {instead}"
+            )

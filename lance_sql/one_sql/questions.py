@@ -1,0 +1,182 @@
+"""Statements that ask what is known of a table, or which tables there are.
+
+DESCRIBE HISTORY t [LIMIT 5]         lance_versions, the newest first
+DESCRIBE DETAIL t                    one row: path, version, rows, files, bytes, config
+SHOW INDEXES FROM t                  lance_indices
+SHOW COLUMNS IN t                    lance_columns
+SHOW TBLPROPERTIES t                 the config of a table
+SHOW CREATE TABLE t                  the statement that would make it, without rows
+SHOW TABLES IN 'folder'              the tables of a folder, or of a catalog that is attached
+DESCRIBE t, SUMMARIZE t              the engine's own, where it has them
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import pyarrow as pa
+from sqlglot import exp
+
+from lance_sql import metadata_tables
+from lance_sql.dataset import Dataset
+from lance_sql.errors import UnsupportedFeature
+from lance_sql.one_sql.engines import Engine
+from lance_sql.one_sql.tasks import Answer, Task
+from lance_sql.one_sql.token_reader import TokenReader
+from lance_sql.one_sql.upkeep import own_path
+from lance_sql.providers.folders import tables_in
+from lance_sql.providers.snapshots import open_version
+from lance_sql.providers.sources import Source
+from lance_sql.schema import primary_key
+
+
+def understand(read: TokenReader, *, describes: bool = False) -> Task | None:
+    """The statement; None for others, and for those about tables of the engine.
+
+    describes: the engine has DESCRIBE for every table
+
+    raises: InvalidArgument for one that is not whole; UnsupportedFeature for a table of the engine in a statement that
+        no engine has
+    """
+    for verb in ("DESCRIBE", "DESC"):
+        for words in ((verb, "HISTORY"), (verb, "DETAIL")):
+            if read.accept(*words):
+                return _described(read, words[1])
+        if read.accept(verb, "TABLE") or read.accept(verb):
+            is_plain = True
+            while read.accept_one("EXTENDED", "FORMATTED"):
+                is_plain = False
+            return None if is_plain and describes else _columns_of(read)
+    if read.accept("SHOW"):
+        return _shown(read)
+    return None
+
+
+def _described(read: TokenReader, what: str) -> Task:
+    path = own_path(read, f"DESCRIBE {what}")
+    limit = None
+    if what == "HISTORY" and read.accept("LIMIT"):
+        limit = int(read.value("a number")) if read.next_words(1)[0].isdecimal() else None
+        if limit is None:
+            raise read.surprised("a number")
+    read.end()
+    if what == "DETAIL":
+        return Answer(lambda engine: _detail(open_version(path)))
+    return Answer(lambda engine: _newest_first(metadata_tables.versions(open_version(path), limit)))
+
+
+def _columns_of(read: TokenReader) -> Task | None:
+    if read.is_at_end or read.next_words(1)[0] in ("SELECT", "FROM", "WITH", "("):
+        return None
+    path = read.table().path
+    if path is None or not read.is_at_end:
+        return None
+    return Answer(lambda engine: metadata_tables.columns(open_version(path)))
+
+
+def _shown(read: TokenReader) -> Task | None:
+    if read.accept("CREATE", "TABLE"):
+        table = read.table().path
+        read.end()
+        return None if table is None else Answer(lambda engine: _statement(open_version(table), table, engine))
+    word = read.accept_one(
+        "INDEXES", "INDEX", "KEYS", "COLUMNS", "TBLPROPERTIES", "TABLES", "HISTORY", "TAGS", "BRANCHES"
+    )
+    if word is None:
+        return None
+    if word == "TABLES":
+        return _tables(read)
+    has_place = read.accept_one("FROM", "IN", "ON", "FOR") is not None
+    if not has_place and word not in ("TBLPROPERTIES", "HISTORY"):
+        return None
+    path = own_path(read, f"SHOW {word}")
+    read.end()
+    answer = _SHOWN[word]
+    return Answer(lambda engine: answer(open_version(path)))
+
+
+def _tables(read: TokenReader) -> Task | None:
+    if read.accept_one("IN", "FROM") is None:
+        return None
+    start = read.next_words(1)
+    folder = read.value("a folder in quotes")
+    if start != ("",) or not read.is_at_end:
+        # a schema of the engine
+        return None
+    return Answer(lambda engine: _listed(folder))
+
+
+def _listed(folder: str) -> pa.Table:
+    found = tables_in(folder)
+    return pa.table({"name": pa.array(list(found), pa.string()), "path": pa.array(list(found.values()), pa.string())})
+
+
+def _newest_first(versions: pa.Table) -> pa.Table:
+    return versions.sort_by([("version", "descending")])
+
+
+def _config(dataset: Dataset) -> pa.Table:
+    config = dict(sorted(dataset.snapshot.manifest.config.items()))
+    return pa.table({"key": pa.array(list(config), pa.string()), "value": pa.array(list(config.values()), pa.string())})
+
+
+def _detail(dataset: Dataset) -> pa.Table:
+    files = metadata_tables.files(dataset)
+    sizes = [size for size in files["bytes"].to_pylist() if size is not None]
+    config = dataset.snapshot.manifest.config
+    row = {
+        "format": "lance",
+        "path": dataset.uri,
+        "version": dataset.version,
+        "branch": dataset.branch,
+        "rows": dataset.count_rows(),
+        "fragments": len(dataset.snapshot.manifest.fragments),
+        "files": files.num_rows,
+        "bytes": sum(sizes),
+        "primary_key": list(primary_key.primary_key(dataset.snapshot.manifest.schema)),
+        "comment": config.get("comment"),
+    }
+    return pa.Table.from_pylist([row], schema=_DETAIL)
+
+
+def _statement(dataset: Dataset, path: str, engine: Engine) -> pa.Table:
+    types = engine.column_types(Source(dataset))
+    if not types:
+        raise UnsupportedFeature(f"{engine.title} has no SHOW CREATE TABLE here: DESCRIBE '{path}' lists the columns")
+    lines = [
+        f"  {exp.to_identifier(field.name, quoted=True).sql('duckdb')} {types[field.name]}"
+        + ("" if field.nullable else " NOT NULL")
+        for field in dataset.schema
+    ]
+    key = primary_key.primary_key(dataset.snapshot.manifest.schema)
+    if key:
+        lines.append(f"  PRIMARY KEY ({', '.join(key)})")
+    quoted = path.replace("'", "''")
+    return pa.table({"statement": [f"CREATE TABLE '{quoted}' (\n" + ",\n".join(lines) + "\n)"]})
+
+
+_DETAIL: Final = pa.schema(
+    {
+        "format": pa.string(),
+        "path": pa.string(),
+        "version": pa.uint64(),
+        "branch": pa.string(),
+        "rows": pa.int64(),
+        "fragments": pa.int64(),
+        "files": pa.int64(),
+        "bytes": pa.int64(),
+        "primary_key": pa.list_(pa.string()),
+        "comment": pa.string(),
+    }
+)
+_SHOWN: Final[dict[str, Callable[[Dataset], pa.Table]]] = {
+    "INDEXES": metadata_tables.indices,
+    "INDEX": metadata_tables.indices,
+    "KEYS": metadata_tables.indices,
+    "COLUMNS": metadata_tables.columns,
+    "TBLPROPERTIES": _config,
+    "HISTORY": lambda dataset: _newest_first(metadata_tables.versions(dataset)),
+    "TAGS": metadata_tables.tags,
+    "BRANCHES": metadata_tables.branches,
+}

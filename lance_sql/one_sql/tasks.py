@@ -1,0 +1,137 @@
+"""Statements that answer with a table of their own: what is known of tables, and what removes more than rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+import pyarrow as pa
+
+import lance_sql.dataset
+from lance_sql import table_folders
+from lance_sql.errors import TableNotFound
+from lance_sql.one_sql.engines import Engine
+
+
+class Task(ABC):
+    """A statement that neither reads rows nor changes them."""
+
+    @property
+    def question(self) -> str | None:
+        """What users are asked about first; None where nothing is removed."""
+        return None
+
+    @abstractmethod
+    def run(self, engine: Engine, *, dry_run: bool = False) -> pa.Table:
+        """Carries it out, or says what would be done.
+
+        returns: what was done, or what was asked
+        """
+
+
+@dataclass(frozen=True)
+class Answer(Task):
+    """SHOW, DESCRIBE: what is known of a table."""
+
+    answer: Callable[[Engine], pa.Table]
+
+    def run(self, engine: Engine, *, dry_run: bool = False) -> pa.Table:
+        return self.answer(engine)
+
+
+@dataclass(frozen=True)
+class Cleanup(Task):
+    """VACUUM.
+
+    older_than: of `Dataset.cleanup`
+    is_rehearsal: the statement says DRY RUN
+    """
+
+    path: str
+    older_than: timedelta | None
+    is_rehearsal: bool
+
+    @property
+    def question(self) -> str | None:
+        row = self._row(dry_run=True)
+        if self.is_rehearsal or not (row["versions"] or row["files"]):
+            return None
+        return f"remove {row['versions']} versions and {row['files']} files of {self.path}"
+
+    def run(self, engine: Engine, *, dry_run: bool = False) -> pa.Table:
+        return pa.Table.from_pylist([self._row(dry_run=dry_run or self.is_rehearsal)], schema=_CLEANUP)
+
+    def _row(self, *, dry_run: bool) -> dict[str, object]:
+        plan = lance_sql.dataset.open(self.path).cleanup(older_than=self.older_than, dry_run=dry_run)
+        counts = (len(plan.versions), len(plan.files), plan.num_bytes)
+        return {
+            "path": self.path,
+            **dict(zip(("versions", "files", "bytes"), counts, strict=True)),
+            "done": not dry_run,
+        }
+
+
+@dataclass(frozen=True)
+class Removal(Task):
+    """DROP TABLE."""
+
+    path: str
+    if_exists: bool
+
+    @property
+    def question(self) -> str | None:
+        try:
+            dataset = lance_sql.dataset.open(self.path)
+        except TableNotFound:
+            return None
+        return f"drop {self.path}, {dataset.count_rows()} rows, with all of its {len(dataset.versions())} versions"
+
+    def run(self, engine: Engine, *, dry_run: bool = False) -> pa.Table:
+        files = 0
+        if not self.if_exists or self.question is not None:
+            files = table_folders.count(self.path) if dry_run else table_folders.drop(self.path)
+        row = {"path": self.path, "files": files, "done": not dry_run and files > 0}
+        return pa.Table.from_pylist([row], schema=_REMOVAL)
+
+
+@dataclass(frozen=True)
+class Renaming(Task):
+    """ALTER TABLE .. RENAME TO."""
+
+    path: str
+    target: str
+
+    def run(self, engine: Engine, *, dry_run: bool = False) -> pa.Table:
+        table_folders.move(self.path, self.target, dry_run=dry_run)
+        return pa.table({"path": [self.path], "new_path": [self.target], "done": [not dry_run]})
+
+
+@dataclass(frozen=True)
+class Naming(Task):
+    """ALTER TABLE .. CREATE TAG, and what else is named without a new version of the table.
+
+    work: does it
+    asks: as `Task.question`
+    """
+
+    path: str
+    what: str
+    work: Callable[[], object]
+    asks: str | None = None
+
+    @property
+    def question(self) -> str | None:
+        return self.asks
+
+    def run(self, engine: Engine, *, dry_run: bool = False) -> pa.Table:
+        if not dry_run:
+            self.work()
+        return pa.table({"path": [self.path], "what": [self.what], "done": [not dry_run]})
+
+
+_CLEANUP = pa.schema(
+    {"path": pa.string(), "versions": pa.int64(), "files": pa.int64(), "bytes": pa.int64(), "done": pa.bool_()}
+)
+_REMOVAL = pa.schema({"path": pa.string(), "files": pa.int64(), "done": pa.bool_()})

@@ -1,0 +1,190 @@
+"""The words of a statement, one after the other: for statements that the parser takes for a command of others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from sqlglot import Token, TokenType
+from sqlglot.dialects.dialect import Dialect
+
+from lance_sql.errors import InvalidArgument
+from lance_sql.one_sql import named_tables
+from lance_sql.one_sql.clauses import name_at
+from lance_sql.one_sql.dialects import tokenize
+from lance_sql.version_names import as_version
+
+_NAMES: Final = (TokenType.IDENTIFIER, TokenType.STRING)
+_OPENING: Final = ("(", "[")
+_CLOSING: Final = (")", "]")
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """A table that a statement names.
+
+    path: of a Lance table; None for a table of the engine
+    text: as it was typed
+    """
+
+    path: str | None
+    text: str
+
+
+class TokenReader:
+    """Reads a statement from its first word to its last.
+
+    raises, in each method that expects something: InvalidArgument with what was expected
+    """
+
+    def __init__(self, text: str, dialect: Dialect) -> None:
+        self.text = text
+        self.dialect = dialect
+        self._tokens = _tokens(text, dialect)
+        while self._tokens and self._tokens[-1].token_type == TokenType.SEMICOLON:
+            self._tokens.pop()
+        self._position = 0
+
+    @property
+    def is_at_end(self) -> bool:
+        return self._position >= len(self._tokens)
+
+    def next_words(self, count: int = 1) -> tuple[str, ...]:
+        """The next words in upper case; what is in quotes is "" among them."""
+        words: list[str] = []
+        for token in self._tokens[self._position : self._position + count]:
+            words += [""] if token.token_type in _NAMES else token.text.upper().split() or [""]
+        return tuple(words[:count])
+
+    def accept(self, *words: str) -> bool:
+        """Goes behind these words, if they come next."""
+        seen: list[str] = []
+        position = self._position
+        while len(seen) < len(words) and position < len(self._tokens):
+            token = self._tokens[position]
+            seen += [""] if token.token_type in _NAMES else token.text.upper().split()
+            position += 1
+        if tuple(seen) != words:
+            return False
+        self._position = position
+        return True
+
+    def accept_one(self, *words: str) -> str | None:
+        """Goes behind one of these words, and says which it was."""
+        return next((word for word in words if self.accept(word)), None)
+
+    def expect(self, *words: str) -> None:
+        if not self.accept(*words):
+            raise self.surprised(" ".join(words))
+
+    def table(self) -> TableName:
+        """A path in quotes, or a name with dots."""
+        if self.is_at_end:
+            raise self.surprised("a table")
+        named = name_at(self._tokens, self._position)
+        if named is None:
+            raise self.surprised("a table")
+        start = self._tokens[self._position].start
+        self._position = named.end
+        return TableName(named_tables.path_of_name(named.parts), self.text[start : self._tokens[named.end - 1].end + 1])
+
+    def column_of_table(self) -> tuple[str, str] | None:
+        """'x.lance'.column: the path of a Lance table, and the column; None for a table of the engine."""
+        named = name_at(self._tokens, self._position) if not self.is_at_end else None
+        if named is None:
+            raise self.surprised("a table and a column")
+        self._position = named.end
+        path = named_tables.path_of_name(named.parts[:-1])
+        return None if path is None else (path, named.parts[-1])
+
+    def name(self, what: str) -> str:
+        """The name of a column, an index or a tag."""
+        if self.is_at_end or self._tokens[self._position].text in (*_OPENING, *_CLOSING, ","):
+            raise self.surprised(what)
+        parts = [self._take().text]
+        while self.accept("."):
+            parts.append(self._take().text)
+        return ".".join(parts)
+
+    def names(self, what: str) -> list[str]:
+        """Names with commas between them, in parentheses or without."""
+        closes = self.accept("(")
+        found = [self.name(what)]
+        while self.accept(","):
+            found.append(self.name(what))
+        if closes:
+            self.expect(")")
+        return found
+
+    def value(self, what: str) -> str:
+        """A text in quotes, or a number or word."""
+        if self.is_at_end:
+            raise self.surprised(what)
+        sign = "-" if self.accept("-") else ""
+        return sign + self._take().text
+
+    def version(self) -> int | str:
+        """The number of a version, or the name of a tag."""
+        text = self.value("a version")
+        number = as_version(text)
+        return text if number is None else number
+
+    def expression(self, *ends: str) -> str:
+        """What comes up to one of these words, a comma or a closing parenthesis, as it was typed."""
+        start, level = self._position, 0
+        while not self.is_at_end:
+            word = self.next_words()[0]
+            if level == 0 and word in (*ends, ",", *_CLOSING):
+                break
+            level += (word in _OPENING) - (word in _CLOSING)
+            self._position += 1
+        if start == self._position:
+            raise self.surprised("an expression")
+        return self.text[self._tokens[start].start : self._tokens[self._position - 1].end + 1]
+
+    def properties(self) -> dict[str, str]:
+        """('key' = 'value', ..)"""
+        found = {}
+        self.expect("(")
+        while True:
+            key = self.name("a key")
+            self.expect("=")
+            found[key] = self.value("a value")
+            if not self.accept(","):
+                break
+        self.expect(")")
+        return found
+
+    def end(self) -> None:
+        """Nothing comes any more."""
+        if not self.is_at_end:
+            raise self.surprised("the end")
+
+    def surprised(self, expected: str) -> InvalidArgument:
+        if self.is_at_end:
+            found, where = "the end", len(self.text)
+        else:
+            token = self._tokens[self._position]
+            found, where = repr(self.text[token.start : token.end + 1]), token.start
+        return InvalidArgument(
+            f"Not SQL: {expected} is expected at column {where + 1}, not {found}, in: {self.text.strip()[:200]}"
+        )
+
+    def _take(self) -> Token:
+        if self.is_at_end:
+            raise self.surprised("a name")
+        self._position += 1
+        return self._tokens[self._position - 1]
+
+
+def _tokens(text: str, dialect: Dialect) -> list[Token]:
+    """The tokens of a text, of which the tokenizer keeps some together behind words that it knows as commands."""
+    found: list[Token] = []
+    start = 0
+    while True:
+        # the padding keeps the places of tokens
+        tokens = tokenize(" " * start + text[start:], dialect)
+        if len(tokens) != 2 or tokens[0].token_type not in dialect.tokenizer_class.COMMANDS:
+            return [*found, *tokens]
+        found.append(tokens[0])
+        start = tokens[0].end + 1

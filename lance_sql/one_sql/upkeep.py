@@ -1,0 +1,291 @@
+"""Statements about a table as a whole, in the words of Delta Lake, Iceberg, Trino, DuckDB and others.
+
+OPTIMIZE t                                                    Dataset.compact
+VACUUM t RETAIN 168 HOURS [DRY RUN]                           Dataset.cleanup
+RESTORE [TABLE] t TO VERSION AS OF 4, TO TIMESTAMP AS OF ..   Dataset.restore
+CREATE INDEX [name] ON t [USING btree] (column)               Dataset.create_index
+DROP INDEX name ON t                                          Dataset.drop_index
+ANALYZE [TABLE] t [COMPUTE STATISTICS FOR COLUMNS a, b]       Dataset.analyze
+DROP TABLE [IF EXISTS] t
+CREATE TABLE t SHALLOW CLONE s [VERSION AS OF 4]              Dataset.shallow_clone
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+import lance_sql.dataset
+from lance_sql.ages import parse_age
+from lance_sql.dataset import Dataset
+from lance_sql.errors import UnsupportedFeature
+from lance_sql.one_sql.changes import Change, unversioned
+from lance_sql.one_sql.engines import Engine
+from lance_sql.one_sql.tasks import Cleanup, Removal, Task
+from lance_sql.one_sql.token_reader import TokenReader
+
+_UNITS: Final = {"HOUR": "hours", "HOURS": "hours", "DAY": "days", "DAYS": "days"}
+_KINDS: Final = ("bitmap", "bloomfilter", "btree", "label_list", "ngram", "zonemap")
+
+
+@dataclass(frozen=True)
+class Upkeep(Change):
+    """A verb of `Dataset`.
+
+    work: what it does to the newest version; the version after it
+    asks: what users are asked about, as in "drop the index id_idx"; None for what removes nothing
+    """
+
+    work: Callable[[Dataset], Dataset | None]
+    asks: str | None = None
+
+    @property
+    def replaces(self) -> bool:
+        return self.asks is not None
+
+    @property
+    def question(self) -> str | None:
+        return None if self.asks is None else f"{self.asks} of {self.path}"
+
+    def carry_out(self, path: str, engine: Engine) -> Dataset:
+        dataset = lance_sql.dataset.open(path)
+        return self.work(dataset) or dataset
+
+
+def understand(read: TokenReader) -> Change | Task | None:
+    """The statement; None for others, and for those about tables of the engine.
+
+    raises: InvalidArgument for one that is not whole; UnsupportedFeature for clauses that are not known
+    """
+    for words, statement in _STATEMENTS.items():
+        if read.accept(*words):
+            return statement(read)
+    return None
+
+
+def own_path(read: TokenReader, statement: str) -> str:
+    """The path of the table that comes next, in a statement that no engine has.
+
+    raises: UnsupportedFeature for a table of the engine
+    """
+    table = read.table()
+    if table.path is None:
+        raise UnsupportedFeature(
+            f"{statement} is for Lance tables here, whose paths are in quotes, such as 'x.lance'; {table.text} is no "
+            "such path"
+        )
+    return table.path
+
+
+def _optimize(read: TokenReader) -> Change:
+    path = unversioned(own_path(read, "OPTIMIZE"))
+    read.accept("FULL")
+    if read.next_words(1) == ("WHERE",):
+        raise UnsupportedFeature("OPTIMIZE .. WHERE: tables have no partitions here; OPTIMIZE looks at all fragments")
+    if read.next_words(1) == ("ZORDER",):
+        raise UnsupportedFeature("OPTIMIZE .. ZORDER BY: rows keep their order; CREATE INDEX helps filters instead")
+    read.end()
+    return Upkeep(path, lambda dataset: dataset.compact())
+
+
+def _vacuum(read: TokenReader) -> Task | None:
+    if read.is_at_end:
+        return None
+    table = read.table()
+    if table.path is None:
+        if read.is_at_end:
+            return None
+        raise UnsupportedFeature(f"VACUUM .. RETAIN is for Lance tables here, such as 'x.lance'; {table.text} is none")
+    read.accept_one("FULL", "LITE")
+    older_than = None
+    if read.accept("RETAIN"):
+        number = read.value("a number of hours")
+        unit = read.accept_one(*_UNITS)
+        if unit is None or not number.replace(".", "", 1).isdecimal():
+            raise read.surprised("HOURS or DAYS")
+        older_than = timedelta(**{_UNITS[unit]: float(number)})
+    dry_run = read.accept("DRY", "RUN")
+    read.end()
+    return Cleanup(unversioned(table.path), older_than, dry_run)
+
+
+def _restore(read: TokenReader) -> Change:
+    read.accept("TABLE")
+    path = unversioned(own_path(read, "RESTORE"))
+    read.expect("TO")
+    kind = read.accept_one("VERSION", "TIMESTAMP")
+    if kind is None:
+        raise read.surprised("VERSION AS OF or TIMESTAMP AS OF")
+    read.expect("AS", "OF")
+    read.accept("TIMESTAMP")
+    chosen = read.version() if kind == "VERSION" else read.value("a time")
+    read.end()
+
+    def work(dataset: Dataset) -> Dataset:
+        return dataset.restore(version_of(dataset, kind, chosen))
+
+    return Upkeep(path, work, f"go back to {kind.lower()} {chosen}")
+
+
+def version_of(dataset: Dataset, kind: str, chosen: int | str) -> int:
+    """The number of a version that is named by a number, a tag or a time.
+
+    raises: VersionNotFound
+    """
+    if kind == "TIMESTAMP":
+        return lance_sql.dataset.open(dataset.uri, as_of=str(chosen)).version
+    if isinstance(chosen, int):
+        return lance_sql.dataset.open(dataset.uri, version=chosen).version
+    return lance_sql.dataset.open(dataset.uri, tag=chosen).version
+
+
+def _create_index(read: TokenReader, *, replace: bool = False) -> Change | None:
+    if_not_exists = read.accept("IF", "NOT", "EXISTS")
+    name = None if read.next_words(1) == ("ON",) else read.name("the name of an index")
+    read.expect("ON")
+    read.accept("TABLE")
+    path = read.table().path
+    if path is None:
+        return None
+    kind = _using(read)
+    read.expect("(")
+    column = read.name("a column")
+    if read.next_words(1) in (("ASC",), ("DESC",), (",",)):
+        raise UnsupportedFeature("CREATE INDEX is for one column here, in no order")
+    read.expect(")")
+    kind = kind or _using(read) or "btree"
+    if kind not in _KINDS:
+        raise UnsupportedFeature(f"CREATE INDEX .. USING {kind}: there are {', '.join(_KINDS)}")
+    read.end()
+
+    def work(dataset: Dataset) -> Dataset | None:
+        known = {index.name for index in dataset.indices()}
+        if if_not_exists and (name or f"{column}_idx") in known:
+            return None
+        return dataset.create_index(column, kind, name=name, replace=replace)
+
+    return Upkeep(unversioned(path), work)
+
+
+def _using(read: TokenReader) -> str | None:
+    return read.name("a kind of index").lower() if read.accept("USING") else None
+
+
+def _drop_index(read: TokenReader) -> Change | None:
+    if_exists = read.accept("IF", "EXISTS")
+    name = read.name("the name of an index")
+    if read.is_at_end:
+        # DuckDB's own has no table
+        return None
+    read.expect("ON")
+    path = own_path(read, "DROP INDEX .. ON")
+    read.end()
+
+    def work(dataset: Dataset) -> Dataset | None:
+        if if_exists and name not in {index.name for index in dataset.indices()}:
+            return None
+        return dataset.drop_index(name)
+
+    return Upkeep(unversioned(path), work, f"drop the index {name}")
+
+
+def _analyze(read: TokenReader) -> Change | None:
+    read.accept("TABLE")
+    if read.is_at_end or read.next_words(1) == ("VERBOSE",):
+        return None
+    path = read.table().path
+    if path is None:
+        return None
+    columns: list[str] | None = None
+    if read.accept("COMPUTE", "STATISTICS"):
+        if read.accept("FOR", "ALL", "COLUMNS") or not read.accept("FOR", "COLUMNS"):
+            columns = None
+        else:
+            columns = read.names("a column")
+    elif read.next_words(1) == ("(",):
+        columns = read.names("a column")
+    read.end()
+
+    def work(dataset: Dataset) -> None:
+        dataset.analyze(columns)
+
+    return Upkeep(unversioned(path), work)
+
+
+def _drop_table(read: TokenReader) -> Task | None:
+    if_exists = read.accept("IF", "EXISTS")
+    path = read.table().path
+    if path is None:
+        return None
+    read.accept_one("PURGE", "CASCADE", "RESTRICT")
+    read.end()
+    return Removal(unversioned(path), if_exists)
+
+
+def execute(read: TokenReader, path: str) -> Change | Task:
+    """ALTER TABLE path EXECUTE, of Trino: what comes behind these words."""
+    if read.accept("OPTIMIZE"):
+        return Upkeep(path, lambda dataset: dataset.compact())
+    if read.accept_one("EXPIRE_SNAPSHOTS", "REMOVE_ORPHAN_FILES"):
+        older_than = None
+        if read.accept("("):
+            read.expect("RETENTION_THRESHOLD")
+            if not read.accept("=>"):
+                read.expect("=", ">")
+            older_than = parse_age(read.value("an age, such as '7d'"))
+            read.expect(")")
+        return Cleanup(path, older_than, False)
+    raise UnsupportedFeature("ALTER TABLE .. EXECUTE: optimize and expire_snapshots are known; RESTORE TABLE goes back")
+
+
+def clone(read: TokenReader, path: str, *, is_shallow: bool) -> Change:
+    """CREATE TABLE path [SHALLOW | DEEP] CLONE: what comes behind these words."""
+    source = own_path(read, "CLONE")
+    kind, chosen = read.accept_one("VERSION", "TIMESTAMP"), None
+    if kind is not None:
+        read.expect("AS", "OF")
+        chosen = read.version() if kind == "VERSION" else read.value("a time")
+    read.end()
+    if not is_shallow:
+        raise UnsupportedFeature(
+            f"CREATE TABLE .. CLONE: CREATE TABLE '{path}' AS FROM '{source}' copies the rows, and SHALLOW CLONE none"
+        )
+    return _Clone(path, source, kind, chosen)
+
+
+@dataclass(frozen=True)
+class _Clone(Change):
+    source: str
+    kind: str | None
+    chosen: int | str | None
+
+    @property
+    def replaces(self) -> bool:
+        return False
+
+    @property
+    def operation(self) -> str:
+        return "clone"
+
+    def begins_with_table(self) -> bool:
+        return False
+
+    def carry_out(self, path: str, engine: Engine) -> Dataset:
+        dataset = lance_sql.dataset.open(self.source)
+        if self.kind is not None and self.chosen is not None:
+            dataset = lance_sql.dataset.open(self.source, version=version_of(dataset, self.kind, self.chosen))
+        return dataset.shallow_clone(path)
+
+
+_STATEMENTS: Final[dict[tuple[str, ...], Callable[[TokenReader], Change | Task | None]]] = {
+    ("OPTIMIZE",): _optimize,
+    ("VACUUM",): _vacuum,
+    ("RESTORE",): _restore,
+    ("CREATE", "INDEX"): _create_index,
+    ("CREATE", "OR", "REPLACE", "INDEX"): lambda read: _create_index(read, replace=True),
+    ("DROP", "INDEX"): _drop_index,
+    ("ANALYZE",): _analyze,
+    ("DROP", "TABLE"): _drop_table,
+}

@@ -1,0 +1,106 @@
+"""What is done to a table as a whole: dropped, or moved to another path."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from typing import Final
+
+from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.local_paths import expanded
+from lance_sql.store import Store
+from lance_sql.store.open import open_store
+from lance_sql.table.paths import DATA, VERSIONS
+
+_PARTS: Final = ("_checksums", "_deletions", "_indices", "_mem_wal", "_refs", "_transactions", DATA, "tree")
+
+
+def drop(uri: str) -> int:
+    """Removes a table with all of its versions, tags and branches. Manifests go first: what is left of a removal that
+    did not end is no table.
+
+    returns: how many files there were
+    raises: TableNotFound; InvalidArgument for a folder that holds something else as well, of which nothing is removed;
+        UnsupportedFeature for manifests that another store knows of
+    """
+    store, folder, manifests, others = _files(uri)
+    # the newest first: no older one is the table meanwhile, where versions are counted down or up
+    for path in sorted(manifests, reverse=True):
+        store.delete(path)
+    for path in others:
+        store.delete(path)
+    if folder is not None:
+        _remove_empty(folder)
+    return len(manifests) + len(others)
+
+
+def count(uri: str) -> int:
+    """How many files `drop` would remove.
+
+    raises: as `drop`
+    """
+    _, _, manifests, others = _files(uri)
+    return len(manifests) + len(others)
+
+
+def move(uri: str, target: str, *, dry_run: bool = False) -> None:
+    """Gives a table another path on the same disk.
+
+    raises: TableNotFound, TableExists; UnsupportedFeature outside of local disks
+    """
+    folder, other = _local(uri), _local(target)
+    if folder is None or other is None:
+        raise UnsupportedFeature(f"{uri} can be moved where folders can be renamed: on a local disk")
+    if not os.path.isdir(os.path.join(folder, VERSIONS)):
+        raise TableNotFound(f"No Lance table at {uri!r} to rename")
+    if os.path.lexists(other):
+        raise TableExists(f"There is something at {target!r} already")
+    if dry_run:
+        return
+    try:
+        os.rename(folder, other)
+    except OSError as error:
+        if error.errno == errno.EXDEV:
+            raise UnsupportedFeature(f"{target} is on another disk than {uri}: write it anew there") from error
+        raise
+
+
+def _files(uri: str) -> tuple[Store, str | None, list[str], list[str]]:
+    """The store of a table, its folder where it is on this machine, its manifests, and its other files."""
+    if uri.startswith("s3+ddb://"):
+        raise UnsupportedFeature(f"{uri} has entries in DynamoDB, which are not removed here: drop it with its writer")
+    store = open_store(uri)
+    manifests = list(_below(store, VERSIONS))
+    if not manifests:
+        raise TableNotFound(f"No Lance table at {uri!r} to drop")
+    folder = _local(uri)
+    if folder is not None:
+        strangers = sorted(set(os.listdir(folder)) - {VERSIONS, *_PARTS})
+        if strangers:
+            raise InvalidArgument(
+                f"{uri} holds something else as well, such as {strangers[0]!r}: move it, or remove the table by hand"
+            )
+    return store, folder, manifests, [path for part in _PARTS for path in _below(store, part)]
+
+
+def _below(store: Store, folder: str) -> Iterator[str]:
+    """All files below a folder."""
+    yield from [each.path for each in store.files(folder)]
+    for name in list(store.folders(folder)):
+        yield from _below(store, f"{folder}/{name}")
+
+
+def _local(uri: str) -> str | None:
+    """The folder of a table on this machine."""
+    return None if "://" in uri and not uri.startswith("file://") else expanded(uri.removeprefix("file://"))
+
+
+def _remove_empty(folder: str) -> None:
+    for path, _, _ in os.walk(folder, topdown=False):
+        try:
+            os.rmdir(path)
+        except OSError as error:
+            # a writer has put something there since
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
+                raise

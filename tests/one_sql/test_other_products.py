@@ -1,0 +1,277 @@
+"""Statements as the documentation of other products has them, with the name of a table here, in every place that takes
+SQL: they do what they say, or fail in one line that says what to write.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+import lance_sql
+from lance_sql.cli import agreement, main
+from lance_sql.cli.shell import Shell
+from lance_sql.dataset import Dataset
+from lance_sql.errors import LanceError
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The values of the first column, in any order."""
+
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Does:
+    """What holds for the table afterwards."""
+
+    check: Callable[[Dataset], bool]
+
+
+@dataclass(frozen=True)
+class Refuses:
+    """What the line says to write instead, or why there is nothing to write."""
+
+    says: str
+
+
+Expected: TypeAlias = Answers | Does | Refuses
+
+
+def ids(*expected: int) -> Does:
+    return Does(lambda table: sorted(table.scan(["id"]).to_table()["id"].to_pylist()) == list(expected))
+
+
+def columns(*expected: str) -> Does:
+    return Does(lambda table: table.schema.names == list(expected))
+
+
+def exists(path: str, rows: int) -> Does:
+    return Does(lambda table: lance_sql.open(path).count_rows() == rows)
+
+
+# version 1: ids 1, 2, 3; 2: 4 as well; 3: without 1; 4: s of 2 is 'new'. {1} .. {4} are the times of the commits.
+STATEMENTS: dict[str, list[tuple[str, Expected]]] = {
+    "Delta Lake": [
+        ("SELECT id FROM t.lance VERSION AS OF 1", Answers((1, 2, 3))),
+        ("SELECT id FROM 't.lance' TIMESTAMP AS OF '{2}'", Answers((1, 2, 3, 4))),
+        ("SELECT id FROM t.lance@1", Answers((1, 2, 3))),
+        ("SELECT id FROM table_changes('t.lance', 2, 3) ORDER BY 1", Answers((1, 4))),
+        ("SELECT DISTINCT _change_type FROM table_changes('t.lance', '{3}', '{3}')", Answers(("delete",))),
+        ("SELECT id FROM table_changes_by_path('t.lance', 3) WHERE _change_type = 'delete'", Answers((1,))),
+        ("DESCRIBE HISTORY 't.lance'", Answers((1, 2, 3, 4))),
+        ("DESCRIBE HISTORY 't.lance' LIMIT 1", Answers((4,))),
+        ("DESCRIBE DETAIL 't.lance'", Answers(("lance",))),
+        ("OPTIMIZE 't.lance'", Does(lambda table: len(table.layout().fragments) == 1)),
+        ("OPTIMIZE 't.lance' ZORDER BY (id)", Refuses("CREATE INDEX")),
+        ("OPTIMIZE 't.lance' WHERE id > 3", Refuses("no partitions")),
+        ("VACUUM 't.lance' RETAIN 0 HOURS", Does(lambda table: len(table.versions()) == 1)),
+        ("VACUUM 't.lance' RETAIN 0 HOURS DRY RUN", Does(lambda table: len(table.versions()) == 4)),
+        ("RESTORE TABLE 't.lance' TO VERSION AS OF 1", ids(1, 2, 3)),
+        ("RESTORE 't.lance' TO TIMESTAMP AS OF '{2}'", ids(1, 2, 3, 4)),
+        ("CREATE TABLE 'c.lance' SHALLOW CLONE 't.lance' VERSION AS OF 2", exists("c.lance", 4)),
+        ("CREATE TABLE 'c.lance' DEEP CLONE 't.lance'", Refuses("CREATE TABLE 'c.lance' AS FROM 't.lance'")),
+        ("CREATE OR REPLACE TABLE 't.lance' (n BIGINT, v STRING) USING lance", columns("n", "v")),
+        ("ALTER TABLE 't.lance' ADD COLUMNS (x INT COMMENT 'why', y DOUBLE)", columns("id", "s", "x", "y")),
+        ("ALTER TABLE 't.lance' SET TBLPROPERTIES ('a.b' = 'c')", Does(lambda t: config(t) == {"a.b": "c"})),
+        ("ALTER TABLE 't.lance' ALTER COLUMN id COMMENT 'the key'", Does(lambda t: comment(t, "id") == "the key")),
+        ("SHOW TBLPROPERTIES 't.lance'", Answers(())),
+        ("CONVERT TO DELTA parquet.`/data/events`", Refuses("CREATE TABLE 'x.lance' AS")),
+        ("FSCK REPAIR TABLE 't.lance'", Refuses("lance-sql repair")),
+        ("REORG TABLE t APPLY (PURGE)", Refuses("OPTIMIZE 'x.lance'")),
+        ("TRUNCATE TABLE 't.lance'", ids()),
+    ],
+    "Iceberg": [
+        ("SELECT id FROM 't.lance' FOR VERSION AS OF 2", Answers((1, 2, 3, 4))),
+        ("SELECT id FROM 't.lance' FOR SYSTEM_VERSION AS OF 3", Answers((2, 3, 4))),
+        ("SELECT id FROM 't.lance' FOR SYSTEM_TIME AS OF '{1}'", Answers((1, 2, 3))),
+        ("ALTER TABLE 't.lance' CREATE TAG audited AS OF VERSION 2", Does(lambda t: t.tags()["audited"].version == 2)),
+        ("ALTER TABLE 't.lance' CREATE BRANCH work", Does(lambda table: "work" in table.branches())),
+        ("CALL system.rollback_to_snapshot('db.t', 4)", Refuses("RESTORE TABLE 'x.lance' TO VERSION AS OF")),
+        ("CALL catalog.system.expire_snapshots('db.t')", Refuses("VACUUM 'x.lance'")),
+        ("CALL system.rewrite_data_files(table => 'db.t')", Refuses("OPTIMIZE 'x.lance'")),
+        ("CALL system.create_changelog_view(table => 't')", Refuses("lance_changes")),
+        ("ALTER TABLE 't.lance' RENAME COLUMN s TO status", columns("id", "status")),
+        (
+            "ALTER TABLE 't.lance' ALTER COLUMN id TYPE double",
+            Does(lambda t: str(t.schema.field("id").type) == "double"),
+        ),
+        ("ALTER TABLE 't.lance' DROP COLUMN s", columns("id")),
+    ],
+    "Trino": [
+        ("SELECT id FROM \"t.lance\" FOR TIMESTAMP AS OF TIMESTAMP '{1}'", Answers((1, 2, 3))),
+        ("ALTER TABLE 't.lance' EXECUTE optimize", Does(lambda table: len(table.layout().fragments) == 1)),
+        (
+            "ALTER TABLE 't.lance' EXECUTE expire_snapshots(retention_threshold => '0d')",
+            Does(lambda table: len(table.versions()) == 1),
+        ),
+        ("ALTER TABLE 't.lance' ADD COLUMN IF NOT EXISTS s varchar", columns("id", "s")),
+        ("ALTER TABLE 't.lance' SET PROPERTIES (owner = 'us')", Does(lambda table: config(table) == {"owner": "us"})),
+        ("COMMENT ON TABLE 't.lance' IS 'all of them'", Does(lambda t: config(t) == {"comment": "all of them"})),
+        ("COMMENT ON COLUMN 't.lance'.s IS 'a word'", Does(lambda table: comment(table, "s") == "a word")),
+        ("ANALYZE 't.lance'", ids(2, 3, 4)),
+        (
+            "SHOW COLUMNS FROM 't.lance'",
+            Answers(("id", "s", "_rowid", "_rowaddr", "_row_created_at_version", "_row_last_updated_at_version")),
+        ),
+    ],
+    "DuckDB and DuckLake": [
+        ("SELECT id FROM 't.lance' AT (VERSION => 3)", Answers((2, 3, 4))),
+        ("SELECT id FROM 't.lance' AT (TIMESTAMP => '{1}') AS t", Answers((1, 2, 3))),
+        ("SELECT id FROM table_insertions('t.lance', 1, 2)", Answers((1, 2, 3, 4))),
+        ("SELECT id FROM table_deletions('t.lance', 1, 3)", Answers((1,))),
+        ("SUMMARIZE 't.lance'", Answers(("id", "s"))),
+        ("COPY (SELECT 7 AS id) TO 'c.lance'", exists("c.lance", 1)),
+        ("CREATE TABLE 'c.lance' AS FROM 't.lance'", exists("c.lance", 3)),
+        ("INSERT INTO 't.lance' VALUES (9, 'nine')", ids(2, 3, 4, 9)),
+        ("INSERT INTO 't.lance' VALUES (9, 'n') ON CONFLICT DO NOTHING", Refuses("MERGE INTO 'x.lance'")),
+        ("DROP TABLE 't.lance'", Does(lambda table: not Path("t.lance").exists())),
+        ("DROP TABLE IF EXISTS 'nothing.lance'", ids(2, 3, 4)),
+        ("CREATE TABLE IF NOT EXISTS 't.lance' (other INTEGER)", columns("id", "s")),
+        ("ALTER TABLE 't.lance' RENAME TO 'c.lance'", exists("c.lance", 3)),
+        ("ALTER TABLE 't.lance' ALTER s SET NOT NULL", Does(lambda table: not table.schema.field("s").nullable)),
+        ("ALTER TABLE 't.lance' ADD COLUMN x INTEGER DEFAULT 7", Refuses("UPDATE .. SET")),
+        ("CALL ducklake_expire_snapshots('lake')", Refuses("VACUUM 'x.lance'")),
+    ],
+    "Postgres, MySQL and LanceDB": [
+        ("CREATE INDEX ON 't.lance' USING btree (id)", Does(lambda table: table.indices()[0].kind == "btree")),
+        ("CREATE INDEX by_s ON 't.lance' (s) USING BITMAP", Does(lambda table: table.indices()[0].name == "by_s")),
+        ("CREATE INDEX ON 't.lance' USING ivf_pq (s)", Refuses("bitmap, bloomfilter, btree")),
+        ("DROP INDEX IF EXISTS nothing ON 't.lance'", ids(2, 3, 4)),
+        ("SHOW INDEXES FROM 't.lance'", Answers(())),
+        ("SHOW INDEX IN 't.lance'", Answers(())),
+        ("SHOW TABLES IN '.'", Answers(("t",))),
+    ],
+    "Snowflake and BigQuery": [
+        ("SELECT id FROM 't.lance' AT (OFFSET => -60)", Refuses("AT (TIMESTAMP => ")),
+        ("SELECT id FROM 't.lance' BEFORE (STATEMENT => '8e5d')", Refuses("AT (")),
+        ("SELECT id FROM 't.lance' CHANGES (INFORMATION => DEFAULT) AT (VERSION => 1)", Refuses("lance_changes")),
+        ("UNDROP TABLE t", Refuses("RESTORE TABLE")),
+        ("CREATE OR REPLACE STREAM s ON TABLE t", Refuses("lance_changes")),
+        ("SELECT id FROM 't.lance' FOR SYSTEM_TIME AS OF TIMESTAMP '{2}'", Answers((1, 2, 3, 4))),
+    ],
+    "Spark": [
+        ("SELECT id FROM t.lance CHANGES FROM VERSION 2 TO VERSION 3 ORDER BY id", Answers((1, 4))),
+        ("SELECT id FROM 't.lance' CHANGES FROM VERSION 2 EXCLUSIVE TO VERSION 3", Answers((1,))),
+        ("SHOW CREATE TABLE 'plain.lance'", Answers(("CREATE TABLE 'plain.lance' (\n  \"n\" BIGINT\n)",))),
+        (
+            "DESCRIBE TABLE EXTENDED 'plain.lance'",
+            Answers(("n", "_rowid", "_rowaddr", "_row_created_at_version", "_row_last_updated_at_version")),
+        ),
+        ("ANALYZE TABLE 't.lance' COMPUTE STATISTICS FOR COLUMNS id", ids(2, 3, 4)),
+        ("REFRESH TABLE t", Refuses("newest version")),
+    ],
+}
+CASES = [
+    pytest.param(text, expected, id=f"{product}: {text}")
+    for product in STATEMENTS
+    for text, expected in STATEMENTS[product]
+]
+
+
+def config(table: Dataset) -> dict[str, str]:
+    return dict(table.snapshot.manifest.config)
+
+
+def comment(table: Dataset, column: str) -> str | None:
+    found = (table.schema.field(column).metadata or {}).get(b"comment")
+    return None if found is None else found.decode()
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("prepared")
+    table = lance_sql.write({"id": [1, 2, 3], "s": ["a", "b", "c"]}, folder / "t.lance")
+    table = lance_sql.write({"id": [4], "s": ["d"]}, folder / "t.lance", mode="append")
+    table.delete("id = 1").update({"s": "'new'"}, "id = 2")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _in_folder(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(prepared / "t.lance", tmp_path / "t.lance")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(agreement, "_is_terminal", lambda: True)
+    monkeypatch.setattr("click.confirm", lambda *_, **__: True)
+
+
+def of_sql(text: str, capsys: pytest.CaptureFixture[str]) -> list[Any]:
+    return [row[0] for row in lance_sql.sql(text, all_rows=True).fetchall()]
+
+
+def of_execute(text: str, capsys: pytest.CaptureFixture[str]) -> list[Any]:
+    with lance_sql.connect() as connection:
+        return [row[0] for row in connection.execute(text).fetchall()]
+
+
+def of_relation(text: str, capsys: pytest.CaptureFixture[str]) -> list[Any]:
+    with lance_sql.connect() as connection:
+        return [row[0] for row in connection.sql(text).fetchall()]
+
+
+def of_command_line(text: str, capsys: pytest.CaptureFixture[str]) -> list[Any]:
+    result = CliRunner().invoke(main, [text, "--yes", "--all", "--output", "json"])
+    if result.exit_code:
+        raise LanceError(result.stderr)
+    return _first_values(result.stdout)
+
+
+def of_shell(text: str, capsys: pytest.CaptureFixture[str]) -> list[Any]:
+    with lance_sql.connect() as connection:
+        shell = Shell(connection)
+        shell.run(".output json")
+        shell.run(f"{text};" if not text.startswith("TRUNCATE") else "DELETE FROM 't.lance' WHERE true;")
+    out, err = capsys.readouterr()
+    if "Error" in err:
+        raise LanceError(err)
+    return _first_values(out)
+
+
+def _first_values(text: str) -> list[Any]:
+    return [next(iter(row.values())) for row in json.loads(text)] if text.strip() else []
+
+
+SURFACES = [of_sql, of_command_line, of_shell]
+if duckdb.__version__ >= "2":
+    SURFACES += [of_execute, of_relation]
+
+
+@pytest.mark.parametrize("surface", SURFACES, ids=lambda surface: surface.__name__[3:])
+@pytest.mark.parametrize(("text", "expected"), CASES)
+def test_statements(
+    text: str,
+    expected: Expected,
+    surface: Callable[[str, pytest.CaptureFixture[str]], list[Any]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    table = lance_sql.open("t.lance")
+    if "plain.lance" in text:
+        lance_sql.write({"n": [1]}, "plain.lance")
+    for info in table.versions():
+        text = text.replace(f"{{{info.version}}}", str(info.timestamp))
+    if isinstance(expected, Refuses):
+        with pytest.raises(LanceError) as refused:
+            surface(text, capsys)
+        message = str(refused.value).strip()
+        assert expected.says in message
+        assert "\n" not in message
+        assert table.latest().version == 4
+        return
+    values = surface(text, capsys)
+    if isinstance(expected, Answers):
+        assert sorted(values) == sorted(expected.values)
+    else:
+        is_there = Path("t.lance").exists()
+        assert expected.check(table.latest() if is_there else table)
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(CASES) >= 60
