@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from functools import cached_property, partial
 from operator import index
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from lance_sql.cursors import Cursor
     from lance_sql.fresh_rows import FreshRows, FreshScan
     from lance_sql.physical_layout import Layout
+    from lance_sql.publishing import Publication
     from lance_sql.scan.column_statistics import ColumnStatistics
     from lance_sql.statements import compact as compacting
     from lance_sql.statements import merge as merging
@@ -741,6 +743,53 @@ class Dataset(ArrowDataset):
         from lance_sql.commit import clones
 
         return Dataset(clones.create_branch(self.snapshot, name))
+
+    @contextmanager
+    def staged(self, name: str) -> Iterator[Dataset]:
+        """A branch for a job to write to, that begins with the newest version of this one: `lance_sql.write`, the
+        verbs and Spark take the handle. The block changes nothing by itself: the branch is there when it ends, for
+        checks and `publish`, also where it ends with an error.
+
+        raises: InvalidArgument for a name that is taken, or that no branch can have
+
+        >>> with orders.staged("load-2026-11-24") as branch:
+        ...     _ = branch.delete("status = 'cancelled'")
+        >>> orders.publish("load-2026-11-24").last_change.rows_deleted
+        18
+        """
+        yield self.latest().create_branch(name)
+
+    def plan_publish(self, name: str, *, key: str | Sequence[str] | None = None) -> Publication:
+        """What `publish` would do: rows inserted, updated and deleted, and the rows that both branches have changed.
+
+        raises: as `publish`, but for conflicts
+        """
+        from lance_sql import publishing
+
+        return publishing.plan(self.snapshot, name, key)
+
+    def publish(
+        self,
+        name: str,
+        *,
+        key: str | Sequence[str] | None = None,
+        keep: bool = False,
+        properties: Mapping[str, str] | None = None,
+    ) -> Dataset:
+        """Commits what a branch came to on this one, where it began, as one version. Updated rows keep their ids. Where
+        others have committed here since, what they did stays; a row that both have changed is a conflict.
+
+        key: columns that tell rows apart: a key that both have given to different rows is a conflict as well. The
+            primary key without it
+        keep: the branch stays; it is removed otherwise
+        raises: VersionNotFound where there is no such branch; CommitConflict, and nothing is published, with the rows
+            of `plan_publish` to look at; InvalidArgument for a branch that began elsewhere, and for a table without
+            stable row ids; UnsupportedFeature where the branch has other columns
+        """
+        from lance_sql import publishing
+
+        made = publishing.publish(self.snapshot, name, key=key, keep=keep, properties=properties)
+        return self._after("publish", made)
 
     def delete_branch(self, name: str) -> None:
         """Removes a branch and what was written to it.

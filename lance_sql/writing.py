@@ -267,8 +267,22 @@ class WriteJob:
         return there
 
 
+def _place(
+    uri: str | os.PathLike[str] | Dataset, branch: str | None, storage_options: Mapping[str, Any] | None
+) -> tuple[str, str | None, Mapping[str, Any] | None]:
+    """The path or URI of a table, its branch, and the options of its store.
+
+    raises: InvalidArgument where a handle is of another branch
+    """
+    if not isinstance(uri, Dataset):
+        return os.fspath(uri), branch, storage_options
+    if branch is not None and branch != uri.branch:
+        raise InvalidArgument(f"branch={branch!r}, and the handle is one on {uri.branch or 'main'!r}: give one of them")
+    return uri.uri, uri.branch, storage_options or uri.snapshot.storage_options
+
+
 def begin_write(
-    uri: str | os.PathLike[str],
+    uri: str | os.PathLike[str] | Dataset,
     schema: pa.Schema,
     *,
     mode: Mode = "create",
@@ -289,10 +303,10 @@ def begin_write(
     schema: of the rows to come
     others, raises: as for `write`
     """
-    storage_options = with_manifest_store(storage_options, manifest_store)
-    snapshot = insert.existing(os.fspath(uri), mode, branch=branch, storage_options=storage_options)
+    place, branch, storage_options = _place(uri, branch, with_manifest_store(storage_options, manifest_store))
+    snapshot = insert.existing(place, mode, branch=branch, storage_options=storage_options)
     target = insert.target(
-        os.fspath(uri),
+        place,
         mode,
         snapshot,
         schema,
@@ -307,7 +321,7 @@ def begin_write(
 
 def write(
     data: object,
-    uri: str | os.PathLike[str],
+    uri: str | os.PathLike[str] | Dataset,
     *,
     mode: Mode = "create",
     schema: pa.Schema | None = None,
@@ -325,6 +339,7 @@ def write(
 ) -> Dataset:
     """Writes a table, or appends to one; nothing stays of a write that fails.
 
+    uri: a path or URI; or a `Dataset`, whose branch it is then
     data: anything with `__arrow_c_stream__` (pyarrow, a DuckDB relation, Polars, a `Dataset`), a pandas DataFrame,
         whose index becomes columns where it has names, a frame of Spark or a lazy frame of Polars, which are collected,
         a dict of columns, a list of dicts, or record batches. Streams are written as they come
@@ -352,8 +367,7 @@ def write(
     >>> lance_sql.write({"id": [1, 2], "name": ["a", "b"]}, path).version
     1
     """
-    storage_options = with_manifest_store(storage_options, manifest_store)
-    place = os.fspath(uri)
+    place, branch, storage_options = _place(uri, branch, with_manifest_store(storage_options, manifest_store))
     limits, checked = FileLimits(max_rows_per_file, max_bytes_per_file), check_properties(properties)
     turn = once.turn(txn_app_id, txn_version)
     snapshot = insert.existing(place, mode, branch=branch, storage_options=storage_options)

@@ -29,7 +29,7 @@ FLOORS = (
     ("statements",),
     ("arrow_dataset", "version_history", "physical_layout"),
     ("changes", "fresh_rows"),
-    ("cursors",),
+    ("cursors", "publishing"),
     ("dataset", "verification", "lineage_audit", "table_folders"),
     ("writing", "metadata_tables", "distributed", "differences"),
     ("applying",),

@@ -1,12 +1,19 @@
-"""`lance-sql branch`."""
+"""`lance-sql branch`, and what a branch is for: `stage` and `publish`."""
 
 from __future__ import annotations
 
+import sys
+from typing import Final
+
 import click
 
-from lance_sql.cli.agreement import agreed, yes_option
+from lance_sql.cli import screen
+from lance_sql.cli.agreement import agreed, done, dry_run_option, latest, yes_option
 from lance_sql.cli.errors import reports_errors
 from lance_sql.terminal_text import one_line
+
+CONFLICTS: Final = 1
+"""Exit code of a branch that cannot be published."""
 
 
 @click.command()
@@ -45,3 +52,47 @@ def branch(table: str, name: str | None, remove: bool, yes: bool) -> None:
     else:
         made = dataset.create_branch(name)
         click.echo(f"{name!r} begins with version {made.version} of {dataset.uri}.", err=True)
+
+
+@click.command()
+@click.argument("table")
+@click.argument("name")
+@reports_errors
+def stage(table: str, name: str) -> None:
+    """Begins a load of TABLE: a branch for jobs to write to, until it is published.
+
+    \b
+    lance-sql stage events.lance load-2026-11-24
+    lance-sql diff events.lance events.lance@load-2026-11-24
+    lance-sql publish events.lance load-2026-11-24
+    """
+    dataset = latest(table)
+    made = dataset.create_branch(name)
+    click.echo(
+        f"{name!r} begins with version {made.version} of {dataset.uri}; write to it with branch={name!r}.", err=True
+    )
+
+
+@click.command()
+@click.argument("table")
+@click.argument("name")
+@click.option("--key", metavar="COLUMNS", help="A key that both branches have given to different rows is a conflict.")
+@click.option("--keep", is_flag=True, help="Keep the branch.")
+@screen.output_option
+@dry_run_option
+@yes_option
+@reports_errors
+def publish(table: str, name: str, key: str | None, keep: bool, output: str, dry_run: bool, yes: bool) -> None:
+    """Commits what a branch of TABLE came to where it began, as one version, and removes the branch.
+
+    Rows that both have changed since are listed, and nothing is published then.
+    """
+    dataset = latest(table)
+    keys = None if key is None else key.split(",")
+    planned = dataset.plan_publish(name, key=keys)
+    if planned.conflicts.num_rows:
+        screen.show(planned.conflicts.to_reader(), output)
+        click.echo(f"{planned}. Nothing was published.", err=True)
+        sys.exit(CONFLICTS)
+    if agreed(f"publish {planned}", dry_run, yes):
+        done(dataset.publish(name, key=keys, keep=keep))

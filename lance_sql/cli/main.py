@@ -247,6 +247,8 @@ for _verb in (
     differences.diff,
     merge.merge,
     branches.branch,
+    branches.stage,
+    branches.publish,
     cursors.cursors,
     repair.repair,
     salvage.salvage,

@@ -14,6 +14,7 @@
     lance_sql.txn_app_id        of a write that is made once: whose it is, and which of them; see `statements.once`
     lance_sql.txn_version
     lance_sql.consumed.<id>     of rows that are changes of another table: the versions; see `commit.consumed`
+    lance_sql.published         of what a branch came to: which one; see `publishing`
 
 All other keys are the caller's. Other implementations keep them as they are, and commits of theirs have none of these.
 
@@ -37,6 +38,7 @@ STATEMENT: Final = f"{PREFIX}statement"
 TXN_APP_ID: Final = f"{PREFIX}txn_app_id"
 TXN_VERSION: Final = f"{PREFIX}txn_version"
 CONSUMED: Final = f"{PREFIX}consumed."
+PUBLISHED: Final = f"{PREFIX}published"
 
 _COUNTS: Final = ("rows_inserted", "rows_updated", "rows_deleted", "files_written", "bytes_written", "duration_ms")
 
@@ -128,6 +130,6 @@ def check_properties(properties: Mapping[str, str] | None) -> dict[str, str]:
     for key, value in properties.items():
         if not isinstance(key, str) or not isinstance(value, str):
             raise InvalidArgument(f"Properties of a commit are text: {key!r} is {value!r}")
-        if key.startswith(PREFIX) and not key.startswith(CONSUMED):
+        if key.startswith(PREFIX) and not key.startswith((CONSUMED, PUBLISHED)):
             raise InvalidArgument(f"The property {key!r} is set by the library; keys of yours begin otherwise")
     return dict(properties)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import lance
@@ -222,3 +223,20 @@ def test_a_source_that_is_not_there(folder: Path, source: str) -> None:
     assert "No " in result.output
     assert source in result.output
     assert not (folder / "new.lance").exists()
+
+
+def test_a_load_is_staged_and_published(tmp_path: Path) -> None:
+    path = str(tmp_path / "t.lance")
+    table = lance_sql.write({"id": [1, 2]}, path)
+    assert "begins with version 1" in run("stage", path, "load").stderr
+    lance_sql.write({"id": [3]}, path, branch="load", mode="append")
+    assert "Would publish load version 2: 1 inserted" in run("publish", path, "load", "--dry-run").stderr
+    result = run("publish", path, "load", "--yes")
+    assert (result.exit_code, lance_sql.open(path).count_rows()) == (0, 3)
+    run("stage", path, "load")
+    lance_sql.open(path, branch="load").delete("id = 1")
+    table.latest().delete("id = 1")
+    result = run("publish", path, "load", "--yes", "--output", "json")
+    assert result.exit_code == 1
+    assert {row["side"] for row in json.loads(result.stdout)} == {"branch", "other"}
+    assert "Nothing was published" in result.stderr

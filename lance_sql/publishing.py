@@ -1,0 +1,306 @@
+"""Write, audit, publish: a job writes to a branch, and main gets all of it in one commit when it has been looked at.
+
+    main     7 ------------------------ 8 ---- 9 = what 7..10 of the branch came to
+    load       \\ 8 -- 9 -- 10          somebody else's commit
+
+What the branch came to is told by its change feed, with the rows as they are at its end: rows that it deleted, updated
+    and
+inserted. Updated rows keep their ids, wherever main has moved them meanwhile. A row that main has changed or deleted
+since the branch began is a conflict, and so is a key that both have given to different rows; nothing is published then.
+
+The commit says which branch it has (`lance_sql.published`), by which a second attempt knows that the first one was
+carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lance_sql import selection
+from lance_sql.bitmaps import U64, U64Set
+from lance_sql.changes.feed import ChangeFeed
+from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE, PREIMAGE
+from lance_sql.changes.keyed import key_match, numbered
+from lance_sql.commit import clones
+from lance_sql.commit.operations import Update
+from lance_sql.errors import CommitConflict, CorruptFile, InvalidArgument, UnsupportedFeature, VersionNotFound
+from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.schema.primary_key import primary_key
+from lance_sql.statements.rows import carrying, delete_rows
+from lance_sql.statements.scanning import numbers, scan
+from lance_sql.statements.session import RowCounts, WriteSession, on_latest
+from lance_sql.table import row_ids, versions
+from lance_sql.table.commit_summary import PUBLISHED
+from lance_sql.table.location import branch_store
+from lance_sql.table.refs import Ref
+from lance_sql.table.snapshot import Snapshot
+from lance_sql.version_names import unknown_name
+
+_IN_CONFLICT: Final = 1000
+"""So many rows of a conflict are shown."""
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What publishing a branch would do to the branch that it began with.
+
+    branch, version: what would be published
+    base: the version that the branch began with
+    onto: the newest version of the other branch
+    inserted, updated, deleted: rows
+    conflicts: rows that both have changed, as both have them: the columns of the table, `_rowid`, `_change_type`, and
+        `side`, which is "branch" or "other"; at most 1,000 of each
+    """
+
+    branch: str
+    version: int
+    base: int
+    onto: int
+    inserted: int
+    updated: int
+    deleted: int
+    conflicts: pa.Table
+
+    @property
+    def is_forward(self) -> bool:
+        """Nothing else was committed since the branch began."""
+        return self.onto == self.base
+
+    def __str__(self) -> str:
+        counts = f"{self.inserted} inserted, {self.updated} updated and {self.deleted} deleted rows"
+        message = f"{self.branch} version {self.version}: {counts} onto version {self.onto}"
+        if self.conflicts.num_rows:
+            ids = pc.unique(self.conflicts.column(ROW_ID)).to_pylist()
+            message += f"; {len(ids)} rows were changed on both, such as the one with _rowid {ids[0]}"
+        return message
+
+
+def plan(snapshot: Snapshot, name: str, key: str | Sequence[str] | None = None) -> Publication:
+    """What `publish` would do.
+
+    raises: as `publish`, but for conflicts
+    """
+    latest = snapshot.latest()
+    branch = _Branch.open(latest, name)
+    conflicts = _conflicts(branch, latest, key)
+    counts = branch.counts()
+    return Publication(
+        name,
+        branch.head.version,
+        branch.ref.version,
+        latest.version,
+        counts.get(INSERT, 0),
+        counts.get(POSTIMAGE, 0),
+        counts.get(DELETE, 0),
+        conflicts,
+    )
+
+
+def publish(
+    snapshot: Snapshot,
+    name: str,
+    *,
+    key: str | Sequence[str] | None = None,
+    keep: bool = False,
+    properties: Mapping[str, str] | None = None,
+) -> Snapshot:
+    """Commits what a branch came to on the branch that it began with, as one version; none where it changed nothing.
+
+    snapshot: any version of the branch that gets it
+    key: columns that tell rows apart: one that both have given to different rows is a conflict; the primary key
+        without it
+    keep: the branch stays; published again, it changes nothing
+    raises: VersionNotFound; CommitConflict with the rows that both have changed; InvalidArgument for a branch that
+        began elsewhere, and for a table without stable row ids; UnsupportedFeature where the branch changed columns
+    """
+    branch = _Branch.open(snapshot, name)
+
+    def change(session: WriteSession) -> Snapshot:
+        latest = session.snapshot
+        made = _published(branch, latest)
+        if made is not None:
+            return made
+        conflicts = _conflicts(branch, latest, key)
+        if conflicts.num_rows:
+            raise _conflict(branch, latest, conflicts)
+        return _commit(branch, session)
+
+    made = on_latest(snapshot, "publish", change, {**(properties or {}), PUBLISHED: branch.identity})
+    if not keep:
+        clones.delete_branch(made, name)
+    return made
+
+
+@dataclass(frozen=True)
+class _Branch:
+    """A branch that is to be published.
+
+    head: its newest version
+    ref: where it began
+    feed: what it came to
+    """
+
+    name: str
+    head: Snapshot
+    ref: Ref
+    feed: ChangeFeed
+
+    @classmethod
+    def open(cls, snapshot: Snapshot, name: str) -> _Branch:
+        """raises: VersionNotFound, InvalidArgument, UnsupportedFeature"""
+        known = snapshot.branches()
+        ref = known.get(name)
+        if ref is None:
+            raise VersionNotFound(unknown_name("branch", name, snapshot.name, known))
+        if ref.branch != snapshot.branch:
+            began, onto = ref.branch or "main", snapshot.branch or "main"
+            raise InvalidArgument(f"The branch {name!r} began with {began!r}: it is published there, not on {onto!r}")
+        store = branch_store(snapshot.uri, name, snapshot.storage_options)
+        file = versions.newest(store)
+        if file is None:
+            raise CorruptFile(f"{snapshot.name}: the branch {name!r} has no version; delete it")
+        head = Snapshot(snapshot.uri, snapshot.main, store, file, branch=name, storage_options=snapshot.storage_options)
+        if not head.manifest.has_stable_row_ids:
+            raise InvalidArgument(
+                f"{snapshot.name} has no stable row ids, by which rows of both branches are known: see"
+                " enable_stable_row_ids()"
+            )
+        return cls(name, head, ref, ChangeFeed(head, since=ref.version, mode="net", drop_unchanged=True))
+
+    @property
+    def identity(self) -> str:
+        """What tells it from another branch that had its name before."""
+        created = "" if self.ref.created_at is None else f" {self.ref.created_at.timestamp():.6f}"
+        return f"{self.name}@{self.ref.version}{created}"
+
+    def counts(self) -> dict[str, int]:
+        """How many images of each kind there are."""
+        kinds = self.feed.scan([CHANGE_TYPE]).to_table().column(CHANGE_TYPE)
+        return {entry["values"]: entry["counts"] for entry in pc.value_counts(kinds).to_pylist()}
+
+    def ids(self, *kinds: str) -> U64:
+        """The row ids of the images of these kinds."""
+        return _ids(self.feed, kinds)
+
+
+def _published(branch: _Branch, latest: Snapshot) -> Snapshot | None:
+    """The version that has what the branch came to; None where there is none."""
+    for file in versions.list_newer(latest.store, branch.ref.version):
+        if file.version > branch.ref.version:
+            version = latest.sibling(file)
+            transaction = version.transaction()
+            if transaction is not None and transaction.properties.get(PUBLISHED) == branch.identity:
+                return version
+    return None
+
+
+def _commit(branch: _Branch, session: WriteSession) -> Snapshot:
+    latest = session.snapshot
+    before, now = (each.manifest.schema.arrow for each in (branch.head, latest))
+    if not before.equals(now):
+        raise UnsupportedFeature(
+            f"The columns of {branch.head.label} are not those of {latest.label}: change them on both, then publish"
+        )
+    updated, deleted = branch.ids(POSTIMAGE), branch.ids(DELETE)
+    gone = delete_rows(latest, _addresses(latest, np.concatenate((updated, deleted))))
+    moved: list[U64] = []
+    counts = RowCounts(inserted=len(branch.ids(INSERT)), updated=len(updated), deleted=len(deleted))
+    if not (counts.inserted or counts.updated or counts.deleted):
+        return latest
+    fragments = session.writer().write_all(_rows(branch.feed, now, moved))
+    operation = Update(
+        removed_fragment_ids=gone.removed,
+        updated_fragments=gone.updated,
+        new_fragments=carrying(latest, fragments, row_ids.from_values(np.concatenate([*moved, updated[:0]]))),
+        fields_for_preserving_frag_bitmap=tuple(sorted(latest.manifest.schema.by_id)),
+    )
+    return session.commit(operation, counts, affected_rows=gone.affected, inserts_by_key=bool(counts.inserted))
+
+
+def _rows(feed: ChangeFeed, schema: pa.Schema, moved: list[U64]) -> Iterator[pa.RecordBatch]:
+    """Updated rows as they are at the end of the branch, then inserted ones, in the order of their ids there.
+
+    moved: gets the ids of the updated ones
+    """
+    for batch in feed.only(POSTIMAGE).scan([*schema.names, ROW_ID]).to_reader():
+        moved.append(numbers(batch, ROW_ID))
+        yield _as(schema, batch)
+    for batch in feed.only(INSERT).scan(schema.names).to_reader():
+        yield _as(schema, batch)
+
+
+def _as(schema: pa.Schema, batch: pa.RecordBatch) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([batch.column(name) for name in schema.names], schema=schema)
+
+
+def _addresses(snapshot: Snapshot, ids: U64) -> U64Set:
+    """Where rows are.
+
+    raises: CommitConflict for rows that are gone
+    """
+    if not len(ids):
+        return U64Set.of(ids)
+    found = [
+        numbers(batch, ROW_ADDRESS) for batch in scan(snapshot, [ROW_ADDRESS], pc.field(ROW_ID).isin(pa.array(ids)))
+    ]
+    addresses = np.concatenate(found) if found else np.empty(0, np.uint64)
+    if len(addresses) < len(ids):
+        raise CommitConflict(f"{snapshot.label}: {len(ids) - len(addresses)} rows of the branch are gone")
+    return U64Set.of(addresses)
+
+
+def _ids(feed: ChangeFeed, kinds: Sequence[str]) -> U64:
+    if feed.end < feed.start:
+        return np.empty(0, np.uint64)
+    listed = ", ".join(f"'{kind}'" for kind in kinds)
+    table = feed.scan([ROW_ID], f"{CHANGE_TYPE} IN ({listed})").to_table()
+    ids: U64 = table.column(ROW_ID).to_numpy()
+    return ids
+
+
+def _conflicts(branch: _Branch, latest: Snapshot, key: str | Sequence[str] | None) -> pa.Table:
+    """The rows that both have changed, or the new ones that have one key; see `Publication`."""
+    theirs = ChangeFeed(latest, since=branch.ref.version, mode="net", drop_unchanged=True)
+    schema = pa.schema([*theirs.schema, pa.field("side", pa.string())])
+    if theirs.end < theirs.start:
+        return schema.empty_table()
+    both = np.intersect1d(branch.ids(PREIMAGE, DELETE), _ids(theirs, (PREIMAGE, DELETE)))
+    if key is None:
+        key = primary_key(latest.manifest.schema) or None
+    if key is not None:
+        names = key_match(latest.manifest.schema, key, latest.label).names
+        both = np.union1d(both, _with_equal_keys(branch.feed, theirs, names))
+    chosen = both[:_IN_CONFLICT]
+    sides = []
+    for side, feed in (("branch", branch.feed), ("other", theirs)):
+        rows = feed.scan(filter=None).to_table() if len(chosen) else feed.schema.empty_table()
+        rows = selection.filter(rows, pc.is_in(rows.column(ROW_ID), pa.array(chosen)))
+        sides.append(rows.append_column("side", pa.repeat(pa.scalar(side), rows.num_rows)))
+    return pa.concat_tables(sides, promote_options="permissive")
+
+
+def _with_equal_keys(mine: ChangeFeed, theirs: ChangeFeed, names: Sequence[str]) -> U64:
+    """The ids of rows with keys that both have given to different rows."""
+    filter = f"{CHANGE_TYPE} IN ('{INSERT}', '{POSTIMAGE}')"
+    sides = [feed.scan([*names, ROW_ID], filter).to_table().combine_chunks() for feed in (mine, theirs)]
+    keys = [[side.column(name).combine_chunks() for name in names] for side in sides]
+    my_keys, their_keys = numbered(keys)
+    _, at_mine, at_theirs = np.intersect1d(my_keys, their_keys, return_indices=True)
+    ids = [side.column(ROW_ID).to_numpy() for side in sides]
+    found: U64 = np.union1d(ids[0][at_mine], ids[1][at_theirs])
+    return found
+
+
+def _conflict(branch: _Branch, latest: Snapshot, conflicts: pa.Table) -> CommitConflict:
+    ids = pc.unique(conflicts.column(ROW_ID))
+    first = conflicts.slice(0, 1).drop_columns([CHANGE_TYPE, "side"]).to_pylist()[0]
+    return CommitConflict(
+        f"{len(ids)} rows were changed on {branch.head.label} and since version {branch.ref.version} on"
+        f" {latest.label}, such as {first}: plan_publish({branch.name!r}).conflicts has them. Nothing was published"
+    )

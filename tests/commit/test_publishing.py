@@ -1,0 +1,212 @@
+"""Branches that are published: one commit, ids that stay, and nothing of others lost."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import lance
+import pytest
+
+import lance_sql
+from lance_sql import Dataset
+from lance_sql.errors import CommitConflict, InvalidArgument, UnsupportedFeature, VersionNotFound
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Dataset:
+    return lance_sql.write({"id": [1, 2, 3, 4], "v": ["a", "b", "c", "d"]}, tmp_path / "t.lance")
+
+
+def rows(dataset: Dataset) -> list[tuple[int, int, str]]:
+    found = dataset.latest().scan(["_rowid", "id", "v"]).to_table()
+    return sorted(zip(*(column.to_pylist() for column in found.columns), strict=True))
+
+
+def test_a_load_is_published_as_one_commit(table: Dataset) -> None:
+    with table.staged("load") as branch:
+        lance_sql.write({"id": [5], "v": ["e"]}, branch, mode="append")
+        branch.update({"v": "'z'"}, "id = 2")
+        branch.delete("id = 3")
+    assert len(rows(table)) == 4
+    planned = table.plan_publish("load")
+    assert (planned.inserted, planned.updated, planned.deleted, planned.is_forward) == (1, 1, 1, True)
+    made = table.publish("load", properties={"by": "me"})
+    assert made.version == 2
+    assert rows(table) == [(0, 1, "a"), (1, 2, "z"), (3, 4, "d"), (4, 5, "e")]
+    changes = made.changes(since=1).scan(["_change_type", "id"]).to_table().to_pylist()
+    assert sorted((each["_change_type"], each["id"]) for each in changes) == [
+        ("delete", 3),
+        ("insert", 5),
+        ("update_postimage", 2),
+        ("update_preimage", 2),
+    ]
+    assert lance_sql.audit(table.uri).is_healthy
+    assert made.branches() == {}
+    assert lance.dataset(table.uri).to_table(filter="id = 2")["v"].to_pylist() == ["z"]
+    lance.dataset(table.uri).delete("id = 1")
+    assert len(rows(table)) == 3
+
+
+def test_what_others_did_meanwhile_stays(table: Dataset) -> None:
+    with table.staged("load") as branch:
+        branch.update({"v": "'mine'"}, "id = 2")
+        lance_sql.write({"id": [5], "v": ["mine"]}, branch, mode="append")
+    table.update({"v": "'theirs'"}, "id = 3")
+    lance_sql.write({"id": [6], "v": ["theirs"]}, table.uri, mode="append")
+    table.latest().delete("id = 4")
+    table.latest().compact()
+    table.publish("load")
+    assert [row[1:] for row in sorted(rows(table), key=lambda row: row[1])] == [
+        (1, "a"),
+        (2, "mine"),
+        (3, "theirs"),
+        (5, "mine"),
+        (6, "theirs"),
+    ]
+    assert rows(table)[1][0] == 1
+    assert lance_sql.audit(table.uri).is_healthy
+
+
+@pytest.mark.parametrize("mine", ["update", "delete"])
+@pytest.mark.parametrize("theirs", ["update", "delete"])
+def test_rows_that_both_changed_are_a_conflict(table: Dataset, mine: str, theirs: str) -> None:
+    def change(dataset: Dataset, how: str) -> None:
+        dataset.delete("id = 2") if how == "delete" else dataset.update({"v": f"'{dataset.branch}'"}, "id = 2")
+
+    with table.staged("load") as branch:
+        change(branch, mine)
+    change(table, theirs)
+    before = rows(table)
+    with pytest.raises(CommitConflict, match=r"1 rows were changed on t.lance branch 'load' .* such as {'id': 2"):
+        table.publish("load")
+    assert rows(table) == before
+    conflicts = table.plan_publish("load").conflicts
+    assert set(conflicts["side"].to_pylist()) == {"branch", "other"}
+    assert set(conflicts["id"].to_pylist()) == {2}
+    assert "load" in table.branches()
+
+
+def test_a_key_that_both_gave_is_a_conflict(table: Dataset) -> None:
+    with table.staged("load") as branch:
+        lance_sql.write({"id": [5], "v": ["mine"]}, branch, mode="append")
+    lance_sql.write({"id": [5], "v": ["theirs"]}, table.uri, mode="append")
+    assert table.plan_publish("load").conflicts.num_rows == 0
+    with pytest.raises(CommitConflict):
+        table.publish("load", key="id")
+    assert table.publish("load").count_rows("id = 5") == 2
+
+
+def test_a_second_attempt_knows_the_first(table: Dataset) -> None:
+    with table.staged("load") as branch:
+        branch.delete("id = 2")
+    made = table.publish("load", keep=True)
+    again = table.publish("load")
+    assert (again.version, again.branches()) == (made.version, {})
+    with table.staged("load") as branch:
+        branch.delete("id = 3")
+    assert table.publish("load").version == made.version + 1
+
+
+def test_a_branch_that_changed_nothing_makes_no_version(table: Dataset) -> None:
+    with table.staged("load") as branch:
+        branch.compact()
+        branch.update({"v": "v"})
+    made = table.publish("load")
+    assert (made.version, made.branches()) == (1, {})
+
+
+def test_a_block_that_fails_leaves_the_branch(table: Dataset) -> None:
+    with pytest.raises(ZeroDivisionError), table.staged("load") as branch:
+        branch.delete(f"id = {1 / 0}")
+    assert "load" in table.branches()
+    with pytest.raises(InvalidArgument, match="already"), table.staged("load"):
+        pass
+
+
+def test_what_cannot_be_published(table: Dataset, tmp_path: Path) -> None:
+    with pytest.raises(VersionNotFound, match="No branch 'lod'"):
+        table.publish("lod")
+    with table.staged("load") as branch:
+        branch.add_columns({"w": "id + 1"})
+    with pytest.raises(UnsupportedFeature, match="columns"):
+        table.publish("load")
+    inner = branch.create_branch("inner")
+    assert inner.branch == "inner"
+    with pytest.raises(InvalidArgument, match="began with 'load'"):
+        table.publish("inner")
+    plain = lance_sql.write({"id": [1]}, tmp_path / "plain.lance", stable_row_ids=False)
+    with plain.staged("load") as staged:
+        staged.delete("id = 1")
+    with pytest.raises(InvalidArgument, match="stable row ids"):
+        plain.publish("load")
+
+
+def race(path: str, seed: int) -> None:
+    """Both change a table at random; it then has what both did, or what main did."""
+    choice = random.Random(seed)
+    table = lance_sql.write({"id": list(range(12)), "v": ["0"] * 12}, path, max_rows_per_file=choice.choice([3, 12]))
+    with table.staged("load") as branch:
+        pass
+    models: dict[str | None, dict[int, Any]] = {side: dict.fromkeys(range(12), "0") for side in (None, "load")}
+    touched: dict[str | None, set[int]] = {None: set(), "load": set()}
+    for number in range(choice.randint(1, 8)):
+        side = choice.choice([None, "load"])
+        dataset = (table if side is None else branch).latest()
+        model = models[side]
+        chosen = choice.sample(range(12), choice.randint(1, 3))
+        listed = ", ".join(map(str, chosen))
+        match choice.randint(0, 4):
+            case 0:
+                dataset.delete(f"id IN ({listed})")
+                touched[side] |= set(chosen) & model.keys()
+                for each in chosen:
+                    model.pop(each, None)
+            case 1 | 2:
+                dataset.update({"v": f"'{side}{number}'"}, f"id IN ({listed})")
+                touched[side] |= set(chosen) & model.keys()
+                model.update({each: f"{side}{number}" for each in chosen if each in model})
+            case 3:
+                new = 1000 * (side is None) + 100 + number
+                lance_sql.write({"id": [new], "v": ["new"]}, dataset, mode="append")
+                model[new] = "new"
+            case 4:
+                if side is None and choice.random() < 0.5:
+                    lance.dataset(path).optimize.compact_files(target_rows_per_fragment=100)
+                else:
+                    dataset.compact()
+    main = models[None]
+    conflict = touched[None] & touched["load"]
+    try:
+        table.publish("load")
+    except CommitConflict:
+        assert conflict, seed
+        assert "load" in table.branches()
+    else:
+        assert not conflict, seed
+        for each in touched["load"]:
+            main.pop(each, None)
+            if each in models["load"]:
+                main[each] = models["load"][each]
+        main |= {each: value for each, value in models["load"].items() if each >= 12}
+    found = {row[1]: row[2] for row in rows(table)}
+    assert found == main, seed
+    ids = {row[1]: row[0] for row in rows(table)}
+    assert all(ids[each] == each for each in ids if each < 12), seed
+    assert lance_sql.audit(path).is_healthy, seed
+    theirs = lance.dataset(path).to_table().to_pydict()
+    assert dict(zip(theirs["id"], theirs["v"], strict=True)) == main, seed
+
+
+@pytest.mark.parametrize("piece", range(4))
+def test_races_of_branch_and_main(tmp_path: Path, piece: int) -> None:
+    for seed in range(8):
+        race(str(tmp_path / f"{seed}.lance"), 100 * piece + seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("piece", range(10))
+def test_two_hundred_races(tmp_path: Path, piece: int) -> None:
+    for seed in range(20):
+        race(str(tmp_path / f"{seed}.lance"), 10_000 + 100 * piece + seed)
