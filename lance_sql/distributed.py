@@ -35,12 +35,10 @@ from lance_sql.selection import matching
 from lance_sql.statements import compact
 from lance_sql.statements.compact import Group, IndexChoice
 from lance_sql.statements.fragments import FileLimits, FragmentWriter
+from lance_sql.statements.moved_rows import MovedRows
 from lance_sql.statements.rows import carrying, delete_offsets
 from lance_sql.statements.session import RowCounts, WriteSession, file_version, on_latest
-from lance_sql.table import segments
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE, Fragment
-from lance_sql.table.row_ids import RowIds
-from lance_sql.table.segments import Segment
 from lance_sql.table.snapshot import Snapshot
 
 __all__ = [
@@ -105,18 +103,13 @@ class ChangeJob:
         """
         table, version = self.snapshot.manifest.schema, file_version(self.snapshot)
         writers = [FragmentWriter(self.snapshot.store, table, version, self.limits, f"{self.id}_") for _ in range(2)]
-        # of many rows: ranges of ids, and sets of addresses, take little
-        ids: list[Segment] = []
-        replaced: list[U64Set] = []
-        deleted: list[U64Set] = []
-        num_replaced = num_deleted = 0
+        replaced, deleted = MovedRows(), MovedRows()
         cast: TableCast | None = None
         try:
             for batch in batches:
                 kind = batch.column(CHANGE)
                 gone = matching(batch, pc.equal(kind, DELETE))
-                deleted.append(U64Set.of(_numbers(gone, ROW_ADDRESS)))
-                num_deleted += gone.num_rows
+                deleted.add(_numbers(gone, ROW_ADDRESS))
                 rows = matching(batch, pc.equal(kind, WRITE))
                 values = rows.select(table.names)
                 if cast is None:
@@ -126,21 +119,19 @@ class ChangeJob:
                 writers[0].write(cast(matching(values, is_old)))
                 writers[1].write(cast(matching(values, is_new)))
                 old = matching(rows, is_old)
-                ids.append(segments.smallest(_numbers(old, ROW_ID)))
-                replaced.append(U64Set.of(_numbers(old, ROW_ADDRESS)))
-                num_replaced += old.num_rows
+                replaced.add(_numbers(old, ROW_ADDRESS), _numbers(old, ROW_ID))
             carried, new = (writer.finish() for writer in writers)
         except BaseException:
             for writer in writers:
                 writer.abort()
             raise
         return Written(
-            carrying(self.snapshot, carried, RowIds(tuple(ids))),
+            carrying(self.snapshot, carried, replaced.row_ids),
             new,
-            U64Set.union(replaced),
-            U64Set.union(deleted),
-            num_replaced,
-            num_deleted,
+            replaced.addresses,
+            deleted.addresses,
+            replaced.num_rows,
+            deleted.num_rows,
         )
 
     def remove_files(self) -> None:

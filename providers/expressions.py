@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, Final
 
 import duckdb
@@ -45,9 +47,7 @@ class SqlExpressions:
         # a line break ends a comment at the end of an expression
         selected = ", ".join(f"({text}\n) AS c{i}" for i, text in enumerate(expressions.values()))
         self._query = f"SELECT {selected} FROM rows"
-        self._connection = duckdb.connect(config={"threads": 1})
-        # what a change makes of a table does not depend on the machine
-        self._connection.execute("SET TimeZone = 'UTC'")
+        self._connection = _connection()
         fields = [schema.field(name) for name in self.columns]
         empty = self(
             pa.RecordBatch.from_arrays([pa.array([], field.type) for field in fields], schema=pa.schema(fields))
@@ -89,6 +89,26 @@ class SqlExpressions:
         # DuckDB has no tables without columns
         arrays.append(pa.nulls(batch.num_rows, pa.bool_()))
         return pa.table(arrays, names=[*self.columns, "__row"])
+
+
+@cache
+def _database(process: int) -> duckdb.DuckDBPyConnection:
+    """An empty database of this process, of which every use has a connection: making one takes milliseconds."""
+    return duckdb.connect(config={"threads": 1})
+
+
+def _connection() -> duckdb.DuckDBPyConnection:
+    """A connection on which nothing else is done."""
+    try:
+        made = _database(os.getpid()).cursor()
+        # what a change makes of a table does not depend on the machine
+        made.execute("SET TimeZone = 'UTC'")
+    except duckdb.Error:
+        # an error inside of DuckDB leaves a database that takes nothing any longer
+        _database.cache_clear()
+        made = _database(os.getpid()).cursor()
+        made.execute("SET TimeZone = 'UTC'")
+    return made
 
 
 def _identifiers(expressions: Iterable[str]) -> set[str]:

@@ -31,6 +31,7 @@ from lance_sql.file.metadata_v2 import WrittenPage, serialize_column, serialize_
 from lance_sql.file.pages_to_write import ColumnsWriter, PageJob, with_numbers
 from lance_sql.file.path_writer import PathWriter
 from lance_sql.file.storable import check_storable
+from lance_sql.gathering import joined
 from lance_sql.layouts.shredded import EncodedPage
 from lance_sql.schema import Field, Schema
 from lance_sql.store import ByteRange, Store
@@ -185,7 +186,7 @@ class FileWriter:
         """Hands the held batches to the columns."""
         first_row = self.num_rows - self._held_rows
         held, self._held, self._held_rows, self._held_bytes = self._held, [], 0, 0
-        for rows in _joined(held):
+        for rows in joined(held):
             num_bytes = rows.nbytes
             for column, array in zip(self._columns, rows.columns, strict=True):
                 self._encode(column.add(_own(array, num_bytes), first_row))
@@ -244,15 +245,3 @@ def _own(array: pa.Array, batch_bytes: int) -> pa.Array:
     if array.nbytes * _LARGEST_SHARE >= batch_bytes:
         return array
     return pa.concat_arrays([array, array.slice(0, 0)])
-
-
-def _joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    """The batches, which have one schema, as one where that is possible."""
-    if len(batches) < 2:
-        return batches
-    try:
-        joined: list[pa.RecordBatch] = pa.Table.from_batches(batches).combine_chunks().to_batches()
-        return joined
-    except pa.ArrowInvalid:
-        # the items of several dictionaries are too many for the type of the keys
-        return batches

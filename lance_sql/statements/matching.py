@@ -5,7 +5,7 @@ Keys are compared as SQL compares them: a NULL is equal to nothing, not even to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
@@ -17,14 +17,18 @@ import pyarrow.compute as pc
 
 from lance_sql.bitmaps import U64
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
-from lance_sql.statements.scanning import numbers, scan
+from lance_sql.gathering import gathered
+from lance_sql.scan.system_columns import ROW_ADDRESS
+from lance_sql.statements.scanning import row_ids_at, scan, scanning
 from lance_sql.table.snapshot import Snapshot
 
 I64 = npt.NDArray[np.int64]
 
 MAX_LISTED_KEYS: Final = 4096
-"""Up to so many keys are looked for one by one; above that, by their range."""
+"""Of up to so many keys each is looked for in what is known of pages, and in indices; of more, only their range."""
+
+MAX_TESTED_KEYS: Final = 16
+"""Up to so many keys are looked for in each row."""
 
 MIN_PART_ROWS: Final = 1024 * 1024
 """At least so many rows of the table, or as many as the source has, are matched at a time."""
@@ -62,66 +66,63 @@ def match(
     """
     for name in on:
         _check_type(source.schema.field(name))
-    keys = _plain(source.select(list(on)))
+    source_keys = _plain(source.select(list(on)))
     joined = list(on)
-    nullable = [name for name in on if keys.column(name).null_count] if nulls_are_equal else []
+    nullable = [name for name in on if source_keys.column(name).null_count] if nulls_are_equal else []
     if nullable:
         joined += [f"{_IS_NULL}{name}" for name in nullable]
-    keys = _with_nulls_as_values(keys, nullable)
+    keys = _with_nulls_as_values(source_keys, nullable)
     wanted = keys.append_column(_SOURCE_ROW, pa.array(np.arange(source.num_rows)))
-    addresses, ids, source_rows = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
-    candidates = scan(snapshot, [*on, ROW_ID, ROW_ADDRESS], _candidates(keys, on, nullable))
-    for part in _parts(candidates, max(MIN_PART_ROWS, source.num_rows)):
-        plain = _plain(part.select(list(on)))
+    addresses, source_rows = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+    candidates = _candidates(snapshot, source_keys, on, with_nulls=on[0] in nullable)
+    for part in gathered(candidates, min_rows=max(MIN_PART_ROWS, source.num_rows)):
+        plain = _plain(pa.Table.from_batches([part.select(list(on))]))
         target = _with_nulls_as_values(plain.cast(keys.select(list(on)).schema), nullable)
         target = target.append_column(_TARGET_ROW, pa.array(np.arange(part.num_rows)))
         pairs = target.join(wanted, keys=joined, join_type="inner", use_threads=False)
         rows, matching = pairs.column(_TARGET_ROW).to_numpy(), pairs.column(_SOURCE_ROW).to_numpy()
-        order = np.argsort(rows, kind="stable")
-        rows, matching = rows[order], matching[order]
-        twice = np.flatnonzero(rows[1:] == rows[:-1])
-        if one_each and len(twice):
-            row = source.slice(int(matching[twice[0]]), 1).select(list(on)).to_pylist()[0]
-            raise InvalidArgument(f"Two rows of the source match one row of {snapshot.name}: {row}")
-        addresses.append(numbers(part, ROW_ADDRESS)[rows])
-        ids.append(numbers(part, ROW_ID)[rows])
+        if not (rows[1:] > rows[:-1]).all():
+            order = np.argsort(rows, kind="stable")
+            rows, matching = rows[order], matching[order]
+            twice = np.flatnonzero(rows[1:] == rows[:-1])
+            if one_each and len(twice):
+                row = source.slice(int(matching[twice[0]]), 1).select(list(on)).to_pylist()[0]
+                raise InvalidArgument(f"Two rows of the source match one row of {snapshot.name}: {row}")
+        addresses.append(part.column(ROW_ADDRESS).take(pa.array(rows)).to_numpy())
         source_rows.append(matching)
     matched = np.concatenate(source_rows)
-    unmatched = np.setdiff1d(np.arange(source.num_rows), matched)
-    return Matches(np.concatenate(addresses), np.concatenate(ids), matched, unmatched)
+    is_unmatched = np.ones(source.num_rows, np.bool_)
+    is_unmatched[matched] = False
+    found = np.concatenate(addresses)
+    return Matches(found, row_ids_at(snapshot, found), matched, np.flatnonzero(is_unmatched))
 
 
-def _parts(batches: Iterable[pa.RecordBatch], num_rows: int) -> Iterator[pa.Table]:
-    """The batches in tables of about so many rows: a table of the source is made for each, so few are better."""
-    held: list[pa.RecordBatch] = []
-    num_held = 0
-    for batch in batches:
-        held.append(batch)
-        num_held += batch.num_rows
-        if num_held >= num_rows:
-            yield pa.Table.from_batches(held)
-            held, num_held = [], 0
-    if held:
-        yield pa.Table.from_batches(held)
+def _candidates(
+    snapshot: Snapshot, keys: pa.Table, on: Sequence[str], *, with_nulls: bool
+) -> Iterator[pa.RecordBatch]:
+    """The keys and addresses of rows of the table, among which all are that match.
 
-
-def _candidates(keys: pa.Table, on: Sequence[str], nullable: Sequence[str]) -> pc.Expression:
-    """A filter that every match passes, so that planning can leave out the rest."""
+    with_nulls: NULL of the first column is one of its keys
+    """
+    column = keys.column(on[0])
+    type = column.type
     field = pc.field(on[0])
-    if on[0] in nullable:
-        column = keys.filter(pc.invert(pc.field(f"{_IS_NULL}{on[0]}"))).column(on[0])
-        return _among(field, column) | field.is_null() if len(column) else field.is_null()
-    return _among(field, keys.column(on[0]))
-
-
-def _among(field: pc.Expression, column: pa.ChunkedArray) -> pc.Expression:
-    distinct = column.unique().drop_null()
-    if len(distinct) <= MAX_LISTED_KEYS:
-        return field.isin(distinct)
+    columns = [*on, ROW_ADDRESS]
     # Arrow finds no least duration
-    is_duration = pa.types.is_duration(distinct.type)
-    bounds = pc.min_max(distinct.cast(pa.int64()) if is_duration else distinct)
-    return (field >= bounds["min"].cast(distinct.type)) & (field <= bounds["max"].cast(distinct.type))
+    bounds = pc.min_max(column.cast(pa.int64()) if pa.types.is_duration(type) else column)
+    if not bounds["min"].is_valid:
+        return scan(snapshot, columns, field.is_null()) if with_nulls else iter(())
+    within = (field >= bounds["min"].cast(type)) & (field <= bounds["max"].cast(type))
+    if with_nulls:
+        within = within | field.is_null()
+    if len(column) > MAX_LISTED_KEYS:
+        return scan(snapshot, columns, within)
+    among = field.isin(column.unique().drop_null())
+    listed = scanning(snapshot, columns, among | field.is_null() if with_nulls else among)
+    if len(column) <= MAX_TESTED_KEYS or pa.types.is_boolean(type):
+        return iter(listed.to_reader())
+    # planning leaves out what has none of the keys; to look for many of them in each row takes longer than a join
+    return iter(scanning(snapshot, columns, within).task(listed.plan.fragments()).to_reader())
 
 
 def _with_nulls_as_values(keys: pa.Table, nullable: Sequence[str]) -> pa.Table:

@@ -22,6 +22,9 @@ from lance_sql.table.snapshot import Snapshot
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
+_OFFSET = np.uint64(2**32 - 1)
+"""The part of an address that is the offset in the fragment."""
+
 
 def scan(
     snapshot: Snapshot, columns: Sequence[str], filter: str | pc.Expression | Predicate | None = None
@@ -30,9 +33,15 @@ def scan(
 
     raises: as `Dataset.scan`
     """
-    predicate = to_predicate(snapshot, filter)
-    made = Scan(snapshot, resolve(snapshot, columns), predicate, None, None)
-    return iter(made.to_reader())
+    return iter(scanning(snapshot, columns, filter).to_reader())
+
+
+def scanning(snapshot: Snapshot, columns: Sequence[str], filter: str | pc.Expression | Predicate | None = None) -> Scan:
+    """The scan of these rows.
+
+    raises: as `Dataset.scan`
+    """
+    return Scan(snapshot, resolve(snapshot, columns), to_predicate(snapshot, filter), None, None)
 
 
 def read_fragments(
@@ -65,6 +74,26 @@ def addresses(snapshot: Snapshot, filter: str | pc.Expression | Predicate | None
             yield made
 
     return U64Set.union(parts())
+
+
+def row_ids_at(snapshot: Snapshot, addresses: U64) -> U64:
+    """The ids of rows, which are their addresses in tables without stable ones.
+
+    addresses: those of one fragment side by side
+    """
+    if not snapshot.manifest.has_stable_row_ids or not len(addresses):
+        return addresses
+    numbers = addresses >> np.uint64(32)
+    starts = [0, *(np.flatnonzero(numbers[1:] != numbers[:-1]) + 1).tolist()]
+    ids = [int(numbers[start]) for start in starts]
+    fragments = snapshot.manifest.fragments.by_id(set(ids))
+    parts = np.split(addresses, starts[1:])
+    return np.concatenate(
+        [
+            snapshot.open(fragments[number]).row_id_sequence.take((part & _OFFSET).astype(np.int64))
+            for number, part in zip(ids, parts, strict=True)
+        ]
+    )
 
 
 def numbers(batch: pa.RecordBatch | pa.Table, name: str) -> U64:

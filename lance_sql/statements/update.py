@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lance_sql.bitmaps import U64Set
 from lance_sql.casts.assignment import assign
 from lance_sql.commit.operations import Update
 from lance_sql.errors import InvalidArgument
+from lance_sql.gathering import gathered
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.schema import Schema
 from lance_sql.statements import expressions
+from lance_sql.statements.moved_rows import MovedRows
 from lance_sql.statements.rows import carrying, delete_rows
 from lance_sql.statements.scanning import numbers, scan
 from lance_sql.statements.session import RowCounts, WriteSession, on_latest
-from lance_sql.table import segments
-from lance_sql.table.row_ids import RowIds
-from lance_sql.table.segments import Segment
 from lance_sql.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -54,15 +52,12 @@ def update(
         compute = expressions.compile(values, schema.arrow)
         for name in values:
             assign(name, pa.array([], compute.types[name]), schema.arrow.field(name))
-        # of many rows: ranges of ids, and sets of addresses, take little
-        ids: list[Segment] = []
-        addresses: list[U64Set] = []
+        moved = MovedRows()
         names = [*schema.names, ROW_ID, ROW_ADDRESS]
 
         def rows() -> Iterator[pa.RecordBatch]:
-            for batch in scan(latest, names, where):
-                ids.append(segments.smallest(numbers(batch, ROW_ID)))
-                addresses.append(U64Set.of(numbers(batch, ROW_ADDRESS)))
+            for batch in gathered(scan(latest, names, where)):
+                moved.add(numbers(batch, ROW_ADDRESS), numbers(batch, ROW_ID))
                 made = compute(batch)
                 arrays = [
                     assign(field.name, made[field.name], field) if field.name in made else batch.column(i)
@@ -71,13 +66,13 @@ def update(
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema.arrow)
 
         fragments = session.writer().write_all(rows())
-        gone = delete_rows(latest, U64Set.union(addresses))
+        gone = delete_rows(latest, moved.addresses)
         if not gone.affected:
             return latest
         operation = Update(
             removed_fragment_ids=gone.removed,
             updated_fragments=gone.updated,
-            new_fragments=carrying(latest, fragments, RowIds(tuple(ids))),
+            new_fragments=carrying(latest, fragments, moved.row_ids),
             fields_for_preserving_frag_bitmap=tuple(sorted(Schema(tuple(fields)).by_id)),
         )
         return session.commit(operation, RowCounts(updated=gone.num_rows), affected_rows=gone.affected)

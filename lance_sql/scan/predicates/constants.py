@@ -238,6 +238,8 @@ def _locate_number(number: int | float | np.float32 | Decimal, type: pa.DataType
 
 def _locate_among(number: int | float | np.float32 | Decimal, scale: int, low: int, high: int) -> Position:
     """The place of `number` among the integers low..high, each standing for itself / 10**scale."""
+    if isinstance(number, int) and scale == 0 and low <= number <= high:
+        return Position(number, True)
     if not math.isfinite(number):
         # NaN is greater than every number, infinity included.
         return Position(None, False) if number == -math.inf else Position(high, False)

@@ -1,0 +1,40 @@
+"""Batches of a stream put together until there is enough for what has a cost of its own: an engine, a join, a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import pyarrow as pa
+
+MIN_ROWS: Final = 128 * 1024
+MIN_BYTES: Final = 32 * 1024 * 1024
+"""With so many rows, or so many bytes of them, nothing is gained by waiting for others."""
+
+
+def gathered(
+    batches: Iterable[pa.RecordBatch], *, min_rows: int = MIN_ROWS, min_bytes: int = MIN_BYTES
+) -> Iterator[pa.RecordBatch]:
+    """The same rows in the same order, in fewer batches."""
+    held: list[pa.RecordBatch] = []
+    num_rows = num_bytes = 0
+    for batch in batches:
+        held.append(batch)
+        num_rows += batch.num_rows
+        num_bytes += batch.nbytes
+        if num_rows >= min_rows or num_bytes >= min_bytes:
+            yield from joined(held)
+            held, num_rows, num_bytes = [], 0, 0
+    yield from joined(held)
+
+
+def joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """The batches, which have one schema, as one where that is possible."""
+    if len(batches) < 2:
+        return batches
+    try:
+        made: list[pa.RecordBatch] = pa.Table.from_batches(batches).combine_chunks().to_batches()
+        return made
+    except pa.ArrowInvalid:
+        # the items of several dictionaries are too many for the type of the keys
+        return batches
