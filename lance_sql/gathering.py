@@ -7,15 +7,15 @@ from typing import Final
 
 import pyarrow as pa
 
-MIN_ROWS: Final = 128 * 1024
+MIN_ROWS: Final = 256 * 1024
 MIN_BYTES: Final = 32 * 1024 * 1024
 """With so many rows, or so many bytes of them, nothing is gained by waiting for others."""
 
 
 def gathered(
     batches: Iterable[pa.RecordBatch], *, min_rows: int = MIN_ROWS, min_bytes: int = MIN_BYTES
-) -> Iterator[pa.RecordBatch]:
-    """The same rows in the same order, in fewer batches."""
+) -> Iterator[pa.Table]:
+    """The same rows in the same order, several batches together, which are not copied."""
     held: list[pa.RecordBatch] = []
     num_rows = num_bytes = 0
     for batch in batches:
@@ -23,9 +23,10 @@ def gathered(
         num_rows += batch.num_rows
         num_bytes += batch.nbytes
         if num_rows >= min_rows or num_bytes >= min_bytes:
-            yield from joined(held)
+            yield pa.Table.from_batches(held)
             held, num_rows, num_bytes = [], 0, 0
-    yield from joined(held)
+    if held:
+        yield pa.Table.from_batches(held)
 
 
 def joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""SQL expressions over the columns of a batch, computed by DuckDB in its dialect."""
+"""SQL expressions over columns, computed by DuckDB in its dialect."""
 
 from __future__ import annotations
 
@@ -49,25 +49,24 @@ class SqlExpressions:
         self._query = f"SELECT {selected} FROM rows"
         self._connection = _connection()
         fields = [schema.field(name) for name in self.columns]
-        empty = self(
-            pa.RecordBatch.from_arrays([pa.array([], field.type) for field in fields], schema=pa.schema(fields))
-        )
+        empty = self(pa.schema(fields).empty_table())
         self.types = {name: array.type for name, array in empty.items()}
 
-    def __call__(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+    def __call__(self, rows: pa.Table) -> dict[str, pa.Array]:
         """The values for each row.
 
-        batch: has at least `columns`
+        rows: with at least `columns`
         raises: InvalidArgument for what DuckDB reports, and for expressions that are none of single rows
         """
         try:
-            self._connection.register("rows", self._rows(batch))
-            made = self._connection.sql(self._query).to_arrow_table()
+            self._connection.register("rows", self._rows(rows))
+            # as many rows as come are one batch
+            made = self._connection.sql(self._query).to_arrow_reader(max(rows.num_rows, 1)).read_all()
         except duckdb.Error as error:
             raise self._explained(error) from error
         finally:
             self._connection.unregister("rows")
-        if made.num_rows != batch.num_rows:
+        if made.num_rows != rows.num_rows:
             raise InvalidArgument(f"The new values of {', '.join(map(repr, self._names))} are not one for each row")
         return {name: _whole(made.column(i)) for i, name in enumerate(self._names)}
 
@@ -83,11 +82,11 @@ class SqlExpressions:
         message = str(error).partition("\n\nLINE ")[0]
         return InvalidArgument(f"The new values of {', '.join(map(repr, self._names))} cannot be computed: {message}")
 
-    def _rows(self, batch: pa.RecordBatch) -> pa.Table:
-        arrays = [batch.column(name) for name in self.columns]
+    def _rows(self, rows: pa.Table) -> pa.Table:
+        arrays = [rows.column(name) for name in self.columns]
         arrays = [array.cast(widened_type(array.type, widen)) for array in arrays]
         # DuckDB has no tables without columns
-        arrays.append(pa.nulls(batch.num_rows, pa.bool_()))
+        arrays.append(pa.nulls(rows.num_rows, pa.bool_()))
         return pa.table(arrays, names=[*self.columns, "__row"])
 
 

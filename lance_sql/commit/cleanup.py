@@ -14,9 +14,10 @@ Source: table format, transactions, cleanup.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from typing import Final
 
 from lance_sql.commit.clones import root_of
@@ -34,6 +35,9 @@ MIN_LEFTOVER_AGE: Final = timedelta(days=7)
 """A writer that takes longer than this from its first file to its commit loses the files."""
 
 _DETACHED_BIT: Final = 2**63
+
+_MOST_KEPT_BYTES: Final = 4096
+"""Of the message of a fragment that is remembered: longer ones hold row ids of their own."""
 _MAX_VERSION: Final = 2**64 - 1
 
 
@@ -111,12 +115,8 @@ def plan(
     }
     removed = [each for each in unpinned if each.version not in held]
     gone = {each.version for each in removed}
-    needed: set[str] = set()
-    for each in (*(each for each in snapshots if each.version not in gone), *_detached(latest), *_branches(latest)):
-        needed |= _needed(each, latest)
-    dropped: set[str] = set()
-    for each in removed:
-        dropped |= _needed(each, latest)
+    staying = (*(each for each in snapshots if each.version not in gone), *_detached(latest), *_branches(latest))
+    needed, dropped = _needed(staying, latest), _needed(removed, latest)
     # before the files are listed: whoever records a checksum has written the file
     records, _ = checksums.read(latest.store)
     sizes = dict(_table_files(latest.store))
@@ -147,12 +147,8 @@ def execute(planned: CleanupPlan) -> None:
     for file in planned.versions:
         snapshot.store.delete(file.path)
     # Somebody may have restored one of them meanwhile, which can no longer happen now.
-    needed: set[str] = set()
-    for file in versions.list_versions(snapshot.store):
-        if file.version > snapshot.version:
-            needed |= _needed(snapshot.sibling(file), snapshot)
-    for each in _branches(snapshot):
-        needed |= _needed(each, snapshot)
+    newer = (file for file in versions.list_versions(snapshot.store) if file.version > snapshot.version)
+    needed = _needed(chain(map(snapshot.sibling, newer), _branches(snapshot)), snapshot)
     left = set(planned.kept)
     for path in planned.files:
         if _owner(path) not in needed:
@@ -222,33 +218,46 @@ def _detached(snapshot: Snapshot) -> Iterator[Snapshot]:
             yield snapshot.sibling(VersionFile(int(name[1:]), info.path, info.size))
 
 
-def _needed(snapshot: Snapshot, of: Snapshot) -> set[str]:
-    """What a version needs of the files in the store of `of`; folders of indices end in `/`.
+def _needed(snapshots: Iterable[Snapshot], of: Snapshot) -> set[str]:
+    """What some versions need of the files in the store of `of`; folders of indices end in `/`.
 
     raises: CorruptFile, UnsupportedFeature
     """
-    manifest = snapshot.manifest
-    features.check_writable(manifest.reader_flags, manifest.writer_flags, snapshot.label)
-    places = _places(snapshot, of)
     needed: set[str] = set()
-    for fragment in manifest.fragments:
-        for file in fragment.files:
-            if file.base_id in places:
-                needed.add(places[file.base_id].get(DATA, "") + file.path)
-        deletion_file = fragment.deletion_file
-        if deletion_file is not None and deletion_file.base_id in places:
-            needed.add(places[deletion_file.base_id].get(DELETIONS, "") + deletion_file.name(fragment.id))
-        if None in places:
-            needed.update(_external(fragment))
-    # A base path does not say which of its indices a clone uses, so none of them goes.
-    for index in snapshot.indices():
-        needed.add(f"{INDICES}/{index.uuid}/")
-    if None in places and manifest.transaction_file:
-        needed.add(f"{TRANSACTIONS}/{manifest.transaction_file}")
-    # a branch has files of main, whose names no other table's files have
-    if (changes := applied.of(manifest.config, snapshot.label)) is not None:
-        needed.update(changes.files)
+    # what names the same files in most versions is looked at once
+    known: dict[tuple[object, ...], set[bytes]] = {}
+    for snapshot in snapshots:
+        manifest = snapshot.manifest
+        features.check_writable(manifest.reader_flags, manifest.writer_flags, snapshot.label)
+        places = _places(snapshot, of)
+        messages = known.setdefault(tuple((base, *sorted(places[base].items())) for base in places), set())
+        for number in range(len(manifest.fragments)):
+            message = manifest.fragments.message_bytes(number)
+            if message not in messages:
+                needed.update(_files_of(manifest.fragments[number], places))
+                if len(message) <= _MOST_KEPT_BYTES:
+                    messages.add(message)
+        # A base path does not say which of its indices a clone uses, so none of them goes.
+        for index in snapshot.indices():
+            needed.add(f"{INDICES}/{index.uuid}/")
+        if None in places and manifest.transaction_file:
+            needed.add(f"{TRANSACTIONS}/{manifest.transaction_file}")
+        # a branch has files of main, whose names no other table's files have
+        if (changes := applied.of(manifest.config, snapshot.label)) is not None:
+            needed.update(changes.files)
     return needed
+
+
+def _files_of(fragment: Fragment, places: Mapping[int | None, Mapping[str, str]]) -> Iterator[str]:
+    """What a fragment needs; see `_places`."""
+    for file in fragment.files:
+        if file.base_id in places:
+            yield places[file.base_id].get(DATA, "") + file.path
+    deletion_file = fragment.deletion_file
+    if deletion_file is not None and deletion_file.base_id in places:
+        yield places[deletion_file.base_id].get(DELETIONS, "") + deletion_file.name(fragment.id)
+    if None in places:
+        yield from _external(fragment)
 
 
 def _places(snapshot: Snapshot, of: Snapshot) -> Mapping[int | None, Mapping[str, str]]:

@@ -12,14 +12,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges, selection
+from lance_sql import row_ranges
 from lance_sql.casts.assignment import assign
 from lance_sql.casts.conversion import convert
 from lance_sql.commit.operations import Merge, Project
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.gathering import gathered
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.filters import to_predicate
 from lance_sql.scan.projection import resolve
@@ -27,16 +27,18 @@ from lance_sql.scan.scan import Scan
 from lance_sql.schema import Field, Schema, arrow_field, primary_key
 from lance_sql.schema.from_arrow import check_names, check_top_names, extend
 from lance_sql.schema.projection import split_path
-from lance_sql.statements import expressions
+from lance_sql.statements import column_files, expressions
 from lance_sql.statements.scanning import read_fragments
 from lance_sql.statements.session import RowCounts, WriteSession, file_version, on_latest
 from lance_sql.table import write_ahead_log
-from lance_sql.table.fragment import Fragment
 from lance_sql.table.snapshot import Snapshot
 
 _MAX_FIELD_ID: Final = 2**31 - 1
 # More than new columns ever have, with all that is in them.
 _SPARE_FIELD_IDS: Final = 2**20
+
+_MIN_ROWS: Final = 512 * 1024
+"""Values of so many rows are computed at a time, of whichever fragments they are."""
 
 
 def add(
@@ -171,11 +173,13 @@ def _add_values(session: WriteSession, values: Mapping[str, Any]) -> Snapshot:
     target = extend(schema, fields, next_field_id(snapshot), file_version=version)
     new = Schema(target.fields[len(schema.fields) :])
 
-    def made(batch: pa.RecordBatch) -> list[pa.Array]:
-        results = compute(batch)
-        return [assign(field.name, results[field.name], field) for field in new.arrow]
+    def computed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for part in gathered(batches, min_rows=_MIN_ROWS):
+            results = compute(part)
+            arrays = [assign(field.name, results[field.name], field) for field in new.arrow]
+            yield pa.RecordBatch.from_arrays(arrays, schema=new.arrow)
 
-    return _with_columns(session, compute.columns, made, new, target)
+    return _with_columns(session, compute.columns, computed, new, target)
 
 
 def _cast(session: WriteSession, field: Field, type: pa.DataType, nullable: bool | None) -> Snapshot:
@@ -188,15 +192,15 @@ def _cast(session: WriteSession, field: Field, type: pa.DataType, nullable: bool
     target = Schema(tuple(new.fields[0] if each.id == field.id else each for each in schema.fields), schema.metadata)
     primary_key.check(target)
 
-    def made(batch: pa.RecordBatch) -> list[pa.Array]:
-        array = batch.column(field.name)
-        try:
-            return [convert(array, type)]
-        except pa.ArrowException as error:
-            raise InvalidArgument(f"Column {field.name!r} does not fit {type}: {error}") from error
+    def computed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            try:
+                yield pa.RecordBatch.from_arrays([convert(batch.column(field.name), type)], schema=new.arrow)
+            except pa.ArrowException as error:
+                raise InvalidArgument(f"Column {field.name!r} does not fit {type}: {error}") from error
 
     # rows that others add meanwhile have the values of the old field: as rows of the new one they would be NULL
-    return _with_columns(session, (field.name,), made, new, target, preserves_nullability=False)
+    return _with_columns(session, (field.name,), computed, new, target, preserves_nullability=False)
 
 
 def _check_no_log(snapshot: Snapshot, why: str) -> None:
@@ -210,49 +214,33 @@ def _check_no_log(snapshot: Snapshot, why: str) -> None:
 def _with_columns(
     session: WriteSession,
     columns: Sequence[str],
-    made: Callable[[pa.RecordBatch], list[pa.Array]],
+    compute: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]],
     new: Schema,
     target: Schema,
     *,
     preserves_nullability: bool = True,
 ) -> Snapshot:
-    """Writes a data file with the `new` columns beside those of each fragment, and commits the schema `target`."""
-    snapshot = session.snapshot
-    fragments: list[Fragment] = []
-    num_rows = 0
-    for fragment in snapshot.manifest.fragments:
-        opened = snapshot.open(fragment)
-        # values may be computed from no column at all
-        opened.check_num_rows()
-        live = opened.live_rows()
-        if len(live) == 0:
-            fragments.append(fragment)
-            continue
-        num_rows += row_ranges.count(live)
-        batches = read_fragments(snapshot, columns, [fragment])
-        computed = (pa.RecordBatch.from_arrays(made(batch), schema=new.arrow) for batch in batches)
-        file = session.write_file(new, _with_gaps(computed, live, opened.num_rows))
-        fragments.append(replace(fragment, files=(*fragment.files, file)))
-    return session.commit(Merge(tuple(fragments), target, preserves_nullability), RowCounts(updated=num_rows))
+    """Writes a data file with the `new` columns beside those of each fragment, and commits the schema `target`.
 
-
-def _with_gaps(batches: Iterable[pa.RecordBatch], live: RowRanges, num_rows: int) -> Iterator[pa.RecordBatch]:
-    """Rows for every physical offset of a fragment, from those of the live ones.
-
-    A deleted row gets the values of the next live one, or of the last: nobody reads them, and they need not be NULL.
+    columns: that are read
+    compute: makes new columns of them
     """
-    taken = start = 0
-    num_live = row_ranges.count(live)
-    for batch in batches:
-        rows = row_ranges.expand(row_ranges.compose(live, row_ranges.single(taken, taken + batch.num_rows)))
-        taken += batch.num_rows
-        end = num_rows if taken == num_live else int(rows[-1]) + 1
-        if end - start == batch.num_rows:
-            yield batch
-        else:
-            source = np.searchsorted(rows, np.arange(start, end))
-            yield selection.take(batch, pa.array(np.minimum(source, batch.num_rows - 1)))
-        start = end
+    snapshot = session.snapshot
+    fragments = list(snapshot.manifest.fragments)
+    live = {number: rows for number, each in enumerate(fragments) if len(rows := snapshot.open(each).live_rows())}
+
+    def checked() -> Iterator[tuple[RowRanges, int]]:
+        for number, rows in live.items():
+            opened = snapshot.open(fragments[number])
+            # values may be computed from no column at all
+            opened.check_num_rows()
+            yield rows, opened.num_rows
+
+    computed = compute(read_fragments(snapshot, columns, [fragments[number] for number in live]))
+    for number, file in zip(live, column_files.write(session, new, computed, checked()), strict=True):
+        fragments[number] = replace(fragments[number], files=(*fragments[number].files, file))
+    num_rows = sum(map(row_ranges.count, live.values()))
+    return session.commit(Merge(tuple(fragments), target, preserves_nullability), RowCounts(updated=num_rows))
 
 
 def _set_nullable(session: WriteSession, field: Field, *, nullable: bool) -> Snapshot:

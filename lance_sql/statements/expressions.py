@@ -22,7 +22,7 @@ _SQL = "lance_sql.providers.expressions"
 
 
 class Expressions(Protocol):
-    """Several expressions over the columns of a batch."""
+    """Several expressions over columns."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -32,10 +32,10 @@ class Expressions(Protocol):
     def types(self) -> Mapping[str, pa.DataType]:
         """The types of the results, by name."""
 
-    def __call__(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        """The values of each expression, as long as the batch.
+    def __call__(self, rows: pa.Table) -> dict[str, pa.Array]:
+        """The values of each expression, one for each row.
 
-        batch: has at least `columns`
+        rows: with at least `columns`
         raises: InvalidArgument
         """
 
@@ -54,8 +54,8 @@ class Constants:
         self.columns: tuple[str, ...] = ()
         self.types = {name: value.type for name, value in self._values.items()}
 
-    def __call__(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        return {name: pa.repeat(value, batch.num_rows) for name, value in self._values.items()}
+    def __call__(self, rows: pa.Table) -> dict[str, pa.Array]:
+        return {name: pa.repeat(value, rows.num_rows) for name, value in self._values.items()}
 
 
 class ArrowExpressions:
@@ -65,13 +65,13 @@ class ArrowExpressions:
         self._expressions = dict(expressions)
         # an expression does not say which columns it reads
         self.columns = tuple(schema.names)
-        empty = self(pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema))
+        empty = self(schema.empty_table())
         self.types = {name: array.type for name, array in empty.items()}
 
-    def __call__(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+    def __call__(self, rows: pa.Table) -> dict[str, pa.Array]:
         from pyarrow import acero
 
-        source = acero.Declaration("table_source", acero.TableSourceNodeOptions(pa.Table.from_batches([batch])))
+        source = acero.Declaration("table_source", acero.TableSourceNodeOptions(rows))
         options = acero.ProjectNodeOptions(list(self._expressions.values()), list(self._expressions))
         try:
             made = acero.Declaration("project", options, [source]).to_table(use_threads=False).combine_chunks()
@@ -90,8 +90,8 @@ class _Together:
         self.columns = tuple(dict.fromkeys(name for part in parts for name in part.columns))
         self.types = {name: type for part in parts for name, type in part.types.items()}
 
-    def __call__(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        return {name: array for part in self._parts for name, array in part(batch).items()}
+    def __call__(self, rows: pa.Table) -> dict[str, pa.Array]:
+        return {name: array for part in self._parts for name, array in part(rows).items()}
 
 
 def compile(values: Mapping[str, Any], schema: pa.Schema) -> Expressions:

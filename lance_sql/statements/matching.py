@@ -76,7 +76,7 @@ def match(
     addresses, source_rows = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
     candidates = _candidates(snapshot, source_keys, on, with_nulls=on[0] in nullable)
     for part in gathered(candidates, min_rows=max(MIN_PART_ROWS, source.num_rows)):
-        plain = _plain(pa.Table.from_batches([part.select(list(on))]))
+        plain = _plain(part.select(list(on)))
         target = _with_nulls_as_values(plain.cast(keys.select(list(on)).schema), nullable)
         target = target.append_column(_TARGET_ROW, pa.array(np.arange(part.num_rows)))
         pairs = target.join(wanted, keys=joined, join_type="inner", use_threads=False)

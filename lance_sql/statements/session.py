@@ -18,15 +18,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-import pyarrow as pa
-
 from lance_sql import file_versions
 from lance_sql.commit import committer
 from lance_sql.commit.operations import U32, Operation, ReserveFragments
 from lance_sql.errors import LanceError, RetryableConflict, UnsupportedFeature
 from lance_sql.file.writer import FileWriter
 from lance_sql.schema import Schema
-from lance_sql.statements.fragments import FileLimits, FragmentWriter, data_file, new_file_name
+from lance_sql.statements.fragments import FileLimits, FragmentWriter, new_file_name
 from lance_sql.table import commit_origin, features
 from lance_sql.table.commit_summary import CommitSummary, check_properties
 from lance_sql.table.fragment import DataFile, Fragment
@@ -65,6 +63,7 @@ class WriteSession:
     properties: Mapping[str, str] = field(default_factory=dict)
     started: float = field(default_factory=time.time)
     _writers: list[FragmentWriter] = field(default_factory=list)
+    _file_writers: list[FileWriter] = field(default_factory=list)
     _files: list[DataFile] = field(default_factory=list)
     _others: list[str] = field(default_factory=list)
     _removers: list[Callable[[], None]] = field(default_factory=list)
@@ -123,18 +122,16 @@ class WriteSession:
         made = committer.commit(self.snapshot, ReserveFragments(count), properties=summary.to_properties())
         return (made.manifest.max_fragment_id or 0) - count + 1
 
-    def write_file(self, schema: Schema, batches: Iterable[pa.RecordBatch]) -> DataFile:
-        """A new data file with other columns of rows that are in the table already."""
-        writer = FileWriter(self.snapshot.store, f"data/{new_file_name()}", schema, file_version(self.snapshot))
-        try:
-            for batch in batches:
-                writer.write(batch)
-            made = data_file(writer.finish())
-        except BaseException:
-            writer.abort()
-            raise
-        self._files.append(made)
+    def file_writer(self, schema: Schema) -> FileWriter:
+        """What writes a data file with other columns of rows that are in the table already."""
+        made = FileWriter(self.snapshot.store, f"data/{new_file_name()}", schema, file_version(self.snapshot))
+        self._file_writers.append(made)
         return made
+
+    def finished(self, writer: FileWriter, file: DataFile) -> None:
+        """What the writer has made."""
+        self._file_writers.remove(writer)
+        self._files.append(file)
 
     def track(self, paths: Iterable[str]) -> None:
         """Files of other kinds that were written for the change, which are removed when it fails."""
@@ -152,6 +149,8 @@ class WriteSession:
         if error is not None and not self._is_sent:
             for writer in self._writers:
                 writer.abort()
+            for unfinished in self._file_writers:
+                unfinished.abort()
             for file in self._files:
                 self.snapshot.store.delete(f"data/{file.path}")
             for path in self._others:

@@ -56,14 +56,14 @@ def update(
         names = [*schema.names, ROW_ID, ROW_ADDRESS]
 
         def rows() -> Iterator[pa.RecordBatch]:
-            for batch in gathered(scan(latest, names, where)):
-                moved.add(numbers(batch, ROW_ADDRESS), numbers(batch, ROW_ID))
-                made = compute(batch)
-                arrays = [
-                    assign(field.name, made[field.name], field) if field.name in made else batch.column(i)
+            for part in gathered(scan(latest, names, where)):
+                moved.add(numbers(part, ROW_ADDRESS), numbers(part, ROW_ID))
+                computed = compute(part)
+                columns = [
+                    assign(field.name, computed[field.name], field) if field.name in computed else part.column(i)
                     for i, field in enumerate(schema.arrow)
                 ]
-                yield pa.RecordBatch.from_arrays(arrays, schema=schema.arrow)
+                yield from pa.Table.from_arrays(columns, schema=schema.arrow).to_batches()
 
         fragments = session.writer().write_all(rows())
         gone = delete_rows(latest, moved.addresses)

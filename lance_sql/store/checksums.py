@@ -55,7 +55,9 @@ class Hasher:
     def __init__(self) -> None:
         self._size = 0
         self._hashes: list[bytes] = []
-        self._begun = bytearray()
+        # one that grew would be copied, to memory that is new each time
+        self._block = bytearray()
+        self._num_begun = 0
 
     def update(self, data: bytes | pa.Buffer | memoryview) -> None:
         """Adds bytes. Whole blocks are not copied."""
@@ -64,24 +66,32 @@ class Hasher:
             return
         view = view.cast("B")
         self._size += view.nbytes
-        if self._begun:
-            missing = min(BLOCK_BYTES - len(self._begun), view.nbytes)
-            self._begun += view[:missing]
-            view = view[missing:]
-            if len(self._begun) == BLOCK_BYTES:
-                self._hashes.append(_hashes(self._begun, 1, BLOCK_BYTES))
-                self._begun.clear()
+        if self._num_begun:
+            view = view[self._begin(view) :]
         whole = view.nbytes // BLOCK_BYTES
         if whole:
             self._hashes.append(_hashes(view[: whole * BLOCK_BYTES], whole, BLOCK_BYTES))
-        self._begun += view[whole * BLOCK_BYTES :]
+            view = view[whole * BLOCK_BYTES :]
+        if view.nbytes:
+            self._begin(view)
 
     def finish(self) -> Checksum:
         """The checksum of all that was added."""
-        if self._begun:
-            self._hashes.append(_hashes(self._begun, 1, len(self._begun)))
-            self._begun.clear()
+        if self._num_begun:
+            self._hashes.append(_hashes(memoryview(self._block)[: self._num_begun], 1, self._num_begun))
+            self._num_begun = 0
         return Checksum(self._size, b"".join(self._hashes))
+
+    def _begin(self, view: memoryview) -> int:
+        """Adds the first bytes to the block that is not whole yet; returns how many."""
+        self._block = self._block or bytearray(BLOCK_BYTES)
+        count = min(BLOCK_BYTES - self._num_begun, view.nbytes)
+        end = self._num_begun + count
+        self._block[self._num_begun : end] = view[:count]
+        self._num_begun = end % BLOCK_BYTES
+        if end == BLOCK_BYTES:
+            self._hashes.append(_hashes(self._block, 1, BLOCK_BYTES))
+        return count
 
 
 class HashingSink:
@@ -112,8 +122,11 @@ class HashingSink:
 
 def of(data: bytes | pa.Buffer) -> Checksum:
     """The checksum of a whole file."""
+    view = memoryview(data)
+    if 0 < view.nbytes <= BLOCK_BYTES:
+        return Checksum(view.nbytes, _hashes(view.cast("B"), 1, view.nbytes))
     hasher = Hasher()
-    hasher.update(data)
+    hasher.update(view)
     return hasher.finish()
 
 

@@ -1,0 +1,102 @@
+"""Data files with further columns of fragments that are there: one for each, with a row for each physical row.
+
+Values come as one stream over the live rows of all fragments, so that what computes them works on large batches,
+whatever the fragments are; the end of one file is encoded and written while the next values are computed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import row_ranges, selection
+from lance_sql.file.writer import FileWriter, WrittenFile
+from lance_sql.row_ranges import RowRanges
+from lance_sql.schema import Schema
+from lance_sql.statements.fragments import data_file
+from lance_sql.statements.session import WriteSession
+from lance_sql.table.fragment import DataFile
+
+MOST_WAITING: Final = 2
+"""So many files at most are complete but for their ends."""
+
+
+def write(
+    session: WriteSession,
+    schema: Schema,
+    computed: Iterable[pa.RecordBatch],
+    fragments: Iterable[tuple[RowRanges, int]],
+) -> Iterator[DataFile]:
+    """The file of each fragment, in their order. They are removed when the session fails.
+
+    computed: the columns of the schema, for the live rows of all fragments
+    fragments: the live rows of each, at least one, and how many rows it has
+    """
+    rows = _Rows(computed)
+    waiting: deque[tuple[FileWriter, Future[WrittenFile]]] = deque()
+    with ThreadPoolExecutor(1, "lance-columns") as pool:
+        try:
+            for live, num_rows in fragments:
+                writer = session.file_writer(schema)
+                for batch in _with_gaps(rows.next(row_ranges.count(live)), live, num_rows):
+                    writer.write(batch)
+                waiting.append((writer, pool.submit(writer.finish)))
+                while len(waiting) > MOST_WAITING:
+                    yield _finished(session, *waiting.popleft())
+            while waiting:
+                yield _finished(session, *waiting.popleft())
+        finally:
+            # whoever fails removes files, which must be known then, and which nobody may write to
+            for writer, file in waiting:
+                if not file.cancel() and file.exception() is None:
+                    _finished(session, writer, file)
+
+
+def _finished(session: WriteSession, writer: FileWriter, file: Future[WrittenFile]) -> DataFile:
+    made = data_file(file.result())
+    session.finished(writer, made)
+    return made
+
+
+class _Rows:
+    """A stream of rows, some after the others."""
+
+    def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
+        self._batches = iter(batches)
+        self._left: pa.RecordBatch | None = None
+
+    def next(self, num_rows: int) -> Iterator[pa.RecordBatch]:
+        """The next rows."""
+        while num_rows:
+            batch = self._left if self._left is not None else next(self._batches)
+            self._left = batch.slice(num_rows) if batch.num_rows > num_rows else None
+            head = batch.slice(0, num_rows)
+            num_rows -= head.num_rows
+            yield head
+
+
+def _with_gaps(batches: Iterable[pa.RecordBatch], live: RowRanges, num_rows: int) -> Iterator[pa.RecordBatch]:
+    """Rows for every physical offset of a fragment, from those of the live ones.
+
+    A deleted row gets the values of the next live one, or of the last: nobody reads them, and they need not be NULL.
+    """
+    taken = start = 0
+    num_live = row_ranges.count(live)
+    if num_live == num_rows:
+        yield from batches
+        return
+    for batch in batches:
+        rows = row_ranges.expand(row_ranges.compose(live, row_ranges.single(taken, taken + batch.num_rows)))
+        taken += batch.num_rows
+        end = num_rows if taken == num_live else int(rows[-1]) + 1
+        if end - start == batch.num_rows:
+            yield batch
+        else:
+            source = np.searchsorted(rows, np.arange(start, end))
+            yield selection.take(batch, pa.array(np.minimum(source, batch.num_rows - 1)))
+        start = end
