@@ -97,9 +97,7 @@ def match(
     return Matches(found, row_ids_at(snapshot, found), matched, np.flatnonzero(is_unmatched))
 
 
-def _candidates(
-    snapshot: Snapshot, keys: pa.Table, on: Sequence[str], *, with_nulls: bool
-) -> Iterator[pa.RecordBatch]:
+def _candidates(snapshot: Snapshot, keys: pa.Table, on: Sequence[str], *, with_nulls: bool) -> Iterator[pa.RecordBatch]:
     """The keys and addresses of rows of the table, among which all are that match.
 
     with_nulls: NULL of the first column is one of its keys
