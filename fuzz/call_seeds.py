@@ -10,6 +10,8 @@ import pyarrow as pa
 
 from fuzz import encode_seeds
 from fuzz.inputs import Value, Values
+from lance_sql.encodings import general
+from lance_sql.encodings.tree import Compression
 from tests.kernels import oracles
 from tests.kernels.pages import Chunk, build
 
@@ -106,11 +108,11 @@ def _of_fixed_width(pairs: Sequence[int], large: bool) -> Iterator[Values]:
         yield _call("inline_bitpacking", **packed, ranges=ranges, word_bits=8 * width, out=out)
         runs = _page([[p.tobytes() for p in oracles.runs_of(part)] for part in parts], large=large, codec=None)
         yield _call("rle", **runs, ranges=ranges, value_bits=8 * width, out=out)
-    replaced = np.arange(_NUM_ITEMS, dtype="<u4").tobytes()
-    offsets = _ints(np.cumsum([0, *_SIZES]) * 4)
-    yield _call(
-        "with_first_buffer", **plain, first_chunk=0, data=replaced, offsets=offsets, ranges=ranges, out=4 * num_items
-    )
+    numbers = np.split(np.arange(_NUM_ITEMS, dtype="<u4"), np.cumsum(_SIZES)[:-1])
+    for number, compression in enumerate((Compression.LZ4, Compression.ZSTD)):
+        stored = [[general.compress(compression, pa.py_buffer(part))] for part in numbers]
+        page = _page(stored, large=large, codec=None)
+        yield _call("decompressed", **page, compression=number, ranges=ranges, out=4 * num_items)
 
 
 def _of_matches(pairs: Sequence[int], large: bool, level_codec: int) -> Iterator[Values]:

@@ -89,9 +89,9 @@ def _run_on_page(name: str, values: Values, arguments: list[Any]) -> None:
     match name:
         case "value_buffer_ranges":
             chunks.value_buffer_ranges(*arguments)
-        case "with_first_buffer":
-            first_chunk, replaced, offsets, ranges, out = arguments
-            kernels.flat(chunks.with_first_buffer(first_chunk, replaced, offsets), ranges, 0, 32, out)
+        case "decompressed":
+            compression, ranges, out = arguments
+            kernels.flat(chunks.decompressed(compression, ranges), ranges, 0, 32, out)
         case "chunk_of":
             table.chunk_of(*arguments)
         case "match_range" | "match_items":

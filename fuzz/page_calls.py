@@ -56,6 +56,7 @@ def _full_zip(values: Values) -> tuple[kernels.PageReader, Any, int]:
         symbol_table=None if values["symbol_table"] is None else _exact(values["symbol_table"]),
         format=_format(values),
         list_size=values["list_size"],  # type: ignore[arg-type]  # likewise
+        compression=values["compression"],  # type: ignore[arg-type]  # likewise
     )
     return reader, _exact(values["entries"]), num_rows
 
@@ -180,6 +181,7 @@ def _mini_block(values: Values) -> tuple[kernels.PageReader, Any, int, kernels.C
         format=_format(values),
         list_size=values["list_size"],  # type: ignore[arg-type]  # likewise
         keeps_indices=bool(values["keeps_indices"]),
+        compression=values["compression"],  # type: ignore[arg-type]  # likewise
     )
     return reader, data, table.num_items, table
 
@@ -197,7 +199,7 @@ def _read(values: Values, reader: kernels.PageReader, data: Any, num_rows: int) 
     flags = np.resize(_exact(values["flags"]) & 1, count)
     column = kernels.ColumnReader(np.array([0, max(num_rows, 1)]))
     column.open(0, reader, 0, len(data))
-    part, given = (reader, rows, data, 0, None), (column, rows, [(0, data, 0)])
+    part, given = (reader, rows, data, 0), (column, rows, [(0, data, 0)])
     type = _type(format, values["list_size"])
     for bits, _, _ in _layers(values)[1:] if "layers" in values else []:
         type = pa.struct({"x": type}) if bits == 0 else pa.list_(type) if bits == 32 else pa.large_list(type)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from fuzz.inputs import Values
+from lance_sql.encodings import general
+from lance_sql.encodings.tree import Compression
 from tests.kernels import oracles
 from tests.kernels.pages import Chunk, Page, build
 
@@ -21,6 +24,7 @@ def calls() -> Iterator[Values]:
     yield from _full_zip_calls()
     yield from _constant_calls()
     yield from _number_calls()
+    yield from _compressed_calls()
     yield from _nested_calls()
     yield from _array_calls()
     yield from _long()
@@ -122,6 +126,7 @@ def _full_zip_calls() -> Iterator[Values]:
             "length_bytes": 0,
             "row_starts": None,
             "symbol_table": None,
+            "compression": None,
             "list_size": None,
             "rows": np.array([0, 7, 10, 30, 31, num_rows], np.int64).tobytes(),
             "flags": np.array([1, 0, 0, 1, 1, 1, 0], np.uint8).tobytes(),
@@ -142,6 +147,34 @@ def _full_zip_calls() -> Iterator[Values]:
                 starts = np.cumsum([0, *map(len, parts)]).astype("<i8").tobytes()
                 format = {"variable": True, "format_bits": 8 * width, "length_bytes": width, "symbol_table": symbols}
                 yield {**given, **format, "row_starts": starts, "entries": b"".join(parts)}
+        for number, compression in enumerate((Compression.LZ4, Compression.ZSTD)):
+            parts = [
+                control + (b"" if level else len(value).to_bytes(4, "little") + value)
+                for control, level, value in zip(controls, levels, _compressed(compression, words), strict=True)
+            ]
+            starts = np.cumsum([0, *map(len, parts)]).astype("<i8").tobytes()
+            format = {"variable": True, "format_bits": 32, "length_bytes": 4, "compression": number}
+            yield {**given, **format, "row_starts": starts, "entries": b"".join(parts)}
+
+
+def _compressed_calls() -> Iterator[Values]:
+    """Chunks of numbers, strings and runs that are compressed."""
+    numbers = np.random.default_rng(5).integers(0, 9, _NUM_ROWS).astype("<u4")
+    words = [b"abclongest!x"[: i % 12] for i in range(_NUM_ROWS)]
+    for number, compression in enumerate((Compression.LZ4, Compression.ZSTD)):
+        for has_nulls in (False, True):
+            for codec, variable, encoded in (
+                (0, False, [[part.tobytes()] for part in _split(numbers)]),
+                (1, False, [[oracles.inline_group(part, 7)] for part in _split(numbers)]),
+                (3, False, [[run.tobytes() for run in oracles.runs_of(part)] for part in _split(numbers)]),
+                (4, True, [[oracles.variable_chunk(part, 32)] for part in _parts(words)]),
+            ):
+                stored = [[*_compressed(compression, part[:1]), *part[1:]] for part in encoded]
+                yield _call(_page(stored, has_nulls), codec, 32, variable, 32, compression=number)
+
+
+def _compressed(compression: Compression, values: Sequence[bytes]) -> list[bytes]:
+    return [general.compress(compression, pa.py_buffer(value)) for value in values]
 
 
 def _array_calls() -> Iterator[Values]:
@@ -322,6 +355,7 @@ def _call(page: Page, codec: int, bits: int, variable: bool, format_bits: int, *
         "item_offsets": None,
         "items": None,
         "keeps_indices": False,
+        "compression": None,
         "rows": np.array([0, 7, 100, 1030, 1100, _NUM_ROWS], np.int64).tobytes(),
         "flags": np.array([1, 0, 0, 1, 1, 1, 0], np.uint8).tobytes(),
         "test": 3 if variable and "num_items" not in others else 0,

@@ -35,6 +35,7 @@ FullZipReader::FullZipReader(const FullZipValues& values, int64_t num_rows, std:
       shape_(0, values.bits_def, UINT16_MAX, values.value_bytes, values.length_bytes) {
     if (values.num_levels > 0 && values.bits_def == 0) fail("NULLs without definition levels");
     if (is_fixed() != !row_starts || is_fixed() == values.format.variable) fail("values of another kind than the column");
+    if (values.compression && (is_fixed() || !values.symbol_table.empty())) fail("compressed values that are no strings");
     if (is_fixed()) {
         if (values.value_bytes < 1 || multiply(values.value_bytes, 8) != values.format.bits) {
             fail("values of ", values.value_bytes, " bytes as ", values.format.bits, " bits");
@@ -66,6 +67,8 @@ void FullZipReader::require_bytes(const PageBytes& bytes, int64_t num_rows) cons
 void FullZipReader::read(const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const {
     if (is_fixed()) {
         read_fixed(bytes, rows, out);
+    } else if (values_.compression) {
+        read_compressed(bytes, rows, out);
     } else {
         read_variable(bytes, rows, out);
     }
@@ -167,6 +170,37 @@ void FullZipReader::read_variable(const PageBytes& bytes, const Ranges& rows, Co
     } else {
         out.add_bytes(total);
     }
+    add_rows(levels.bytes(), count, out);
+}
+
+// What the values claim to become is taken memory for as they do become it.
+void FullZipReader::read_compressed(const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const {
+    const Compression compression = *values_.compression;
+    const int64_t count = rows.num_items();
+    RowLevels levels(values_.bits_def > 0, count);
+    const auto value_of = [&](const ZipEntry& entry) {
+        return bytes.data.subspan(static_cast<size_t>(entry.value_start), static_cast<size_t>(entry.value_bytes));
+    };
+    std::vector<int64_t> sizes(static_cast<size_t>(count));
+    int64_t total = 0;
+    for_each_entry(bytes, rows, [&](int64_t i, const ZipEntry& entry) {
+        levels.set(i, entry.def);
+        sizes[static_cast<size_t>(i)] = decompressed_size(compression, value_of(entry));
+        total += sizes[static_cast<size_t>(i)];
+    });
+    const MutableBytes offsets = out.offsets(count);
+    out.bytes(std::min(total, kTrustedBytes));
+    with_offset(values_.format.bits, [&](auto offset) {
+        using Offset = decltype(offset);
+        require_offset<Offset>(out.num_bytes() + total);
+        store(offsets.data(), static_cast<Offset>(out.num_bytes()));
+        for_each_entry(bytes, rows, [&](int64_t i, const ZipEntry& entry) {
+            const int64_t size = sizes[static_cast<size_t>(i)];
+            decompress(compression, value_of(entry), out.bytes(size).first(static_cast<size_t>(size)));
+            out.add_bytes(size);
+            store(offsets.data() + (i + 1) * static_cast<int64_t>(sizeof(Offset)), static_cast<Offset>(out.num_bytes()));
+        });
+    });
     add_rows(levels.bytes(), count, out);
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "compression.h"
 #include "page_reader.h"
 #include "zip.h"
 
@@ -17,6 +18,7 @@ struct FullZipValues {
     int64_t length_bytes;  // of variable width: 4 or 8; 0: fixed width
     Bytes symbol_table;    // empty where values are stored as they are
     ColumnFormat format;   // what the values become
+    std::optional<Compression> compression;  // of each value of variable width that is not empty
 };
 
 class FullZipReader : public PageReader {
@@ -41,6 +43,7 @@ class FullZipReader : public PageReader {
     template <class Visit>
     void for_each_entry(const PageBytes& bytes, const Ranges& rows, Visit visit) const;
     void read_fixed(const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const;
+    void read_compressed(const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const;
     void read_variable(const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const;
     void add_rows(Bytes levels, int64_t count, ColumnBuilder& out) const;
     void require_level(int64_t level) const;

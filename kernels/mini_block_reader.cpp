@@ -65,8 +65,8 @@ MiniBlockReader::MiniBlockReader(const ChunkTable& table, const MiniBlockValues&
 }
 
 Chunks MiniBlockReader::chunks(const PageBytes& bytes) const {
-    if (bytes.extents) return Chunks(table_, bytes.data, bytes.start, *bytes.extents);
-    const Chunks chunks(table_, bytes.data, bytes.start);
+    const Chunks chunks = bytes.extents ? Chunks(table_, bytes.data, bytes.start, *bytes.extents)
+                                        : Chunks(table_, bytes.data, bytes.start);
     if (!bytes.replaced) return chunks;
     return chunks.with_first_buffer(bytes.replaced->first_chunk, bytes.replaced->data, bytes.replaced->offsets);
 }

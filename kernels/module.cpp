@@ -2,7 +2,12 @@
 // kernels of mini-block pages; the others are in module_arrays.cpp.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 
+#include <memory>
+
+#include "compressed_chunks.h"
+#include "interpreter_calls.h"
 #include "kernels.h"
 #include "matching.h"
 #include "python.h"
@@ -26,11 +31,53 @@ namespace {
 
 // Chunks and the buffers that they look into.
 struct BoundChunks {
-    InputBuffer data;  // of the chunks, or of their replaced first buffers
+    InputBuffer data;
     Chunks chunks;
+    std::shared_ptr<const DecompressedChunks> decompressed;  // what is in their first buffers, where it is compressed
 
     Ranges ranges(Bytes pairs) const { return Ranges(pairs, chunks.table().num_items()); }
 };
+
+// What decompresses where a library is missing; kept for ever.
+nb::object* decompress_in_python = nullptr;
+
+std::string in_python(Compression compression, Bytes buffer) {
+    const auto given = std::make_shared<std::string>(reinterpret_cast<const char*>(buffer.data()), buffer.size());
+    const auto found = std::make_shared<std::string>();
+    const auto reason = std::make_shared<std::string>();
+    call_interpreter([=] {
+        try {
+            const nb::object result =
+                (*decompress_in_python)(static_cast<int>(compression), nb::bytes(given->data(), given->size()));
+            InputBuffer held;
+            if (!held.acquire(result.ptr(), PyBUF_SIMPLE)) throw nb::type_error("a buffer was expected");
+            const Bytes bytes = held;
+            found->assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        } catch (nb::python_error& error) {
+            *reason = nb::str(error.value()).c_str();
+        }
+    });
+    if (!reason->empty()) fail(*reason);
+    return *found;
+}
+
+void bind_compression(nb::module_& m) {
+    m.def(
+        "decompress_with",
+        [](nb::object decompress) {
+            decompress_in_python = new nb::object(std::move(decompress));
+            set_fallback(in_python);
+        },
+        "decompress"_a);
+    m.def("use_compression_libraries", use_libraries, "are_used"_a);
+    m.def(
+        "compression_library",
+        [](Count compression) -> std::optional<std::string> {
+            std::string found = library_of(to_compression(compression));
+            return found.empty() ? std::nullopt : std::optional(std::move(found));
+        },
+        "compression"_a);
+}
 
 void bind_chunks(nb::module_& m) {
     nb::class_<ChunkTable>(m, "ChunkTable")
@@ -59,7 +106,7 @@ void bind_chunks(nb::module_& m) {
             "__init__",
             [](BoundChunks* self, const ChunkTable& table, InputBuffer data, Count data_start) {
                 const Chunks chunks(table, data, data_start);
-                new (self) BoundChunks{std::move(data), chunks};
+                new (self) BoundChunks{std::move(data), chunks, nullptr};
             },
             "table"_a, "data"_a, "data_start"_a = 0, nb::keep_alive<1, 2>())
         .def(
@@ -72,12 +119,20 @@ void bind_chunks(nb::module_& m) {
             },
             "buffer_index"_a, "first_chunk"_a, "end_chunk"_a)
         .def(
-            "with_first_buffer",
-            [](const BoundChunks& self, Count first_chunk, InputBuffer data, const InputBuffer& offsets) {
-                Chunks chunks = self.chunks.with_first_buffer(first_chunk, data, offsets);
-                return BoundChunks{std::move(data), std::move(chunks)};
+            "decompressed",
+            [](const BoundChunks& self, Count compression, const InputBuffer& ranges) {
+                std::shared_ptr<const DecompressedChunks> found;
+                {
+                    Unlocked unlocked;
+                    found = std::make_shared<DecompressedChunks>(self.chunks, to_compression(compression), self.ranges(ranges));
+                }
+                const auto [first_chunk, data, offsets] = found->buffers();
+                return BoundChunks{{}, self.chunks.with_first_buffer(first_chunk, data, offsets), std::move(found)};
             },
-            "first_chunk"_a, "data"_a, "offsets"_a, nb::keep_alive<0, 1>());
+            "compression"_a, "ranges"_a, nb::keep_alive<0, 1>())
+        .def_prop_ro("num_decompressed", [](const BoundChunks& self) {
+            return self.decompressed ? self.decompressed->num_bytes() : 0;
+        });
 }
 
 void bind_values(nb::module_& m) {
@@ -249,6 +304,7 @@ NB_MODULE(_kernels, m) {
     // Chunk tables stay in caches until the process ends; that is not a leak.
     nanobind::set_leak_warnings(false);
     nanobind::exception<lance::InvalidData>(m, "InvalidDataError", PyExc_ValueError);
+    lance::bind_compression(m);
     lance::bind_chunks(m);
     lance::bind_values(m);
     lance::bind_variable(m);

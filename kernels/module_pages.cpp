@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "bound_pages.h"
+#include "compressed_chunks.h"
 #include "constant_reader.h"
 #include "full_zip_reader.h"
 #include "mini_block_reader.h"
@@ -24,6 +25,7 @@ PageCodec to_codec(int64_t number) {
 }
 
 using Levels = std::optional<std::pair<Count, Count>>;
+using Scheme = std::optional<Count>;
 using Items = std::optional<nb::tuple>;
 
 // columns: (column, ranges of its rows)
@@ -65,17 +67,18 @@ BoundPage* number_runs(Count num_rows, const InputBuffer& starts, const InputBuf
 // Nothing as row_starts: all values have value_bytes; otherwise each has a length of length_bytes.
 BoundPage* full_zip(Count num_rows, Count bits_def, Count num_levels, Count value_bytes, Count length_bytes,
                     nb::object row_starts, nb::object symbol_table, std::pair<bool, Count> format,
-                    std::optional<Count> list_size) {
+                    std::optional<Count> list_size, const Scheme& compression) {
     auto page = std::make_unique<BoundPage>();
-    const FullZipValues values{bits_def,     num_levels,  value_bytes, length_bytes, keep(*page, symbol_table).value_or(Bytes()),
-                               to_format(format, list_size)};
+    FullZipValues values{bits_def,     num_levels,  value_bytes, length_bytes, keep(*page, symbol_table).value_or(Bytes()),
+                         to_format(format, list_size), std::nullopt};
+    if (compression) values.compression = to_compression(*compression);
     page->reader = std::make_unique<FullZipReader>(values, num_rows, keep(*page, row_starts));
     return page.release();
 }
 
 BoundPage* mini_block(nb::object table, Count codec, Count bits, const Levels& definition,
                 nb::object symbol_table, const Items& items, std::pair<bool, Count> format,
-                std::optional<Count> list_size, bool keeps_indices) {
+                std::optional<Count> list_size, bool keeps_indices, const Scheme& compression) {
     auto page = std::make_unique<BoundPage>();
     MiniBlockValues values{to_codec(codec), bits, std::nullopt, {}, std::nullopt, to_format(format, list_size), keeps_indices};
     if (definition) values.definition.emplace(definition->first, definition->second);
@@ -93,7 +96,11 @@ BoundPage* mini_block(nb::object table, Count codec, Count bits, const Levels& d
         found.data = page->buffers.back();
         values.dictionary = found;
     }
-    page->reader = std::make_unique<MiniBlockReader>(nb::cast<const ChunkTable&>(table), values);
+    const auto& chunks = nb::cast<const ChunkTable&>(table);
+    page->reader = std::make_unique<MiniBlockReader>(chunks, values);
+    if (compression) {
+        page->reader = std::make_unique<CompressedChunksReader>(chunks, to_compression(*compression), std::move(page->reader));
+    }
     page->table = std::move(table);
     return page.release();
 }
@@ -160,10 +167,10 @@ void bind_pages(nb::module_& m) {
     bind_array_pages(page);
     page.def_static("mini_block", mini_block, nb::rv_policy::take_ownership, "table"_a, nb::kw_only(), "codec"_a,
                     "bits"_a, "definition"_a.none(), "symbol_table"_a.none(), "items"_a.none(), "format"_a,
-                    "list_size"_a.none() = nb::none(), "keeps_indices"_a)
+                    "list_size"_a.none() = nb::none(), "keeps_indices"_a, "compression"_a.none() = nb::none())
         .def_static("full_zip", full_zip, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "bits_def"_a,
                     "num_levels"_a, "value_bytes"_a, "length_bytes"_a, "row_starts"_a.none(), "symbol_table"_a.none(),
-                    "format"_a, "list_size"_a.none() = nb::none())
+                    "format"_a, "list_size"_a.none() = nb::none(), "compression"_a.none() = nb::none())
         .def_static("nested_plain", nested_plain, nb::rv_policy::take_ownership, "values"_a, "layers"_a, nb::kw_only(),
                     "num_rows"_a)
         .def_static("nested_chunks", nested_chunks, nb::rv_policy::take_ownership, "values"_a, "layers"_a, nb::kw_only(),

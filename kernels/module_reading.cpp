@@ -23,12 +23,7 @@ class BatchArguments {
     PagePart part(const nb::tuple& given) {
         const auto& page = nb::cast<const BoundPage&>(given[0]);
         const Ranges rows(bytes(given[1]), page.reader->num_rows());
-        PageBytes found{bytes(given[2]), to_count(given[3]), std::nullopt};
-        if (!given[4].is_none()) {
-            const auto replaced = nb::cast<nb::tuple>(given[4]);
-            found.replaced = ReplacedBuffers{to_count(replaced[0]), bytes(replaced[1]), bytes(replaced[2])};
-        }
-        return {page.reader.get(), rows, found, 0};
+        return {page.reader.get(), rows, {bytes(given[2]), to_count(given[3]), std::nullopt}, 0};
     }
 
     // (position, parts)
@@ -53,7 +48,7 @@ class BatchArguments {
             TestedColumn& parts = found.emplace_back();
             for (nb::handle each : column) {
                 const auto given = nb::cast<nb::tuple>(each);
-                parts.push_back({part(given), &nb::cast<const BoundTest&>(given[5]).test, to_count(given[6])});
+                parts.push_back({part(given), &nb::cast<const BoundTest&>(given[4]).test, to_count(given[5])});
                 parts.back().part.number = parts.size() - 1;
             }
         }

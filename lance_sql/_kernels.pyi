@@ -84,6 +84,7 @@ class PageReader:
         format: tuple[bool, int],
         list_size: int | None = None,
         keeps_indices: bool,
+        compression: int | None = None,
     ) -> PageReader:
         """A mini-block page without lists.
 
@@ -94,6 +95,7 @@ class PageReader:
         symbol_table: of FSST
         items: (number, bits of an item or an offset, offsets if items are byte strings, items) of a dictionary
         keeps_indices: whether indices are handed over, in 32 bits, and not what they stand for
+        compression: of the first value buffer of each chunk: 0 LZ4, 1 Zstandard
         raises: ValueError for a combination that no page has, and for items that break the rules
         """
     @staticmethod
@@ -108,6 +110,7 @@ class PageReader:
         symbol_table: Buffer | None,
         format: tuple[bool, int],
         list_size: int | None = None,
+        compression: int | None = None,
     ) -> PageReader:
         """A full-zip page without lists.
 
@@ -373,8 +376,7 @@ def read_batch(
     """Columns of a batch, of all rows or of those that pass tests; one array for each column.
 
     tests: for each tested column its parts: (page, ranges of rows int64[k, 2], data, where data begins among the page's
-        chunks, (first chunk, decompressed first buffers, their bounds) or None, test, position of the first row in the
-        batch)
+        chunks, test, position of the first row in the batch)
     columns: for each array the position of its first row in the batch, and its parts without test and position
     flags: a byte for each row of the batch, cleared where a test fails; None: all rows are read
     returns: rows left, arrays (none when there are no rows left), and what is damaged: (in a test, number of the
@@ -498,6 +500,18 @@ def kept_buffers() -> tuple[int, int]:
 def forget_buffers() -> None:
     """Begins anew in a forked process."""
 
+def compression_library(compression: int) -> str | None:
+    """The name and the version of the library that decompresses, as "libzstd.so.1 1.5.4"; None where there is none.
+
+    compression: 0 LZ4, 1 Zstandard
+    """
+
+def decompress_with(decompress: Callable[[int, bytes], Buffer]) -> None:
+    """What decompresses a buffer, by the number of its compression, where a library is missing."""
+
+def use_compression_libraries(are_used: bool) -> None:
+    """For tests: False is as if there were none."""
+
 @final
 class Chunks:
     """The chunks of one mini-block page of which some bytes are in memory.
@@ -509,12 +523,16 @@ class Chunks:
     def __init__(self, table: ChunkTable, data: Buffer, data_start: int = 0) -> None: ...
     def value_buffer_ranges(self, buffer_index: int, first_chunk: int, end_chunk: int) -> npt.NDArray[np.int64]:
         """Where value buffer `buffer_index` of each chunk lies in `data`: int64[n, 2], a new array."""
-    def with_first_buffer(self, first_chunk: int, data: Buffer, offsets: Buffer) -> Chunks:
-        """The same chunks, from `first_chunk` on, with other bytes in value buffer 0: how General is undone.
+    def decompressed(self, compression: int, ranges: Buffer) -> Chunks:
+        """The same chunks with value buffer 0 decompressed, of those that hold some of the items.
 
-        data: the decompressed buffers, one after the other; kept alive by the result
-        offsets: int64[n + 1], where buffer i of chunk first_chunk + i begins in `data`
+        compression: 0 LZ4, 1 Zstandard
+        ranges: of items
+        raises: ValueError for buffers that are damaged, or claim to become more than a compressor can make so small
         """
+    @property
+    def num_decompressed(self) -> int:
+        """The bytes that were decompressed."""
 
 # Values of a mini-block page. `ranges`: int64[k, 2], sorted disjoint half-open item ranges of the page; the
 # output holds their items one after the other.

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
@@ -36,13 +34,3 @@ class ChunkRows:
         if needed > self.num_bytes:
             raise CorruptFile(f"{self.num_items} values of {bits_per_value} bits in chunks of {self.num_bytes} bytes")
         return pa.allocate_buffer(needed)
-
-    def touched_chunks(self) -> npt.NDArray[np.int64]:
-        """The chunks that hold at least one of the items, ascending."""
-        starts = self.table.item_starts()
-        first = np.searchsorted(starts, self.ranges[:, 0], side="right") - 1
-        end = np.searchsorted(starts, self.ranges[:, 1], side="left")
-        marks = np.zeros(len(starts) + 1, np.int64)
-        np.add.at(marks, first, 1)
-        np.add.at(marks, end, -1)
-        return np.flatnonzero(np.cumsum(marks) > 0)

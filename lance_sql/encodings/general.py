@@ -10,7 +10,6 @@ from functools import cache
 from itertools import accumulate, pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
@@ -25,6 +24,9 @@ MAX_UNCOMPRESSED = 1 << 31
 
 MAX_RATIO = {Compression.LZ4: 256, Compression.ZSTD: 1 << 16}
 """A buffer that claims to shrink further is not one that the compressor can have made."""
+
+NUMBERS = {Compression.LZ4: 0, Compression.ZSTD: 1}
+"""How the kernels number them."""
 
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _PIECE_BYTES = 1 << 20
@@ -147,31 +149,12 @@ def _pieces(values: VariableWidth) -> list[pa.Buffer]:
 
 
 def inflate(compression: Compression, rows: ChunkRows) -> ChunkRows:
-    """The same items over chunks whose first value buffer is decompressed; only chunks that hold some are touched."""
-    found = inflated(compression, rows)
-    if found is None:
-        return rows
-    first, data, offsets = found
-    return replace(
-        rows, chunks=rows.chunks.with_first_buffer(first, data, offsets), num_bytes=rows.num_bytes + data.size
-    )
+    """The same items over chunks whose first value buffer is decompressed; only chunks that hold some are touched.
 
-
-def inflated(compression: Compression, rows: ChunkRows) -> tuple[int, pa.Buffer, npt.NDArray[np.int64]] | None:
-    """The first value buffers of the chunks that hold the items, decompressed; None where no chunk does.
-
-    The number of the first chunk, the bytes, and the bounds of each chunk's: int64[chunks + 1].
+    raises: ValueError for buffers that are damaged
     """
-    touched = rows.touched_chunks()
-    if len(touched) == 0:
-        return None
-    first, end = int(touched[0]), int(touched[-1]) + 1
-    places = rows.chunks.value_buffer_ranges(0, first, end)
-    pieces = [decompress(compression, rows.data.slice(at, stop - at)) for at, stop in places[touched - first].tolist()]
-    sizes = np.zeros(end - first, np.int64)
-    sizes[touched - first] = [piece.size for piece in pieces]
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-    return first, pa.py_buffer(b"".join(pieces)), offsets
+    chunks = rows.chunks.decompressed(NUMBERS[compression], rows.ranges)
+    return replace(rows, chunks=chunks, num_bytes=rows.num_bytes + chunks.num_decompressed)
 
 
 def per_value(compression: Compression, values: VariableWidth) -> VariableWidth:
@@ -184,3 +167,19 @@ def per_value(compression: Compression, values: VariableWidth) -> VariableWidth:
         raise CorruptFile(f"{offsets[-1]} bytes of values are more than 32-bit offsets can reach")
     narrowed = offsets.astype(f"<i{values.offset_bits // 8}")
     return VariableWidth(values.num_values, values.offset_bits, pa.py_buffer(narrowed), pa.py_buffer(b"".join(pieces)))
+
+
+def library(compression: Compression) -> str:
+    """What decompresses the chunks and values of pages, such as "libzstd.so.1 1.5.4".
+
+    Without a library of the system it is pyarrow, which threads call one after the other.
+    """
+    return _kernels.compression_library(NUMBERS[compression]) or f"pyarrow {pa.__version__}"
+
+
+def _decompress_in_python(number: int, data: bytes) -> pa.Buffer:
+    (compression,) = (each for each, its_number in NUMBERS.items() if its_number == number)
+    return decompress(compression, pa.py_buffer(data))
+
+
+_kernels.decompress_with(_decompress_in_python)

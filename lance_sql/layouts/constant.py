@@ -109,7 +109,7 @@ class ConstantPage:
         if self._rep is None and self._def is None:
             found = self._native_page(chain) if not chain.outer and rows[-1, 1] <= self._num_rows else None
             if found is not None and found.form is not None:
-                parts: list[Part] = [(found.reader, np.ascontiguousarray(rows), _NOTHING, 0, None)]
+                parts: list[Part] = [(found.reader, np.ascontiguousarray(rows), _NOTHING, 0)]
                 return NativeRead((), lambda _: parts, found.form)
             return PageRead((), lambda _: self._without_levels(row_ranges.count(rows), chain))
         return PageRead((), lambda _: self._with_levels(rows, chain))

@@ -17,7 +17,7 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.encodings.blocks import Block, to_array
 from lance_sql.encodings.tree import Encoding
-from lance_sql.layouts.native import Part, are_strings, fixed_width_bits
+from lance_sql.layouts.native import Part, are_strings, fixed_width_bits, uncompressed
 from lance_sql.store import ByteRange
 
 Flags: TypeAlias = npt.NDArray[np.uint8]
@@ -102,12 +102,12 @@ def mini_block_test(
     """How the values of a mini-block page without lists are tested: one answer for all rows, or a test for the
     kernels; None where they have to be decoded.
 
-    values: without the general compression around them
     leaf: the type of the values
     has_nulls: whether the page has definition levels
     """
     if test.wants_null is not None:
         return _kernels.PageTest.validity(not test.wants_null) if has_nulls else not test.wants_null
+    _, values = uncompressed(values)
     bits = fixed_width_bits(values)
     if bits is None:
         strings = test.strings if dictionary is None and are_strings(values, leaf) else None

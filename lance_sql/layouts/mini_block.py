@@ -14,11 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
-from lance_sql.encodings import general
 from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth
 from lance_sql.encodings.chunk_rows import ChunkRows
 from lance_sql.encodings.codecs import decode_block, decode_mini_block
-from lance_sql.encodings.tree import Encoding, General
 from lance_sql.errors import CorruptFile
 from lance_sql.layouts import nested
 from lance_sql.layouts.levels import LevelCodec, level_codec
@@ -106,11 +104,11 @@ class MiniBlockPage:
         return self._read_nested(rows, chain)
 
     def native(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
-        """See `Page.native`; compressed chunks are decompressed in Python."""
+        """See `Page.native`."""
         chain.check(self._layout.layers)
         if not chain.is_in_structs:
             return None
-        if isinstance(self._layout.values, General) or self._layout.num_items < self._num_rows:
+        if self._layout.num_items < self._num_rows:
             return None
         page = self._native_page(chain.leaf)
         return (page, self._data) if page.form is not None else None
@@ -122,9 +120,9 @@ class MiniBlockPage:
             found = self.native(chain)
             return (nested.plain(found[0], self._num_rows, layers, chain), self._data) if found is not None else None
         chain.check(layers)
-        if isinstance(self._layout.values, General) or (chain.is_flat and self._layout.num_items < self._num_rows):
+        if chain.is_flat and self._layout.num_items < self._num_rows:
             return None
-        values = mini_block_page(self._table, self._values_inside, None, self._dictionary, chain.leaf)
+        values = mini_block_page(self._table, self._layout.values, None, self._dictionary, chain.leaf)
         if values.form is None:
             return None
         rows = self._rows
@@ -155,7 +153,7 @@ class MiniBlockPage:
             if len(self._answers) >= MAX_ANSWERS:
                 self._answers.clear()
             has_nulls = self._def is not None and max_definition(self._layout.layers) > 0
-            self._answers[key] = mini_block_test(self._values_inside, self._dictionary, leaf, test, has_nulls=has_nulls)
+            self._answers[key] = mini_block_test(self._layout.values, self._dictionary, leaf, test, has_nulls=has_nulls)
         return self._answers.get(key)
 
     def select(self, rows: RowRanges, chain: Chain, gap: int) -> NativeRead | None:
@@ -178,35 +176,22 @@ class MiniBlockPage:
         if found is None:
             # NULL are values, and those inside of structs that are
             definition = self._def if max_definition(self._layout.layers) else None
-            found = mini_block_page(self._table, self._values_inside, definition, self._dictionary, leaf)
+            found = mini_block_page(self._table, self._layout.values, definition, self._dictionary, leaf)
             self._native[leaf] = found
         return found
-
-    @property
-    def _values_inside(self) -> Encoding:
-        """The encoding of the values, without the general compression around it."""
-        values = self._layout.values
-        return values.values if isinstance(values, General) else values
 
     def _native_parts(
         self, rows: RowRanges, page: NativePage, gap: int
     ) -> tuple[list[ByteRange], Callable[[Sequence[pa.Buffer]], list[Part]]]:
         """The bytes of the rows, and what makes parts for the kernels of them."""
         groups = [(np.ascontiguousarray(part), self._byte_range(part)) for part in self._near(rows, gap)]
-        values, start = self._layout.values, self._data.start
+        start = self._data.start
 
         def parts(buffers: Sequence[pa.Buffer]) -> list[Part]:
-            if not isinstance(values, General):
-                return [
-                    (page.reader, part, data, where.start - start, None)
-                    for (part, where), data in zip(groups, buffers, strict=True)
-                ]
-            found: list[Part] = []
-            for (part, where), data in zip(groups, buffers, strict=True):
-                chunk_rows = self._chunk_rows(part, data, where.start - start)
-                replaced = general.inflated(values.compression, chunk_rows)
-                found.append((page.reader, part, data, where.start - start, replaced))
-            return found
+            return [
+                (page.reader, part, data, where.start - start)
+                for (part, where), data in zip(groups, buffers, strict=True)
+            ]
 
         return [where for _, where in groups], parts
 

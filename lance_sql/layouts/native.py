@@ -16,12 +16,14 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.encodings.blocks import Block, FixedWidth, VariableWidth, makes_items, to_array
 from lance_sql.encodings.fsst import SYMBOL_TABLE_BYTES
+from lance_sql.encodings.general import NUMBERS
 from lance_sql.encodings.tree import (
     ByteStreamSplit,
     Encoding,
     FixedSizeList,
     Flat,
     Fsst,
+    General,
     InlineBitpacking,
     Rle,
     Variable,
@@ -35,10 +37,7 @@ MAX_LIST_SIZE = 1 << 20
 INDEX_BITS = 32
 """Of the indices of dictionary arrays that are handed over."""
 
-Replaced: TypeAlias = "tuple[int, pa.Buffer, npt.NDArray[np.int64]]"
-"""Decompressed value buffers: the number of the first chunk, their bytes, and where each begins and ends."""
-
-Part: TypeAlias = "tuple[_kernels.PageReader, RowRanges, pa.Buffer, int, Replaced | None]"
+Part: TypeAlias = "tuple[_kernels.PageReader, RowRanges, pa.Buffer, int]"
 """Rows of a page with their bytes, as `_kernels.read_batch` takes them."""
 
 
@@ -95,7 +94,7 @@ def mini_block_page(
 ) -> NativePage:
     """The reader of a page without lists.
 
-    values: as chunks hold them, without the general compression around them
+    values: as chunks hold them
     definition: None where no value is NULL
     leaf: the type that the values become
     raises: CorruptFile, ValueError for a dictionary that breaks the rules
@@ -105,6 +104,7 @@ def mini_block_page(
         if found_strings.form is not None:
             return replace(found_strings, form=Form(leaf.value_type, makes_items=True))
     levels = (definition.codec, definition.num_bits) if definition is not None else None
+    compression, values = uncompressed(values)
     storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
     list_size = list_size_of(storage)
     found = _value_codec(values) if list_size is None else _codec_of_lists(values, list_size)
@@ -128,6 +128,7 @@ def mini_block_page(
                 format=format,
                 list_size=list_size,
                 keeps_indices=keeps_indices,
+                compression=compression,
             )
             if keeps_indices and dictionary is not None:
                 return NativePage(reader, Form(storage.index_type, to_array(dictionary, storage.value_type)))
@@ -164,9 +165,12 @@ def full_zip_page(
     """
     storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
     list_size = list_size_of(storage)
+    compression, values = uncompressed(values)
     found = _value_codec(values) if list_size is None else _codec_of_lists(values, list_size)
     format = _format(storage, None)
     if found is None or format is None or found[0] not in (_FLAT, _VARIABLE, _FSST):
+        return None
+    if compression is not None and found[0] != _VARIABLE:
         return None
     codec, bits, symbol_table = found
     has_lengths = codec != _FLAT
@@ -184,6 +188,7 @@ def full_zip_page(
         symbol_table=symbol_table,
         format=format,
         list_size=list_size,
+        compression=compression,
     )
     return NativePage(reader, Form(storage), lends=not has_lengths and bits_def == 0)
 
@@ -238,6 +243,11 @@ def empty_page(leaf: pa.DataType, num_rows: int) -> NativePage | None:
     value = b"" if has_offsets else bytes((bits + 7) // 8)
     reader = _kernels.PageReader.constant(num_rows, format=format, list_size=list_size_of(storage), value=value)
     return NativePage(reader, Form(storage))
+
+
+def uncompressed(values: Encoding) -> tuple[int | None, Encoding]:
+    """The kernels' number of the general compression around values, and what is inside of it."""
+    return (NUMBERS[values.compression], values.values) if isinstance(values, General) else (None, values)
 
 
 def fixed_width_bits(values: Encoding) -> int | None:

@@ -1,4 +1,7 @@
+from collections.abc import Sequence
+
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,27 +41,41 @@ def test_items_of_chunks_that_are_not_in_memory_are_refused() -> None:
         kernels.flat(chunks, np.array([11, 13]), 0, 32, out)
 
 
-def test_replaced_first_buffers_are_decoded() -> None:
-    page = plain_page([4, 4, 3], large=False)
-    chunks = page.chunks()
-    bounds = chunks.value_buffer_ranges(0, 1, 3)
-    stored = [page.data[start:end] for start, end in bounds]
-    assert np.frombuffer(b"".join(stored), "<u4").tolist() == list(range(4, 11))
-    doubled = np.arange(4, 11, dtype="<u4") * 2
-    replaced = chunks.with_first_buffer(1, doubled.tobytes(), np.array([0, 16, 28]))
-    del chunks
+def compressed_page(scheme: int, values: Sequence[np.ndarray]) -> Page:
+    """A page with a chunk of each of the values, compressed."""
+    parts = [part.tobytes() for part in values]
+    compress = {0: pa.Codec("lz4_raw"), 1: pa.Codec("zstd")}[scheme].compress
+    headers = [len(part).to_bytes(8 if scheme else 4, "little") for part in parts]
+    stored = [header + compress(part, asbytes=True) for header, part in zip(headers, parts, strict=True)]
+    return build([Chunk(len(part), [each]) for part, each in zip(values, stored, strict=True)], large=True)
+
+
+@pytest.mark.parametrize("scheme", [0, 1])
+@pytest.mark.parametrize("uses_libraries", [True, False])
+def test_compressed_first_buffers_are_decoded_where_items_are_wanted(scheme: int, uses_libraries: bool) -> None:
+    numbers = np.arange(3000, dtype="<u4") * 7
+    page = compressed_page(scheme, np.split(numbers, [1024, 2048]))
+    kernels.use_compression_libraries(uses_libraries)
+    try:
+        decompressed = page.chunks().decompressed(scheme, np.array([1030, 1050, 2040, 2060]))
+    finally:
+        kernels.use_compression_libraries(True)
+    assert decompressed.num_decompressed == 4 * (3000 - 1024)
     out = np.zeros(5, "<u4")
-    kernels.flat(replaced, np.array([5, 10]), 0, 32, out)
-    assert out.tolist() == [10, 12, 14, 16, 18]
+    kernels.flat(decompressed, np.array([2046, 2051]), 0, 32, out)
+    assert out.tolist() == numbers[2046:2051].tolist()
     with pytest.raises(ValueError, match="chunk 0 has no replaced"):
-        kernels.flat(replaced, np.array([0, 1]), 0, 32, out)
+        kernels.flat(decompressed, np.array([0, 1]), 0, 32, out)
 
 
-@pytest.mark.parametrize("offsets", [[0, 17], [-1, 4], [8, 4], []])
-def test_offsets_of_replaced_buffers_are_checked(offsets: list[int]) -> None:
-    chunks = plain_page([4, 3], large=True).chunks()
-    with pytest.raises(ValueError, match="offset"):
-        chunks.with_first_buffer(0, bytes(16), np.array(offsets, np.int64))
+def test_what_no_compressor_has_made_is_refused() -> None:
+    for scheme, size, message in [(0, 2**32 - 1, "claims"), (1, 2**63, "claims"), (1, 100, "cannot be decompressed")]:
+        header = size.to_bytes(8 if scheme else 4, "little")
+        chunks = build([Chunk(4, [header + b"garbage that is no frame"])], large=True).chunks()
+        with pytest.raises(ValueError, match=f"chunk 0: .* {message}"):
+            chunks.decompressed(scheme, np.array([0, 4]))
+    with pytest.raises(ValueError, match="compression 2 is not 0 or 1"):
+        chunks.decompressed(2, np.array([0, 4]))
 
 
 @pytest.mark.parametrize(

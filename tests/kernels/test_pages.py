@@ -283,7 +283,7 @@ def test_rows_are_the_values_that_pages_were_made_of(data: st.DataObject) -> Non
     passed = expected.filter(pa.array(flags == 1))
 
     parts = [
-        (page.reader, part, page.data, 0, None)
+        (page.reader, part, page.data, 0)
         for page, start, end in zip(made, starts[:-1], starts[1:], strict=True)
         if len(part := relative(rows, int(start), int(end)))
     ]
@@ -758,7 +758,7 @@ def test_buffers_that_are_let_go_of_serve_the_next_array() -> None:
     rows = np.array([[0, 64 * 1024]])
 
     def read() -> pa.Array:
-        return imported(kernels.read_batch([], [(0, [(page.reader, rows, page.data, 0, None)])], None), pa.int64())
+        return imported(kernels.read_batch([], [(0, [(page.reader, rows, page.data, 0)])], None), pa.int64())
 
     kernels.keep_buffers(1 << 30)
     try:
@@ -799,7 +799,7 @@ def test_large_values_are_null_at_every_level(has_lengths: bool) -> None:
 
     type = pa.binary() if has_lengths else pa.binary(8)
     rows = np.array([[0, 60]])
-    parts = [(reader(3), rows, b"".join(entries), 0, None)]
+    parts = [(reader(3), rows, b"".join(entries), 0)]
     found = imported(kernels.read_batch([], [(0, parts)], None), type)
     assert found.to_pylist() == masked(words, levels == 0)
 

@@ -204,6 +204,7 @@ class Setup:
 
     by: "pylance", or "lance_sql" in pages of so many bytes
     changes: whether rows are deleted, and a column is added that is missing in the files of others
+    compression: that all fields ask for
     """
 
     file_version: str
@@ -211,6 +212,7 @@ class Setup:
     page_bytes: int = 8 << 20
     rows_per_file: int = ROWS_PER_FILE
     changes: bool = False
+    compression: str | None = None
 
 
 SETUPS = [
@@ -223,11 +225,25 @@ SETUPS = [
     Setup("2.0", "pylance", rows_per_file=10**6),
     Setup("2.0", "lance_sql", page_bytes=1500, changes=True),
     Setup("legacy", "pylance", changes=True),
+    Setup("2.2", "lance_sql", rows_per_file=10**6, compression="zstd"),
+    Setup("2.2", "lance_sql", rows_per_file=10**6, compression="lz4", changes=True),
+    Setup("2.2", "pylance", compression="lz4", changes=True),
+    Setup("2.1", "pylance", rows_per_file=10**6, compression="zstd"),
+    Setup("2.0", "pylance", rows_per_file=10**6, compression="zstd", changes=True),
 ]
+
+
+def asking_for(compression: str, field: pa.Field) -> pa.Field:
+    """The field, whose values every Lance writer compresses."""
+    if pa.types.is_struct(field.type):
+        return field.with_type(pa.struct([asking_for(compression, child) for child in field.type]))
+    return field.with_metadata({"lance-encoding:compression": compression})
 
 
 def written(setup: Setup, path: Path) -> Dataset:
     content = rows(null_structs=setup.file_version not in ("legacy", "2.0"))
+    if setup.compression is not None:
+        content = content.cast(pa.schema([asking_for(setup.compression, field) for field in content.schema]))
     if setup.by == "pylance":
         lance.write_dataset(
             content,
@@ -349,6 +365,8 @@ def is_native(held: Held, condition: str) -> bool:
 @pytest.mark.parametrize("place", range(len(SETUPS)))
 def test_which_streams_the_kernels_filter(tables: list[Held], place: int) -> None:
     held, is_legacy = tables[place], SETUPS[place].file_version == "legacy"
+    if SETUPS[place].compression and SETUPS[place].file_version == "2.0":
+        pytest.skip("buffers of version 2.0 that are compressed as a whole are decompressed when a page is opened")
     assert [condition for condition in (*FILTERED, *PAIRED) if not is_native(held, condition)] == []
     # files of version 0.1 have other strings, which Python reads
     assert [condition for condition in FILTERED_TEXTS if is_native(held, condition) == is_legacy] == []
