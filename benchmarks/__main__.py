@@ -9,6 +9,7 @@ for name in (
     "engines",
     "tpch",
     "filters",
+    "compressed",
     "datafusion",
     "spark",
     "indices",
