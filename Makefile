@@ -5,6 +5,7 @@ VENV ?= .venv
 # Not `python -m pytest`: that would put this folder before the installed package.
 PYTEST := $(VENV)/bin/pytest
 DUCKDB15 := $(VENV)/duckdb15
+SAIL := $(VENV)/sail
 SANITIZED := $(VENV)/sanitized
 RACES := $(VENV)/races
 # Tests take memory, too: no more than four.
@@ -27,11 +28,13 @@ help: ## list the targets
 demo: $(VENV)/duckdb.stamp ## write a table step by step, and ask in SQL what each step changed
 	@$(VENV)/bin/python examples/demo.py
 
-test: $(VENV)/test.stamp $(DUCKDB15)/stamp ## run the tests, those of the providers also with DuckDB 1.5, all also with another Python
+test: $(VENV)/test.stamp $(DUCKDB15)/stamp $(SAIL)/stamp ## run the tests, those of the providers also with DuckDB 1.5, all also with another Python
 	@echo "lance-sql: all tests"
 	@$(PYTEST) -q $(PARALLEL)
 	@echo "lance-sql: the tests of the providers again, with DuckDB 1.5"
 	@PYTHONPATH=$(DUCKDB15) $(PYTEST) -q $(PARALLEL) $(SHARED_TESTS) --ignore-glob 'tests/providers/test_spark*'
+	@echo "lance-sql: the tests of Sail, which is Spark without Java"
+	@PYTHONPATH=$(abspath $(SAIL)) $(PYTEST) -q tests/sail
 	@$(MAKE) --no-print-directory pythons
 
 pythons: $(VENV)/test.stamp ## run the tests with the oldest and the newest Python that are supported, where they are installed
@@ -110,4 +113,11 @@ $(DUCKDB15)/stamp: | $(VENV)/test.stamp
 	@echo "lance-sql: installing DuckDB 1.5.5 into $(DUCKDB15)"
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --no-deps \
 		--target $(DUCKDB15) duckdb==1.5.5
+	@touch $@
+
+# It has a pyspark of its own, which hides the other one.
+$(SAIL)/stamp: | $(VENV)/test.stamp
+	@echo "lance-sql: installing Sail 0.7.2 into $(SAIL)"
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target $(SAIL) \
+		pysail==0.7.2 pyspark-client==4.2.0 grpcio grpcio-status googleapis-common-protos zstandard
 	@touch $@

@@ -16,10 +16,11 @@ try:
     from lance_sql.providers.spark_errors import short_errors
     from lance_sql.providers.spark_frames import read_changes, write
     from lance_sql.providers.spark_merge import MergeBuilder
+    from lance_sql.providers.spark_sessions import session
     from lance_sql.providers.spark_tables import LanceTable
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "pyspark":
         raise
     raise MissingDependency("PySpark is not installed: pip install 'lance-sql[spark]'") from error
 
-__all__ = ["LanceTable", "MergeBuilder", "read", "read_changes", "register", "short_errors", "write"]
+__all__ = ["LanceTable", "MergeBuilder", "read", "read_changes", "register", "session", "short_errors", "write"]

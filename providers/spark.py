@@ -129,27 +129,31 @@ class LanceDataSource(DataSource):
     def name(cls) -> str:
         return "lance"
 
-    def schema(self) -> StructType:
+    def schema(self) -> StructType | pa.Schema:
         options = schema_options(self.options)
         if isinstance(options, ChangesOptions):
-            return spark_changes.schema(options)
+            return spark_types.declared(spark_changes.schema(options))
         dataset = options.open()
-        return spark_types.spark_schema(dataset.scan(options.names(dataset), options.filter).schema)
+        return spark_types.declared(
+            spark_types.spark_schema(dataset.scan(options.names(dataset), options.filter).schema)
+        )
 
     def reader(self, schema: StructType) -> DataSourceReader:
         if wants_changes(self.options):
-            return LanceChangesReader(ChangesOptions(self.options), schema)
-        return LanceReader(ReadOptions(self.options), schema)
+            return LanceChangesReader(ChangesOptions(self.options), spark_types.as_spark(schema))
+        return LanceReader(ReadOptions(self.options), spark_types.as_spark(schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
-        return LanceStreamReader(StreamOptions(self.options), schema)
+        return LanceStreamReader(StreamOptions(self.options), spark_types.as_spark(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-        return LanceWriter(begin(self.options, schema, overwrite=overwrite))
+        return LanceWriter(begin(self.options, spark_types.as_spark(schema), overwrite=overwrite))
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:  # noqa: N802 - as above
         app_id = self.options.get("txnAppId")
-        return LanceStreamWriter(begin(self.options, schema, overwrite=overwrite, is_stream=True), app_id)
+        return LanceStreamWriter(
+            begin(self.options, spark_types.as_spark(schema), overwrite=overwrite, is_stream=True), app_id
+        )
 
 
 class LanceReader(DataSourceReader):

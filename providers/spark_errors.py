@@ -12,9 +12,12 @@ from contextlib import contextmanager
 from typing import Final
 
 from lance_sql import errors
-from lance_sql.errors import LanceError, MissingDependency
+from lance_sql.errors import LanceError, MissingDependency, UnsupportedFeature
 
 _OURS: Final = re.compile(r"\blance_sql\.errors\.(\w+): ([^\r\n]+)")
+# Sail tells the kind of an error without its module
+_OF_SAIL: Final = re.compile(r"Python error: (?:\[[\w:]+\] )?(\w+): ([^\r\n]+)")
+_NO_STREAMS: Final = re.compile(r"only supports streaming data|unsupported extension node for streaming")
 _NO_MODULE: Final = re.compile(r"No module named '(lance_sql|pyspark_lance)")
 
 
@@ -26,6 +29,12 @@ def explained(error: BaseException) -> LanceError | None:
         name, message = found[-1]
         kind = getattr(errors, name, LanceError)
         return kind(message) if isinstance(kind, type) and issubclass(kind, LanceError) else LanceError(message)
+    of_sail = _OF_SAIL.search(text)
+    kind = None if of_sail is None else getattr(errors, of_sail[1], None)
+    if of_sail is not None and isinstance(kind, type) and issubclass(kind, LanceError):
+        return kind(of_sail[2])
+    if _NO_STREAMS.search(text):
+        return UnsupportedFeature("Sail has no streams of Lance tables: Spark itself has")
     return MissingDependency(advice("another Python")) if _NO_MODULE.search(text) else None
 
 

@@ -5,6 +5,7 @@ Spark gives some names in lower case, so that all are compared without case.
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -17,6 +18,10 @@ from lance_sql.errors import InvalidArgument
 _STORAGE: Final = "storage."
 TIME_TRAVEL: Final = ("version", "tag", "asof")
 READ: Final = ("path", *TIME_TRAVEL, "branch", "columns", "filter", "systemcolumns", "partitions")
+
+
+_OF_DELTA: Final = {"versionasof": "version", "timestampasof": "asof"}
+"""Options by the names that Delta gives them."""
 
 
 class ReadOptions:
@@ -68,10 +73,19 @@ def checked(options: Mapping[str, str], known: Sequence[str]) -> dict[str, str]:
 
     raises: InvalidArgument for one that is not known
     """
-    found = {name.lower(): value for name, value in options.items() if not name.lower().startswith(_STORAGE)}
+    found: dict[str, str] = {}
+    for given, value in options.items():
+        name = _OF_DELTA.get(given.lower(), given.lower())
+        if name.startswith(_STORAGE):
+            continue
+        if name in found:
+            raise InvalidArgument(f"The option {given} says what another one has said")
+        found[name] = value
     for name in found:
         if name not in known:
-            raise InvalidArgument(f"The format lance has no option {name!r} here. Options: {', '.join(known)}")
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f"Did you mean {close[0]!r}? " if close else ""
+            raise InvalidArgument(f"The format lance has no option {name!r} here. {hint}Options: {', '.join(known)}")
     return found
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ import lance_sql.dataset
 from . import spark, spark_types
 from .sources import Source
 from .spark_errors import short_errors
+from .spark_workers import is_remote
 
 Errors = (AnalysisException, ParseException)
 """What Spark raises for statements that it does not run."""
@@ -35,21 +37,30 @@ def prepare(
 
     raises: Errors for a query that Spark cannot analyse
     """
-    for name, source in sources.items():
-        _frame(session, source).createOrReplaceTempView(name)
-    try:
+    frames = {name: _frame(session, source) for name, source in sources.items()}
+    with _named(session, frames), short_errors():
         frame = session.sql(sql)
         # an error of the analysis comes here rather than with the rows
         names = frame.schema.names
-    finally:
-        for name in sources:
-            session.catalog.dropTempView(name)
 
     def read() -> pa.RecordBatchReader:
-        with short_errors():
+        # a remote session analyses a frame again when it is run
+        with _named(session, frames if is_remote(session) else {}), short_errors():
             return frame.toArrow().to_reader()
 
     return names, read
+
+
+@contextmanager
+def _named(session: SparkSession, frames: Mapping[str, DataFrame]) -> Iterator[None]:
+    """Frames as views of the session."""
+    try:
+        for name, frame in frames.items():
+            frame.createOrReplaceTempView(name)
+        yield
+    finally:
+        for name in frames:
+            session.catalog.dropTempView(name)
 
 
 def column_types(session: SparkSession, source: Source) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -99,9 +100,9 @@ class LanceTable:
     def merge(self, frame: DataFrame, on: str | Sequence[str]) -> MergeBuilder:
         """Merges the rows of a frame by key columns; what becomes of them, the clauses of the builder say.
 
-        on: columns that both sides have
+        on: columns that both sides have; or their equality as Delta has it, "source.id = target.id AND ..."
         """
-        keys = (on,) if isinstance(on, str) else tuple(on)
+        keys = _keys(on) if isinstance(on, str) else tuple(on)
         if not keys or len(set(keys)) != len(keys):
             raise InvalidArgument(f"on={list(keys)}: give each key column once, and at least one")
         return MergeBuilder(self, frame, keys)
@@ -210,6 +211,29 @@ class LanceTable:
         if not isinstance(where, Column):
             raise InvalidArgument(f"A filter is text or a column of Spark, not a {type(where).__name__}")
         return source.read(self.session, dataset, columns).where(where)
+
+
+_SIDES: Final = re.compile(r"\s*`?(source|target)`?\.(`[^`]+`|\w+)\s*=\s*`?(source|target)`?\.(`[^`]+`|\w+)\s*", re.I)
+
+
+def _keys(on: str) -> tuple[str, ...]:
+    """The key columns of a condition, or the one column that is named.
+
+    raises: InvalidArgument for a condition that is more than the equality of columns with one name
+    """
+    if "=" not in on:
+        return (on,)
+    found = []
+    for part in re.split(r"\s+AND\s+", on, flags=re.I):
+        match = _SIDES.fullmatch(part)
+        names = {match[2].strip("`").lower(), match[4].strip("`").lower()} if match else set()
+        if match is None or match[1].lower() == match[3].lower() or len(names) != 1:
+            raise InvalidArgument(
+                f"on={on!r}: give key columns, such as ['id', 'day'], or their equality, as 'source.id = target.id'; "
+                "what else has to hold is the condition of a clause"
+            )
+        found.append(match[2].strip("`"))
+    return tuple(found)
 
 
 def _quoted(name: str) -> str:

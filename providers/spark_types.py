@@ -6,6 +6,7 @@ both directions by casts that fail rather than lose a value. docs/types.md lists
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection
 from typing import Final
 
@@ -67,6 +68,17 @@ def spark_schema(schema: pa.Schema, *, bigints: Collection[str] = ()) -> StructT
             error.column = field.name
             raise
     return from_arrow_schema(pa.schema(fields))
+
+
+def as_spark(schema: StructType | pa.Schema) -> StructType:
+    """The columns that an engine names to a source: Sail does it in Arrow's types."""
+    return from_arrow_schema(schema) if isinstance(schema, pa.Schema) else schema
+
+
+def declared(schema: StructType) -> StructType | pa.Schema:
+    """The columns as a source declares them to its engine: to Sail in Arrow's types, since it gives those of Spark no
+    time zone."""
+    return arrow_schema(schema) if "pysail" in sys.modules else schema
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:

@@ -15,7 +15,7 @@ import sys
 from pyspark.sql import DataFrame, SparkSession
 
 import lance_sql
-from lance_sql.spark import LanceTable, write
+from lance_sql.spark import LanceTable, session, write
 
 ORDERS = "id BIGINT, customer STRING, amount DECIMAL(10, 2), status STRING, placed TIMESTAMP"
 
@@ -68,13 +68,8 @@ def _merge_revenue(spark: SparkSession, orders: DataFrame, path: str) -> None:
 
 
 def main(landing: str, lake: str, *days: str) -> None:
-    # the workers of this machine are to find the packages that this process has
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master("local[2]").config("spark.sql.session.timeZone", "UTC")
-    # a day is small: 200 tasks a join, which is Spark's default, would take longer than the work
-    spark = builder.config("spark.sql.shuffle.partitions", 2).config("spark.ui.enabled", "false").getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    lance_sql.register(spark)
+    # Spark where it is installed with Java, else Sail
+    spark = session()
     for day in days:
         run(spark, landing, lake, day)
         print(f"{day}: orders version {lance_sql.open(f'{lake}/orders.lance').version}")

@@ -134,12 +134,15 @@ class Engine:
 def engine_of(name: str | None, connection: Any, session: Any, dialect: str | None) -> Engine:
     """The engine that is meant.
 
-    name: None for that of the connection or session, or else DuckDB
+    name: None for that of the connection or session, or else DuckDB; "sail" is Spark's SQL in a session of Sail
     raises: InvalidArgument; MissingDependency where it is not installed
     """
     if connection is not None and session is not None:
         raise InvalidArgument("Give one of connection and session")
     given = connection if connection is not None else session
+    if name == "sail":
+        name = "spark"
+        given = given if given is not None else _sail()
     if given is None:
         name = "duckdb" if name is None else name
     else:
@@ -152,8 +155,15 @@ def engine_of(name: str | None, connection: Any, session: Any, dialect: str | No
             raise InvalidArgument(f"engine={name!r}, and the connection is one of {TITLES[_MODULES[module]]}")
         name = _MODULES[module]
     if name not in ENGINES:
-        raise InvalidArgument(f"engine={name!r} is not one of {', '.join(map(repr, ENGINES))}")
+        raise InvalidArgument(f"engine={name!r} is not one of {', '.join(map(repr, (*ENGINES, 'sail')))}")
     return Engine(name, _provider(name).target(given), dialect in (None, name))
+
+
+def _sail() -> Any:
+    try:
+        return import_module("lance_sql.providers.spark_sessions").session("sail")
+    except ModuleNotFoundError as error:
+        raise MissingDependency("Sail is not installed: pip install 'lance-sql[sail]'") from error
 
 
 def opened(found: Reference) -> Source:

@@ -37,7 +37,8 @@ def sql(
     write by the verbs of `Dataset`, in one commit, which keeps the ids of rows and records the statement.
 
     text: one statement
-    engine: "duckdb", "datafusion" or "spark"; the one that `connection` or `session` belongs to, else "duckdb"
+    engine: "duckdb", "datafusion", "spark", or "sail" for Spark's SQL without Java; the one that `connection` or
+        `session` belongs to, else "duckdb"
     dialect: that the text is written in, by its name in sqlglot; the engine's own without it
     connection, session: of the engine, with its own tables and views: a DuckDB connection, a SessionContext, or a
         SparkSession; a new one, or Spark's active one, without it

@@ -1,4 +1,4 @@
-"""What pytest gets: the fixture `lance_tables`, the option `--lance-update`, colours on a terminal.
+"""What pytest gets: the fixtures `lance_tables` and `spark`, two options, and colours on a terminal.
 
 The package registers it as a plugin; it imports nothing that a test without Lance tables would have to wait for.
 """
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("lance-sql")
     group.addoption("--lance-update", action="store_true", help="write snapshots of Lance tables anew")
+    group.addoption(
+        "--lance-spark",
+        choices=("auto", "spark", "sail"),
+        default="auto",
+        help="what the fixture spark is: Spark, Sail, which needs no Java, or the first of them that is there",
+    )
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -71,3 +77,15 @@ class LanceTables:
 def lance_tables(request: pytest.FixtureRequest, tmp_path: Path) -> LanceTables:
     """Lance tables for one test."""
     return LanceTables(tmp_path, request.path.parent / "snapshots" / request.path.stem)
+
+
+@pytest.fixture(scope="session")
+def spark(request: pytest.FixtureRequest) -> Any:
+    """A session of Spark or Sail, as `--lance-spark` says, that knows the format "lance"; skips where there is none."""
+    from lance_sql.providers import spark_sessions
+
+    kind = request.config.getoption("--lance-spark")
+    reason = spark_sessions.why_not(kind)
+    if reason is not None:
+        pytest.skip(reason)
+    return spark_sessions.session(kind)

@@ -1,22 +1,20 @@
-"""The job itself, in a Spark of this machine; skipped where there is no Java."""
+"""The job itself, in Spark where it is installed with Java, or in Sail; skipped where there is neither."""
 
 from __future__ import annotations
 
-import importlib.util
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from lance_sql.providers.spark_sessions import why_not
 from lance_sql.testing import assert_changes, assert_table_equal
 
 PIPELINE = Path(__file__).parents[1]
 
 
-@pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java: apt-get install openjdk-17-jre-headless")
-@pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pip install 'lance-sql[spark]'")
+@pytest.mark.skipif(why_not("auto") is not None, reason=str(why_not("auto")))
 def test_a_day_applied_twice_changes_nothing(tmp_path: Path) -> None:
     days = ["2026-03-01", "2026-03-02", "2026-03-03", "2026-03-03"]
     command = [sys.executable, PIPELINE / "daily.py", PIPELINE / "landing", tmp_path, *days]

@@ -1,0 +1,110 @@
+"""Sessions of this machine: Spark's own, which needs Java, or one of Sail, a server of Spark Connect that needs none.
+
+Sail (pysail) runs in this process, and sources and functions in Python with it. What it does not have is refused by
+name: streams of Lance tables.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final, Literal, TypeAlias
+
+from lance_sql.errors import InvalidArgument, MissingDependency
+
+Kind: TypeAlias = Literal["auto", "spark", "sail"]
+
+_KINDS: Final = ("auto", "spark", "sail")
+_NO_SPARK: Final = "Spark needs Java and pip install 'lance-sql[spark]'"
+_NO_SAIL: Final = "Sail is not installed: pip install 'lance-sql[sail]', in an environment without pyspark"
+
+
+def session(kind: Kind = "auto", config: Mapping[str, str] | None = None) -> Any:
+    """A session of this machine that knows the format "lance"; the active one of its kind where there is one.
+
+    kind: "spark", "sail", or "auto" for Spark where it can run, and Sail where it cannot
+    config: of the session; times are in UTC without another word
+    raises: MissingDependency
+
+    >>> spark = lance_sql.spark.session("sail")  # doctest: +SKIP
+    >>> spark.read.format("lance").load("examples/orders.lance").count()  # doctest: +SKIP
+    370
+    """
+    if kind not in _KINDS:
+        raise InvalidArgument(f"kind={kind!r} is not one of {', '.join(map(repr, _KINDS))}")
+    reason = why_not(kind)
+    if reason is not None:
+        raise MissingDependency(reason)
+    made = _sail() if chosen(kind) == "sail" else _spark(config or {})
+    from . import spark as provider
+
+    if chosen(kind) == "sail":
+        for name, value in {"spark.sql.session.timeZone": "UTC", **(config or {})}.items():
+            made.conf.set(name, value)
+    return provider.register(made)
+
+
+def chosen(kind: Kind) -> Literal["spark", "sail"]:
+    """What "auto" is here."""
+    if kind != "auto":
+        return kind
+    return "spark" if _has_spark() or not _has_sail() else "sail"
+
+
+def why_not(kind: Kind) -> str | None:
+    """Why there can be no session of this kind; None where there can."""
+    if chosen(kind) == "sail":
+        return None if _has_sail() else _NO_SAIL
+    if _has_spark():
+        return None
+    return f"{_NO_SPARK}. {_NO_SAIL}" if kind == "auto" else _NO_SPARK
+
+
+def _has_spark() -> bool:
+    """Whether PySpark is here with its Java part, and Java."""
+    found = importlib.util.find_spec("pyspark")
+    folders = list(found.submodule_search_locations or ()) if found is not None else []
+    has_jars = any(os.path.isdir(os.path.join(folder, "jars")) for folder in folders)
+    return has_jars and (shutil.which("java") is not None or "JAVA_HOME" in os.environ)
+
+
+def _has_sail() -> bool:
+    return importlib.util.find_spec("pysail") is not None and importlib.util.find_spec("pyspark") is not None
+
+
+def _spark(config: Mapping[str, str]) -> Any:
+    from pyspark.sql import SparkSession
+
+    # the workers of this machine are to find the packages that this process has
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder: Any = SparkSession.builder
+    # little data: 200 tasks a join, which is Spark's default, would take longer than the work
+    settings = {"spark.sql.session.timeZone": "UTC", "spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false"}
+    for name, value in {**settings, **config}.items():
+        builder = builder.config(name, value)
+    made = builder.master("local[2]").getOrCreate()
+    made.sparkContext.setLogLevel("ERROR")
+    return made
+
+
+@cache
+def _sail_server() -> Any:
+    """The server of this process, for as long as it lives."""
+    os.environ.setdefault("RUST_LOG", "error")
+    from pysail.spark import SparkConnectServer
+
+    server = SparkConnectServer()
+    server.start(background=True)
+    return server
+
+
+def _sail() -> Any:
+    from pyspark.sql import SparkSession
+
+    _, port = _sail_server().listening_address
+    builder: Any = SparkSession.builder
+    return builder.remote(f"sc://127.0.0.1:{port}").getOrCreate()
