@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lance_sql.errors import (
         ColumnNotFound,
         CommitConflict,
+        ContractBroken,
         CorruptFile,
         DamagedLineage,
         ForeignBase,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ColumnNotFound",
     "CommitConflict",
+    "ContractBroken",
     "CorruptFile",
     "Cursor",
     "DamagedLineage",
@@ -89,6 +91,7 @@ _ERRORS = "lance_sql.errors"
 _MODULES = {
     "ColumnNotFound": _ERRORS,
     "CommitConflict": _ERRORS,
+    "ContractBroken": _ERRORS,
     "CorruptFile": _ERRORS,
     "Cursor": "lance_sql.cursors",
     "DamagedLineage": _ERRORS,

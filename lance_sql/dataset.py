@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from lance_sql.changes.plan import Mode
     from lance_sql.changes.row_history import RowHistory
     from lance_sql.commit import cleanup as cleaning
+    from lance_sql.contracts import ContractReport, Rule, Severity
     from lance_sql.cursors import Cursor
     from lance_sql.fresh_rows import FreshRows, FreshScan
     from lance_sql.physical_layout import Layout
@@ -312,6 +313,57 @@ class Dataset(ArrowDataset):
             key=key,
             trust_snapshots=trust_snapshots,
         )
+
+    def rules(self) -> dict[str, Rule]:
+        """The rules that the table's rows are to keep, by name.
+
+        raises: CorruptFile for a rule that the columns no longer allow
+        """
+        from lance_sql.contracts import read_rules
+
+        return read_rules(self.snapshot)
+
+    def set_rule(
+        self, name: str, rule: str, *, severity: Severity = "error", properties: Mapping[str, str] | None = None
+    ) -> Dataset:
+        """Adds a rule to the table, or replaces the one of this name. It is stored with the table; `check` looks
+        whether it is kept, and `publish` does before it commits.
+
+        rule: `unique(id, day)`, `not_null(id)`, `accepted_values(status, 'open', 'paid')`,
+            `foreign_key(customer, 'customers.lance', id)`, `freshness(loaded_at, '1d')`, `row_count_change(-0.1,
+            0.5)`, or a condition in SQL that no row breaks
+        severity: "error", or "warn" for a rule that stops no publication
+        raises: InvalidArgument for a rule that makes no sense for the table; ColumnNotFound; UnsupportedFeature for
+            SQL that a filter cannot have; CommitConflict
+
+        >>> table = orders.set_rule("sane-amounts", "amount >= 0").set_rule("ids", "unique(id)")
+        >>> table.check().is_kept
+        True
+        """
+        from lance_sql.contracts import set_rule
+
+        return self._after("set_rule", set_rule(self.snapshot, name, rule, severity, properties))
+
+    def drop_rule(self, name: str, *, properties: Mapping[str, str] | None = None) -> Dataset:
+        """Removes a rule.
+
+        raises: VersionNotFound where there is none of this name; CommitConflict
+        """
+        from lance_sql.contracts import drop_rule
+
+        return self._after("drop_rule", drop_rule(self.snapshot, name, properties))
+
+    def check(self, rules: str | Sequence[str] | None = None, *, since: Bound | None = None) -> ContractReport:
+        """Whether the rows of this version keep the table's rules.
+
+        rules: names of those that are looked at; all without it
+        since: a version, tag or time: only rows that changed after it are looked at, where a rule allows that
+        returns: what is broken, and rows that break it; nothing is raised for them
+        raises: InvalidArgument for rules that there are not; as `changes`
+        """
+        from lance_sql.contracts import check
+
+        return check(self.snapshot, since, [rules] if isinstance(rules, str) else rules)
 
     def cursor(self, name: str, start: Bound = "earliest") -> Cursor:
         """A named place in the changes of this branch, durable beside the table: a job that reads from it goes on where
@@ -782,9 +834,10 @@ class Dataset(ArrowDataset):
         key: columns that tell rows apart: a key that both have given to different rows is a conflict as well. The
             primary key without it
         keep: the branch stays; it is removed otherwise
-        raises: VersionNotFound where there is no such branch; CommitConflict, and nothing is published, with the rows
-            of `plan_publish` to look at; InvalidArgument for a branch that began elsewhere, and for a table without
-            stable row ids; UnsupportedFeature where the branch has other columns
+        raises: ContractBroken where rows of the branch break a rule of this one; VersionNotFound where there is no
+            such branch; CommitConflict, and nothing is published, with the rows of `plan_publish` to look at;
+            InvalidArgument for a branch that began elsewhere, and for a table without stable row ids;
+            UnsupportedFeature where the branch has other columns
         """
         from lance_sql import publishing
 

@@ -7,6 +7,7 @@
     |-- UnsupportedFeature   also a NotImplementedError: valid, but more than this release knows
     |-- CommitConflict       somebody else changed the table in a way that does not go together with this change
     |   `-- RetryableConflict    the change can be computed again from the latest version
+    |-- ContractBroken       rows that were to be published break a rule of the table
     |-- MissingDependency    also an ImportError: a package that is needed is not installed
     |-- ForeignBase          also a PermissionError: files of the table are at a place that was not allowed
     |-- CorruptFile          a file of the table breaks the format's rules
@@ -96,6 +97,17 @@ class CommitConflict(LanceError):
 
 class RetryableConflict(CommitConflict):
     """The same, but the change can be computed again from the latest version, and committed then."""
+
+
+class ContractBroken(LanceError):
+    """Rows that were to be published break a rule of the table; nothing was published.
+
+    report: a `ContractReport`, with all rules and examples
+    """
+
+    def __init__(self, message: str, report: object = None) -> None:
+        super().__init__(message)
+        self.report = report
 
 
 class MissingDependency(LanceError, ImportError):

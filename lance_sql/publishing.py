@@ -9,7 +9,7 @@ inserted. Updated rows keep their ids, wherever main has moved them meanwhile. A
 since the branch began is a conflict, and so is a key that both have given to different rows; nothing is published then.
 
 The commit says which branch it has (`lance_sql.published`), by which a second attempt knows that the first one was
-carried out.
+carried out. Rows of the branch that break a rule of the table are not published either.
 """
 
 from __future__ import annotations
@@ -29,7 +29,15 @@ from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE, PRE
 from lance_sql.changes.keyed import key_match, numbered
 from lance_sql.commit import clones
 from lance_sql.commit.operations import Update
-from lance_sql.errors import CommitConflict, CorruptFile, InvalidArgument, UnsupportedFeature, VersionNotFound
+from lance_sql.contracts import check
+from lance_sql.errors import (
+    CommitConflict,
+    ContractBroken,
+    CorruptFile,
+    InvalidArgument,
+    UnsupportedFeature,
+    VersionNotFound,
+)
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.schema.primary_key import primary_key
 from lance_sql.statements.rows import carrying, delete_rows
@@ -116,8 +124,9 @@ def publish(
     key: columns that tell rows apart: one that both have given to different rows is a conflict; the primary key
         without it
     keep: the branch stays; published again, it changes nothing
-    raises: VersionNotFound; CommitConflict with the rows that both have changed; InvalidArgument for a branch that
-        began elsewhere, and for a table without stable row ids; UnsupportedFeature where the branch changed columns
+    raises: ContractBroken where the rows break a rule; VersionNotFound; CommitConflict with the rows that both have
+        changed; InvalidArgument for a branch that began elsewhere, and for a table without stable row ids;
+        UnsupportedFeature where the branch changed columns
     """
     branch = _Branch.open(snapshot, name)
 
@@ -129,6 +138,14 @@ def publish(
         conflicts = _conflicts(branch, latest, key)
         if conflicts.num_rows:
             raise _conflict(branch, latest, conflicts)
+        report = check(branch.head, branch.ref.version, rules_of=latest)
+        if not report.is_kept:
+            broken = "; ".join(
+                f"{each.rule.name}, {each.rule.text}: {each.message}"
+                for each in report.broken
+                if each.rule.severity == "error"
+            )
+            raise ContractBroken(f"{report.table} breaks rules, and was not published: {broken}", report)
         return _commit(branch, session)
 
     made = on_latest(snapshot, "publish", change, {**(properties or {}), PUBLISHED: branch.identity})

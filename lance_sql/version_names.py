@@ -39,15 +39,15 @@ def as_version(text: str) -> int | None:
 
 
 def unknown_name(kind: str, name: str, table: str, known: Iterable[str]) -> str:
-    """What is said of a tag, branch or cursor that there is not.
+    """What is said of a tag, branch, cursor or rule that there is not.
 
-    kind: "tag", "branch" or "cursor"; table: for the message; known: the names that there are
+    kind: "tag", "branch", "cursor" or "rule"; table: for the message; known: the names that there are
     """
     names = list(known)
     message = f"No {kind} {name[:100]!r} in {table}."
     if closest := difflib.get_close_matches(name, names, n=1):
         return f"{message} Did you mean {closest[0]!r}?"
-    plural = {"tag": "Tags", "branch": "Branches", "cursor": "Cursors"}[kind]
+    plural = {"tag": "Tags", "branch": "Branches", "cursor": "Cursors", "rule": "Rules"}[kind]
     if names:
         return f"{message} {plural}: {', '.join(names[:10])}{', ...' if len(names) > 10 else ''}."
     return f"{message} It has no {plural.lower()}."

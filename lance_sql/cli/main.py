@@ -12,6 +12,7 @@ import click
 from lance_sql.cli import (
     branches,
     changes,
+    contracts,
     cursors,
     differences,
     feed,
@@ -250,6 +251,8 @@ for _verb in (
     branches.stage,
     branches.publish,
     cursors.cursors,
+    contracts.rules,
+    contracts.check,
     repair.repair,
     salvage.salvage,
     queries.queries,

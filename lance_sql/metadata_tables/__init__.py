@@ -10,6 +10,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from lance_sql.contracts.rules import as_table
 from lance_sql.dataset import Dataset
 from lance_sql.metadata_tables.columns import columns
 from lance_sql.metadata_tables.files import files, fragments
@@ -31,6 +32,12 @@ __all__ = [
     "versions",
 ]
 
+
+def rules(dataset: Dataset) -> pa.Table:
+    """One row for each rule of the table."""
+    return as_table(dataset.rules())
+
+
 BY_NAME: Final[Mapping[str, Callable[[Dataset], pa.Table]]] = {
     "versions": versions,
     "files": files,
@@ -39,6 +46,7 @@ BY_NAME: Final[Mapping[str, Callable[[Dataset], pa.Table]]] = {
     "tags": tags,
     "branches": branches,
     "cursors": cursors,
+    "rules": rules,
     "indices": indices,
     "statistics": statistics,
 }

@@ -1,0 +1,75 @@
+"""`lance-sql rules` and `lance-sql check`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Final
+
+import click
+
+from lance_sql.cli import screen
+from lance_sql.cli.agreement import agreed, done, latest, yes_option
+from lance_sql.cli.errors import reports_errors
+
+BROKEN: Final = 1
+"""Exit code of a check that finds a rule broken."""
+
+
+@click.command()
+@click.argument("table")
+@click.argument("name", required=False)
+@click.argument("rule", required=False)
+@click.option("--warn", is_flag=True, help="The rule stops no publication.")
+@click.option("--drop", is_flag=True, help="Remove it.")
+@screen.output_option
+@yes_option
+@reports_errors
+def rules(table: str, name: str | None, rule: str | None, warn: bool, drop: bool, output: str, yes: bool) -> None:
+    """Lists the rules that the rows of TABLE are to keep, or sets or removes one.
+
+    A rule is unique(id), not_null(id), accepted_values(status, 'open', 'paid'), foreign_key(customer,
+    'customers.lance', id), freshness(loaded_at, '1d'), row_count_change(-0.1, 0.5), or a condition in SQL that no row
+    breaks.
+
+    \b
+    lance-sql rules orders.lance
+    lance-sql rules orders.lance sane-amounts "amount >= 0"
+    lance-sql rules orders.lance sane-amounts --drop
+    """
+    from lance_sql import metadata_tables
+
+    dataset = latest(table)
+    if name is None:
+        screen.show(metadata_tables.rules(dataset).to_reader(), output)
+    elif drop:
+        if rule is not None:
+            raise click.UsageError("A rule is set, or removed.")
+        if agreed(f"remove the rule {name!r}", False, yes):
+            done(dataset.drop_rule(name))
+    elif rule is None:
+        raise click.UsageError('Say what the rule is, such as "amount >= 0", or --drop.')
+    else:
+        done(dataset.set_rule(name, rule, severity="warn" if warn else "error"))
+
+
+@click.command()
+@click.argument("table")
+@click.argument("names", nargs=-1, metavar="[RULE]...")
+@click.option("--since", help="Only rows that changed after this version, tag or time.")
+@click.option("--branch", help="A branch, instead of main.")
+@click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
+@reports_errors
+def check(table: str, names: tuple[str, ...], since: str | None, branch: str | None, output: str) -> None:
+    """Looks whether the rows of TABLE keep its rules. Exits with 1 when one is broken that does not only warn.
+
+    \b
+    lance-sql check orders.lance
+    lance-sql check orders.lance --since 41
+    """
+    import json
+
+    from lance_sql.cli import tables
+
+    report = tables.open_table(table, branch=branch).check(names or None, since=tables.bound(since))
+    click.echo(json.dumps(report.to_dict(), indent=2, ensure_ascii=False) if output == "json" else str(report))
+    sys.exit(0 if report.is_kept else BROKEN)

@@ -1,0 +1,244 @@
+"""What breaks a rule: of all rows of a version, or of those that changed since another.
+
+Of rows that changed, a condition, `not_null`, `accepted_values` and `foreign_key` look at nothing else; `unique` looks
+at the rows that have their keys.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lance_sql import selection
+from lance_sql.ages import parse_age
+from lance_sql.changes import bounds
+from lance_sql.changes.bounds import Bound
+from lance_sql.changes.feed import ChangeFeed
+from lance_sql.changes.history import History
+from lance_sql.changes.images import INSERT, POSTIMAGE
+from lance_sql.changes.keyed import numbered
+from lance_sql.contracts.report import ContractReport, RuleResult
+from lance_sql.contracts.rules import CONDITION, Rule, literal, negated, quoted, read_rules
+from lance_sql.errors import InvalidArgument
+from lance_sql.scan.filters import to_predicate
+from lance_sql.scan.projection import resolve
+from lance_sql.scan.scan import Scan
+from lance_sql.statements.matching import match
+from lance_sql.store.open import local_path
+from lance_sql.table.snapshot import Snapshot, open_snapshot
+
+_MAX_EXAMPLES: Final = 5
+
+
+def check(
+    snapshot: Snapshot,
+    since: Bound | None = None,
+    names: Sequence[str] | None = None,
+    *,
+    rules_of: Snapshot | None = None,
+) -> ContractReport:
+    """Checks the rules of a version.
+
+    since: a version, tag or time: rows that have not changed after it are known to keep the rules
+    names: of the rules; all without it
+    rules_of: a version with the rules, where they are not those of the one that is checked
+    raises: InvalidArgument, VersionNotFound, CorruptFile
+    """
+    rules = read_rules(rules_of or snapshot)
+    unknown = [name for name in names or () if name not in rules]
+    if unknown:
+        raise InvalidArgument(f"{snapshot.name} has no rule {unknown[0]!r}; its rules: {', '.join(rules) or 'none'}")
+    base = None
+    feed = None
+    if since is not None:
+        first, _ = bounds.resolve(History(snapshot), None, None, since)
+        base = first - 1
+        feed = ChangeFeed(snapshot, since=base, mode="net", drop_unchanged=True)
+    rows = _Rows(snapshot, feed)
+    results = []
+    for name, rule in rules.items():
+        if names is None or name in names:
+            started = time.perf_counter()
+            found = _CHECKS[rule.kind](rule, rows)
+            seconds = time.perf_counter() - started
+            results.append(RuleResult(rule, not found.message, found.count, found.message, found.examples, seconds))
+    return ContractReport(snapshot.label, base, tuple(results))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What breaks a rule; nothing where there is no message."""
+
+    message: str = ""
+    count: int | None = 0
+    examples: pa.Table | None = None
+
+
+class _Rows:
+    """The rows that a check looks at.
+
+    feed: the changes since the version from which on rows are looked at; None for all rows
+    """
+
+    def __init__(self, snapshot: Snapshot, feed: ChangeFeed | None) -> None:
+        self.snapshot = snapshot
+        self.feed = feed
+
+    def scans(
+        self, columns: Sequence[str] | None, filter: str | None = None, limit: int | None = None
+    ) -> Iterator[Any]:
+        """Reads of them: each has `to_reader`, `to_table` and `count_rows`."""
+        if self.feed is None:
+            chosen = resolve(self.snapshot, columns)
+            yield Scan(self.snapshot, chosen, to_predicate(self.snapshot, filter), limit, None)
+        elif self.feed.end >= self.feed.start:
+            names = self.snapshot.manifest.schema.names if columns is None else columns
+            for kind in (INSERT, POSTIMAGE):
+                yield self.feed.only(kind).scan(names, filter, limit=limit)
+
+    def count(self, filter: str) -> int:
+        """How many pass a filter."""
+        return sum(scan.count_rows() for scan in self.scans([], filter))
+
+    def table(self, columns: Sequence[str], filter: str | None = None) -> pa.Table:
+        """Some columns of them."""
+        found = [scan.to_table() for scan in self.scans(columns, filter)]
+        if not found:
+            return pa.schema([self.snapshot.manifest.schema.arrow.field(name) for name in columns]).empty_table()
+        return pa.concat_tables(found, promote_options="permissive")
+
+    def examples(self, filter: str) -> pa.Table:
+        """Some of those that pass a filter."""
+        found = [scan.to_table() for scan in self.scans(None, filter, _MAX_EXAMPLES)]
+        return pa.concat_tables(found, promote_options="permissive").slice(0, _MAX_EXAMPLES)
+
+
+def _filtered(rows: _Rows, filter: str, one: str, several: str) -> _Found:
+    """The rows that pass a filter, which none is to. one, several: what they do, in words"""
+    count = rows.count(filter)
+    if not count:
+        return _Found()
+    examples = rows.examples(filter)
+    return _Found(f"{_number(count)} {one if count == 1 else several}, such as {_shown(examples)}", count, examples)
+
+
+def _condition(rule: Rule, rows: _Rows) -> _Found:
+    return _filtered(rows, negated(rule.text), "breaks it", "break it")
+
+
+def _not_null(rule: Rule, rows: _Rows) -> _Found:
+    return _filtered(rows, " OR ".join(f"{quoted(column)} IS NULL" for column in rule.columns), "has NULL", "have NULL")
+
+
+def _accepted_values(rule: Rule, rows: _Rows) -> _Found:
+    listed = ", ".join(map(literal, rule.values))
+    return _filtered(rows, f"{quoted(rule.columns[0])} NOT IN ({listed})", "has another value", "have another value")
+
+
+def _unique(rule: Rule, rows: _Rows) -> _Found:
+    names = list(rule.columns)
+    keys = rows.table(names)
+    (numbers,) = numbered([[column.combine_chunks() for column in keys.columns]])
+    distinct, first, counts = np.unique(numbers, return_index=True, return_counts=True)
+    if rows.feed is not None and len(distinct):
+        one_each = selection.take(keys, pa.array(np.sort(first)))
+        matches = match(rows.snapshot, one_each, names, one_each=False)
+        counts = np.bincount(matches.source, minlength=one_each.num_rows)
+        first = np.sort(first)
+    broken = np.flatnonzero(counts > 1)
+    if not len(broken):
+        return _Found()
+    examples = selection.take(keys, pa.array(first[broken[:_MAX_EXAMPLES]]))
+    what = "key is there several times" if len(broken) == 1 else "keys are there several times"
+    return _Found(
+        f"{len(broken)} {what}, such as {_shown(examples)} ({int(counts[broken[0]])} rows)",
+        int(counts[broken].sum()),
+        examples,
+    )
+
+
+def _foreign_key(rule: Rule, rows: _Rows) -> _Found:
+    column, other_column = rule.columns
+    other = open_snapshot(_beside(rows.snapshot, rule.values[0]), storage_options=rows.snapshot.storage_options)
+    values = rows.table([column]).column(0).combine_chunks().unique().drop_null()
+    known = Scan(other, resolve(other, [other_column]), None, None, None).to_table().column(0)
+    if known.type != values.type:
+        values = values.cast(known.type)
+    missing = values.filter(pc.invert(pc.is_in(values, value_set=known.combine_chunks())))
+    if not len(missing):
+        return _Found()
+    examples = pa.table({column: missing.slice(0, _MAX_EXAMPLES)})
+    shown = ", ".join(repr(value.as_py()) for value in missing[:_MAX_EXAMPLES])
+    return _Found(f"{_number(len(missing), 'value')} not in {other_column} of {other.name}: {shown}", None, examples)
+
+
+def _freshness(rule: Rule, rows: _Rows) -> _Found:
+    column, age = rule.columns[0], parse_age(rule.values[0])
+    newest = None
+    # what changed is young enough more often than not
+    for looked_at in [rows, _Rows(rows.snapshot, None)] if rows.feed is not None else [rows]:
+        newest = pc.max(looked_at.table([column]).column(0)).as_py()
+        if newest is not None and datetime.now(UTC) - _moment(newest, column) <= age:
+            return _Found()
+    if newest is None:
+        return _Found(f"{column} has no value", None)
+    return _Found(f"the newest {column} is {newest}, older than {rule.values[0]}", None)
+
+
+def _moment(value: object, column: str) -> datetime:
+    if isinstance(value, datetime):
+        return value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC)
+    raise InvalidArgument(f"freshness is of a column of dates or times; {column!r} has {type(value).__name__}")
+
+
+def _row_count_change(rule: Rule, rows: _Rows) -> _Found:
+    history = History(rows.snapshot)
+    base = rows.snapshot.version - 1 if rows.feed is None else rows.feed.start - 1
+    if base not in history.files:
+        # nothing is known of what there was before
+        return _Found()
+    before, now = (Scan(each, (), None, None, None).count_rows() for each in (history.snapshot_at(base), rows.snapshot))
+    low, high = rule.values
+    share = (now - before) / before if before else (0.0 if now == before else float("inf"))
+    if low <= share <= high:
+        return _Found()
+    return _Found(f"{before} rows in version {base}, {now} now: a change of {share:+.1%}", None)
+
+
+def _beside(snapshot: Snapshot, path: str) -> str:
+    """A path as a rule has it: of a table beside this one, unless it is a whole one."""
+    if "://" in path or os.path.isabs(path):
+        return path
+    parent = snapshot.uri.rstrip("/").rpartition("/")[0]
+    own = local_path(snapshot.uri)
+    return os.path.join(os.path.dirname(os.path.abspath(own)), path) if own is not None else f"{parent}/{path}"
+
+
+def _number(count: int, noun: str = "row") -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _shown(examples: pa.Table) -> str:
+    row = examples.slice(0, 1).to_pylist()[0]
+    return ", ".join(f"{name}={value!r}"[:80] for name, value in list(row.items())[:6])
+
+
+_CHECKS: Final = {
+    CONDITION: _condition,
+    "unique": _unique,
+    "not_null": _not_null,
+    "accepted_values": _accepted_values,
+    "foreign_key": _foreign_key,
+    "freshness": _freshness,
+    "row_count_change": _row_count_change,
+}

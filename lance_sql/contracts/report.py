@@ -1,0 +1,86 @@
+"""What a check of a contract has found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from lance_sql.contracts.rules import Rule
+from lance_sql.terminal_text import one_line
+from lance_sql.value_text import as_json
+
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    """Whether one rule is kept.
+
+    broken: rows that break it; None where that is no number of rows
+    message: what is wrong; empty where nothing is
+    examples: some of the rows, with the columns of the table
+    seconds: that looking took
+    """
+
+    rule: Rule
+    is_kept: bool
+    broken: int | None
+    message: str
+    examples: pa.Table | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ContractReport:
+    """What a check of a contract has found.
+
+    table: with its version
+    since: only rows that changed after this version were looked at where a rule allows that; None for all
+    """
+
+    table: str
+    since: int | None
+    results: tuple[RuleResult, ...]
+
+    @property
+    def is_kept(self) -> bool:
+        """No rule is broken but those that only warn."""
+        return all(each.is_kept or each.rule.severity == "warn" for each in self.results)
+
+    @property
+    def broken(self) -> tuple[RuleResult, ...]:
+        """The rules that are broken."""
+        return tuple(each for each in self.results if not each.is_kept)
+
+    def to_dict(self) -> dict[str, Any]:
+        """In types of JSON."""
+        return {
+            "table": self.table,
+            "since": self.since,
+            "is_kept": self.is_kept,
+            "rules": [
+                {
+                    "name": each.rule.name,
+                    "rule": each.rule.text,
+                    "severity": each.rule.severity,
+                    "is_kept": each.is_kept,
+                    "broken": each.broken,
+                    "message": each.message,
+                    "examples": [] if each.examples is None else [as_json(row) for row in each.examples.to_pylist()],
+                    "seconds": round(each.seconds, 6),
+                }
+                for each in self.results
+            ],
+        }
+
+    def __str__(self) -> str:
+        scope = "all rows" if self.since is None else f"rows changed since version {self.since}"
+        lines = [f"{one_line(self.table)}, {scope}: {len(self.results)} rules, {len(self.broken)} broken"]
+        for each in self.results:
+            mark = "ok  " if each.is_kept else "FAIL" if each.rule.severity == "error" else "warn"
+            message = f": {each.message}" if each.message else ""
+            lines.append(one_line(f"  {mark} {each.rule.name}: {each.rule.text}{message}"))
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)

@@ -1,0 +1,249 @@
+"""Rules as they are typed, and as keys of the table's config.
+
+unique(id, day)                                no two rows have one key; a key with a NULL in it is like no other
+not_null(id, status)
+accepted_values(status, 'open', 'paid')        NULL is accepted
+foreign_key(customer, 'customers.lance', id)   of another table, which lies beside this one unless its path is whole
+freshness(loaded_at, '1d')                     the newest value is not older than that
+row_count_change(-0.1, 0.5)                    so many rows more or less than the version before, as a share of
+those amount >= 0 OR status = 'cancelled'            anything else is a condition that no row breaks; NULL does not
+break it
+
+config  lance_sql.rule.<name> = {"rule": "unique(id)", "severity": "error"}
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import pyarrow as pa
+
+from lance_sql.ages import parse_age
+from lance_sql.errors import CorruptFile, InvalidArgument, VersionNotFound
+from lance_sql.scan.filters import to_predicate
+from lance_sql.statements import maintenance
+from lance_sql.table.refs import check_name
+from lance_sql.table.snapshot import Snapshot
+from lance_sql.version_names import unknown_name
+
+if TYPE_CHECKING:
+    import sqlglot.expressions as exp
+
+Severity: TypeAlias = Literal["error", "warn"]
+
+PREFIX: Final = "lance_sql.rule."
+SEVERITIES: Final = ("error", "warn")
+CONDITION: Final = "condition"
+_CALL: Final = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of a contract.
+
+    text: as it was typed
+    severity: "error" stops a publication, "warn" does not
+    kind: one of `KINDS`, or "condition"
+    columns: that it is about; none of a condition
+    values: its other arguments, in types of Python
+    """
+
+    name: str
+    text: str
+    severity: Severity
+    kind: str
+    columns: tuple[str, ...] = ()
+    values: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What a kind of rule is called with.
+
+    columns: how many, at least and at most
+    check: of the other arguments; says what is wrong, or nothing
+    """
+
+    columns: tuple[int, int]
+    check: Callable[[Sequence[Any]], str | None]
+
+
+def _nothing(values: Sequence[Any]) -> str | None:
+    return "takes columns alone" if values else None
+
+
+def _some(values: Sequence[Any]) -> str | None:
+    return None if values else "takes a column and the values that are accepted"
+
+
+def _place(values: Sequence[Any]) -> str | None:
+    good = len(values) == 1 and isinstance(values[0], str)
+    return None if good else "takes a column, the path of a table, and a column of that table"
+
+
+def _age(values: Sequence[Any]) -> str | None:
+    try:
+        good = len(values) == 1 and isinstance(parse_age(values[0]), timedelta)
+    except (InvalidArgument, TypeError):
+        good = False
+    return None if good else "takes a column and an age such as '1d', '12h' or '90m'"
+
+
+def _bounds(values: Sequence[Any]) -> str | None:
+    good = len(values) == 2 and all(isinstance(value, int | float) for value in values) and values[0] <= values[1]
+    return None if good else "takes two shares, the lower one first"
+
+
+KINDS: Final[Mapping[str, _Kind]] = {
+    "unique": _Kind((1, 64), _nothing),
+    "not_null": _Kind((1, 64), _nothing),
+    "accepted_values": _Kind((1, 1), _some),
+    "foreign_key": _Kind((2, 2), _place),
+    "freshness": _Kind((1, 1), _age),
+    "row_count_change": _Kind((0, 0), _bounds),
+}
+
+
+def parse_rule(name: str, text: str, severity: str, snapshot: Snapshot) -> Rule:
+    """The rule that a text means for a table.
+
+    raises: InvalidArgument, ColumnNotFound; UnsupportedFeature for SQL that filters do not have
+    """
+    check_name(name, "rule")
+    if severity not in SEVERITIES:
+        raise InvalidArgument(f"severity={severity!r} is not one of {', '.join(map(repr, SEVERITIES))}")
+    call = _CALL.fullmatch(text)
+    kind = KINDS.get(call[1].lower()) if call is not None else None
+    if call is None or kind is None:
+        # what is wrong with it is said now, and not when it is checked
+        _ = to_predicate(snapshot, negated(text))
+        return Rule(name, text.strip(), _severity(severity), CONDITION)
+    kind_name = call[1].lower()
+    columns, values = _arguments(text, kind_name)
+    problem = kind.check(values)
+    if problem is not None or not kind.columns[0] <= len(columns) <= kind.columns[1]:
+        raise InvalidArgument(f"{text.strip()!r}: {kind_name} {problem or 'takes other columns'}")
+    for column in columns if kind_name != "foreign_key" else columns[:1]:
+        snapshot.manifest.schema.resolve(column, table=snapshot.label)
+    return Rule(name, text.strip(), _severity(severity), kind_name, tuple(columns), tuple(values))
+
+
+def negated(condition: str) -> str:
+    """The filter for rows that break a condition."""
+    return f"NOT ({condition})"
+
+
+def read_rules(snapshot: Snapshot) -> dict[str, Rule]:
+    """The rules of a version, by name.
+
+    raises: CorruptFile for a rule that cannot be read, or that the table's columns no longer allow
+    """
+    found = {}
+    for key, value in sorted(snapshot.manifest.config.items()):
+        if key.startswith(PREFIX):
+            name = key.removeprefix(PREFIX)
+            try:
+                content = json.loads(value)
+                found[name] = parse_rule(name, content["rule"], content["severity"], snapshot)
+            except (ValueError, RecursionError, TypeError, LookupError, AttributeError) as error:
+                raise CorruptFile(
+                    f"{snapshot.label}: the rule {name[:100]!r} cannot be checked ({error}); set it anew, or drop it"
+                ) from error
+    return found
+
+
+def set_rule(
+    snapshot: Snapshot,
+    name: str,
+    text: str,
+    severity: str,
+    properties: Mapping[str, str] | None = None,
+) -> Snapshot:
+    """Adds a rule to the newest version of the branch, or replaces the one of this name.
+
+    raises: as `parse_rule`; CommitConflict
+    """
+    rule = parse_rule(name, text, severity, snapshot.latest())
+    content = json.dumps({"rule": rule.text, "severity": rule.severity}, ensure_ascii=False)
+    return maintenance.update_config(snapshot, {PREFIX + name: content}, properties)
+
+
+def drop_rule(snapshot: Snapshot, name: str, properties: Mapping[str, str] | None = None) -> Snapshot:
+    """Removes a rule.
+
+    raises: VersionNotFound where there is none of this name; CommitConflict
+    """
+    latest = snapshot.latest()
+    known = [key.removeprefix(PREFIX) for key in latest.manifest.config if key.startswith(PREFIX)]
+    if name not in known:
+        raise VersionNotFound(unknown_name("rule", name, latest.name, known))
+    return maintenance.update_config(snapshot, {PREFIX + name: None}, properties)
+
+
+def _severity(text: str) -> Severity:
+    return "error" if text == "error" else "warn"
+
+
+def _arguments(text: str, kind: str) -> tuple[list[str], list[Any]]:
+    """The columns in a call, and its other arguments.
+
+    raises: InvalidArgument
+    """
+    import sqlglot
+    import sqlglot.expressions as exp
+
+    try:
+        call = sqlglot.parse_one(f"rule_{text.strip()}", dialect="duckdb")
+    except sqlglot.errors.SqlglotError as error:
+        raise InvalidArgument(f"Cannot read the rule {text.strip()!r}") from error
+    if not isinstance(call, exp.Anonymous):
+        raise InvalidArgument(f"Cannot read the rule {text.strip()!r}: {kind}(...) stands alone")
+    columns, values = [], []
+    for each in call.expressions:
+        if isinstance(each, exp.Column):
+            columns.append(".".join(part.name for part in each.parts))
+        else:
+            values.append(_value(each, text))
+    return columns, values
+
+
+def _value(node: exp.Expression, text: str) -> Any:
+    import sqlglot.expressions as exp
+
+    if isinstance(node, exp.Literal):
+        return node.name if node.is_string else json.loads(node.name)
+    if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and not node.this.is_string:
+        return -json.loads(node.this.name)
+    if isinstance(node, exp.Boolean):
+        return bool(node.this)
+    raise InvalidArgument(f"Cannot read the rule {text.strip()!r}: its arguments are columns, texts and numbers")
+
+
+def quoted(column: str) -> str:
+    """A column's name in SQL; `a.b` is a member of a struct."""
+    return ".".join('"' + part.replace('"', '""') + '"' for part in column.split("."))
+
+
+def literal(value: Any) -> str:
+    """A value in SQL."""
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def as_table(rules: Mapping[str, Rule]) -> pa.Table:
+    """One row for each rule."""
+    listed = list(rules.values())
+    return pa.table(
+        {
+            "rule": pa.array([rule.name for rule in listed], pa.string()),
+            "text": pa.array([rule.text for rule in listed], pa.string()),
+            "severity": pa.array([rule.severity for rule in listed], pa.string()),
+            "kind": pa.array([rule.kind for rule in listed], pa.string()),
+        }
+    )

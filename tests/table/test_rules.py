@@ -1,0 +1,195 @@
+"""Rules that are kept with a table: what breaks them, of all rows and of changed ones."""
+
+from __future__ import annotations
+
+import json
+import random
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import lance
+import pytest
+from click.testing import CliRunner, Result
+
+import lance_sql
+from lance_sql import Dataset
+from lance_sql.cli import main
+from lance_sql.errors import ColumnNotFound, ContractBroken, CorruptFile, InvalidArgument, VersionNotFound
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Dataset:
+    rows = {
+        "id": [1, 2, 3, None],
+        "status": ["open", "paid", None, "open"],
+        "amount": [1.5, -2.0, None, 0.0],
+        "loaded_at": [datetime.now(UTC) - timedelta(hours=hours) for hours in range(4)],
+        "p": [{"x": 1}, {"x": 2}, {"x": 3}, None],
+    }
+    lance_sql.write({"status": ["open", "paid"]}, tmp_path / "states.lance")
+    return lance_sql.write(rows, tmp_path / "orders.lance")
+
+
+@pytest.mark.parametrize(
+    ("rule", "broken", "message"),
+    [
+        ("unique(id)", 0, ""),
+        ("unique(status)", 2, "1 key is there several times, such as status='open' (2 rows)"),
+        ("UNIQUE ( status , id )", 0, ""),
+        ("unique(p.x)", 0, ""),
+        ("not_null(id)", 1, "1 row has NULL, such as id=None"),
+        ("not_null(id, status)", 2, "2 rows have NULL"),
+        ("not_null(p.x)", 1, "1 row has NULL"),
+        ("accepted_values(status, 'open', 'paid')", 0, ""),
+        ("accepted_values(status, 'open', 'it''s')", 1, "1 row has another value"),
+        ("accepted_values(id, 1, 2)", 1, "1 row has another value"),
+        ("accepted_values(amount, 1.5, -2.0, 0)", 0, ""),
+        ("foreign_key(status, 'states.lance', status)", 0, ""),
+        ("foreign_key(id, 'orders.lance', id)", 0, ""),
+        ("freshness(loaded_at, '1d')", 0, ""),
+        ("freshness(loaded_at, '0m')", None, "the newest loaded_at is"),
+        ("row_count_change(-0.1, 0.5)", 0, ""),
+        ("amount >= 0", 1, "1 row breaks it, such as id=2"),
+        ("amount >= 0 OR status = 'paid'", 0, ""),
+        ("p.x < 3", 1, "1 row breaks it"),
+    ],
+)
+def test_each_kind_of_rule(table: Dataset, rule: str, broken: int | None, message: str) -> None:
+    report = table.set_rule("it", rule).check()
+    (result,) = report.results
+    assert (result.is_kept, result.broken) == (not message, broken)
+    assert message in result.message
+    assert report.is_kept == (not message)
+    assert rule.strip() in str(report)
+    json.dumps(report.to_dict())
+
+
+@pytest.mark.parametrize(
+    ("rule", "error"),
+    [
+        ("unique(nothing)", ColumnNotFound),
+        ("unique()", InvalidArgument),
+        ("unique(id, 3)", InvalidArgument),
+        ("not_null('id')", InvalidArgument),
+        ("accepted_values(status)", InvalidArgument),
+        ("accepted_values(status, id)", InvalidArgument),
+        ("foreign_key(status, 'x.lance')", InvalidArgument),
+        ("freshness(loaded_at, 'soon')", InvalidArgument),
+        ("freshness(loaded_at)", InvalidArgument),
+        ("row_count_change(1, -1)", InvalidArgument),
+        ("row_count_change('a', 'b')", InvalidArgument),
+        ("amount >", InvalidArgument),
+        ("nothing > 3", ColumnNotFound),
+        ("", InvalidArgument),
+        ("unique(id) AND amount > 3", InvalidArgument),
+    ],
+)
+def test_rules_that_make_no_sense_are_refused_when_they_are_set(
+    table: Dataset, rule: str, error: type[Exception]
+) -> None:
+    with pytest.raises((error, lance_sql.UnsupportedFeature)):
+        table.set_rule("it", rule)
+    with pytest.raises(InvalidArgument):
+        table.set_rule("a b", "unique(id)")
+    with pytest.raises(InvalidArgument):
+        table.set_rule("it", "unique(id)", severity="fatal")  # type: ignore[arg-type]
+    assert table.latest().rules() == {}
+
+
+def test_rules_are_replaced_dropped_and_travel_with_the_table(table: Dataset) -> None:
+    table.set_rule("a", "unique(id)").set_rule("b", "amount > 0", severity="warn").set_rule("a", "not_null(id)")
+    lance.dataset(table.uri).delete("id = 1")
+    latest = table.latest()
+    assert {name: (rule.text, rule.severity) for name, rule in latest.rules().items()} == {
+        "a": ("not_null(id)", "error"),
+        "b": ("amount > 0", "warn"),
+    }
+    assert latest.check("b").is_kept
+    assert not latest.check("b").results[0].is_kept
+    assert [row[0] for row in lance_sql.connect().sql(f"FROM lance_rules('{table.uri}')").fetchall()] == ["a", "b"]
+    with pytest.raises(InvalidArgument, match="no rule 'c'; its rules: a, b"):
+        latest.check("c")
+    assert set(latest.drop_rule("a").rules()) == {"b"}
+    with pytest.raises(VersionNotFound, match="No rule 'a'"):
+        latest.drop_rule("a")
+
+
+def test_a_rule_whose_column_is_gone_is_said(table: Dataset) -> None:
+    made = table.set_rule("a", "unique(status)").drop_columns("status")
+    with pytest.raises((CorruptFile, ColumnNotFound), match="status"):
+        made.check()
+    assert made.drop_rule("a").check().results == ()
+
+
+def test_only_changed_rows_are_looked_at(table: Dataset) -> None:
+    made = table.set_rule("sane", "amount >= 0").set_rule("one", "unique(id)").set_rule("known", "not_null(id)")
+    lance_sql.write({"id": [9], "amount": [3.0]}, table.uri, mode="append")
+    latest = table.latest()
+    assert not latest.check().is_kept
+    report = latest.check(since=made.version)
+    assert report.is_kept
+    assert report.since == made.version
+    # a key that was there before
+    lance_sql.write({"id": [2], "amount": [3.0]}, table.uri, mode="append")
+    (broken,) = table.latest().check(since=latest.version).broken
+    assert (broken.rule.name, broken.broken) == ("one", 2)
+    assert latest.check(since=latest.version).is_kept
+
+
+def test_what_breaks_a_rule_is_not_published(table: Dataset) -> None:
+    made = table.set_rule("sane", "amount > -10").set_rule("odd", "id % 2 = 1", severity="warn")
+    with made.staged("load") as branch:
+        lance_sql.write({"id": [10], "amount": [-99.0]}, branch, mode="append")
+    with pytest.raises(ContractBroken, match=r"not published: sane, amount > -10: 1 row breaks it, such as id=10"):
+        made.publish("load")
+    assert "load" in made.branches()
+    lance_sql.open(table.uri, branch="load").update({"amount": "1.0"}, "id = 10")
+    assert made.publish("load").count_rows("id = 10") == 1
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_changed_rows_break_a_rule_when_all_rows_do(tmp_path: Path, seed: int) -> None:
+    """A table that keeps its rules keeps them when its changed rows do."""
+    choice = random.Random(seed)
+    path = str(tmp_path / "t.lance")
+    table = lance_sql.write({"id": list(range(20)), "v": [0] * 20}, path)
+    table = (
+        table.set_rule("ids", "unique(id)").set_rule("v", "v < 5").set_rule("known", "accepted_values(v, 0, 1, 2, 7)")
+    )
+    for _ in range(10):
+        before = table.latest()
+        match choice.randint(0, 3):
+            case 0:
+                rows: dict[str, Any] = {"id": [choice.randint(0, 40)], "v": [choice.choice([0, 1, 7, 3])]}
+                lance_sql.write(rows, path, mode="append")
+            case 1:
+                before.update({"v": str(choice.choice([0, 1, 7, 3]))}, f"id = {choice.randint(0, 40)}")
+            case 2:
+                before.delete(f"id = {choice.randint(0, 40)}")
+            case 3:
+                before.update({"id": str(choice.randint(0, 40))}, f"id = {choice.randint(0, 40)}")
+        after = table.latest()
+        whole, changed = after.check(), after.check(since=before.version)
+        kept = [[each.is_kept for each in report.results] for report in (whole, changed)]
+        assert kept[0] == kept[1]
+        if not whole.is_kept:
+            before.restore()
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments))
+
+
+def test_the_verbs(table: Dataset) -> None:
+    assert run("rules", table.uri, "sane", "amount >= 0").exit_code == 0
+    assert run("rules", table.uri, "ids", "unique(id)", "--warn").exit_code == 0
+    assert [row["rule"] for row in json.loads(run("rules", table.uri, "-o", "json").stdout)] == ["ids", "sane"]
+    result = run("check", table.uri)
+    assert result.exit_code == 1
+    assert "FAIL sane: amount >= 0: 1 row breaks it" in result.stdout
+    assert json.loads(run("check", table.uri, "ids", "-o", "json").stdout)["is_kept"]
+    assert run("check", table.uri, "--since", "3").exit_code == 0
+    assert run("rules", table.uri, "sane", "--drop", "--yes").exit_code == 0
+    assert run("check", table.uri).exit_code == 0
+    assert run("rules", table.uri, "x").exit_code == 2
