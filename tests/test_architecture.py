@@ -44,6 +44,7 @@ FLOOR_OF = {unit: floor for floor, units in enumerate(FLOORS) for unit in units}
 # What providers and the command line may use beside each other: what users get, and the types they ask for.
 PUBLIC = (
     "ages",
+    "applying",
     "arrow_dataset",
     "casts.conversion",
     "changes.bounds",

@@ -13,7 +13,7 @@ import pyarrow as pa
 from lance_sql import selection
 from lance_sql.applying.order import I64, Flags
 from lance_sql.changes.feed import ChangeFeed
-from lance_sql.changes.images import CHANGE_TYPE, COMMIT_VERSION, DELETE, PREIMAGE
+from lance_sql.changes.images import CHANGE_TYPE, COMMIT_VERSION, DELETE, NAMES, PREIMAGE
 from lance_sql.errors import ColumnNotFound, InvalidArgument
 from lance_sql.scan.predicates import evaluate, from_sql
 from lance_sql.scan.system_columns import ROW_ID
@@ -89,21 +89,23 @@ def read(
     feed = changes if isinstance(changes, ChangeFeed) else None
     table = feed.scan().to_table() if feed is not None else to_reader(changes).read_all()
     names = table.schema.names
+    # rows of a feed that came through an engine are those of a feed
+    is_feed = {CHANGE_TYPE, COMMIT_VERSION} <= set(names)
     if feed is not None and keys is None:
         keys = feed.primary_key
     if not keys:
         raise InvalidArgument("Say which columns tell rows apart: keys=['id']")
     chosen_keys = _names(keys, names, "keys")
     sequence = _names(sequence_by or (), names, "sequence_by")
-    if feed is not None and not sequence:
+    if is_feed and not sequence:
         sequence = (COMMIT_VERSION,)
-    told = set() if feed is None else {*(field.name for field in feed.told_fields), ROW_ID}
+    told = {*NAMES, ROW_ID} if is_feed else set()
     wanted = _columns(names, told, columns, except_columns)
     if missing := [name for name in chosen_keys if name not in wanted]:
         raise InvalidArgument(f"The key column {missing[0]!r} has to be among the columns of the target")
     is_delete = np.zeros(table.num_rows, np.bool_)
     is_feed_delete = is_delete
-    if feed is not None:
+    if is_feed:
         kinds = table.column(CHANGE_TYPE)
         is_feed_delete = is_delete = np.isin(kinds.to_numpy(zero_copy_only=False).astype(str), (DELETE, PREIMAGE))
     if delete_when is not None:
@@ -119,8 +121,9 @@ def read(
     ordered = table.select(list(sequence)).rename_columns([f"{SEQUENCE}{i}" for i in range(len(sequence))])
     events = Events(_nullable(table.select(wanted)), _nullable(ordered), is_delete)
     # what a commit removes goes before what it puts in its place
-    order = np.argsort(~is_feed_delete, kind="stable") if feed is not None else None
-    return Source(events if order is None else events.take(order), chosen_keys, sequence)
+    if is_feed:
+        events = events.take(np.argsort(~is_feed_delete, kind="stable"))
+    return Source(events, chosen_keys, sequence)
 
 
 def _nullable(table: pa.Table) -> pa.Table:

@@ -133,6 +133,9 @@ class _Story:
         goes_on = np.zeros(events.num_rows, np.bool_)
         later = np.flatnonzero(is_row & after_row)
         if len(later):
+            # without a tracked column no value begins another row
+            goes_on[later] = True
+        if len(later) and tracked:
             new, old = (self._rows.select(list(tracked)).take(pa.array(at)) for at in (later, later - 1))
             goes_on[later] = equal_rows(new, old, tracked)
         self._is_start = is_row & ~goes_on

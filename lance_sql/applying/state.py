@@ -6,7 +6,7 @@ says so. The last file that tells of a key counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 from uuid import uuid4
@@ -126,9 +126,9 @@ def _newest(tables: Sequence[pa.Table], keys: Sequence[str]) -> pa.Table:
 
 
 def _read(snapshot: Snapshot, path: str) -> pa.Table:
-    """One file; a branch has those of main from before it began."""
+    """One file; a branch or a clone has those of the table that it was made of."""
     with at(table=snapshot.label, file=path):
-        for store in (snapshot.store, snapshot.main):
+        for store in _stores(snapshot):
             try:
                 size, _ = store.tail(path, 0)
             except FileNotFoundError:
@@ -140,9 +140,16 @@ def _read(snapshot: Snapshot, path: str) -> pa.Table:
                 raise CorruptFile("not a file of applied changes")
             return table
         raise CorruptFile(
-            "the file with what the rows do not tell of applied changes is not here: apply changes to the table that"
-            " this one was cloned from, or begin with a new one"
+            "the file with what the rows do not tell of applied changes is gone: restore a version that needs none, or"
+            " apply all changes to a new table"
         )
+
+
+def _stores(snapshot: Snapshot) -> Iterator[Store]:
+    yield snapshot.store
+    for base in snapshot.manifest.base_paths.values():
+        if base.is_dataset_root:
+            yield snapshot.open_fragments.files.base_store(base.id)
 
 
 def sequence_columns(table: pa.Table, names: Sequence[str]) -> pa.Table:

@@ -10,6 +10,7 @@ from typing import IO, Any
 import click
 
 from lance_sql.cli import (
+    applying,
     branches,
     changes,
     contracts,
@@ -247,6 +248,7 @@ for _verb in (
     feed.changes,
     differences.diff,
     merge.merge,
+    applying.apply,
     branches.branch,
     branches.stage,
     branches.publish,

@@ -16,14 +16,14 @@ _STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (r"CALL\s+(\w+\.)*(rewrite_(data_files|manifests)|(ducklake_)?merge_adjacent_files)\b", "OPTIMIZE 'x.lance'"),
     (r"CALL\s+(\w+\.)*create_changelog_view\b", "FROM lance_changes('x.lance', 5, 6)"),
-    (r"CALL\s+(\w+\.)*fast_forward\b", "lance_sql.open('x.lance', branch='b') reads a branch; nothing merges two"),
+    (r"CALL\s+(\w+\.)*fast_forward\b", "lance-sql publish x.lance b"),
     (r"FSCK\s+REPAIR\b", "lance-sql repair x.lance"),
     (r"UNDROP\b", "what DROP TABLE removes is gone; RESTORE TABLE brings versions of a table back"),
     (r"CONVERT\s+TO\s+DELTA\b", "CREATE TABLE 'x.lance' AS FROM 'x.parquet'"),
     (r"REORG\s+TABLE\b", "OPTIMIZE 'x.lance', then VACUUM 'x.lance' RETAIN 168 HOURS"),
     (r"GENERATE\s+symlink_format_manifest\b", "lance_files('x.lance') lists what a version consists of"),
     (r"REFRESH\s+TABLE\b", "nothing: each query reads the newest version"),
-    (r"CREATE\s+(OR\s+REPLACE\s+)?STREAM\b", "FROM lance_changes('x.lance', since := 4)"),
+    (r"CREATE\s+(OR\s+REPLACE\s+)?STREAM\b", "lance-sql cursors x.lance name --start latest"),
     (r"ALTER\s+TABLE\s+\S+\s+SWAP\s+WITH\b", "ALTER TABLE 'x.lance' RENAME TO 'y.lance'"),
 )
 _CLAUSES: Final[tuple[tuple[str, str], ...]] = (

@@ -24,7 +24,6 @@ from lance_sql.errors import UnsupportedFeature
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.tasks import Answer, Task
 from lance_sql.one_sql.token_reader import TokenReader
-from lance_sql.one_sql.upkeep import own_path
 from lance_sql.providers.folders import tables_in
 from lance_sql.providers.snapshots import open_version
 from lance_sql.providers.sources import Source
@@ -54,7 +53,7 @@ def understand(read: TokenReader, *, describes: bool = False) -> Task | None:
 
 
 def _described(read: TokenReader, what: str) -> Task:
-    path = own_path(read, f"DESCRIBE {what}")
+    path = read.own_table(f"DESCRIBE {what}")
     limit = None
     if what == "HISTORY" and read.accept("LIMIT"):
         limit = int(read.value("a number")) if read.next_words(1)[0].isdecimal() else None
@@ -90,7 +89,7 @@ def _shown(read: TokenReader) -> Task | None:
     has_place = read.accept_one("FROM", "IN", "ON", "FOR") is not None
     if not has_place and word not in ("TBLPROPERTIES", "HISTORY"):
         return None
-    path = own_path(read, f"SHOW {word}")
+    path = read.own_table(f"SHOW {word}")
     read.end()
     answer = _SHOWN[word]
     return Answer(lambda engine: answer(open_version(path)))

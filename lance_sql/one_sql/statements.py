@@ -9,7 +9,7 @@ from typing import Final
 from sqlglot import Dialect, TokenType, exp
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.one_sql import changing, definitions, inserting, merging, other_products, questions, upkeep
+from lance_sql.one_sql import applying, changing, definitions, inserting, merging, other_products, questions, upkeep
 from lance_sql.one_sql.changes import Change
 from lance_sql.one_sql.clauses import rewrite
 from lance_sql.one_sql.dialects import dialect_of, parse, tokenize
@@ -69,7 +69,12 @@ def of_lance(text: str, dialect: Dialect, *, in_own_words: bool = False) -> Stat
 
     raises: as `understand`
     """
-    readers = (upkeep.understand, definitions.understand, partial(questions.understand, describes=in_own_words))
+    readers = (
+        upkeep.understand,
+        definitions.understand,
+        partial(questions.understand, describes=in_own_words),
+        partial(applying.understand, parse_query=partial(_query, dialect=dialect, in_own_words=in_own_words)),
+    )
     for understand_words in readers:
         found = understand_words(TokenReader(text, dialect))
         if isinstance(found, Change):
@@ -88,6 +93,14 @@ def of_lance(text: str, dialect: Dialect, *, in_own_words: bool = False) -> Stat
     if words is not None:
         put_words(tree, words)
     return Statement(text, None, _change(tree))
+
+
+def _query(text: str, dialect: Dialect, in_own_words: bool) -> exp.Expr:
+    """A query that is a part of a statement."""
+    tree, words = _parsed(text, dialect, in_own_words)
+    if not isinstance(tree, _QUERIES):
+        raise InvalidArgument(f"A query is expected, not {_kind(tree)}: {text[:200]}")
+    return tree if words is None else words.all(tree)
 
 
 def _parsed(text: str, dialect: Dialect, in_own_words: bool) -> tuple[exp.Expr, Words | None]:

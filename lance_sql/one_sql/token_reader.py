@@ -8,7 +8,7 @@ from typing import Final
 from sqlglot import Token, TokenType
 from sqlglot.dialects.dialect import Dialect
 
-from lance_sql.errors import InvalidArgument
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql import named_tables
 from lance_sql.one_sql.clauses import name_at
 from lance_sql.one_sql.dialects import tokenize
@@ -87,6 +87,19 @@ class TokenReader:
         start = self._tokens[self._position].start
         self._position = named.end
         return TableName(named_tables.path_of_name(named.parts), self.text[start : self._tokens[named.end - 1].end + 1])
+
+    def own_table(self, statement: str) -> str:
+        """The path of a Lance table, in a statement that no engine has.
+
+        raises: UnsupportedFeature for a table of the engine
+        """
+        table = self.table()
+        if table.path is None:
+            raise UnsupportedFeature(
+                f"{statement} is for Lance tables here, whose paths are in quotes, such as 'x.lance'; {table.text} is"
+                " no such path"
+            )
+        return table.path
 
     def column_of_table(self) -> tuple[str, str] | None:
         """'x.lance'.column: the path of a Lance table, and the column; None for a table of the engine."""

@@ -65,22 +65,8 @@ def understand(read: TokenReader) -> Change | Task | None:
     return None
 
 
-def own_path(read: TokenReader, statement: str) -> str:
-    """The path of the table that comes next, in a statement that no engine has.
-
-    raises: UnsupportedFeature for a table of the engine
-    """
-    table = read.table()
-    if table.path is None:
-        raise UnsupportedFeature(
-            f"{statement} is for Lance tables here, whose paths are in quotes, such as 'x.lance'; {table.text} is no "
-            "such path"
-        )
-    return table.path
-
-
 def _optimize(read: TokenReader) -> Change:
-    path = unversioned(own_path(read, "OPTIMIZE"))
+    path = unversioned(read.own_table("OPTIMIZE"))
     read.accept("FULL")
     if read.next_words(1) == ("WHERE",):
         raise UnsupportedFeature("OPTIMIZE .. WHERE: tables have no partitions here; OPTIMIZE looks at all fragments")
@@ -113,7 +99,7 @@ def _vacuum(read: TokenReader) -> Task | None:
 
 def _restore(read: TokenReader) -> Change:
     read.accept("TABLE")
-    path = unversioned(own_path(read, "RESTORE"))
+    path = unversioned(read.own_table("RESTORE"))
     read.expect("TO")
     kind = read.accept_one("VERSION", "TIMESTAMP")
     if kind is None:
@@ -180,7 +166,7 @@ def _drop_index(read: TokenReader) -> Change | None:
         # DuckDB's own has no table
         return None
     read.expect("ON")
-    path = own_path(read, "DROP INDEX .. ON")
+    path = read.own_table("DROP INDEX .. ON")
     read.end()
 
     def work(dataset: Dataset) -> Dataset | None:
@@ -242,7 +228,7 @@ def execute(read: TokenReader, path: str) -> Change | Task:
 
 def clone(read: TokenReader, path: str, *, is_shallow: bool) -> Change:
     """CREATE TABLE path [SHALLOW | DEEP] CLONE: what comes behind these words."""
-    source = own_path(read, "CLONE")
+    source = read.own_table("CLONE")
     kind, chosen = read.accept_one("VERSION", "TIMESTAMP"), None
     if kind is not None:
         read.expect("AS", "OF")

@@ -116,7 +116,7 @@ def check_history(path: str, seed: int) -> None:
     changes = RandomChanges(seed)
     choice = changes.choice
     ignored = choice.choice([(), (), ("a",), VALUES])
-    tracked = choice.choice([None, None, ["a"], ["b", "tags"]])
+    tracked = choice.choice([None, None, ["a"], ["b", "tags"], []])
     model = HistoryModel(ignored, tracked)
     for turn in range(choice.randint(1, 6)):
         rows = changes.batch()

@@ -155,7 +155,7 @@ STATEMENTS: dict[str, list[tuple[str, Expected]]] = {
         ("SELECT id FROM 't.lance' BEFORE (STATEMENT => '8e5d')", Refuses("AT (")),
         ("SELECT id FROM 't.lance' CHANGES (INFORMATION => DEFAULT) AT (VERSION => 1)", Refuses("lance_changes")),
         ("UNDROP TABLE t", Refuses("RESTORE TABLE")),
-        ("CREATE OR REPLACE STREAM s ON TABLE t", Refuses("lance_changes")),
+        ("CREATE OR REPLACE STREAM s ON TABLE t", Refuses("lance-sql cursors")),
         ("SELECT id FROM 't.lance' FOR SYSTEM_TIME AS OF TIMESTAMP '{2}'", Answers((1, 2, 3, 4))),
     ],
     "Spark": [

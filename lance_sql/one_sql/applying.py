@@ -1,0 +1,121 @@
+"""APPLY CHANGES INTO, in the words of Databricks: changes by key become the latest rows, or all that there were.
+
+    APPLY CHANGES INTO 'users.lance' FROM 'moves.parquet' KEYS (user) [IGNORE NULL UPDATES] [APPLY AS DELETE WHEN op =
+    'd']
+        [SEQUENCE BY at] [COLUMNS a, b | COLUMNS * EXCEPT (op)] [STORED AS SCD TYPE 2] [TRACK HISTORY ON a | * EXCEPT
+        (b)]
+
+AUTO CDC INTO is the same, and so is FROM STREAM(..). The source is a table of any kind that the engine has, or a query
+in parentheses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+from sqlglot import exp
+
+from lance_sql.applying import apply_changes
+from lance_sql.dataset import Dataset
+from lance_sql.errors import TableNotFound
+from lance_sql.one_sql.changes import Change, unversioned
+from lance_sql.one_sql.engines import Engine
+from lance_sql.one_sql.token_reader import TokenReader
+
+_CLAUSES = ("IGNORE", "APPLY", "SEQUENCE", "COLUMNS", "STORED", "TRACK")
+
+
+@dataclass(frozen=True)
+class Application(Change):
+    """APPLY CHANGES INTO.
+
+    source: the query that has the changes
+    options: of `apply_changes`
+    """
+
+    source: exp.Expr
+    options: dict[str, Any]
+
+    @property
+    def operation(self) -> str:
+        return "apply_changes"
+
+    @property
+    def verb(self) -> str:
+        return "changes"
+
+    def begins_with_table(self) -> bool:
+        try:
+            self.table()
+        except TableNotFound:
+            return False
+        return True
+
+    def carry_out(self, path: str, engine: Engine) -> Dataset:
+        return apply_changes(path, engine.prepare(self.source).reader(), **self.options)
+
+
+def understand(read: TokenReader, parse_query: Callable[[str], exp.Expr]) -> Change | None:
+    """The statement; None for others.
+
+    raises: InvalidArgument for one that is not whole; UnsupportedFeature for a target of the engine
+    """
+    if not (read.accept("APPLY", "CHANGES", "INTO") or read.accept("AUTO", "CDC", "INTO")):
+        return None
+    read.accept_one("LIVE.", "TABLE")
+    path = read.own_table("APPLY CHANGES INTO")
+    read.expect("FROM")
+    is_stream = read.accept("STREAM", "(")
+    source = read.expression("KEYS")
+    if is_stream:
+        read.expect(")")
+    read.expect("KEYS")
+    options: dict[str, Any] = {"keys": read.names("a key column")}
+    while not read.is_at_end:
+        _clause(read, options)
+    return Application(unversioned(path), parse_query(f"SELECT * FROM {source}"), options)
+
+
+def _clause(read: TokenReader, options: dict[str, Any]) -> None:
+    """The next clause.
+
+    raises: InvalidArgument
+    """
+    expression = partial(read.expression, *_CLAUSES)
+    if read.accept("IGNORE", "NULL", "UPDATES"):
+        options["ignore_null_updates"] = True
+        if read.accept("ON"):
+            options["ignore_null_updates"] = read.names("a column")
+    elif read.accept("APPLY", "AS", "DELETE", "WHEN"):
+        options["delete_when"] = expression()
+    elif read.accept("SEQUENCE", "BY"):
+        options["sequence_by"] = read.names("a column")
+    elif read.accept("COLUMNS"):
+        name, columns = _chosen(read)
+        options["columns" if name == "on" else "except_columns"] = columns
+    elif read.accept("STORED", "AS"):
+        if not read.accept("SCD_TYPE"):
+            read.expect("SCD", "TYPE")
+        scd: dict[str, Literal[1, 2]] = {"1": 1, "2": 2}
+        type = read.accept_one(*scd)
+        if type is None:
+            raise read.surprised("1 or 2")
+        options["scd"] = scd[type]
+    elif read.accept("TRACK", "HISTORY", "ON"):
+        name, columns = _chosen(read)
+        options[f"track_history_{name}"] = columns
+    else:
+        raise read.surprised(
+            "IGNORE NULL UPDATES, APPLY AS DELETE WHEN, SEQUENCE BY, COLUMNS, STORED AS, TRACK HISTORY ON"
+        )
+
+
+def _chosen(read: TokenReader) -> tuple[str, list[str]]:
+    """A list of columns, or of those that are left out."""
+    if read.accept("*"):
+        read.expect("EXCEPT")
+        return "except", read.names("a column")
+    return "on", read.names("a column")
