@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     __version__: str
     from lance_sql.applying import apply_changes
+    from lance_sql.catalogs import Catalog, catalog
     from lance_sql.connections import connect
     from lance_sql.cursors import Cursor
     from lance_sql.dataset import Dataset, open
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from lance_sql.writing import WriteJob, begin_write, write
 
 __all__ = [
+    "Catalog",
     "ColumnNotFound",
     "CommitConflict",
     "ContractBroken",
@@ -75,6 +77,7 @@ __all__ = [
     "attach",
     "audit",
     "begin_write",
+    "catalog",
     "connect",
     "diff",
     "open",
@@ -116,6 +119,8 @@ _MODULES = {
     "attach": "lance_sql.providers",
     "audit": "lance_sql.lineage_audit.walk",
     "begin_write": "lance_sql.writing",
+    "Catalog": "lance_sql.catalogs",
+    "catalog": "lance_sql.catalogs",
     "connect": "lance_sql.connections",
     "diff": "lance_sql.differences",
     "open": "lance_sql.dataset",

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from lance_sql.catalogs import Catalog
+from lance_sql.providers import attach
 from lance_sql.providers import connect as connect_engine
 
 _TABLE: Final = re.compile(r"\.lance\b|\blance\s*\.", re.IGNORECASE)
@@ -49,6 +51,7 @@ def connect(
     *,
     statistics_cache: str | os.PathLike[str] | None = None,
     allow_bases: str | Sequence[str] | None = None,
+    catalog: str | os.PathLike[str] | Catalog | Mapping[str, str | os.PathLike[str] | Catalog] | None = None,
     **options: Any,
 ) -> Any:
     """A DuckDB connection in which `lance_scan('x.lance')` and `FROM 'x.lance'` are tables, and whose statements may
@@ -61,6 +64,7 @@ def connect(
     statistics_cache: a folder in which other processes find what scans of this one learn, of tables that are opened by
         their paths; see `lance_sql.open`
     allow_bases: as for `lance_sql.open`, of these tables
+    catalog: attached as `lake`, or under the names of a mapping; see `lance_sql.attach`
     options: of `duckdb.connect`; DuckDB 1.5 is told to allow extensions without a signature, for `FROM 'x.lance'` needs
         one
     raises: UnsupportedFeature when DuckDB is not installed
@@ -72,18 +76,25 @@ def connect(
     made = connect_engine(database, statistics_cache=statistics_cache, allow_bases=allow_bases, **options)
     from lance_sql.providers import duckdb_connection
 
-    return duckdb_connection.listening(made, _Statements())
+    made = duckdb_connection.listening(made, _Statements())
+    catalogs = catalog if isinstance(catalog, Mapping) else {} if catalog is None else {"lake": catalog}
+    for name, place in catalogs.items():
+        attach(made, place, as_=name)
+    return made
 
 
 class _Statements:
     """See `providers.duckdb_connection.Statements`: parsers are imported for texts that may be about Lance tables."""
 
     def parts(self, connection: Any, text: str) -> list[Any] | None:
-        if not may_be_ours(text):
+        from lance_sql.providers import attached
+
+        lookup = attached.lookup(connection)
+        if not may_be_ours(text, has_catalogs=lookup is not None):
             return None
         from lance_sql.one_sql import on_connections
 
-        return on_connections.parts(text)
+        return on_connections.parts(text, lookup)
 
     def leave(self, connection: Any, statement: Any, parameters: Any) -> None:
         from lance_sql.one_sql import on_connections

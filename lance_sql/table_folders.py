@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Iterator
 from typing import Final
+from urllib.parse import unquote
 
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.local_paths import expanded
@@ -64,6 +65,11 @@ def move(uri: str, target: str, *, dry_run: bool = False) -> None:
         if error.errno == errno.EXDEV:
             raise UnsupportedFeature(f"{target} is on another disk than {uri}: write it anew there") from error
         raise
+
+
+def plain_path(uri: str) -> str:
+    """The path of a URI of this machine, as everybody else calls it; other URIs as they are."""
+    return unquote(uri.removeprefix("file://")) if uri.startswith("file:///") else uri
 
 
 def _files(uri: str) -> tuple[Store, str | None, list[str], list[str]]:

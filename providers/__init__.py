@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
+    from lance_sql.catalogs import Catalog
     from lance_sql.dataset import Dataset
 
 __all__ = ["attach", "connect", "read_spark", "register"]
@@ -87,28 +88,36 @@ def register(
     return target
 
 
-def attach(target: Any, folder: str | os.PathLike[str], *, as_: str) -> Any:
-    """Makes the tables of a folder known as a schema of DuckDB or DataFusion; returns what to query.
+def attach(target: Any, folder: str | os.PathLike[str] | Catalog, *, as_: str) -> Any:
+    """Makes the tables of a folder or of a catalog known as a schema of DuckDB or DataFusion; returns what to query.
 
-    `folder/orders.lance` becomes `as_.orders`, with its own columns, in its newest version whenever it is queried. In
-    DuckDB, tables that come into the folder later are known after another call.
+    `folder/orders.lance` becomes `as_.orders`, and the table `orders` of the namespace `sales` becomes
+    `as_.sales.orders`, with its own columns, in its newest version whenever it is queried. Namespaces below others have
+    dots in their names, as in `as_."sales.eu".orders`. In DuckDB, tables that come later are known after another call.
 
+    folder: also the address of a REST namespace, or what `lance_sql.catalog` returns
     raises: InvalidArgument for another kind of target, and for a name that is taken; TableNotFound without the folder
 
     >>> connection = lance_sql.attach(lance_sql.connect(), "examples", as_="lake")
     >>> connection.execute("SELECT count(*) > 0 FROM lake.orders").fetchall()
     [(True,)]
     """
-    engine = type(target).__module__.partition(".")[0]
-    if engine in ("duckdb", "_duckdb"):
+    from lance_sql.catalogs import catalog
+
+    from . import attached
+
+    modules = {each.__module__.partition(".")[0] for each in type(target).__mro__}
+    if modules & {"duckdb", "_duckdb"}:
         from . import duckdb as provider
-    elif engine == "datafusion":
+    elif "datafusion" in modules:
         from . import datafusion as provider  # type: ignore[no-redef]  # one of several engines
     else:
         kind = f"{type(target).__module__}.{type(target).__qualname__}"
         raise InvalidArgument(f"Cannot attach a folder to a {kind}: give a DuckDB connection or a SessionContext")
+    found = attached.alike(catalog(folder))
     target = provider.register(target)
-    provider.attach(target, folder, as_)
+    provider.attach(target, found, as_)
+    attached.remember(target, as_, found)
     return target
 
 

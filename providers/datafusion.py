@@ -18,7 +18,6 @@ DataFusion hands filters over for good and reads one partition per fragment of t
 
 from __future__ import annotations
 
-import os
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
@@ -26,15 +25,15 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.dataset as ds
 from datafusion import Expr, SessionContext, udtf
-from datafusion.catalog import SchemaProvider, Table
+from datafusion.catalog import CatalogProvider, SchemaProvider, Table
 
 from lance_sql import metadata_tables
+from lance_sql.catalogs import Catalog
 from lance_sql.dataset import Dataset
-from lance_sql.errors import InvalidArgument, LanceError
+from lance_sql.errors import InvalidArgument, LanceError, TableNotFound
 
 from .arrow import EngineDataset, Relation
 from .changes import open_changes, open_row_history
-from .folders import tables_in
 from .snapshots import open_version
 
 
@@ -55,28 +54,50 @@ def register_table(context: SessionContext, name: str, dataset: Dataset) -> None
     context.register_table(name, _table(dataset, with_system_columns=False))
 
 
-def attach(context: SessionContext, folder: str | os.PathLike[str], name: str) -> None:
-    """Makes the tables of a folder known as `name.table`. Each query finds what is in the folder then, and reads the
-    newest version."""
-    _ = tables_in(folder)
-    context.catalog().register_schema(name, _Folder(os.fspath(folder)))
+def attach(context: SessionContext, catalog: Catalog, name: str) -> None:
+    """Makes the tables of a catalog known as `name.table` and `name.namespace.table`. Each query finds what is in the
+    catalog then, and reads the newest version."""
+    context.catalog().register_schema(name, _Namespace(catalog, ()))
+    context.register_catalog_provider(name, _Catalog(catalog))
 
 
-class _Folder(SchemaProvider):
-    """The tables of a folder as a schema."""
+class _Catalog(CatalogProvider):
+    """A catalog, whose namespaces are schemas."""
 
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def schema_names(self) -> set[str]:
+        return {".".join(name[:-1]) or "main" for name in self._catalog.walk()}
+
+    def schema(self, name: str) -> _Namespace | None:  # type: ignore[override]  # DataFusion takes these as well
+        namespace = () if name == "main" else tuple(name.split("."))
+        try:
+            self._catalog.tables(namespace)
+        except TableNotFound:
+            return None
+        return _Namespace(self._catalog, namespace)
+
+
+class _Namespace(SchemaProvider):
+    """The tables of a namespace as a schema."""
+
+    def __init__(self, catalog: Catalog, namespace: tuple[str, ...]) -> None:
+        self._catalog = catalog
+        self._namespace = namespace
 
     def table_names(self) -> set[str]:
-        return set(tables_in(self._folder))
+        return set(self._catalog.tables(self._namespace))
 
     def table(self, name: str) -> Table | None:
-        path = tables_in(self._folder).get(name)
-        return _table(open_version(path), with_system_columns=False) if path is not None else None
+        try:
+            path = self._catalog.describe((*self._namespace, name)).path
+            return _table(open_version(path), with_system_columns=False)
+        except TableNotFound:
+            return None
 
     def table_exist(self, name: str) -> bool:
-        return name in tables_in(self._folder)
+        return name in self._catalog.tables(self._namespace)
 
 
 def widen(type: pa.DataType) -> pa.DataType:

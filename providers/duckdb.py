@@ -58,11 +58,13 @@ from . import duckdb_extension
 from .arrow import EngineDataset
 from .changes import open_changes, open_row_history
 from .duckdb_tables import NO_COLUMN, FreshTable, feed_table, has_sources, table
-from .folders import check_alike, paths_of, tables_in
+from .folders import check_alike, is_written, paths_of
 from .snapshots import open_version
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+    from lance_sql.catalogs import Catalog
 
 _REFERENCE: Final = "__lance_ref"
 _CHANGES: Final = "__lance_changes_ref"
@@ -221,14 +223,15 @@ def register_table(connection: DuckDBPyConnection, name: str, dataset: Dataset) 
     connection.register(name, source.project(f"* EXCLUDE ({NO_COLUMN})"))
 
 
-def attach(connection: DuckDBPyConnection, folder: str | os.PathLike[str], name: str) -> None:
-    """Makes the tables of a folder known as `name.table`; those that come later are known after another call.
+def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> None:
+    """Makes the tables of a catalog known as `name.table` and `name.namespace.table`; those that come later are known
+    after another call.
 
     Each is a view, so that every query reads the newest version. The views are in a database in memory of that name.
 
     raises: InvalidArgument for a name that a database with tables, or in a file, has
     """
-    tables = tables_in(folder)
+    tables = list(catalog.walk())
     quoted = _identifier(name)
     query = "SELECT path IS NULL FROM duckdb_databases() WHERE lower(database_name) = lower(?)"
     known = connection.execute(query, [name]).fetchall()
@@ -237,9 +240,16 @@ def attach(connection: DuckDBPyConnection, folder: str | os.PathLike[str], name:
     query = "SELECT count(*) FROM duckdb_tables() WHERE lower(database_name) = lower(?)"
     if known not in ([], [(True,)]) or connection.execute(query, [name]).fetchall() != [(0,)]:
         raise InvalidArgument(f"The connection has a database {name!r} already: choose another name")
-    for table_name, path in tables.items():
-        view = f"{quoted}.main.{_identifier(table_name)}"
-        connection.execute(f"CREATE OR REPLACE VIEW {view} AS FROM lance_table({_text(path)})")
+    for *namespace, table_name in tables:
+        path = catalog.describe((*namespace, table_name)).path
+        if not is_written(path):
+            # declared only
+            continue
+        schema = f"{quoted}.{_identifier('.'.join(namespace) or 'main')}"
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        connection.execute(
+            f"CREATE OR REPLACE VIEW {schema}.{_identifier(table_name)} AS FROM lance_table({_text(path)})"
+        )
 
 
 def _identifier(name: str) -> str:

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import duckdb
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.providers import attached
 
 __name__ = "duckdb.lance_sql"
 
@@ -77,11 +78,11 @@ class Connection(_Base):
 
     def cursor(self) -> Any:
         """As DuckDB's."""
-        return listening(_Base.cursor(self), _statements(self))
+        return _inheriting(self, _Base.cursor(self))
 
     def duplicate(self) -> Any:
         """As DuckDB's."""
-        return listening(_Base.duplicate(self), _statements(self))
+        return _inheriting(self, _Base.duplicate(self))
 
 
 # DuckDB's objects have no attributes of their own
@@ -97,6 +98,11 @@ def listening(connection: Any, statements: Statements) -> Any:
         return connection
     _known[connection] = statements
     return connection
+
+
+def _inheriting(connection: Connection, made: Any) -> Any:
+    attached.inherit(made, connection)
+    return listening(made, _statements(connection))
 
 
 def _statements(connection: Connection) -> Statements:

@@ -14,20 +14,24 @@ from sqlglot import TokenType
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql.dialects import dialect_of, tokenize
 from lance_sql.one_sql.engines import Engine
+from lance_sql.one_sql.named_tables import Lookup, looked_up_in
 from lance_sql.one_sql.running import write
 from lance_sql.one_sql.statements import Statement, for_duckdb, of_lance
-from lance_sql.providers import duckdb_queries
+from lance_sql.providers import attached, duckdb_queries
 
 _PARAMETER: Final = "__lance_parameter_"
 
 
-def parts(text: str) -> list[Statement | str] | None:
+def parts(text: str, lookup: Lookup | None) -> list[Statement | str] | None:
     """The statements of a text: those about Lance tables, and the text of the others for DuckDB; None where all of it
     is DuckDB's as it was typed.
 
+    lookup: of the tables of catalogs
+
     raises: InvalidArgument, UnsupportedFeature for statements about Lance tables that make no sense
     """
-    found = for_duckdb(text)
+    with looked_up_in(lookup):
+        found = for_duckdb(text)
     if all(isinstance(part, str) for part in found) and "".join(found) == text.strip():  # type: ignore[arg-type]
         return None
     return found
@@ -49,7 +53,8 @@ def _run(connection: Any, statement: Statement, parameters: Any) -> pa.Table:
         if statement.task is not None:
             raise UnsupportedFeature("A statement about a table as a whole has no parameters")
         text, given = _named(statement.text, parameters)
-        named = of_lance(text, dialect_of("duckdb"), in_own_words=True)
+        with looked_up_in(attached.lookup(connection)):
+            named = of_lance(text, dialect_of("duckdb"), in_own_words=True)
         assert named is not None, "a statement with other names for its parameters"
         statement = named
     engine = Engine("duckdb", connection, True, given)
@@ -63,7 +68,7 @@ def _run(connection: Any, statement: Statement, parameters: Any) -> pa.Table:
     # TRUNCATE says of itself that it means all rows
     if change.is_for_all_rows and statement.text.lstrip()[:8].upper() != "TRUNCATE":
         raise InvalidArgument(f"This {change.verb} every row of {change.path}: say WHERE true if that is meant")
-    with duckdb_queries.seeing(_variables_of_caller()):
+    with looked_up_in(attached.lookup(connection)), duckdb_queries.seeing(_variables_of_caller()):
         return write(change, engine, statement.text, all_rows=True).to_table()
 
 

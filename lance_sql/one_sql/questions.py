@@ -19,12 +19,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from lance_sql import metadata_tables
+from lance_sql.catalogs import catalog
 from lance_sql.dataset import Dataset
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.tasks import Answer, Task
 from lance_sql.one_sql.token_reader import TokenReader
-from lance_sql.providers.folders import tables_in
 from lance_sql.providers.snapshots import open_version
 from lance_sql.providers.sources import Source
 from lance_sql.schema import primary_key
@@ -107,8 +107,10 @@ def _tables(read: TokenReader) -> Task | None:
 
 
 def _listed(folder: str) -> pa.Table:
-    found = tables_in(folder)
-    return pa.table({"name": pa.array(list(found), pa.string()), "path": pa.array(list(found.values()), pa.string())})
+    found = catalog(folder)
+    entries = [found.describe(name) for name in found.walk()]
+    names, paths = [".".join(entry.name) for entry in entries], [entry.path for entry in entries]
+    return pa.table({"name": pa.array(names, pa.string()), "path": pa.array(paths, pa.string())})
 
 
 def _newest_first(versions: pa.Table) -> pa.Table:

@@ -8,9 +8,11 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.one_sql.changes import Change
 from lance_sql.one_sql.dialects import dialect_of
 from lance_sql.one_sql.engines import Engine, engine_of
+from lance_sql.one_sql.named_tables import looked_up_in
 from lance_sql.one_sql.rows import Rows
 from lance_sql.one_sql.statements import understand
 from lance_sql.one_sql.written import Written
+from lance_sql.providers import attached
 from lance_sql.table import commit_origin
 from lance_sql.table.commit_summary import CommitSummary
 
@@ -58,6 +60,20 @@ def sql(
     wanted = engine_of(engine, connection, session, dialect)
     # the other engines have names and functions of their own for what is typed
     in_own_words = wanted.is_spoken and wanted.name == "duckdb"
+    with looked_up_in(attached.lookup(wanted.target)):
+        return _run(text, wanted, dialect, in_own_words, all_rows=all_rows, dry_run=dry_run, job=job)
+
+
+def _run(
+    text: str,
+    wanted: Engine,
+    dialect: str | None,
+    in_own_words: bool,
+    *,
+    all_rows: bool,
+    dry_run: bool,
+    job: str | None,
+) -> Rows | Written:
     statement = understand(
         text, dialect_of(wanted.name if dialect is None else dialect.lower()), in_own_words=in_own_words
     )

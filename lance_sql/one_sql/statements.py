@@ -122,6 +122,8 @@ def writes(tree: exp.Expr) -> bool:
         return any(path_of(table) is not None for table in tree.expressions)
     if not isinstance(tree, exp.Insert | exp.Update | exp.Delete | exp.Merge | exp.Create):
         return False
+    if isinstance(tree, exp.Create) and tree.args.get("kind") != "TABLE":
+        return False
     table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     return path_of(table) is not None
 

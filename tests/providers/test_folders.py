@@ -72,8 +72,6 @@ def test_queries_of_a_folder_read_the_newest_version(engine: Any, folder: Path) 
 def test_folders_that_cannot_be_attached(engine: Any, folder: Path) -> None:
     with pytest.raises(TableNotFound, match="No folder"):
         lance_sql.attach(engine.target, folder / "nothing", as_="lake")
-    with pytest.raises(InvalidArgument, match="local folder"):
-        lance_sql.attach(engine.target, "s3://bucket/tables", as_="lake")
     lance_sql.write(pa.table({"id": [1]}), folder / "ORDERS")
     with pytest.raises(InvalidArgument, match="would both be"):
         lance_sql.attach(engine.target, folder, as_="lake")

@@ -1,0 +1,232 @@
+"""A folder as a catalog.
+
+    orders.lance                      the table orders, also without a table of contents
+    __manifest                        the table of contents: a row for each namespace, and for each table
+        object_id                     sales$orders
+        object_type                   namespace or table
+        location                      be85589a_sales$orders, below the folder
+        metadata                      properties as JSON
+
+Source: specification of Lance namespaces, directory, manifest mode; and what pylance 14 writes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pyarrow as pa
+
+import lance_sql.dataset
+from lance_sql import table_folders
+from lance_sql.catalogs.contract import Catalog, Name, TableEntry, parts
+from lance_sql.dataset import Dataset
+from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.local_paths import expanded
+from lance_sql.schema import primary_key
+from lance_sql.store.open import open_store
+from lance_sql.writing import write
+
+CONTENTS: Final = "__manifest"
+_BETWEEN: Final = "$"
+_SUFFIX: Final = ".lance"
+_NAMESPACE, _TABLE = "namespace", "table"
+_SCHEMA: Final = pa.schema(
+    [
+        pa.field("object_id", pa.string(), nullable=False, metadata={primary_key.POSITION: "0"}),
+        pa.field("object_type", pa.string(), nullable=False),
+        pa.field("location", pa.string()),
+        pa.field("metadata", pa.string()),
+        pa.field("base_objects", pa.list_(pa.field("object_id", pa.string()))),
+    ]
+)
+
+
+class DirectoryCatalog(Catalog):
+    """The tables of a folder, of this machine or of an object store.
+
+    raises: TableNotFound where there is no such folder on this machine
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder if "://" in folder else expanded(folder)
+        self._store = open_store(self._folder)
+        if "://" not in folder and not os.path.isdir(self._folder):
+            raise TableNotFound(f"No folder {folder!r} to take as a catalog")
+
+    def namespaces(self, parent: Name = ()) -> list[str]:
+        above = self._namespace(parent)
+        return self._below(above, _NAMESPACE)
+
+    def tables(self, namespace: Name = ()) -> list[str]:
+        above = self._namespace(namespace)
+        found = self._below(above, _TABLE)
+        return found if above else sorted({*found, *self._plain()})
+
+    def describe(self, name: Name) -> TableEntry:
+        wanted = parts(name)
+        row = self._row(wanted)
+        if row is not None and row["object_type"] == _TABLE:
+            return TableEntry(wanted, self._at(str(row["location"])), _read_properties(row["metadata"]))
+        if len(wanted) == 1 and wanted[0] in self._plain():
+            return TableEntry(wanted, self._at(self._plain()[wanted[0]]))
+        raise TableNotFound(f"No table {'.'.join(wanted)} in {self._folder}. Tables: {self._known()}")
+
+    def properties(self, namespace: Name) -> dict[str, str]:
+        wanted = self._namespace(namespace)
+        row = self._row(wanted) if wanted else None
+        return {} if row is None else _read_properties(row["metadata"])
+
+    def create_namespace(self, namespace: Name, properties: Mapping[str, str] | None = None) -> None:
+        wanted = parts(namespace, what="namespace")
+        if not wanted:
+            raise InvalidArgument("A namespace has a name")
+        self._namespace(wanted[:-1])
+        self._add(wanted, _NAMESPACE, None, properties)
+
+    def drop_namespace(self, namespace: Name) -> None:
+        wanted = self._namespace(namespace)
+        if not wanted:
+            raise InvalidArgument("The namespace at the top stays")
+        inside = [*self.namespaces(wanted), *self.tables(wanted)]
+        if inside:
+            raise InvalidArgument(f"The namespace {'.'.join(wanted)} is not empty: it has {inside[0]}")
+        self._remove(wanted)
+
+    def declare(self, name: Name, properties: Mapping[str, str] | None = None) -> TableEntry:
+        wanted = parts(name)
+        above = self._namespace(wanted[:-1])
+        if not above and wanted[-1] in self._plain():
+            raise TableExists(f"There is a table {wanted[-1]} in {self._folder} already")
+        if not above and self._contents() is None:
+            if properties:
+                raise UnsupportedFeature(f"{self._folder} has no {CONTENTS}, which keeps properties")
+            return TableEntry(wanted, self._at(wanted[-1] + _SUFFIX))
+        location = f"{uuid.uuid4().hex[:8]}_{_BETWEEN.join(wanted)}" if above else wanted[-1] + _SUFFIX
+        self._add(wanted, _TABLE, location, properties)
+        return TableEntry(wanted, self._at(location), dict(properties or {}))
+
+    def drop_table(self, name: Name) -> None:
+        entry = self.describe(name)
+        # the name first: what is left of a removal that did not end is no table of the catalog
+        if self._row(entry.name) is not None:
+            self._remove(entry.name)
+        try:
+            table_folders.drop(entry.path)
+        except TableNotFound:
+            # declared, and never written
+            return
+
+    def rename_table(self, name: Name, new_name: Name) -> None:
+        entry, wanted = self.describe(name), parts(new_name)
+        row = self._row(entry.name)
+        self._namespace(wanted[:-1])
+        if self._row(wanted) is not None or (len(wanted) == 1 and wanted[0] in self._plain()):
+            raise TableExists(f"There is a table {'.'.join(wanted)} in {self._folder} already")
+        if row is None:
+            if len(wanted) > 1:
+                raise UnsupportedFeature(f"{'.'.join(entry.name)} is in no table of contents: it stays at the top")
+            table_folders.move(entry.path, self._at(wanted[0] + _SUFFIX))
+            return
+        contents = self._contents()
+        assert contents is not None, "has the row"
+        contents.update({"object_id": f"'{_quoted(_id(wanted))}'"}, f"object_id = '{_quoted(_id(entry.name))}'")
+
+    def forget(self, name: Name) -> None:
+        entry = self.describe(name) if self._row(parts(name)) is not None else None
+        if entry is not None:
+            self._remove(entry.name)
+
+    def _contents(self) -> Dataset | None:
+        """The newest version of the table of contents."""
+        try:
+            return lance_sql.dataset.open(self._at(CONTENTS))
+        except TableNotFound:
+            return None
+
+    def _rows(self) -> list[dict[str, Any]]:
+        contents = self._contents()
+        if contents is None:
+            return []
+        columns = ["object_id", "object_type", "location", "metadata"]
+        rows: list[dict[str, Any]] = contents.scan(columns).to_table().to_pylist()
+        return rows
+
+    def _row(self, name: tuple[str, ...]) -> dict[str, Any] | None:
+        wanted = _id(name)
+        return next((row for row in self._rows() if row["object_id"] == wanted), None)
+
+    def _below(self, above: tuple[str, ...], kind: str) -> list[str]:
+        start = f"{_id(above)}{_BETWEEN}" if above else ""
+        ids = (row["object_id"] for row in self._rows() if row["object_type"] == kind)
+        names = (each[len(start) :] for each in ids if each.startswith(start))
+        return sorted(name for name in names if name and _BETWEEN not in name)
+
+    def _namespace(self, name: Name) -> tuple[str, ...]:
+        """
+        raises: TableNotFound where there is no such namespace
+        """
+        wanted = parts(name, what="namespace") if name else ()
+        row = self._row(wanted) if wanted else None
+        if wanted and (row is None or row["object_type"] != _NAMESPACE):
+            raise TableNotFound(f"No namespace {'.'.join(wanted)} in {self._folder}")
+        return wanted
+
+    def _plain(self) -> dict[str, str]:
+        """The folders of tables at the top that are in no table of contents, by the names of these tables."""
+        known = {CONTENTS, *(row["location"] for row in self._rows())}
+        folders = sorted(name for name in self._store.folders("") if name not in known)
+        return {
+            name.removesuffix(_SUFFIX): name
+            for name in folders
+            if next(self._store.files(f"{name}/_versions"), None) is not None
+        }
+
+    def _add(
+        self, name: tuple[str, ...], kind: str, location: str | None, properties: Mapping[str, str] | None
+    ) -> None:
+        for part in name:
+            if _BETWEEN in part or "/" in part:
+                raise InvalidArgument(f"{part!r} is no name here: it has a {_BETWEEN} or a /")
+        contents = self._contents() or write(_SCHEMA.empty_table(), self._at(CONTENTS))
+        metadata = json.dumps(dict(properties)) if properties else None
+        row = {"object_id": [_id(name)], "object_type": [kind], "location": [location], "metadata": [metadata]}
+        schema = pa.schema([_SCHEMA.field(each) for each in row])
+        try:
+            contents.merge(pa.table(row, schema=schema), on="object_id", when_matched="fail", unique=True)
+        except InvalidArgument as error:
+            raise TableExists(f"{'.'.join(name)} is in {self._folder} already") from error
+
+    def _remove(self, name: tuple[str, ...]) -> None:
+        contents = self._contents()
+        assert contents is not None, "has the row"
+        contents.delete(f"object_id = '{_quoted(_id(name))}'")
+
+    def _at(self, location: str) -> str:
+        return f"{self._folder.rstrip('/')}/{location}"
+
+    def _known(self) -> str:
+        names = [".".join(name) for name in self.walk()]
+        return ", ".join(names[:10]) + (", ..." if len(names) > 10 else "") if names else "none"
+
+
+def _id(name: tuple[str, ...]) -> str:
+    return _BETWEEN.join(name)
+
+
+def _quoted(text: str) -> str:
+    return text.replace("'", "''")
+
+
+def _read_properties(text: str | None) -> dict[str, str]:
+    """
+    raises: InvalidArgument for metadata that is no JSON object
+    """
+    try:
+        found = json.loads(text) if text else {}
+    except ValueError as error:
+        raise InvalidArgument(f"The properties {text!r} are no JSON") from error
+    return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}

@@ -1,0 +1,1 @@
+"""Catalogs: folders, namespaces of folders, and REST namespaces."""
