@@ -20,10 +20,18 @@ if TYPE_CHECKING:
     from lance_sql.testing.changes import assert_changes
     from lance_sql.testing.equality import assert_table_equal
     from lance_sql.testing.invariants import assert_invariants
+    from lance_sql.testing.playback import replay
     from lance_sql.testing.snapshots import assert_matches_snapshot
     from lance_sql.testing.sql import assert_sql
 
-__all__ = ["assert_changes", "assert_invariants", "assert_matches_snapshot", "assert_sql", "assert_table_equal"]
+__all__ = [
+    "assert_changes",
+    "assert_invariants",
+    "assert_matches_snapshot",
+    "assert_sql",
+    "assert_table_equal",
+    "replay",
+]
 
 # pytest imports this package in every session, for its plugin: what needs Arrow is imported when it is used
 _MODULES = {
@@ -32,6 +40,7 @@ _MODULES = {
     "assert_matches_snapshot": "lance_sql.testing.snapshots",
     "assert_sql": "lance_sql.testing.sql",
     "assert_table_equal": "lance_sql.testing.equality",
+    "replay": "lance_sql.testing.playback",
 }
 
 

@@ -1,0 +1,131 @@
+"""Incremental jobs, run after each commit of a history: what they make has to be what one run over all of it makes.
+
+    def job(source, target):                               reads what is new in one table, and brings another up to date
+        with lance_sql.open(source).cursor("job").read(target=target) as changes:
+            lance_sql.apply_changes(target, changes, "id")
+
+    replay("orders.lance", job, key="id")
+
+The history is played in a folder beside: a table that has the versions of the other one up to some number, and its
+    files by
+links. Nothing is written to the table itself, and cursors of the job are those of the copy.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.store.open import local_path
+from lance_sql.table.paths import BRANCHES, CURSORS, TAGS, VERSIONS, parse_manifest_name
+from lance_sql.testing.equality import assert_table_equal
+from lance_sql.testing.tables import TableLike, dataset
+
+Job: TypeAlias = Callable[[str, str], Any]
+"""Called with the paths of the table that it reads and of the one that it makes."""
+
+_OWN: Final = (VERSIONS, CURSORS, TAGS.partition("/")[0], BRANCHES.partition("/")[0], "tree")
+
+
+def replay(
+    table: TableLike,
+    job: Job,
+    *,
+    start: int | None = None,
+    end: int | None = None,
+    key: str | Sequence[str] | None = None,
+    ignore_columns: str | Iterable[str] = (),
+    check_each: bool = False,
+) -> None:
+    """Fails unless a job that runs after each commit of a table makes the same table as one that runs once at the end.
+
+    table: a Lance table on this machine, by path or as a `Dataset`; its versions are played in order
+    job: brings the table at its second path up to date with the one at its first; it is called once for each version
+    start, end: the versions after which it runs for the first and the last time; the first and the newest without them
+    key, ignore_columns: as for `assert_table_equal`
+    check_each: compares after every version, and so says after which one the tables differ first; the job runs once
+        more over everything for each
+    raises: AssertionError with the rows that differ; UnsupportedFeature for tables that are not on a local disk
+
+    >>> def copy(source, target):
+    ...     with lance_sql.open(source).cursor("copy").read(target=target) as changes:
+    ...         lance_sql.apply_changes(target, changes, "id")
+    >>> replay(orders.delete("status = 'cancelled'"), copy, key="id")
+    """
+    __tracebackhide__ = True
+    source = dataset(table)
+    numbers = [info.version for info in source.versions()]
+    first, last = numbers[0] if start is None else start, numbers[-1] if end is None else end
+    if first > last or not {first, last} <= set(numbers):
+        raise InvalidArgument(f"start={first}, end={last}: {source.uri} has the versions {numbers[0]} to {numbers[-1]}")
+    played = [number for number in numbers if first <= number <= last]
+    with tempfile.TemporaryDirectory(prefix="lance-sql-replay-") as folder:
+        root = Path(folder)
+        stepwise = _Playback(source.snapshot.store.uri, root / "stepwise")
+        target = str(root / "stepwise-target.lance")
+        for number in played:
+            stepwise.go_to(number)
+            job(str(stepwise.path), target)
+            if check_each or number == last:
+                _compare(source.snapshot.store.uri, job, number, target, root, key, ignore_columns)
+
+
+def _compare(
+    uri: str,
+    job: Job,
+    number: int,
+    target: str,
+    root: Path,
+    key: str | Sequence[str] | None,
+    ignore_columns: str | Iterable[str],
+) -> None:
+    """Compares with one run over everything up to a version."""
+    __tracebackhide__ = True
+    whole = _Playback(uri, root / f"whole-{number}")
+    whole.go_to(number)
+    expected = str(root / f"whole-{number}-target.lance")
+    job(str(whole.path), expected)
+    try:
+        assert_table_equal(target, expected, key=key, ignore_columns=ignore_columns)
+    except AssertionError as error:
+        raise AssertionError(
+            f"After version {number}, a job that ran after each commit has made another table (actual) than one that"
+            f" ran once (expected): {error}"
+        ) from None
+
+
+def _link(source: str, target: str) -> None:
+    """The same file under another name, or a copy where it is on another disk. Files of tables never change."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+class _Playback:
+    """A table that has the versions of another one up to some number."""
+
+    def __init__(self, uri: str, folder: Path) -> None:
+        """raises: UnsupportedFeature for a table that is not on a local disk"""
+        place = local_path(uri)
+        if place is None:
+            raise UnsupportedFeature(f"{uri}: only tables on a local disk are replayed; copy it to one")
+        self._versions = Path(os.path.abspath(place), VERSIONS)
+        self.path = folder / self._versions.parent.name
+        (self.path / VERSIONS).mkdir(parents=True)
+        for entry in self._versions.parent.iterdir():
+            if entry.name not in _OWN and entry.is_dir():
+                shutil.copytree(entry, self.path / entry.name, copy_function=_link)
+
+    def go_to(self, number: int) -> None:
+        """Shows the versions up to this one."""
+        for entry in self._versions.iterdir():
+            parsed = parse_manifest_name(entry.name)
+            shown = self.path / VERSIONS / entry.name
+            if parsed is not None and parsed[0] <= number and not shown.exists():
+                shutil.copyfile(entry, shown)
