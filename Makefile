@@ -20,7 +20,7 @@ ONCE := --ignore-glob 'tests/providers/test_spark_*' --deselect \
 	tests/testing/test_spark_pipeline.py::test_the_job_writes_what_its_tests_expect
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pythons slow fuzz races check bench pictures site wheel protos clean
+.PHONY: help demo test engines pythons slow fuzz races check bench pictures site wheel protos clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -28,14 +28,15 @@ help: ## list the targets
 demo: $(VENV)/duckdb.stamp ## write a table step by step, and ask in SQL what each step changed
 	@$(VENV)/bin/python examples/demo.py
 
-test: $(VENV)/test.stamp $(DUCKDB15)/stamp $(SAIL)/stamp ## run the tests, those of the providers also with DuckDB 1.5, all also with another Python
-	@echo "lance-sql: all tests"
+test: $(VENV)/test.stamp ## run the tests once: about 15 minutes on two processors, after 3 of building the first time
+	@echo "lance-sql: all tests but the slow ones"
 	@$(PYTEST) -q $(PARALLEL)
+
+engines: $(VENV)/test.stamp $(DUCKDB15)/stamp $(SAIL)/stamp ## run the tests of engines again, with DuckDB 1.5, and with Sail instead of Spark
 	@echo "lance-sql: the tests of the providers again, with DuckDB 1.5"
 	@PYTHONPATH=$(DUCKDB15) $(PYTEST) -q $(PARALLEL) $(SHARED_TESTS) --ignore-glob 'tests/providers/test_spark*'
 	@echo "lance-sql: the tests of Sail, which is Spark without Java"
 	@PYTHONPATH=$(abspath $(SAIL)) $(PYTEST) -q tests/sail
-	@$(MAKE) --no-print-directory pythons
 
 pythons: $(VENV)/test.stamp ## run the tests with the oldest and the newest Python that are supported, where they are installed
 	@for found in $$(scripts/other_pythons.sh $(VENV)); do \
@@ -58,7 +59,7 @@ races: $(RACES)/stamp ## read streams with many threads for a minute, with kerne
 		LD_PRELOAD="$$preload" TSAN_OPTIONS="suppressions=fuzz/races.supp report_mutex_bugs=0" \
 		$(RACES)/bin/python -m fuzz.races --seconds $(RACES_SECONDS)
 
-check: $(VENV)/dev.stamp ## everything a change must pass: format, lint, types, generated code, tests
+check: $(VENV)/dev.stamp ## everything a change must pass: format, lint, types, generated code, tests, with every engine and Python
 	@echo "lance-sql: format and lint"
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/ruff check .
@@ -66,6 +67,8 @@ check: $(VENV)/dev.stamp ## everything a change must pass: format, lint, types, 
 	@$(VENV)/bin/mypy
 	@scripts/protos_are_current.sh
 	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory engines
+	@$(MAKE) --no-print-directory pythons
 
 bench: $(VENV)/test.stamp ## measure against pylance and Parquet
 	@$(VENV)/bin/python -m benchmarks

@@ -20,7 +20,7 @@ _WORDS: Final = """
     SELECT SUM SUMMARIZE TABLE THEN UNION USING VALUES VIEW WHEN WHERE WITH
 """
 KEYWORDS: Final = tuple(_WORDS.split())
-COMMANDS: Final = (".help", ".output", ".rows", ".quit")
+COMMANDS: Final = (".help", ".mode", ".output", ".quit", ".rows", ".schema", ".tables")
 
 
 class SqlCompleter(Completer):

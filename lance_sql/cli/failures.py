@@ -19,7 +19,11 @@ INTERRUPTED: Final = 130
 _USAGE_ERRORS: Final = ("BinderException", "CatalogException", "ParserException", "SyntaxException")
 # What an engine or Arrow says of an error of this library: the type and the message end its traceback.
 _WRAPPED: Final = re.compile(r"^(?:.*\s)?lance_sql\.errors\.(\w+): (.+)$", re.MULTILINE)
-_LINE: Final = re.compile(r"^LINE (\d+):", re.MULTILINE)
+_WHERE: Final = re.compile(r"^(LINE \d+: )(.*)\n( *)\^", re.MULTILINE)
+_BEFORE: Final = 15
+_NEAR: Final = 40
+_UNKNOWN_TABLE: Final = re.compile(r"Table with name (\w+) does not exist!")
+_UNKNOWN_COLUMN: Final = re.compile(r'Referenced column "([^"]+)" not found in FROM clause')
 _AFTER_DAMAGE: Final = "'lance-sql verify{}' with the table says which versions and columns can still be read"
 # Values are decoded by a deep check alone.
 _IN_A_COLUMN: Final = re.compile(r"\bcolumn '")
@@ -60,11 +64,25 @@ def _explained(error: Exception) -> Failure | None:
 
 
 def _in_one_line(message: str) -> str:
-    """What DuckDB says of a query, without the part of the query that it shows below."""
-    said = message.partition("\nLINE ")[0]
-    where = _LINE.search(message)
-    line = f" (line {where[1]})" if where is not None and where[1] != "1" else ""
-    return " ".join(said.split()) + line
+    """What DuckDB says of a query, and where: the part of its line that a caret is under, of the user's own text."""
+    said = " ".join(message.partition("\nLINE ")[0].split())
+    unknown = _UNKNOWN_TABLE.search(said)
+    if unknown is not None:
+        # what is alike is a table of the system
+        said = said.partition(" Did you mean")[0]
+        return f"{said} A Lance table is a path in quotes, such as FROM '{unknown[1]}.lance'"
+    word = _UNKNOWN_COLUMN.search(said)
+    if word is not None and f'"{word[1]}"' not in _shown(message):
+        said += f" Text has single quotes: '{word[1]}'"
+    where = _WHERE.search(message)
+    if where is None:
+        return said
+    near = where[2][max(len(where[3]) - len(where[1]) - _BEFORE, 0) :][:_NEAR].strip()
+    return f"{said} (near: {near})" if near and "syntax error" in said else said
+
+
+def _shown(message: str) -> str:
+    return message.partition("\nLINE ")[2]
 
 
 def _of(kind: type[Exception], message: str) -> Failure:

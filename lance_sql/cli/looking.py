@@ -22,6 +22,8 @@ def history(table: str, limit: int | None, branch: str | None, output: str, html
     lance-sql history events.lance --limit 10
     lance-sql history events.lance --html history.html
     """
+    import pyarrow as pa
+
     from lance_sql import metadata_tables
     from lance_sql.cli import tables
 
@@ -34,15 +36,19 @@ def history(table: str, limit: int | None, branch: str | None, output: str, html
         "version",
         "timestamp",
         "operation",
-        "rows",
         "inserted",
         "updated",
         "deleted",
+        "rows",
+        "tags",
         "bytes_written",
         "writer",
-        "tags",
     ]
     newest_first = found.take(list(range(found.num_rows - 1, -1, -1))).select(shown)
+    if output == "table":
+        place = shown.index("timestamp")
+        seconds = newest_first["timestamp"].cast(pa.timestamp("s", tz="UTC"), safe=False)
+        newest_first = newest_first.set_column(place, "timestamp", seconds)
     screen.show(newest_first.to_reader(), output)
 
 

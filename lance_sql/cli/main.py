@@ -44,10 +44,29 @@ class DefaultQuery(click.Group):
             return super().invoke(context)
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
+        if arguments and arguments[0].lower() == "help":
+            arguments = [*arguments[1:2], "--help"]
         if arguments and arguments[0] not in {*self.commands, *_GROUP_OPTIONS}:
             self._check_verb(context, arguments[0])
             arguments = ["query", *arguments]
         return super().parse_args(context, arguments)
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """The verbs by what they are for, each with as much of its first sentence as fits."""
+        left = set(self.commands)
+        width = max(map(len, self.commands))
+        for title, verbs in _GROUPS:
+            known = [verb for verb in verbs if verb in left]
+            left -= set(known)
+            self._format_group(formatter, title, known, width)
+        self._format_group(formatter, "More", sorted(left), width)
+
+    def _format_group(self, formatter: click.HelpFormatter, title: str, verbs: list[str], width: int) -> None:
+        if not verbs:
+            return
+        room = max(formatter.width - width - 6, 20)
+        with formatter.section(title):
+            formatter.write_dl([(verb.ljust(width), self.commands[verb].get_short_help_str(room)) for verb in verbs])
 
     def _check_verb(self, context: click.Context, argument: str) -> None:
         """Makes sure that what is no verb may be SQL.
@@ -66,6 +85,13 @@ class DefaultQuery(click.Group):
             raise click.UsageError(f"There is no verb {argument!r}. Did you mean {close[0]!r}?", context)
 
 
+_GROUPS = (
+    ("Look", ("query", "head", "describe", "schema", "history", "versions", "files", "layout", "explain", "queries")),
+    ("Changes", ("changes", "diff", "cursors", "apply")),
+    ("Write", ("write", "update", "delete", "merge", "tag", "branch", "stage", "publish", "restore")),
+    ("Keep in order", ("index", "compact", "cleanup", "analyze", "enable-stable-row-ids", "rules", "check")),
+    ("When something is wrong", ("verify", "audit", "repair", "salvage")),
+)
 _GROUP_OPTIONS = ("--help", "-h", "--version")
 _ALIKE = 0.7
 

@@ -30,10 +30,13 @@ Statements end with a semicolon, and may take several lines.
   FROM lance_changes('events.lance', since := 41);     what commits changed
   FROM lance_versions('events.lance');                 what they were
 Tab completes paths, columns and functions; the arrow keys go through the history.
-  .output FORMAT   table, json, csv or markdown
+  .tables          the tables of this folder, and of the connection
+  .schema TABLE    the columns of a table, with their types
+  .mode FORMAT     table, json, csv or markdown; also .output
   .rows N          at most so many rows of a table; 0 for all
-  .help            this text
-  .quit            as Ctrl-D"""
+  .help            this text; also help
+  .quit            as Ctrl-D; also quit and exit"""
+_PLAIN: Final = ("help", "quit", "exit")
 _FORMATS: Final = ("table", "json", "csv", "markdown")
 
 
@@ -50,6 +53,8 @@ class Shell:
         text = typed.strip()
         if text.startswith("."):
             return self._command(text)
+        if text.rstrip(";").strip().lower() in _PLAIN:
+            return self._command("." + text)
         if text.rstrip("; \n"):
             self._statements(text)
         return True
@@ -61,10 +66,17 @@ class Shell:
                 return False
             case ".help", []:
                 click.echo(_HELP)
-            case ".output", [output] if output in _FORMATS:
+            case ((".output" | ".mode"), [output]) if output in _FORMATS:
                 self._output = output
-            case ".output", _:
-                click.echo(f"Error: .output takes one of {', '.join(_FORMATS)}", err=True)
+            case ".tables", []:
+                self._statements("SHOW TABLES IN '.'; SHOW TABLES")
+            case ".schema", [table]:
+                path = table.strip("'\"").replace("'", "''")
+                self._statements(f"DESCRIBE '{path}'")
+            case ".schema", _:
+                click.echo("Error: .schema takes a table, such as .schema events.lance", err=True)
+            case ((".output" | ".mode"), _):
+                click.echo(f"Error: {name} takes one of {', '.join(_FORMATS)}", err=True)
             case ".rows", [number] if number.isdecimal():
                 self._max_rows = int(number)
             case ".rows", _:
@@ -97,7 +109,7 @@ class Shell:
 def is_whole(typed: str, connection: Any) -> bool:
     """Whether what was typed is to be run: a command, nothing, or statements up to a semicolon outside of texts."""
     text = typed.strip()
-    if not text or text.startswith("."):
+    if not text or text.startswith(".") or text.lower() in _PLAIN:
         return True
     if not text.endswith(";"):
         return False

@@ -70,7 +70,9 @@ def run(
                 result = connection.sql(statement.query)
                 if result is None:
                     continue
-                if _is_count(statement, result):
+                if list(result.columns) == ["explain_key", "explain_value"] and output == "table":
+                    screen.show_text("\n".join(plan for _, plan in result.fetchall()))
+                elif _is_count(statement, result):
                     changed = sum(number for (number,) in result.fetchall())
                     click.echo(f"{changed:,} {'row' if changed == 1 else 'rows'} written", err=True)
                 else:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
 from lance_sql.frames import Frames
+
+_SHOWN: Final = 20
+"""So many rows a notebook shows."""
 
 
 class Rows(Frames):
@@ -47,6 +50,22 @@ class Rows(Frames):
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._read().__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str | None:
+        """The first rows for a notebook, which runs the query."""
+        from lance_sql import pages
+
+        reader = self._read()
+        rows: list[tuple[Any, ...]] = []
+        with reader:
+            for batch in reader:
+                rows += zip(
+                    *(column.to_pylist() for column in batch.slice(0, _SHOWN + 1 - len(rows)).columns), strict=True
+                )
+                if len(rows) > _SHOWN:
+                    break
+        shown = rows[:_SHOWN]
+        return pages.part("rows_part", schema=reader.schema, rows=shown, has_more=len(rows) > _SHOWN)
 
     def __repr__(self) -> str:
         return f"Rows(engine={self.engine!r}, statement={self.statement!r})"

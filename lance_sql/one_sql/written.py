@@ -51,6 +51,11 @@ class Written(Frames):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.to_table().__arrow_c_stream__(requested_schema)
 
+    def _repr_html_(self) -> str | None:
+        from lance_sql import pages
+
+        return pages.part("rows_part", schema=self.to_table().schema, rows=self.fetchall(), has_more=False)
+
     def __repr__(self) -> str:
         (row,) = self.to_pylist()
         return f"Written({', '.join(f'{name}={value!r}' for name, value in row.items() if value is not None)})"

@@ -278,7 +278,7 @@ def test_help_comes_at_once() -> None:
         start = of_children()
         shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         seconds.append(of_children() - start)
-    assert "Commands:" in shown
+    assert "Look:" in shown
     assert min(seconds) < 0.3
 
 

@@ -32,7 +32,7 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
 def test_sql_comes_from_stdin(folder: Path) -> None:
     assert run(stdin="SELECT count(*) AS n FROM 't.lance'").stdout == "n\n-\n3\n"
     assert run("query", "-o", "json", stdin="SELECT 1 AS a;").stdout == '[{"a": 1}]\n'
-    assert "Commands:" in run(stdin="").stdout
+    assert "Look:" in run(stdin="").stdout
 
 
 def test_several_statements_are_shown_in_turn(folder: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 import lance_sql
 from lance_sql.errors import InvalidArgument, LanceError, TableNotFound, UnsupportedFeature, VersionNotFound
 
-pytest.importorskip("pysail", reason="Sail is not on the path: make test installs it into .venv/sail")
+pytest.importorskip("pysail", reason="Sail is not on the path: make engines installs it into .venv/sail")
 
 from tests.contracts import test_providers as contract
 from tests.testing.test_spark_pipeline import PIPELINE
