@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.schema.primary_key import primary_key
@@ -25,6 +26,8 @@ def assert_table_equal(
     atol: float = 0.0,
     ignore_columns: str | Iterable[str] = (),
     ignore_column_order: bool = False,
+    ignore_case: bool | str | Iterable[str] = False,
+    ignore_spaces: bool | str | Iterable[str] = False,
     max_errors: int = 10,
 ) -> None:
     """Fails unless two tables have the same columns and rows, in any order of the rows unless `check_row_order`.
@@ -34,6 +37,8 @@ def assert_table_equal(
         primary key of a Lance table among the two, where it is one in both
     rtol, atol: how far floats may be apart, as in NumPy; NaN is equal to NaN, an infinity to itself alone
     ignore_columns: columns of either table that do not count
+    ignore_case, ignore_spaces: texts are equal in upper and lower case, or with other spaces: none around them, and one
+        between words; True for all columns of text, or the columns. What is shown is as it is
     max_errors: so many rows are shown
     raises: AssertionError; InvalidArgument for a key that is not unique, or that is not a column of both tables, and
         for a column in `ignore_columns` that neither table has
@@ -59,17 +64,46 @@ def assert_table_equal(
         raise InvalidArgument(f"The key {', '.join(map(repr, unknown))} is not a column of both tables")
     ours = _in_order_of(ours, wanted)
     tolerance = Tolerance(rtol, atol)
+    mine, theirs = (_alike(table.table, ignore_case, ignore_spaces) for table in (ours, wanted))
     if keys:
-        differences = comparison.by_key(ours.table, wanted.table, keys, tolerance)
+        differences = comparison.by_key(mine, theirs, keys, tolerance)
     elif check_row_order:
-        differences = comparison.by_position(ours.table, wanted.table, tolerance)
+        differences = comparison.by_position(mine, theirs, tolerance)
     else:
-        differences = comparison.as_sets(ours.table, wanted.table, tolerance)
+        differences = comparison.as_sets(mine, theirs, tolerance)
         keys = _primary_key(ours, wanted) if differences else []
         if keys:
-            differences = comparison.by_key(ours.table, wanted.table, keys, tolerance)
+            differences = comparison.by_key(mine, theirs, keys, tolerance)
     if differences:
         raise AssertionError(Report(ours, wanted, max_errors).of_rows(differences, keys))
+
+
+def _alike(
+    table: pa.Table, ignore_case: bool | str | Iterable[str], ignore_spaces: bool | str | Iterable[str]
+) -> pa.Table:
+    """The table with texts that are equal where what is ignored is all that they differ in.
+
+    raises: InvalidArgument for a column that is not there, or is no text
+    """
+    for column in _texts(table, ignore_case):
+        place = table.column_names.index(column)
+        table = table.set_column(place, column, pc.utf8_lower(table.column(column)))
+    for column in _texts(table, ignore_spaces):
+        place = table.column_names.index(column)
+        joined = pc.replace_substring_regex(table.column(column), r"\s+", " ")
+        table = table.set_column(place, column, pc.utf8_trim_whitespace(joined))
+    return table
+
+
+def _texts(table: pa.Table, columns: bool | str | Iterable[str]) -> list[str]:
+    texts = [each.name for each in table.schema if pa.types.is_string(each.type) or pa.types.is_large_string(each.type)]
+    if isinstance(columns, bool):
+        return texts if columns else []
+    names = names_of(columns)
+    for name in names:
+        if name not in texts:
+            raise InvalidArgument(f"{name!r} is no column of text; there are {', '.join(texts) or 'none'}")
+    return names
 
 
 def _primary_key(*tables: Rows) -> list[str]:
