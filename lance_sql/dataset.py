@@ -22,6 +22,7 @@ from lance_sql.ages import parse_age
 from lance_sql.arrow_dataset import ArrowDataset, column_names
 from lance_sql.errors import InvalidArgument, TableNotFound, VersionNotFound
 from lance_sql.file.learned import Learning
+from lance_sql.progress import Progress, reporting
 from lance_sql.scan import system_columns
 from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.compact_types import compact_types
@@ -410,12 +411,19 @@ class Dataset(ArrowDataset):
 
         return RowHistory(self.snapshot, start, end)
 
-    def delete(self, where: str | pc.Expression | Predicate, *, properties: Mapping[str, str] | None = None) -> Dataset:
+    def delete(
+        self,
+        where: str | pc.Expression | Predicate,
+        *,
+        progress: Progress | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> Dataset:
         """Deletes rows. Like every change it applies to the newest version of the branch, whichever this handle reads,
         and returns a handle on the version that it made. Where no row passes the filter, no version is made, and the
         handle is one on the newest version.
 
         where: as the filter of `scan`
+        progress: told how many rows are done, and of how many, for each step, as in every change that takes long
         properties: kept with the transaction, as in every change
         raises: as `scan`; CommitConflict when other writers keep changing the same rows
 
@@ -424,13 +432,15 @@ class Dataset(ArrowDataset):
         """
         from lance_sql.statements import delete as deleting
 
-        return self._after("delete", deleting.delete(self.snapshot, where, properties))
+        with reporting(progress):
+            return self._after("delete", deleting.delete(self.snapshot, where, properties))
 
     def update(
         self,
         values: Mapping[str, Any],
         where: str | pc.Expression | Predicate | None = None,
         *,
+        progress: Progress | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> Dataset:
         """Sets columns in the rows that pass the filter, or in all. The rows keep their ids. No version is made where
@@ -445,7 +455,8 @@ class Dataset(ArrowDataset):
         """
         from lance_sql.statements import update as updating
 
-        return self._after("update", updating.update(self.snapshot, values, where, properties))
+        with reporting(progress):
+            return self._after("update", updating.update(self.snapshot, values, where, properties))
 
     def merge(
         self,
@@ -456,6 +467,7 @@ class Dataset(ArrowDataset):
         when_not_matched: merging.WhenNotMatched = "insert",
         delete_unmatched: bool | str = False,
         unique: bool = False,
+        progress: Progress | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> Dataset:
         """Merges rows by their keys: an upsert, unless said otherwise. Matched rows keep their ids. No version is made
@@ -479,9 +491,8 @@ class Dataset(ArrowDataset):
         from lance_sql.statements import merge as merging
 
         keys = [on] if isinstance(on, str) else on
-        return self._after(
-            "merge",
-            merging.merge(
+        with reporting(progress):
+            made = merging.merge(
                 self.snapshot,
                 source,
                 keys,
@@ -490,13 +501,14 @@ class Dataset(ArrowDataset):
                 delete_unmatched=delete_unmatched,
                 unique=unique,
                 properties=properties,
-            ),
-        )
+            )
+        return self._after("merge", made)
 
     def add_columns(
         self,
         columns: Mapping[str, Any] | pa.Schema | Sequence[pa.Field],
         *,
+        progress: Progress | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> Dataset:
         """Adds columns behind those that there are.
@@ -507,7 +519,8 @@ class Dataset(ArrowDataset):
         """
         from lance_sql.statements import columns as evolving
 
-        return Dataset(evolving.add(self.snapshot, columns, properties))
+        with reporting(progress):
+            return Dataset(evolving.add(self.snapshot, columns, properties))
 
     def drop_columns(self, names: str | Sequence[str], *, properties: Mapping[str, str] | None = None) -> Dataset:
         """Drops columns; `a.b` is a member of a struct. No data file is rewritten.
@@ -533,6 +546,7 @@ class Dataset(ArrowDataset):
         *,
         type: pa.DataType | None = None,
         nullable: bool | None = None,
+        progress: Progress | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> Dataset:
         """Changes a column's type, which makes every row an updated one, or whether it may be NULL.
@@ -542,7 +556,8 @@ class Dataset(ArrowDataset):
         """
         from lance_sql.statements import columns as evolving
 
-        return Dataset(evolving.alter(self.snapshot, name, type=type, nullable=nullable, properties=properties))
+        with reporting(progress):
+            return Dataset(evolving.alter(self.snapshot, name, type=type, nullable=nullable, properties=properties))
 
     def analyze(
         self, columns: Sequence[str] | None = None, *, progress: Callable[[int, int], None] | None = None
@@ -598,7 +613,7 @@ class Dataset(ArrowDataset):
         *,
         name: str | None = None,
         replace: bool = False,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> Dataset:
         """Builds a scalar index, which filters of this library and of pylance use, over the newest version.
@@ -608,7 +623,7 @@ class Dataset(ArrowDataset):
             "bloomfilter" for `=` and `IN` alone
         name: of the index; `<column>_idx` without it
         replace: instead of an index of that name, which is refused otherwise
-        progress: called with the number of rows indexed, and of all
+        progress: told how many rows are done, and of how many, for each step
         raises: ColumnNotFound; InvalidArgument; UnsupportedFeature for a column of a type that the kind does not have
 
         >>> orders.create_index("status", "bitmap").indices()[0].kind
@@ -616,15 +631,10 @@ class Dataset(ArrowDataset):
         """
         from lance_sql.statements import indices as indexing
 
-        made = indexing.create(
-            self.snapshot,
-            column,
-            kind,
-            name=name,
-            replace_existing=replace,
-            properties=properties,
-            progress=progress,
-        )
+        with reporting(progress):
+            made = indexing.create(
+                self.snapshot, column, kind, name=name, replace_existing=replace, properties=properties
+            )
         return self._after("create_index", made)
 
     def drop_index(self, name: str, *, properties: Mapping[str, str] | None = None) -> Dataset:
@@ -641,7 +651,7 @@ class Dataset(ArrowDataset):
         names: str | Sequence[str] | None = None,
         *,
         rebuild: bool = False,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> Dataset:
         """Makes indices cover the fragments that were added since they were built. Returns this version when there is
@@ -654,7 +664,8 @@ class Dataset(ArrowDataset):
         from lance_sql.statements import indices as indexing
 
         chosen = [names] if isinstance(names, str) else names
-        made = indexing.optimize(self.snapshot, chosen, rebuild=rebuild, progress=progress, properties=properties)
+        with reporting(progress):
+            made = indexing.optimize(self.snapshot, chosen, rebuild=rebuild, properties=properties)
         return self._after("optimize_indices", made)
 
     def compact(
@@ -663,6 +674,7 @@ class Dataset(ArrowDataset):
         target_rows: int = MAX_ROWS_PER_FILE,
         max_deleted_share: float = 0.1,
         indices: compacting.IndexChoice = "update",
+        progress: Progress | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> Dataset:
         """Rewrites short fragments, and those with many deleted rows, into fewer ones. No row's id or versions change.
@@ -679,13 +691,14 @@ class Dataset(ArrowDataset):
         from lance_sql.statements import compact as compacting
 
         _check_positive("target_rows", target_rows, least=1)
-        made = compacting.compact(
-            self.snapshot,
-            target_rows=target_rows,
-            max_deleted_share=max_deleted_share,
-            indices=indices,
-            properties=properties,
-        )
+        with reporting(progress):
+            made = compacting.compact(
+                self.snapshot,
+                target_rows=target_rows,
+                max_deleted_share=max_deleted_share,
+                indices=indices,
+                properties=properties,
+            )
         return self._after("compact", made)
 
     def plan_compaction(
@@ -871,6 +884,7 @@ class Dataset(ArrowDataset):
         retain_versions: int | None = None,
         max_lag: timedelta | str | None = None,
         dry_run: bool = False,
+        progress: Progress | None = None,
     ) -> cleaning.CleanupPlan:
         """Removes old versions of this branch, and files that no version needs. The latest version stays, and so do
         versions with a tag, versions that a branch begins with, those whose changes a cursor still has to take, and
@@ -881,20 +895,22 @@ class Dataset(ArrowDataset):
         retain_versions: so many of the newest versions are kept
         max_lag: nothing is kept for a cursor that has not taken a change older than this; as `older_than`
         dry_run: nothing is removed
+        progress: told how many versions are read, then how many files are removed, and of how many
         returns: what was removed, or would be; `held` has the versions that stay for cursors
         raises: InvalidArgument; CorruptFile when a version cannot be read, for what it needs is not known then
         """
         from lance_sql.commit import cleanup as cleaning
 
         _check_positive("retain_versions", retain_versions, least=1)
-        planned = cleaning.plan(
-            self.snapshot,
-            older_than=_age("older_than", older_than),
-            retain_versions=retain_versions,
-            max_lag=_age("max_lag", max_lag),
-        )
-        if not dry_run:
-            cleaning.execute(planned)
+        with reporting(progress):
+            planned = cleaning.plan(
+                self.snapshot,
+                older_than=_age("older_than", older_than),
+                retain_versions=retain_versions,
+                max_lag=_age("max_lag", max_lag),
+            )
+            if not dry_run:
+                cleaning.execute(planned)
         return planned
 
     def _after(self, operation: str, snapshot: Snapshot) -> Dataset:

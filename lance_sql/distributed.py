@@ -30,6 +30,7 @@ from lance_sql.commit.committer import Expected
 from lance_sql.commit.operations import Delete, Rewrite, Update, UpdateConfig, UpdateMap
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError
+from lance_sql.progress import Work
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.selection import matching
 from lance_sql.statements import compact
@@ -106,7 +107,7 @@ class ChangeJob:
         replaced, deleted = MovedRows(), MovedRows()
         cast: TableCast | None = None
         try:
-            for batch in batches:
+            for batch in Work(None).over(batches):
                 kind = batch.column(CHANGE)
                 gone = matching(batch, pc.equal(kind, DELETE))
                 deleted.add(_numbers(gone, ROW_ADDRESS))

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 FLOORS = (
     ("terminal_text",),
     ("errors",),
-    ("file_versions", "gathering", "selection", "row_ranges", "proto", "_kernels", "value_text"),
+    ("file_versions", "gathering", "progress", "selection", "row_ranges", "proto", "_kernels", "value_text"),
     ("ages", "bitmaps", "local_paths", "version_names", "schema", "pages", "frames"),
     ("store", "casts", "encodings"),
     ("layouts",),

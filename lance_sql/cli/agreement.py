@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 dry_run_option = click.option("--dry-run", "-n", is_flag=True, help="Only say what would be done.")
 yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="No progress.")
 
 
 def latest(table: str) -> Dataset:

@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lance_sql.cli.agreement import agreed, count, done, dry_run_option, latest, rehearse, rows, unversioned, yes_option
+from lance_sql.cli import progress
+from lance_sql.cli.agreement import (
+    agreed,
+    count,
+    done,
+    dry_run_option,
+    latest,
+    quiet_option,
+    rehearse,
+    rows,
+    unversioned,
+    yes_option,
+)
 from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.sources import source_rows
 from lance_sql.terminal_text import one_line
@@ -46,7 +58,7 @@ AGE = Age()
 @click.option("--file-version", type=click.Choice(("2.0", "2.1", "2.2")), help="Of the data files of a new table.")
 @click.option("--no-stable-row-ids", is_flag=True, help="Record no row history. Fixed when a table is created.")
 @click.option("--max-rows-per-file", type=click.IntRange(min=1), help="Where the next data file begins.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@quiet_option
 @yes_option
 @reports_errors
 def write(
@@ -71,7 +83,6 @@ def write(
     import pyarrow as pa
 
     import lance_sql
-    from lance_sql.cli import progress
     from lance_sql.writing import MAX_ROWS_PER_FILE
 
     if mode == "overwrite" and not _overwriting_is_agreed(unversioned(table), yes):
@@ -95,9 +106,10 @@ def write(
 @where_option
 @click.option("--all", "every", is_flag=True, help="Every row.")
 @dry_run_option
+@quiet_option
 @yes_option
 @reports_errors
-def delete(table: str, where: str | None, every: bool, dry_run: bool, yes: bool) -> None:
+def delete(table: str, where: str | None, every: bool, dry_run: bool, quiet: bool, yes: bool) -> None:
     """Deletes rows of TABLE.
 
     \b
@@ -107,7 +119,9 @@ def delete(table: str, where: str | None, every: bool, dry_run: bool, yes: bool)
         raise click.UsageError("Say which rows: --where SQL, or --all.")
     dataset = latest(table)
     if agreed(f"delete {rows(dataset, where)}", dry_run, yes):
-        done(dataset.delete("true" if where is None else where))
+        with progress.shown("rows looked at", hidden=quiet):
+            made = dataset.delete("true" if where is None else where)
+        done(made)
 
 
 @click.command()
@@ -115,9 +129,10 @@ def delete(table: str, where: str | None, every: bool, dry_run: bool, yes: bool)
 @click.argument("assignments", nargs=-1, required=True, metavar="COLUMN=SQL...")
 @where_option
 @dry_run_option
+@quiet_option
 @yes_option
 @reports_errors
-def update(table: str, assignments: tuple[str, ...], where: str | None, dry_run: bool, yes: bool) -> None:
+def update(table: str, assignments: tuple[str, ...], where: str | None, dry_run: bool, quiet: bool, yes: bool) -> None:
     """Sets columns in rows of TABLE to SQL expressions; in all rows without --where.
 
     \b
@@ -136,7 +151,9 @@ def update(table: str, assignments: tuple[str, ...], where: str | None, dry_run:
     # the values are checked before anybody is told, or asked; of all rows only where nothing else is done with them
     rehearse(dataset, lambda copy: copy.update(values, where if dry_run else "false"))
     if agreed(what, dry_run, yes):
-        done(dataset.update(values, where))
+        with progress.shown("rows looked at", hidden=quiet):
+            made = dataset.update(values, where)
+        done(made)
 
 
 @click.command()
@@ -153,8 +170,9 @@ def update(table: str, assignments: tuple[str, ...], where: str | None, dry_run:
     help="What becomes of indices that do not know where rows go.",
 )
 @dry_run_option
+@quiet_option
 @reports_errors
-def compact(table: str, target_rows: int | None, max_deleted: float, indices: str, dry_run: bool) -> None:
+def compact(table: str, target_rows: int | None, max_deleted: float, indices: str, dry_run: bool, quiet: bool) -> None:
     """Rewrites short fragments of TABLE, and those with many deleted rows. No row changes."""
     from lance_sql.writing import MAX_ROWS_PER_FILE
 
@@ -169,11 +187,12 @@ def compact(table: str, target_rows: int | None, max_deleted: float, indices: st
         f"Rewrite {count(old, 'fragment')} with {count(sum(group.num_rows for group in groups), 'row')}.", err=True
     )
     if not dry_run:
-        made = dataset.compact(
-            target_rows=target,
-            max_deleted_share=max_deleted,
-            indices=indices,  # type: ignore[arg-type]  # click has checked the text
-        )
+        with progress.shown("rows compacted", hidden=quiet):
+            made = dataset.compact(
+                target_rows=target,
+                max_deleted_share=max_deleted,
+                indices=indices,  # type: ignore[arg-type]  # click has checked the text
+            )
         done(made, count(len(made.snapshot.manifest.fragments), "fragment"))
 
 
@@ -248,10 +267,17 @@ def tag(table: str, name: str | None, move: bool, remove: bool, yes: bool) -> No
 @click.option("--keep", type=click.IntRange(min=1), help="Keep so many of the newest versions.")
 @click.option("--max-lag", type=AGE, metavar="AGE", help="Keep nothing for cursors that are further behind than this.")
 @dry_run_option
+@quiet_option
 @yes_option
 @reports_errors
 def cleanup(
-    table: str, older_than: timedelta | None, keep: int | None, max_lag: timedelta | None, dry_run: bool, yes: bool
+    table: str,
+    older_than: timedelta | None,
+    keep: int | None,
+    max_lag: timedelta | None,
+    dry_run: bool,
+    quiet: bool,
+    yes: bool,
 ) -> None:
     """Removes old versions of TABLE, and files that no version needs.
 
@@ -259,7 +285,8 @@ def cleanup(
     needs is never removed.
     """
     dataset = latest(table)
-    plan = dataset.cleanup(older_than=older_than, retain_versions=keep, max_lag=max_lag, dry_run=True)
+    with progress.shown("versions read", hidden=quiet):
+        plan = dataset.cleanup(older_than=older_than, retain_versions=keep, max_lag=max_lag, dry_run=True)
     for name in plan.released:
         click.echo(f"The cursor {one_line(name)} is too far behind, and keeps nothing.", err=True)
     for name in sorted({name for names in plan.held.values() for name in names}):
@@ -275,7 +302,8 @@ def cleanup(
         click.echo(one_line(path))
     what = f"remove {count(len(plan.versions), 'version')} and {count(len(plan.files), 'file')} that no other needs"
     if agreed(what, dry_run, yes):
-        done = dataset.cleanup(older_than=older_than, retain_versions=keep, max_lag=max_lag)
+        with progress.shown("versions read, then files removed", hidden=quiet):
+            done = dataset.cleanup(older_than=older_than, retain_versions=keep, max_lag=max_lag)
         click.echo(f"Removed {count(len(done.versions), 'version')} and {count(len(done.files), 'file')}.", err=True)
 
 

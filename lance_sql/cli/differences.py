@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lance_sql.cli import screen
+from lance_sql.cli import progress, screen
+from lance_sql.cli.agreement import quiet_option
 from lance_sql.cli.errors import reports_errors
 from lance_sql.version_names import split_name
 
@@ -25,9 +26,16 @@ DIFFERENCES_FOUND = 1
 @click.option("--branch", help="A branch, instead of main.")
 @click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
 @screen.html_option
+@quiet_option
 @reports_errors
 def diff(
-    tables: tuple[str, ...], key: str | None, limit: int | None, branch: str | None, output: str, html: str | None
+    tables: tuple[str, ...],
+    key: str | None,
+    limit: int | None,
+    branch: str | None,
+    output: str,
+    html: str | None,
+    quiet: bool,
 ) -> None:
     """Says what is different in B from what is in A: columns, rows, cells and files.
 
@@ -45,9 +53,10 @@ def diff(
     import lance_sql
 
     a, b = _opened(tables, branch)
-    found = lance_sql.diff(
-        a, b, None if key is None else key.split(","), max_rows=limit if limit is not None else 200 if html else 20
-    )
+    with progress.shown("rows compared", hidden=quiet):
+        found = lance_sql.diff(
+            a, b, None if key is None else key.split(","), max_rows=limit if limit is not None else 200 if html else 20
+        )
     if html is not None:
         screen.write_page(html, found.to_html())
     else:

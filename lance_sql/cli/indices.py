@@ -5,11 +5,9 @@ from __future__ import annotations
 import click
 
 from lance_sql.cli import screen
-from lance_sql.cli.agreement import done, latest
+from lance_sql.cli.agreement import done, latest, quiet_option
 from lance_sql.cli.errors import reports_errors
 from lance_sql.terminal_text import one_line
-
-quiet_option = click.option("--quiet", "-q", is_flag=True, help="No progress.")
 
 
 @click.group()
@@ -50,13 +48,10 @@ def create(table: str, column: str, kind: str, name: str | None, replace: bool, 
     zonemap for columns whose values lie together, btree for many distinct values, bitmap for few, bloomfilter for = and
     IN alone.
     """
-    from lance_sql.cli.progress import Bar
+    from lance_sql.cli.progress import shown
 
-    bar = Bar("rows indexed", hidden=quiet)
-    try:
-        made = latest(table).create_index(column, kind, name=name, replace=replace, progress=bar.update)
-    finally:
-        bar.close()
+    with shown("rows indexed", hidden=quiet):
+        made = latest(table).create_index(column, kind, name=name, replace=replace)
     done(made)
 
 
@@ -77,14 +72,11 @@ def drop(table: str, name: str) -> None:
 @reports_errors
 def update(table: str, names: tuple[str, ...], rebuild: bool, quiet: bool) -> None:
     """Makes the indices NAMES of TABLE, or all, cover the rows that came since they were built."""
-    from lance_sql.cli.progress import Bar
+    from lance_sql.cli.progress import shown
 
     dataset = latest(table)
-    bar = Bar("rows indexed", hidden=quiet)
-    try:
-        made = dataset.optimize_indices(names or None, rebuild=rebuild, progress=bar.update)
-    finally:
-        bar.close()
+    with shown("rows indexed", hidden=quiet):
+        made = dataset.optimize_indices(names or None, rebuild=rebuild)
     if made.version == dataset.version:
         click.echo("Nothing to do.", err=True)
     else:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from lance_sql.cli.agreement import agreed, done, dry_run_option, rehearse, unversioned, yes_option
+from lance_sql.cli import progress
+from lance_sql.cli.agreement import agreed, done, dry_run_option, quiet_option, rehearse, unversioned, yes_option
 from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.sources import source_rows
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 @click.option("--delete-unmatched", is_flag=True, help="Delete rows of the table that no row of SOURCE matches.")
 @click.option("--delete-unmatched-where", metavar="SQL", help="Only those of them that pass a filter.")
 @dry_run_option
+@quiet_option
 @yes_option
 @reports_errors
 def merge(
@@ -38,6 +40,7 @@ def merge(
     delete_unmatched: bool,
     delete_unmatched_where: str | None,
     dry_run: bool,
+    quiet: bool,
     yes: bool,
 ) -> None:
     """Merges the rows of SOURCE into TABLE by key: updates those that are there, inserts those that are not.
@@ -55,13 +58,14 @@ def merge(
     rows = read_source(source)
 
     def change(target: Dataset) -> Dataset:
-        return target.merge(
-            rows,
-            None if on is None else on.split(","),
-            when_matched=when_matched,
-            when_not_matched=when_not_matched,
-            delete_unmatched=delete_unmatched_where or delete_unmatched,
-        )
+        with progress.shown("rows merged", hidden=quiet):
+            return target.merge(
+                rows,
+                None if on is None else on.split(","),
+                when_matched=when_matched,
+                when_not_matched=when_not_matched,
+                delete_unmatched=delete_unmatched_where or delete_unmatched,
+            )
 
     if yes and not dry_run:
         made = change(dataset)

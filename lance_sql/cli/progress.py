@@ -12,8 +12,11 @@ from typing import Any, Final
 import click
 import pyarrow as pa
 
+from lance_sql.progress import reporting
+
 _SECONDS_WITHOUT: Final = 2.0
 _SECONDS_BETWEEN: Final = 0.2
+_WIDTH: Final = 24
 
 
 class Bar:
@@ -26,30 +29,56 @@ class Bar:
     def __init__(self, label: str, *, hidden: bool = False) -> None:
         self._label = label
         self._hidden = hidden or not sys.stderr.isatty()
-        self._next = time.monotonic() + _SECONDS_WITHOUT
-        self._bar: Any = None
-        self._counted = False
+        self._started = self._step_started = time.monotonic()
+        self._next = self._started + _SECONDS_WITHOUT
+        self._step: tuple[int, int | None] = 0, None
+        self._is_shown = False
 
     def update(self, done: int, total: int | None) -> None:
         """Shows how much is done; of how much, if that is known."""
-        if self._hidden or time.monotonic() < self._next:
+        if self._hidden:
             return
-        self._next = time.monotonic() + _SECONDS_BETWEEN
-        if total is None:
-            self._counted = True
-            click.echo(f"\r{done:,} {self._label}", err=True, nl=False)
+        now = time.monotonic()
+        before, of = self._step
+        self._step = done, total
+        if total != of or done < before:
+            # another step has a speed of its own
+            self._step_started = now
+        if now < self._next:
             return
-        if self._bar is None:
-            self._bar = click.progressbar(length=total, label=self._label, file=sys.stderr)
-            self._bar.__enter__()
-        self._bar.update(done - self._bar.pos)
+        self._next = now + _SECONDS_BETWEEN
+        self._is_shown = True
+        click.echo(f"\r\x1b[2K{self._line(done, total, now - self._step_started)}", err=True, nl=False)
 
     def close(self) -> None:
         """Ends the line."""
-        if self._bar is not None:
-            self._bar.__exit__(None, None, None)
-        if self._counted:
+        if self._is_shown:
+            self._is_shown = False
             click.echo(err=True)
+
+    def _line(self, done: int, total: int | None, seconds: float) -> str:
+        rate = done / seconds if seconds > 0 else 0.0
+        speed = f", {rate:,.0f} a second" if rate >= 1 else ""
+        if not total:
+            return f"{done:,} {self._label}{speed}"
+        filled = _WIDTH * done // total
+        rest = f", about {(total - done) / rate:,.0f} s left" if rate > 0 else ""
+        share = f"{100 * done // total:3d}%"
+        return f"{self._label} [{'#' * filled}{'-' * (_WIDTH - filled)}] {share} of {total:,}{speed}{rest}"
+
+
+@contextmanager
+def shown(label: str, *, hidden: bool = False) -> Iterator[None]:
+    """Shows how far verbs are that run meanwhile.
+
+    label: what is counted, such as "rows"
+    """
+    bar = Bar(label, hidden=hidden)
+    try:
+        with reporting(bar.update):
+            yield
+    finally:
+        bar.close()
 
 
 class Watch:

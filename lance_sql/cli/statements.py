@@ -62,7 +62,7 @@ def run(
     with interruptible(connection):
         for statement in found:
             if not isinstance(statement, duckdb.Statement):
-                answer = translated.carry_out(connection, statement, consent or Consent())
+                answer = translated.carry_out(connection, statement, consent or Consent(), quiet=quiet)
                 if answer is not None:
                     screen.show(answer.to_reader(), output, max_rows=max_rows)
                 continue

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import pyarrow as pa
 
+from lance_sql.cli import progress
 from lance_sql.cli.agreement import agreed, done
 from lance_sql.cli.merge import told_of
 from lance_sql.errors import InvalidArgument
@@ -36,13 +37,13 @@ def understood(connection: Any, sql: str) -> list[Any]:
     return found
 
 
-def carry_out(connection: Any, statement: Statement, consent: Consent) -> pa.Table | None:
+def carry_out(connection: Any, statement: Statement, consent: Consent, *, quiet: bool = False) -> pa.Table | None:
     """Carries a statement out, after it was agreed to; what it answers, if that is not said in a line."""
     engine = _engine(connection)
     if statement.task is not None:
         return _perform(statement.task, engine, consent)
     assert statement.change is not None, "no query"
-    _change(statement.change, statement.text, engine, consent)
+    _change(statement.change, statement.text, engine, consent, quiet=quiet)
     return None
 
 
@@ -62,7 +63,7 @@ def _told(written: Written) -> str | None:
     return told_of(change.rows_inserted, change.rows_updated, change.rows_deleted)
 
 
-def _change(change: Change, text: str, engine: Engine, consent: Consent) -> None:
+def _change(change: Change, text: str, engine: Engine, consent: Consent, *, quiet: bool) -> None:
     """Carries a change out, after it was agreed to where something is replaced."""
     if change.is_for_all_rows and not consent.every:
         raise InvalidArgument(f"This {change.verb} every row of {change.path}: give --all, or say WHERE true")
@@ -72,13 +73,15 @@ def _change(change: Change, text: str, engine: Engine, consent: Consent) -> None
         if not (consent.yes and not consent.dry_run) and not agreed(change.question, consent.dry_run, yes=False):
             return
     elif consent.dry_run or (change.replaces and not consent.yes):
-        expected = _told(write(change, engine, text, all_rows=True, dry_run=True))
+        with progress.shown("rows tried", hidden=quiet):
+            expected = _told(write(change, engine, text, all_rows=True, dry_run=True))
         if expected is None:
             click.echo(f"Nothing to change in {change.path}.", err=True)
             return
         if not agreed(f"{expected} in {change.path}", consent.dry_run, yes=False):
             return
-    made = write(change, engine, text, all_rows=True)
+    with progress.shown("rows written", hidden=quiet):
+        made = write(change, engine, text, all_rows=True)
     if made.dataset is not None:
         done(made.dataset, _told(made) or _without_rows(made.change.operation))
 

@@ -22,6 +22,7 @@ from typing import Final
 
 from lance_sql.commit.clones import root_of
 from lance_sql.errors import InvalidArgument, RetryableConflict
+from lance_sql.progress import Work
 from lance_sql.store import Store
 from lance_sql.store.durable import TEMPORARY
 from lance_sql.table import applied, checksums, cursors, features, versions
@@ -116,7 +117,8 @@ def plan(
     removed = [each for each in unpinned if each.version not in held]
     gone = {each.version for each in removed}
     staying = (*(each for each in snapshots if each.version not in gone), *_detached(latest), *_branches(latest))
-    needed, dropped = _needed(staying, latest), _needed(removed, latest)
+    work = Work(len(snapshots))
+    needed, dropped = _needed(staying, latest, work), _needed(removed, latest, work)
     # before the files are listed: whoever records a checksum has written the file
     records, _ = checksums.read(latest.store)
     sizes = dict(_table_files(latest.store))
@@ -148,9 +150,11 @@ def execute(planned: CleanupPlan) -> None:
         snapshot.store.delete(file.path)
     # Somebody may have restored one of them meanwhile, which can no longer happen now.
     newer = (file for file in versions.list_versions(snapshot.store) if file.version > snapshot.version)
-    needed = _needed(chain(map(snapshot.sibling, newer), _branches(snapshot)), snapshot)
+    needed = _needed(chain(map(snapshot.sibling, newer), _branches(snapshot)), snapshot, Work(None))
     left = set(planned.kept)
+    work = Work(len(planned.files))
     for path in planned.files:
+        work.advance(1)
         if _owner(path) not in needed:
             snapshot.store.delete(path)
         else:
@@ -218,15 +222,17 @@ def _detached(snapshot: Snapshot) -> Iterator[Snapshot]:
             yield snapshot.sibling(VersionFile(int(name[1:]), info.path, info.size))
 
 
-def _needed(snapshots: Iterable[Snapshot], of: Snapshot) -> set[str]:
+def _needed(snapshots: Iterable[Snapshot], of: Snapshot, work: Work) -> set[str]:
     """What some versions need of the files in the store of `of`; folders of indices end in `/`.
 
+    work: counts the versions
     raises: CorruptFile, UnsupportedFeature
     """
     needed: set[str] = set()
     # what names the same files in most versions is looked at once
     known: dict[tuple[object, ...], set[bytes]] = {}
     for snapshot in snapshots:
+        work.advance(1)
         manifest = snapshot.manifest
         features.check_writable(manifest.reader_flags, manifest.writer_flags, snapshot.label)
         places = _places(snapshot, of)

@@ -24,6 +24,7 @@ import pyarrow as pa
 
 from lance_sql import selection
 from lance_sql.errors import InvalidArgument
+from lance_sql.progress import Work
 from lance_sql.value_text import values
 
 MEMORY_BYTES: Final = 256 << 20
@@ -77,8 +78,9 @@ def pair(
         held: list[list[pa.RecordBatch]] = [[], []]
         spilled: list[_Spill] = []
         size = 0
+        work = Work(None)
         for side, reader in enumerate((before, after)):
-            for batch in reader:
+            for batch in work.over(reader):
                 if spilled:
                     spilled[side].add(batch, key)
                     continue

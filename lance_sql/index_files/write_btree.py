@@ -16,6 +16,7 @@ from lance_sql.file.writer import WrittenFile
 from lance_sql.index_files import order, writing
 from lance_sql.index_files.btree import DATA, LOOKUP
 from lance_sql.index_files.sorting import RUN_BYTES, Sorter
+from lance_sql.progress import Work
 from lance_sql.store import Store
 
 ROWS_PER_PAGE: Final = 4096
@@ -32,6 +33,7 @@ class BTreeBuilder:
         self._type = type
         self._sorter = Sorter(type, run_bytes=run_bytes)
         self._pages: list[pa.RecordBatch] = []
+        self._num_rows = 0
         self._lookup = pa.schema([("min", type), ("max", type), ("null_count", pa.uint32()), ("page_idx", pa.uint32())])
 
     def __enter__(self) -> BTreeBuilder:
@@ -42,6 +44,7 @@ class BTreeBuilder:
 
     def add(self, values: pa.Array, addresses: npt.NDArray[np.uint64]) -> None:
         """Takes some rows."""
+        self._num_rows += len(values)
         self._sorter.add(values, addresses)
 
     def write(self, store: Store, folder: str, *, file_version: str) -> tuple[WrittenFile, ...]:
@@ -59,7 +62,7 @@ class BTreeBuilder:
         return lookup, made
 
     def _data(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        for batch in _in_whole_pages(self._sorter.sorted()):
+        for batch in Work(self._num_rows).over(_in_whole_pages(self._sorter.sorted())):
             self._note_pages(batch.column(0))
             yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 

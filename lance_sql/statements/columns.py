@@ -20,6 +20,7 @@ from lance_sql.casts.conversion import convert
 from lance_sql.commit.operations import Merge, Project
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.gathering import gathered
+from lance_sql.progress import Work
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.filters import to_predicate
 from lance_sql.scan.projection import resolve
@@ -236,10 +237,10 @@ def _with_columns(
             opened.check_num_rows()
             yield rows, opened.num_rows
 
-    computed = compute(read_fragments(snapshot, columns, [fragments[number] for number in live]))
-    for number, file in zip(live, column_files.write(session, new, computed, checked()), strict=True):
-        fragments[number] = replace(fragments[number], files=(*fragments[number].files, file))
     num_rows = sum(map(row_ranges.count, live.values()))
+    batches = Work(num_rows).over(read_fragments(snapshot, columns, [fragments[number] for number in live]))
+    for number, file in zip(live, column_files.write(session, new, compute(batches), checked()), strict=True):
+        fragments[number] = replace(fragments[number], files=(*fragments[number].files, file))
     return session.commit(Merge(tuple(fragments), target, preserves_nullability), RowCounts(updated=num_rows))
 
 

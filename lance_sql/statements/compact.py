@@ -16,6 +16,7 @@ import pyarrow as pa
 from lance_sql import row_ranges
 from lance_sql.commit.operations import Rewrite, RewriteGroup
 from lance_sql.errors import InvalidArgument
+from lance_sql.progress import Work
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.batches import cut
 from lance_sql.statements import indices as indexing
@@ -115,7 +116,8 @@ def compact(
             return latest
         before.append(latest)
         limits = FileLimits(max_rows=target_rows)
-        written = [session.writer(limits=limits).write_all(rows(latest, group)) for group in groups]
+        work = Work(sum(group.num_rows for group in groups))
+        written = [session.writer(limits=limits).write_all(work.over(rows(latest, group))) for group in groups]
         return session.commit(rewrite(session, groups, written), RowCounts())
 
     # what was rewritten for nothing once is not rewritten again unasked

@@ -12,7 +12,7 @@ Source: indices, writing; transactions, CreateIndex.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 from uuid import uuid4
 
@@ -29,6 +29,7 @@ from lance_sql.index_files.write_bitmap import BitmapBuilder
 from lance_sql.index_files.write_bloom import BloomBuilder
 from lance_sql.index_files.write_btree import BTreeBuilder
 from lance_sql.index_files.write_zone_map import ROWS_PER_ZONE, ZoneMapBuilder
+from lance_sql.progress import Work
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.schema import Field, arrow_field
 from lance_sql.statements.scanning import numbers, read_fragments
@@ -40,9 +41,6 @@ from lance_sql.table.indices import FRAGMENT_REUSE, IndexSegment, zone_map_detai
 from lance_sql.table.open_indices import KINDS
 from lance_sql.table.paths import INDICES
 from lance_sql.table.snapshot import Snapshot
-
-Progress = Callable[[int, int], None]
-"""Told how many rows have been indexed, and of how many."""
 
 BUILT: Final[Mapping[str, str]] = {
     "zonemap": "ZoneMapIndexDetails",
@@ -61,7 +59,6 @@ def create(
     name: str | None = None,
     replace_existing: bool = False,
     properties: Mapping[str, str] | None = None,
-    progress: Progress | None = None,
 ) -> Snapshot:
     """Builds an index on a column of the newest version, over all fragments.
 
@@ -84,7 +81,7 @@ def create(
         if old and not replace_existing:
             raise InvalidArgument(f"{latest.name} has an index {name!r} already")
         field = _field(latest, column, kind)
-        made = _build(session, name, column, field, kind, list(latest.manifest.fragments), progress)
+        made = _build(session, name, column, field, kind, list(latest.manifest.fragments))
         return session.commit(CreateIndex((made,), old), RowCounts())
 
     return on_latest(snapshot, "create_index", change, properties)
@@ -111,7 +108,6 @@ def optimize(
     *,
     rebuild: bool = False,
     properties: Mapping[str, str] | None = None,
-    progress: Progress | None = None,
 ) -> Snapshot:
     """Makes indices cover the fragments that they do not cover, in one commit; none when there are none.
 
@@ -126,7 +122,7 @@ def optimize(
         made: list[IndexSegment] = []
         gone: list[IndexSegment] = []
         for name, segments in _chosen(latest, names).items():
-            new, old = _brought_up_to_date(session, name, segments, progress, rebuild=rebuild)
+            new, old = _brought_up_to_date(session, name, segments, rebuild=rebuild)
             made += new
             gone += old
         if not made and not gone:
@@ -140,7 +136,6 @@ def _brought_up_to_date(
     session: WriteSession,
     name: str,
     segments: Sequence[IndexSegment],
-    progress: Progress | None,
     *,
     rebuild: bool,
 ) -> tuple[list[IndexSegment], list[IndexSegment]]:
@@ -161,7 +156,7 @@ def _brought_up_to_date(
     column, field = _column_of(latest, segments[0].field_ids[0])
     _check_type(field, kind)
     chosen = [fragment for fragment in fragments if fragment.id in left]
-    return [_build(session, name, column, field, kind, chosen, progress)], dead
+    return [_build(session, name, column, field, kind, chosen)], dead
 
 
 def _have_old_entries(snapshot: Snapshot, segments: Sequence[IndexSegment], kind: str, left: Collection[int]) -> bool:
@@ -193,13 +188,12 @@ def _build(
     field: Field,
     kind: str,
     fragments: Sequence[Fragment],
-    progress: Progress | None,
 ) -> IndexSegment:
     """A segment over some fragments; its files go when the session fails."""
     snapshot = session.snapshot
     uuid = uuid4()
     folder = f"{INDICES}/{uuid}"
-    written = _write(snapshot, column, field, kind, fragments, folder, progress)
+    written = _write(snapshot, column, field, kind, fragments, folder)
     session.track(file.path for file in written)
     return IndexSegment(
         name,
@@ -228,11 +222,10 @@ def _write(
     kind: str,
     fragments: Sequence[Fragment],
     folder: str,
-    progress: Progress | None,
 ) -> tuple[WrittenFile, ...]:
     type = arrow_field(field).type
     version = file_version(snapshot)
-    rows = _rows(snapshot, column, ROW_ID if kind == "bitmap" else ROW_ADDRESS, fragments, progress)
+    rows = _rows(snapshot, column, ROW_ID if kind == "bitmap" else ROW_ADDRESS, fragments)
     num_rows = {fragment.id: snapshot.open(fragment).num_rows for fragment in fragments}
     match kind:
         case "zonemap" | "bloomfilter":
@@ -253,20 +246,17 @@ def _write(
 
 
 def _rows(
-    snapshot: Snapshot, column: str, numbered: str, fragments: Sequence[Fragment], progress: Progress | None
+    snapshot: Snapshot, column: str, numbered: str, fragments: Sequence[Fragment]
 ) -> Iterator[tuple[pa.Array, U64]]:
     """The values of the live rows in the order of their addresses, and their addresses or row ids.
 
     numbered: which of the two, as a system column
     """
     ascending = sorted(fragments, key=lambda fragment: fragment.id)
-    total = sum(fragment.physical_rows for fragment in ascending)
-    done = 0
+    work = Work(sum(fragment.physical_rows for fragment in ascending))
     for values, found in (_with_addresses if numbered == ROW_ADDRESS else _with_ids)(snapshot, column, ascending):
         yield values, found
-        done += len(values)
-        if progress is not None:
-            progress(done, total)
+        work.advance(len(values))
 
 
 def _with_ids(snapshot: Snapshot, column: str, fragments: Sequence[Fragment]) -> Iterator[tuple[pa.Array, U64]]:

@@ -16,6 +16,7 @@ from lance_sql.casts.table import TableCast
 from lance_sql.commit import committer
 from lance_sql.commit.operations import Append, Merge, Operation, Overwrite
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.progress import Work
 from lance_sql.schema import Schema, primary_key
 from lance_sql.schema.from_arrow import extend, from_arrow
 from lance_sql.statements import columns
@@ -182,7 +183,7 @@ def write_fragments(
     to_table: TableCast | None = None
     seen: pa.Schema | None = None
     try:
-        for batch in batches:
+        for batch in Work(None).over(batches):
             if to_table is None or batch.schema != seen:
                 seen, to_table = batch.schema, TableCast(batch.schema, into.schema, into.uri)
                 if writer is not None and writer.schema.names != to_table.schema.names:

@@ -19,7 +19,7 @@ from lance_sql.bitmaps import U64
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.gathering import gathered
 from lance_sql.scan.system_columns import ROW_ADDRESS
-from lance_sql.statements.scanning import row_ids_at, scan, scanning
+from lance_sql.statements.scanning import row_ids_at, scan, scanning, watched
 from lance_sql.table.snapshot import Snapshot
 
 I64 = npt.NDArray[np.int64]
@@ -118,9 +118,9 @@ def _candidates(snapshot: Snapshot, keys: pa.Table, on: Sequence[str], *, with_n
     among = field.isin(column.unique().drop_null())
     listed = scanning(snapshot, columns, among | field.is_null() if with_nulls else among)
     if len(column) <= MAX_TESTED_KEYS or pa.types.is_boolean(type):
-        return iter(listed.to_reader())
+        return watched(snapshot, listed.to_reader())
     # planning leaves out what has none of the keys; to look for many of them in each row takes longer than a join
-    return iter(scanning(snapshot, columns, within).task(listed.plan.fragments()).to_reader())
+    return watched(snapshot, scanning(snapshot, columns, within).task(listed.plan.fragments()).to_reader())
 
 
 def _with_nulls_as_values(keys: pa.Table, nullable: Sequence[str]) -> pa.Table:

@@ -19,6 +19,7 @@ from lance_sql.bitmaps import U64Set
 from lance_sql.casts.table import TableCast
 from lance_sql.commit.operations import Update
 from lance_sql.errors import ColumnNotFound, InvalidArgument
+from lance_sql.progress import Work
 from lance_sql.scan.projection import resolve
 from lance_sql.scan.take import parts, take
 from lance_sql.schema import Schema
@@ -83,7 +84,8 @@ def merge(
             raise InvalidArgument(f"{latest.name} has a row of this key already: {row}")
         inserted = found.unmatched if when_not_matched == "insert" else np.empty(0, np.int64)
         moved = found if when_matched == "update" else _NOTHING
-        fragments = session.writer().write_all(_new_rows(latest, rows, moved, inserted))
+        work = Work(len(moved.source) + len(inserted))
+        fragments = session.writer().write_all(work.over(_new_rows(latest, rows, moved, inserted)))
         gone = delete_rows(latest, _removed(latest, found, when_matched, delete_unmatched))
         if not fragments and not gone.affected:
             return latest

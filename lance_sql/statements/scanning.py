@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges
+from lance_sql import progress, row_ranges
 from lance_sql.bitmaps import U64, U64Set
 from lance_sql.scan.filters import to_predicate
 from lance_sql.scan.plan import FragmentScan
@@ -33,7 +34,7 @@ def scan(
 
     raises: as `Dataset.scan`
     """
-    return iter(scanning(snapshot, columns, filter).to_reader())
+    return watched(snapshot, scanning(snapshot, columns, filter).to_reader())
 
 
 def scanning(snapshot: Snapshot, columns: Sequence[str], filter: str | pc.Expression | Predicate | None = None) -> Scan:
@@ -74,6 +75,24 @@ def addresses(snapshot: Snapshot, filter: str | pc.Expression | Predicate | None
             yield made
 
     return U64Set.union(parts())
+
+
+def watched(snapshot: Snapshot, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows of a scan of the version, whose progress is told: the address of a row says how far it is."""
+    return _watched(snapshot, batches) if progress.is_asked_for() else iter(batches)
+
+
+def _watched(snapshot: Snapshot, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    rows = [(fragment.id, snapshot.open(fragment).num_rows) for fragment in snapshot.manifest.fragments]
+    work = progress.Work(sum(count for _, count in rows))
+    ends = dict(zip((number for number, _ in rows), accumulate(count for _, count in rows), strict=True))
+    starts = {number: ends[number] - count for number, count in rows}
+    for batch in batches:
+        yield batch
+        if batch.num_rows and ROW_ADDRESS in batch.schema.names:
+            last = batch.column(ROW_ADDRESS)[-1].as_py()
+            work.reach(starts[last >> 32] + (last & int(_OFFSET)) + 1)
+    work.reach(ends[rows[-1][0]] if rows else 0)
 
 
 def row_ids_at(snapshot: Snapshot, addresses: U64) -> U64:

@@ -1,0 +1,112 @@
+"""Progress on a terminal: of every verb that may take long, and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lance_sql
+
+ROWS = 20_000
+_MAIN = """
+import sys
+from lance_sql.cli import progress
+progress._SECONDS_WITHOUT = progress._SECONDS_BETWEEN = 0.0
+from lance_sql.cli.main import main
+main()
+"""
+
+VERBS = {
+    "delete": ["delete", "t.lance", "--where", "g = 3", "--yes"],
+    "update": ["update", "t.lance", "g=g + 1", "--where", "g = 3", "--yes"],
+    "merge": ["merge", "t.lance", "SELECT i AS id, 7 AS g FROM range(50) r(i)", "--on", "id", "--yes"],
+    "compact": ["compact", "t.lance"],
+    "cleanup": ["cleanup", "t.lance", "--keep", "1", "--yes"],
+    "diff": ["diff", "t.lance", "1", "2"],
+    "index": ["index", "create", "t.lance", "id", "btree"],
+    "audit": ["audit", "t.lance"],
+    "verify": ["verify", "t.lance"],
+    "sql update": ["--yes", "UPDATE 't.lance' SET g = 9 WHERE g = 3"],
+    "sql insert": ["--yes", "INSERT INTO 't.lance' SELECT * FROM 't.lance'"],
+    "sql merge": [
+        "--yes",
+        "MERGE INTO 't.lance' AS t USING (SELECT i AS id FROM range(50) r(i)) AS s ON t.id = s.id"
+        " WHEN MATCHED THEN UPDATE SET g = 1",
+    ],
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for number in range(2):
+        ids = range(number * ROWS, (number + 1) * ROWS)
+        rows = {"id": list(ids), "g": [i % 10 for i in ids]}
+        made = lance_sql.write(rows, tmp_path / "t.lance", mode="append" if number else "create")
+    made.update({"g": "g + 1"}, "g = 5")
+    return tmp_path
+
+
+def _on_terminal(folder: Path, arguments: list[str]) -> str:
+    """What the command writes to a terminal that its stderr is."""
+    ours, its = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-c", _MAIN, *arguments], cwd=folder, stdout=subprocess.DEVNULL, stderr=its
+    ) as process:
+        os.close(its)
+        found = b""
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            found += part
+        process.wait()
+    os.close(ours)
+    return found.decode()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_terminal_shows_how_far_a_verb_is(folder: Path, verb: str) -> None:
+    shown = _on_terminal(folder, VERBS[verb])
+    assert "\r\x1b[2K" in shown, shown
+
+
+@pytest.mark.parametrize("verb", ["delete", "compact", "sql update"])
+def test_quiet_shows_nothing(folder: Path, verb: str) -> None:
+    first, *others = VERBS[verb]
+    arguments = [*VERBS[verb], "--quiet"] if not verb.startswith("sql") else ["--quiet", first, *others]
+    assert "\x1b[2K" not in _on_terminal(folder, arguments)
+
+
+def test_nothing_is_shown_off_a_terminal(folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _MAIN, *VERBS["compact"]], cwd=folder, capture_output=True, check=True, text=True
+    )
+    assert "\x1b[2K" not in done.stderr + done.stdout
+
+
+def test_a_callback_is_told_of_every_step(tmp_path: Path) -> None:
+    table = lance_sql.write({"id": list(range(ROWS)), "g": [i % 10 for i in range(ROWS)]}, tmp_path / "t.lance")
+    told: list[tuple[int, int | None]] = []
+
+    def tell(done: int, total: int | None) -> None:
+        told.append((done, total))
+
+    table = table.update({"g": "g + 1"}, "g = 3", progress=tell)
+    assert told[0] == (0, ROWS)
+    assert told[-1] == (ROWS, ROWS)
+    told.clear()
+    table = table.create_index("id", "btree", progress=tell)
+    # values are read, then written in order
+    assert told.count((0, ROWS + ROWS // 10)) == 1
+    assert (ROWS, ROWS) in told
+    told.clear()
+    table.compact(target_rows=10 * ROWS, progress=tell)
+    assert told[-1] == (ROWS, ROWS)
