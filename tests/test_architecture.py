@@ -66,6 +66,7 @@ PUBLIC = (
     "metadata_tables",
     "one_sql",
     "physical_layout",
+    "progress",
     "providers",
     "repairs",
     "scan.predicates",

@@ -7,12 +7,14 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
-import pyarrow as pa
 
 from lance_sql.progress import reporting
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _SECONDS_WITHOUT: Final = 2.0
 _SECONDS_BETWEEN: Final = 0.2
@@ -109,6 +111,8 @@ class Watch:
 
     def count(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
         """The same rows, which are counted as they pass."""
+        import pyarrow as pa
+
         if self._hidden:
             return reader
 
