@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -205,7 +204,7 @@ class _Delivery:
         if self.output == "debezium":
             if self._where is not None or self._limit is not None:
                 raise click.UsageError("An envelope has both images of a row: leave --where and --limit out.")
-            return (json.dumps(each, ensure_ascii=False, allow_nan=False) + "\n" for each in feed.to_debezium())
+            return (formats.json_line(each) for each in feed.to_debezium())
         return formats.json_lines(self._scan(feed).to_reader())
 
     def _scan(self, feed: ChangeFeed) -> ChangeScan:

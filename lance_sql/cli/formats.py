@@ -18,6 +18,11 @@ from lance_sql.value_text import as_json, text, values
 # Wider texts are cut in tables with lines; all else has them whole.
 _MAX_WIDTH = 80
 _MOST_COUNTED: Final = 1_000_000
+# of those that JSON need not escape: controls, and what turns the direction of writing
+_ESCAPED: Final = {
+    code: f"\\u{code:04x}"
+    for code in (*range(0x7F, 0xA0), 0x200E, 0x200F, 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
 _QUOTED_IN_CSV = frozenset('",\r\n')
 
 T = TypeVar("T")
@@ -65,8 +70,12 @@ def json_lines(reader: pa.RecordBatchReader) -> Iterator[str]:
     """Each row as an object in a line."""
     names = reader.schema.names
     for row in _rows(reader):
-        found = dict(zip(names, map(as_json, row), strict=True))
-        yield json.dumps(found, ensure_ascii=False, allow_nan=False) + "\n"
+        yield json_line(dict(zip(names, map(as_json, row), strict=True)))
+
+
+def json_line(value: Any) -> str:
+    """A value in a line, in which no character does anything to a terminal."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).translate(_ESCAPED) + "\n"
 
 
 def write_csv(reader: pa.RecordBatchReader, stream: TextIO, *, with_header: bool = True) -> None:

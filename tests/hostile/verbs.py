@@ -39,6 +39,21 @@ def _distributed(path: str) -> object:
         job.abort()
 
 
+def _cursor(dataset: Dataset) -> object:
+    cursor = dataset.cursor("hostile", start="snapshot")
+    with cursor.read() as changes:
+        found = changes.count_rows()
+    lag = cursor.seek("earliest").lag()
+    cursor.drop()
+    return found, lag
+
+
+def _published(dataset: Dataset) -> object:
+    with dataset.staged("hostile") as branch:
+        branch.delete("id = 3")
+    return dataset.plan_publish("hostile"), dataset.publish("hostile")
+
+
 def _new_rows() -> dict[str, list[Any]]:
     return {"id": [1000], "s": ["new"], "l": [[1]], "x": [0.5]}
 
@@ -74,6 +89,15 @@ DATASET: Final[dict[str, Verb]] = {
     "changes": _on(lambda dataset: _rows(dataset.changes(since=1).to_reader())),
     "changes all": _on(lambda dataset: _rows(dataset.changes().to_reader())),
     "changes net": _on(lambda dataset: _rows(dataset.changes(since=1, mode="net").to_reader())),
+    "follow": _on(lambda dataset: [each.changes.count_rows() for each in dataset.changes(since=1).follow(timeout=0)]),
+    "debezium": _on(lambda dataset: sum(1 for _ in dataset.changes(since=1).to_debezium())),
+    "cursor": _on(_cursor),
+    "cursors": _on(lambda dataset: dataset.cursors()),
+    "rules": _on(lambda dataset: dataset.rules()),
+    "check": _on(lambda dataset: dataset.set_rule("x", "x < 0.4").set_rule("ids", "unique(id)").check(since=2)),
+    "publish": _on(_published),
+    "apply changes": _on(lambda dataset: lance_sql.apply_changes(dataset, _new_rows(), "id")),
+    "apply history": _on(lambda dataset: lance_sql.apply_changes(f"{dataset.uri}.scd", dataset.changes(), "id", scd=2)),
     "changes key": _on(lambda dataset: _rows(dataset.changes(since=3, key="id").to_reader())),
     "row history": _on(lambda dataset: _rows(dataset.row_history().to_reader())),
     "statistics": _on(lambda dataset: dataset.statistics()),
@@ -144,6 +168,10 @@ _COMMANDS: Final = (
     "explain {} --where id=42",
     "analyze {}",
     "verify {}",
+    "changes {} --follow --timeout 0",
+    "cursors {}",
+    "rules {}",
+    "check {}",
     "verify {} --deep",
     "verify {} --checksums",
     "audit {}",
