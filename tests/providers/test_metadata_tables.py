@@ -48,6 +48,10 @@ def table(tmp_path: Path) -> lance_sql.Dataset:
 def test_sql_has_what_python_has(run: Run, table: lance_sql.Dataset, name: str) -> None:
     if name == "indices":
         table = table.create_index("id", "zonemap")
+    if name == "rules":
+        table = table.set_rule("known", "not_null(id)")
+    if name == "cursors":
+        table.cursor("job", start=1)
     expected = metadata_tables.BY_NAME[name](table).to_pylist()
     assert run(f"SELECT * FROM lance_{name}('{table.uri}')") == expected
     assert expected
