@@ -24,6 +24,7 @@ import pyarrow as pa
 
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CommitConflict, CorruptFile, InvalidArgument, LanceError, TableExists, TableNotFound
+from lance_sql.schema.compression import compressed
 from lance_sql.statements import insert, once
 from lance_sql.statements.fragments import MAX_BYTES_PER_FILE, FileLimits
 from lance_sql.statements.insert import Target
@@ -331,6 +332,8 @@ def write(
     merge_schema: bool = False,
     max_rows_per_file: int = MAX_ROWS_PER_FILE,
     max_bytes_per_file: int = MAX_BYTES_PER_FILE,
+    compression: str | Mapping[str, str] | None = None,
+    compression_level: int | None = None,
     properties: Mapping[str, str] | None = None,
     txn_app_id: str | None = None,
     txn_version: int | None = None,
@@ -354,6 +357,9 @@ def write(
     merge_schema: an append adds the columns that the table does not have, which are NULL in its rows, in the same
         version. Where another writer changes columns meanwhile, it is a retryable conflict
     max_rows_per_file, max_bytes_per_file: where a data file ends and the next one begins
+    compression: "zstd" or "lz4" of all columns, or of some by their names; kept with the table, for rows that are
+        appended, too
+    compression_level: of "zstd", 3 without it
     properties: kept with the transaction, beside what `commit_summary` says of the write
     txn_app_id, txn_version: make the write once, however often it is tried: an application gives ascending numbers to
         its writes, and one whose number, or a later one, a version has already is not made again. That is known as long
@@ -368,6 +374,8 @@ def write(
     1
     """
     place, branch, storage_options = _place(uri, branch, with_manifest_store(storage_options, manifest_store))
+    if mode == "append" and (compression is not None or compression_level is not None):
+        raise InvalidArgument("A table keeps its compression when rows are appended: leave compression= out")
     limits, checked = FileLimits(max_rows_per_file, max_bytes_per_file), check_properties(properties)
     turn = once.turn(txn_app_id, txn_version)
     snapshot = insert.existing(place, mode, branch=branch, storage_options=storage_options)
@@ -377,7 +385,7 @@ def write(
         place,
         mode,
         snapshot,
-        reader.schema,
+        compressed(reader.schema, compression, compression_level),
         wanted_version=file_version,
         stable_row_ids=stable_row_ids,
         storage_options=storage_options,

@@ -1,0 +1,39 @@
+"""Tables that are written smaller."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import lance
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import lance_sql
+from lance_sql.errors import InvalidArgument
+
+ROWS = pa.table(
+    {"n": np.arange(50_000) % 1000 * 2**33, "s": pa.array([{"x": f"word {i % 97}"} for i in range(50_000)])}
+)
+
+
+@pytest.mark.parametrize("wanted", ["zstd", "lz4", {"n": "zstd"}, {"s": "lz4"}])
+def test_compressed_tables_hold_the_same_rows(wanted: str | dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    lance_sql.write(ROWS, path, compression=wanted)
+    appended = lance_sql.write(ROWS, path, mode="append")
+    assert appended.to_table()["n"].to_pylist() == ROWS["n"].to_pylist() * 2
+    assert lance.dataset(path).to_table()["s"].to_pylist() == ROWS["s"].to_pylist() * 2
+    names = wanted if isinstance(wanted, dict) else ["n"]
+    asked = {name for name in ("n",) if b"lance-encoding:compression" in (appended.schema.field(name).metadata or {})}
+    assert asked == {"n"} & set(names)
+
+
+def test_what_cannot_be_asked_for_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    for wanted, level in [("gzip", None), ({"m": "zstd"}, None), ("lz4", 3), (None, 3)]:
+        with pytest.raises(InvalidArgument):
+            lance_sql.write(ROWS, path, compression=wanted, compression_level=level)  # type: ignore[arg-type]
+    lance_sql.write(ROWS, path, compression="zstd", compression_level=9)
+    with pytest.raises(InvalidArgument, match="keeps its compression"):
+        lance_sql.write(ROWS, path, mode="append", compression="lz4")
