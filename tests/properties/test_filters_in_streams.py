@@ -4,6 +4,7 @@ all rows, a native table of DuckDB with the same rows, and DuckDB over the Lance
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -307,6 +308,8 @@ def check(
 ) -> None:
     held = tables[place]
     assume("late" not in condition or "late" in held.dataset.schema.names)
+    # DuckDB 1.5 hands a member that is at most NaN to any dataset, pyarrow's too, as if NULL were so as well
+    assume(not (duckdb.__version__.startswith("1.") and re.search(r"st\.\S+ <= 'nan'", condition)))
     select = "SELECT id FROM {} WHERE {} ORDER BY id"
     expected = [row for (row,) in connection.execute(select.format(held.name, condition)).fetchall()]
     predicate = from_sql(condition, held.dataset.schema)
