@@ -182,8 +182,8 @@ class Cursor:
                 raise
             raise VersionNotFound(
                 f"The cursor {self.name!r} of {latest.name} stands at version {record.position}, which was removed:"
-                f" {error.message} seek('snapshot') takes all rows of the newest version first, and goes on from there;"
-                " seek of a version leaves out what is not known any more"
+                f" {error.message} seek('snapshot') takes all rows of the newest version first, for a new copy:"
+                " rows that went meanwhile are not told of; seek of a version leaves out what is not known any more"
             ) from error
         if feed.end < feed.start:
             return feed

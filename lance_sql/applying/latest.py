@@ -56,14 +56,13 @@ class Latest:
         at = _one_each(existing, distinct, snapshot.label)
 
         hidden = state.read(snapshot, now, distinct, events.with_rows(rows.select(keys)))
-        known = self._known(events, numbers, hidden.events, existing, distinct, is_told=is_told)
-        rank, limit = known
+        rank, limit = self._known(events, numbers, hidden.events, existing, distinct, is_told=is_told)
         is_new = rank > limit[numbers] if self._is_ordered else np.ones(events.num_rows, np.bool_)
         order = np.flatnonzero(is_new)
         order = order[np.lexsort((rank[order], numbers[order]))]
         events, numbers = events.take(order), numbers[order]
-        last, is_patch = self._folded(events, numbers, at)
-        final, of_key = last, numbers[lasts(numbers)]
+        final, is_patch = self._folded(events, numbers, at)
+        of_key = numbers[lasts(numbers)]
         place = at[of_key]
         final = final.with_rows(_patched(final.rows, self._ignore_nulls, existing, place, is_patch))
         changed = _changed(final, existing, place)
