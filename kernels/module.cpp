@@ -25,6 +25,7 @@ void bind_files(nb::module_& m);
 void bind_pages(nb::module_& m);
 void bind_reading(nb::module_& m);
 void bind_zones(nb::module_& m);
+void bind_search(nb::module_& m);
 void bind_streams(nb::module_& m);
 
 namespace {
@@ -317,6 +318,7 @@ NB_MODULE(_kernels, m) {
     lance::bind_table(m);
     lance::bind_files(m);
     lance::bind_zones(m);
+    lance::bind_search(m);
     lance::bind_pages(m);
     lance::bind_reading(m);
     lance::bind_streams(m);

@@ -1243,3 +1243,82 @@ def hash_strings(offsets: Buffer, offset_bits: int, num_values: int, data: Buffe
 
 def bloom_insert(hashes: Buffer, filter: Buffer) -> None:
     """Sets the bits of hashes, u64, in a split block bloom filter of whole blocks of 32 bytes."""
+
+class NearestRows:
+    """The `k` nearest of the rows that it was shown, for each of some queries: by distance, then by number. Rows whose
+    distance is NaN are left out. For one thread at a time."""
+
+    def __init__(self, num_queries: int, k: int, low: float, high: float) -> None:
+        """
+        k: 0 for all rows
+        low, high: distances are from `low` on and below `high`; -inf and +inf take all of them
+        """
+
+    def add_vectors(
+        self,
+        metric: int,
+        value_bits: int,
+        dimension: int,
+        queries: Buffer,
+        values: Buffer,
+        validity: Buffer | None,
+        first_bit: int,
+        rows: Buffer,
+        num_rows: int,
+    ) -> None:
+        """Shows it vectors, one a row.
+
+        metric: 0 squared L2, 1 cosine, 2 dot, as 1 - the product; 3 hamming, of bytes only
+        value_bits: 16, 32 or 64 of floats, 8 of unsigned bytes
+        queries: one after the other, in the type of the values; f32 for those of 16 bits
+        validity: row i is NULL where bit `first_bit + i` is 0; None where none is
+        rows: the numbers of the rows, u64
+        """
+
+    def add_multivectors(
+        self,
+        metric: int,
+        value_bits: int,
+        dimension: int,
+        num_vectors: int,
+        queries: Buffer,
+        values: Buffer,
+        offsets: Buffer,
+        rows: Buffer,
+        num_rows: int,
+    ) -> None:
+        """Shows it rows of several vectors each, for one query of `num_vectors`. The distance is the sum, over the
+        vectors of the query, of the smallest distance to any vector of the row.
+
+        offsets: i64[num_rows + 1], in vectors
+        """
+
+    def add_distances(self, query: int, distances: Buffer, allowed: Buffer | None, rows: Buffer, num_rows: int) -> None:
+        """Shows it rows with their distances, f32.
+
+        allowed: a byte for each row, 0 for those that are left out
+        """
+
+    def join(self, other: NearestRows) -> None:
+        """Shows it the rows of another one."""
+
+    def count(self, query: int) -> int:
+        """How many rows there are for a query."""
+
+    def result(self, query: int, rows: Buffer, distances: Buffer) -> None:
+        """The rows, u64, and distances, f32, of a query, best first."""
+
+def sum_of_codes(
+    codes: Buffer, num_rows: int, num_codes: int, num_bits: int, columns: bool, table: Buffer, out: Buffer
+) -> None:
+    """The sum of `table[j][code j]` over the codes of each row, f32, added in their order.
+
+    num_bits: of a code: 8, or 4, of which the low half of a byte comes first
+    columns: all rows' first byte comes first, then all rows' second one
+    table: f32[num_codes, 2**num_bits]
+    """
+
+def vector_distances(
+    metric: int, value_bits: int, dimension: int, query: Buffer, values: Buffer, num_rows: int, out: Buffer
+) -> None:
+    """The distances of vectors to one query, f32; see `NearestRows.add_vectors`."""

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from lance_sql.physical_layout import Layout
     from lance_sql.publishing import Publication
     from lance_sql.scan.column_statistics import ColumnStatistics
+    from lance_sql.search import Ranker, SearchRows, SearchScan
     from lance_sql.statements import compact as compacting
     from lance_sql.statements import merge as merging
     from lance_sql.statements import row_ids as enabling
@@ -237,6 +238,92 @@ class Dataset(ArrowDataset):
             return self.fresh_rows().scan(column_names(columns), filter, limit=limit, batch_size=batch_size)
         chosen = resolve(self.snapshot, column_names(columns))
         return Scan(self.snapshot, chosen, to_predicate(self.snapshot, filter), limit, batch_size)
+
+    def search(
+        self,
+        vector: Any = None,
+        *,
+        column: str | None = None,
+        k: int | None = 10,
+        columns: Sequence[str] | None = None,
+        filter: str | pc.Expression | Predicate | None = None,
+        metric: str | None = None,
+        nprobes: int | None = None,
+        refine_factor: int | None = None,
+        use_index: bool = True,
+        fast_search: bool = False,
+        distance_range: tuple[float | None, float | None] | None = None,
+        since: Bound | None = None,
+    ) -> SearchScan:
+        """The rows whose vectors are nearest, best first, with `_distance`; nothing is read before its result is asked
+        for.
+
+        vector: numbers, as many as the column's vectors have. A list of vectors is as many queries, and the result
+            begins with `query_index`; for a column of several vectors a row it is one query
+        column: of vectors: fixed-size lists of float16, float32, float64 or uint8, or lists of them. The table's only
+            one without it
+        k: rows, for each query; None for all
+        columns: in the order wanted, `_distance` comes last; all columns of the table without it
+        filter: as for `scan`; only rows that pass take part
+        metric: "l2", which is squared, "cosine", as 1 - the cosine, or "dot", as 1 - the product; "hamming" for uint8,
+            in bits. The metric of the index without it, and "l2" without an index. Rows whose vector is NULL or that
+            have no distance, such as vectors of zeros for "cosine", are left out; of equal distances, the lower row
+            address comes first
+        nprobes: partitions of an index that are searched; a rule that `explain` names without it
+        refine_factor: so many times k candidates of an index are compared exactly
+        use_index: compare every row exactly where it is false
+        fast_search: leave out rows that no index covers
+        distance_range: only distances from the first on and below the second
+        since: only rows that were inserted or updated after this version, tag or time
+        raises: InvalidArgument for a query that makes no sense for the column; ColumnNotFound; UnsupportedFeature for
+            a column of other values; as `scan`
+
+        >>> import numpy as np, pyarrow as pa
+        >>> table = pa.table({"id": [1, 2, 3], "v": pa.FixedSizeListArray.from_arrays(np.arange(6.0), 2)})
+        >>> lance_sql.write(table, "vectors.lance").search([2, 3], k=2).to_table().to_pydict()["_distance"]
+        [0.0, 8.0]
+        """
+        from lance_sql.search import vector_query
+
+        query = vector_query(
+            self.snapshot,
+            vector,
+            column,
+            k=k,
+            metric=metric,
+            nprobes=nprobes,
+            refine_factor=refine_factor,
+            use_index=use_index,
+            fast_search=fast_search,
+            distance_range=distance_range,
+        )
+        rows = self.search_rows(query, filter, since=since)
+        names = column_names(columns)
+        return rows.scan(None if names is None else rows.with_numbers(names))
+
+    def search_rows(
+        self,
+        query: Ranker,
+        filter: str | pc.Expression | Predicate | None = None,
+        *,
+        since: Bound | None = None,
+        prefilter: bool = False,
+    ) -> SearchRows:
+        """What a query finds, as a relation for engines; see `search`.
+
+        prefilter: conditions of its scans are conditions on what takes part
+        """
+        from lance_sql.search.rows import search_rows
+
+        first = None
+        if isinstance(since, int) and not isinstance(since, bool):
+            first = since + 1
+        elif since is not None:
+            from lance_sql.changes.bounds import resolve as resolve_bounds
+            from lance_sql.changes.history import History
+
+            first, _ = resolve_bounds(History(self.snapshot), None, None, since)
+        return search_rows(self.snapshot, query, filter, updated_from=first, prefilter=prefilter)
 
     def fresh_rows(self) -> FreshRows:
         """The rows of this version and of the table's write-ahead log: of each primary key the last one, or none where

@@ -1,4 +1,4 @@
-"""Rows by their ids."""
+"""Rows by their ids, or by where they are."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -16,6 +16,7 @@ from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.plan import ReadPlan
 from lance_sql.scan.projection import OutputColumn
 from lance_sql.scan.read_batch import read, record_batch
+from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.snapshot import Snapshot
 
 MAX_PART_ROWS: Final = 128 * 1024
@@ -28,16 +29,56 @@ def take(snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: npt.NDArra
 
     raises: InvalidArgument for an id that no live row has
     """
+    table, missing = _taken(snapshot, columns, wanted, _by_ids(snapshot, wanted))
+    if len(missing):
+        shown = ", ".join(map(str, missing[:5].tolist())) + (", ..." if len(missing) > 5 else "")
+        raise InvalidArgument(f"{snapshot.label} has no rows with the row ids {shown}")
+    return table
+
+
+def take_at(snapshot: Snapshot, columns: Sequence[OutputColumn], addresses: npt.NDArray[np.uint64]) -> pa.Table:
+    """The live rows at these addresses, in that order; an address may be wanted twice.
+
+    raises: InvalidArgument for an address at which no live row is
+    """
+    table, missing = _taken(snapshot, columns, addresses, _by_addresses(snapshot, addresses))
+    if len(missing):
+        raise InvalidArgument(f"{snapshot.label} has no row at the address {missing[0]}")
+    return table
+
+
+_Located = Iterator[tuple[OpenFragment, npt.NDArray[np.int64], npt.NDArray[np.int64]]]
+
+
+def _by_ids(snapshot: Snapshot, wanted: npt.NDArray[np.uint64]) -> _Located:
+    """Fragments with some of the rows: which of `wanted` are there, and at which offsets."""
+    for place in lineage.with_row_ids(Candidates.all_of(snapshot), wanted).tolist():
+        fragment = snapshot.open(snapshot.manifest.fragments[place])
+        yield fragment, *fragment.row_id_sequence.positions(wanted)
+
+
+def _by_addresses(snapshot: Snapshot, wanted: npt.NDArray[np.uint64]) -> _Located:
+    ids = wanted >> np.uint64(32)
+    offsets = (wanted & np.uint64(2**32 - 1)).astype(np.int64)
+    places = {int(number): place for place, number in enumerate(snapshot.manifest.fragments.table.ids.tolist())}
+    for number in np.unique(ids).tolist():
+        if number in places:
+            index = np.flatnonzero(ids == number)
+            yield snapshot.open(snapshot.manifest.fragments[places[number]]), index, offsets[index]
+
+
+def _taken(
+    snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: npt.NDArray[np.uint64], located: _Located
+) -> tuple[pa.Table, npt.NDArray[np.uint64]]:
+    """The rows in the order of `wanted`, and those of `wanted` that are nowhere: there is no table then."""
     plan = ReadPlan(snapshot.open_fragments, tuple(columns), None, (), ())
     schema = pa.schema([column.arrow for column in columns])
     order = np.full(len(wanted), -1, np.int64)
     parts: list[pa.RecordBatch] = []
     num_rows = 0
-    for place in lineage.with_row_ids(Candidates.all_of(snapshot), wanted).tolist():
-        fragment = snapshot.open(snapshot.manifest.fragments[place])
-        index, offsets = fragment.row_id_sequence.positions(wanted)
-        live = row_ranges.within(fragment.live_rows(), offsets) if len(offsets) else np.empty(0, np.bool_)
-        index, offsets = index[live], offsets[live]
+    for fragment, every_index, every_offset in located:
+        live = row_ranges.within(fragment.live_rows(), every_offset) if len(every_offset) else np.empty(0, np.bool_)
+        index, offsets = every_index[live], every_offset[live]
         if len(offsets) == 0:
             continue
         distinct, ranks = np.unique(offsets, return_inverse=True)
@@ -48,28 +89,31 @@ def take(snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: npt.NDArra
             assert batch is not None
             parts.append(batch)
     missing = wanted[order < 0]
-    if len(missing):
-        shown = ", ".join(map(str, missing[:5].tolist())) + (", ..." if len(missing) > 5 else "")
-        raise InvalidArgument(f"{snapshot.label} has no rows with the row ids {shown}")
     if not columns:
-        return pa.Table.from_batches([record_batch([], [], len(wanted))])
+        return pa.Table.from_batches([record_batch([], [], len(wanted))]), missing
     table = pa.Table.from_batches(parts, schema)
-    return _in_order(table, order) if len(wanted) else table
+    return (_in_order(table, order) if len(wanted) and len(missing) == 0 else table), missing
 
 
 def parts(
-    snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: npt.NDArray[np.uint64], *, more_bytes: float = 0.0
+    snapshot: Snapshot,
+    columns: Sequence[OutputColumn],
+    wanted: npt.NDArray[np.uint64],
+    *,
+    more_bytes: float = 0.0,
+    by_address: bool = False,
 ) -> Iterator[slice]:
     """Which of the rows to take together, one part after the other, so that those of a part take a bounded memory.
 
     wanted: the ids of the rows, in the order in which they are taken
     more_bytes: what each of them takes beside the columns, about
+    by_address: `wanted` are addresses
     """
     plan = ReadPlan(snapshot.open_fragments, tuple(columns), None, (), ())
     row_bytes = 0.0
     if columns:
-        numbers = lineage.with_row_ids(Candidates.all_of(snapshot), wanted).tolist()
-        fragments = (snapshot.open(snapshot.manifest.fragments[number]) for number in numbers)
+        located = (_by_addresses if by_address else _by_ids)(snapshot, wanted)
+        fragments = (fragment for fragment, _, _ in located)
         row_bytes = max((read_shape.of(plan, fragment).row_bytes for fragment in fragments), default=0.0)
     most = max(1, min(MAX_PART_ROWS, int(MAX_PART_BYTES / max(row_bytes + more_bytes, 1))))
     return (slice(start, start + most) for start in range(0, len(wanted), most))

@@ -1,0 +1,114 @@
+// Binds the kernels of search.
+#include <nanobind/stl/optional.h>
+
+#include "nearest.h"
+#include "python.h"
+
+using namespace nanobind::literals;
+
+namespace lance {
+
+namespace {
+
+Metric to_metric(int64_t number) {
+    if (number > 3) fail("metric ", number, " is not 0 to 3");
+    return static_cast<Metric>(number);
+}
+
+Queries to_queries(int64_t metric, int64_t value_bits, int64_t dimension, int64_t num_queries, Bytes values) {
+    return {to_metric(metric), value_bits, dimension, num_queries, values};
+}
+
+}  // namespace
+
+void bind_search(nb::module_& m) {
+    nb::class_<NearestRows>(m, "NearestRows")
+        .def(
+            "__init__",
+            [](NearestRows* self, Count num_queries, Count k, float low, float high) {
+                const int64_t queries = num_queries, most = k;
+                if (queries > (1 << 20) || most > (int64_t{1} << 32)) fail(queries, " queries for ", most, " rows each");
+                new (self) NearestRows(queries, most, low, high);
+            },
+            "num_queries"_a, "k"_a, "low"_a, "high"_a)
+        .def(
+            "add_vectors",
+            [](NearestRows& self, Count metric, Count value_bits, Count dimension, const InputBuffer& queries,
+               const InputBuffer& values, const std::optional<InputBuffer>& validity, Count first_bit,
+               const InputBuffer& rows, Count num_rows) {
+                const Queries asked = to_queries(metric, value_bits, dimension, self.num_queries(), queries);
+                const int64_t first = first_bit, count = num_rows;
+                const Bytes valid = validity ? Bytes(*validity) : Bytes();
+                const Bytes vectors = values, numbers = rows;
+                Unlocked unlocked;
+                add_vectors(self, asked, vectors, valid, first, numbers, count);
+            },
+            "metric"_a, "value_bits"_a, "dimension"_a, "queries"_a, "values"_a, "validity"_a, "first_bit"_a, "rows"_a,
+            "num_rows"_a)
+        .def(
+            "add_multivectors",
+            [](NearestRows& self, Count metric, Count value_bits, Count dimension, Count num_vectors,
+               const InputBuffer& queries, const InputBuffer& values, const InputBuffer& offsets,
+               const InputBuffer& rows, Count num_rows) {
+                const Queries asked = to_queries(metric, value_bits, dimension, num_vectors, queries);
+                const int64_t count = num_rows;
+                const Bytes vectors = values, numbers = rows, edges = offsets;
+                Unlocked unlocked;
+                add_multivectors(self, asked, vectors, edges, numbers, count);
+            },
+            "metric"_a, "value_bits"_a, "dimension"_a, "num_vectors"_a, "queries"_a, "values"_a, "offsets"_a, "rows"_a,
+            "num_rows"_a)
+        .def(
+            "add_distances",
+            [](NearestRows& self, Count query, const InputBuffer& distances, const std::optional<InputBuffer>& allowed,
+               const InputBuffer& rows, Count num_rows) {
+                const int64_t number = query, count = num_rows;
+                const Bytes flags = allowed ? Bytes(*allowed) : Bytes();
+                const Bytes values = distances, numbers = rows;
+                Unlocked unlocked;
+                add_distances(self, number, values, flags, numbers, count);
+            },
+            "query"_a, "distances"_a, "allowed"_a, "rows"_a, "num_rows"_a)
+        .def("join", &NearestRows::join, "other"_a)
+        .def("count", [](NearestRows& self, Count query) {
+            const int64_t number = query;
+            if (number >= self.num_queries()) fail("there is no query ", number);
+            return self.sorted(number).size();
+        }, "query"_a)
+        .def(
+            "result",
+            [](NearestRows& self, Count query, const OutputBuffer& rows, const OutputBuffer& distances) {
+                const int64_t number = query;
+                if (number >= self.num_queries()) fail("there is no query ", number);
+                const auto& found = self.sorted(number);
+                const MutableBytes numbers = rows, values = distances;
+                require_output(numbers, static_cast<int64_t>(found.size()) * 8, "rows");
+                require_output(values, static_cast<int64_t>(found.size()) * 4, "distances");
+                for (size_t i = 0; i < found.size(); ++i) {
+                    store(numbers.data() + 8 * i, found[i].row);
+                    store(values.data() + 4 * i, found[i].distance);
+                }
+            },
+            "query"_a, "rows"_a, "distances"_a);
+    m.def(
+        "sum_of_codes",
+        [](const InputBuffer& codes, Count num_rows, Count num_codes, Count num_bits, bool columns,
+           const InputBuffer& table, const OutputBuffer& out) {
+            const int64_t rows = num_rows, width = num_codes, bits = num_bits;
+            Unlocked unlocked;
+            sum_of_codes(codes, rows, width, bits, columns, table, out);
+        },
+        "codes"_a, "num_rows"_a, "num_codes"_a, "num_bits"_a, "columns"_a, "table"_a, "out"_a);
+    m.def(
+        "vector_distances",
+        [](Count metric, Count value_bits, Count dimension, const InputBuffer& query, const InputBuffer& values,
+           Count num_rows, const OutputBuffer& out) {
+            const Queries asked = to_queries(metric, value_bits, dimension, 1, query);
+            const int64_t rows = num_rows;
+            Unlocked unlocked;
+            vector_distances(asked, values, rows, out);
+        },
+        "metric"_a, "value_bits"_a, "dimension"_a, "query"_a, "values"_a, "num_rows"_a, "out"_a);
+}
+
+}  // namespace lance

@@ -1,0 +1,202 @@
+#include "nearest.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lance {
+
+namespace {
+
+constexpr int64_t kMaxDimension = int64_t{1} << 20;
+constexpr int64_t kMaxCodes = int64_t{1} << 16;
+// Rows whose distances are made at once: they stay in the nearest cache.
+constexpr int64_t kBlockRows = 256;
+constexpr size_t kMostHeldBeside = 1024;
+
+// The queries as the loops take them, and their lengths.
+class Comparer {
+  public:
+    explicit Comparer(const Queries& queries) : queries_(queries) {
+        if (queries.dimension < 1 || queries.dimension > kMaxDimension) fail("vectors of ", queries.dimension, " values");
+        const bool counts = queries.metric == Metric::kHamming;
+        switch (queries.value_bits) {
+            case 8: loop_ = distance_loops.of_bytes; break;
+            case 16: loop_ = distance_loops.of_half; break;
+            case 32: loop_ = distance_loops.of_float; break;
+            case 64: loop_ = distance_loops.of_double; break;
+            default: fail("vectors of values of ", queries.value_bits, " bits");
+        }
+        if (counts && queries.value_bits != 8) fail("bits are counted of bytes");
+        query_bytes_ = queries.dimension * std::max<int64_t>(queries.value_bits == 8 ? 8 : 32, queries.value_bits) / 8;
+        require_input(queries.values, multiply(queries.num_queries, query_bytes_), "queries");
+        norms_.resize(static_cast<size_t>(queries.num_queries));
+        for (int64_t q = 0; queries.metric == Metric::kCosine && q < queries.num_queries; ++q) norms_[static_cast<size_t>(q)] = norm(q);
+    }
+
+    int64_t row_bytes() const { return queries_.dimension * queries_.value_bits / 8; }
+
+    void compare(int64_t query, const uint8_t* rows, int64_t num_rows, float* out) const {
+        loop_(rows, num_rows, queries_.dimension, queries_.values.data() + query * query_bytes_, queries_.metric,
+              norms_[static_cast<size_t>(query)], out);
+    }
+
+  private:
+    double norm(int64_t query) const {
+        const uint8_t* at = queries_.values.data() + query * query_bytes_;
+        double sum = 0;
+        for (int64_t i = 0; i < queries_.dimension; ++i) {
+            const double value = queries_.value_bits == 8    ? double{static_cast<double>(at[i])}
+                                 : queries_.value_bits == 64 ? load<double>(at + 8 * i)
+                                                             : double{load<float>(at + 4 * i)};
+            sum += value * value;
+        }
+        return std::sqrt(sum);
+    }
+
+    const Queries& queries_;
+    Distances loop_ = nullptr;
+    int64_t query_bytes_;
+    std::vector<double> norms_;
+};
+
+inline bool bit(Bytes bits, int64_t i) { return bits[static_cast<size_t>(i / 8)] >> (i % 8) & 1; }
+
+template <int64_t kBits>
+void sum_rows(const uint8_t* codes, int64_t num_rows, int64_t num_codes, int64_t stride_byte, int64_t stride_row,
+              const float* table, float* out) {
+    constexpr int64_t kWidth = int64_t{1} << kBits;
+    for (int64_t i = 0; i < num_rows; ++i) out[i] = 0;
+    for (int64_t j = 0; j < num_codes; ++j) {
+        const float* column = table + j * kWidth;
+        const int64_t shift = kBits == 4 ? j % 2 * 4 : 0;
+        const uint8_t* at = codes + (kBits == 4 ? j / 2 : j) * stride_byte;
+        for (int64_t i = 0; i < num_rows; ++i) out[i] += column[at[i * stride_row] >> shift & (kWidth - 1)];
+    }
+}
+
+}  // namespace
+
+NearestRows::NearestRows(int64_t num_queries, int64_t k, float low, float high)
+    : best_(static_cast<size_t>(num_queries)),
+      k_(k == 0 ? std::numeric_limits<size_t>::max() : static_cast<size_t>(k)),
+      most_held_(k == 0 ? k_ : 2 * k_ + kMostHeldBeside),
+      low_(low),
+      high_(high),
+      is_unbounded_(high == std::numeric_limits<float>::infinity()) {}
+
+void NearestRows::prune(Best& best) const {
+    const auto kth = best.rows.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
+    std::nth_element(best.rows.begin(), kth, best.rows.end());
+    best.worst = kth->distance;
+    best.rows.resize(k_);
+}
+
+void NearestRows::join(const NearestRows& other) {
+    if (other.num_queries() != num_queries()) fail("rows of other queries");
+    for (int64_t query = 0; query < num_queries(); ++query) {
+        for (const Neighbour& row : other.best_[static_cast<size_t>(query)].rows) add(query, row.distance, row.row);
+    }
+}
+
+const std::vector<Neighbour>& NearestRows::sorted(int64_t query) {
+    Best& best = best_.at(static_cast<size_t>(query));
+    if (best.rows.size() > k_) prune(best);
+    std::sort(best.rows.begin(), best.rows.end());
+    return best.rows;
+}
+
+void add_vectors(NearestRows& nearest, const Queries& queries, Bytes values, Bytes validity, int64_t first_bit,
+                 Bytes rows, int64_t num_rows) {
+    const Comparer comparer(queries);
+    if (nearest.num_queries() != queries.num_queries) fail("rows of other queries");
+    require_input(values, multiply(num_rows, comparer.row_bytes()), "values");
+    require_input(rows, multiply(num_rows, 8), "rows");
+    if (!validity.empty()) require_input(validity, bytes_for_bits(first_bit + num_rows), "validity");
+    float distances[kBlockRows];
+    for (int64_t start = 0; start < num_rows; start += kBlockRows) {
+        const int64_t count = std::min(kBlockRows, num_rows - start);
+        for (int64_t query = 0; query < queries.num_queries; ++query) {
+            comparer.compare(query, values.data() + start * comparer.row_bytes(), count, distances);
+            for (int64_t i = 0; i < count; ++i) {
+                if (!validity.empty() && !bit(validity, first_bit + start + i)) continue;
+                nearest.add(query, distances[i], load<uint64_t>(rows.data() + 8 * (start + i)));
+            }
+        }
+    }
+}
+
+void add_multivectors(NearestRows& nearest, const Queries& queries, Bytes values, Bytes offsets, Bytes rows,
+                      int64_t num_rows) {
+    const Comparer comparer(queries);
+    if (nearest.num_queries() != 1) fail("several queries of several vectors");
+    require_input(offsets, multiply(num_rows + 1, 8), "offsets");
+    require_input(rows, multiply(num_rows, 8), "rows");
+    std::vector<float> distances;
+    int64_t start = load<int64_t>(offsets.data());
+    if (start < 0) fail("offset ", start, " is negative");
+    for (int64_t i = 0; i < num_rows; ++i) {
+        const int64_t end = load<int64_t>(offsets.data() + 8 * (i + 1));
+        if (end < start || end > kMaxCount) fail("row ", i, " has the vectors ", start, " to ", end);
+        require_input(values, multiply(end, comparer.row_bytes()), "values");
+        const int64_t count = end - start;
+        if (count > 0) {
+            distances.resize(static_cast<size_t>(count));
+            float sum = 0;
+            for (int64_t query = 0; query < queries.num_queries; ++query) {
+                comparer.compare(query, values.data() + start * comparer.row_bytes(), count, distances.data());
+                float least = std::numeric_limits<float>::quiet_NaN();
+                // NaN stays only where there is nothing else
+                for (const float distance : distances) least = distance >= least ? least : std::isnan(distance) ? least : distance;
+                sum += least;
+            }
+            nearest.add(0, sum, load<uint64_t>(rows.data() + 8 * i));
+        }
+        start = end;
+    }
+}
+
+void add_distances(NearestRows& nearest, int64_t query, Bytes distances, Bytes allowed, Bytes rows, int64_t num_rows) {
+    if (query >= nearest.num_queries()) fail("there is no query ", query);
+    require_input(distances, multiply(num_rows, 4), "distances");
+    require_input(rows, multiply(num_rows, 8), "rows");
+    if (!allowed.empty()) require_input(allowed, num_rows, "allowed");
+    for (int64_t i = 0; i < num_rows; ++i) {
+        if (!allowed.empty() && allowed[static_cast<size_t>(i)] == 0) continue;
+        nearest.add(query, load<float>(distances.data() + 4 * i), load<uint64_t>(rows.data() + 8 * i));
+    }
+}
+
+void sum_of_codes(Bytes codes, int64_t num_rows, int64_t num_codes, int64_t num_bits, bool columns, Bytes table,
+                  MutableBytes out) {
+    if (num_bits != 4 && num_bits != 8) fail("codes of ", num_bits, " bits");
+    if (num_codes < 1 || num_codes > kMaxCodes || num_codes * num_bits % 8 != 0) fail("rows of ", num_codes, " codes");
+    const int64_t width = num_codes * num_bits / 8;
+    require_input(codes, multiply(num_rows, width), "codes");
+    require_input(table, multiply(num_codes, int64_t{4} << num_bits), "table");
+    require_output(out, multiply(num_rows, 4));
+    std::vector<float> sums(static_cast<size_t>(std::min(num_rows, int64_t{4096})));
+    std::vector<float> numbers(static_cast<size_t>(num_codes << num_bits));
+    std::memcpy(numbers.data(), table.data(), numbers.size() * sizeof(float));
+    const int64_t stride_byte = columns ? num_rows : 1, stride_row = columns ? 1 : width;
+    for (int64_t start = 0; start < num_rows; start += 4096) {
+        const int64_t count = std::min(num_rows - start, int64_t{4096});
+        (num_bits == 8 ? sum_rows<8> : sum_rows<4>)(codes.data() + start * stride_row, count, num_codes, stride_byte,
+                                                    stride_row, numbers.data(), sums.data());
+        copy(out.data() + 4 * start, reinterpret_cast<const uint8_t*>(sums.data()), 4 * count);
+    }
+}
+
+void vector_distances(const Queries& query, Bytes values, int64_t num_rows, MutableBytes out) {
+    const Comparer comparer(query);
+    if (query.num_queries != 1) fail(query.num_queries, " queries");
+    require_input(values, multiply(num_rows, comparer.row_bytes()), "values");
+    require_output(out, multiply(num_rows, 4));
+    float distances[kBlockRows];
+    for (int64_t start = 0; start < num_rows; start += kBlockRows) {
+        const int64_t count = std::min(kBlockRows, num_rows - start);
+        comparer.compare(0, values.data() + start * comparer.row_bytes(), count, distances);
+        copy(out.data() + 4 * start, reinterpret_cast<const uint8_t*>(distances), 4 * count);
+    }
+}
+
+}  // namespace lance

@@ -1,0 +1,152 @@
+"""The rows that a search finds, as a relation: what engines and users read columns of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from lance_sql.errors import InvalidArgument, at
+from lance_sql.scan import projection, system_columns
+from lance_sql.scan.filters import to_predicate
+from lance_sql.scan.predicates import Predicate, conjunction, conjuncts, from_arrow, from_sql
+from lance_sql.scan.projection import OutputColumn
+from lance_sql.search.ranking import Ranker, Ranking
+from lance_sql.search.scan import SearchScan
+from lance_sql.table.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+
+
+@dataclass(frozen=True, repr=False)
+class SearchRows:
+    """The best rows of a version for a query, with the table's columns and the numbers of the ranking.
+
+    allowed: only these rows take part
+    prefilter: conditions of a scan on the table's columns belong to `allowed`, rather than to what was found
+    """
+
+    snapshot: Snapshot
+    ranker: Ranker
+    allowed: Predicate | None = None
+    prefilter: bool = False
+
+    def __post_init__(self) -> None:
+        taken = {field.name for field in self.snapshot.manifest.schema.arrow}
+        for field in (*self.ranker.leading, *self.ranker.fields):
+            if field.name in taken:
+                raise InvalidArgument(f"{self.snapshot.label} has a column {field.name!r}, which a search adds")
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The table's columns, and those of the ranking."""
+        stored = self.snapshot.manifest.schema.arrow
+        return pa.schema([*self.ranker.leading, *stored, *self.ranker.fields], stored.metadata)
+
+    @property
+    def system_columns(self) -> tuple[str, ...]:
+        """Those of the table."""
+        return system_columns.available(stable_row_ids=self.snapshot.manifest.has_stable_row_ids)
+
+    @property
+    def compact_types(self) -> Mapping[str, pa.DataType]:
+        """None: values come in the table's types."""
+        return {}
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        """What is found; searched once."""
+        with at(table=self.snapshot.label):
+            return self.ranker.rank(self.snapshot, self.allowed)
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: str | pc.Expression | Predicate | None = None,
+        *,
+        limit: int | None = None,
+        batch_size: int | None = None,
+    ) -> SearchScan:
+        """Some columns of the rows, best first.
+
+        columns: all of `schema` without it
+        filter: on what was found; on what takes part as well, of the table's columns, with `prefilter`
+        raises: as `Dataset.scan`
+        """
+        chosen = self.resolve(self.schema.names if columns is None else columns)
+        condition = self._condition(filter)
+        if condition is None or not self.prefilter:
+            return SearchScan(self, chosen, condition, limit, batch_size)
+        own = {field.name for field in (*self.ranker.leading, *self.ranker.fields)}
+        before = [part for part in conjuncts(condition) if not own & {path[0] for path in part.columns}]
+        after = [part for part in conjuncts(condition) if own & {path[0] for path in part.columns}]
+        rows = replace(self, allowed=both(self.allowed, *before))
+        return SearchScan(rows, chosen, both(*after), limit, batch_size)
+
+    def resolve(self, names: Sequence[str]) -> tuple[OutputColumn, ...]:
+        """The columns that names mean.
+
+        raises: as `projection.resolve`
+        """
+        own = {field.name: field for field in (*self.ranker.leading, *self.ranker.fields)}
+        stored = iter(projection.resolve(self.snapshot, [name for name in names if name not in own]))
+        twice = {name for name in names if name in own and list(names).count(name) > 1}
+        if twice:
+            raise InvalidArgument(f"Column {min(twice)!r} is asked for twice")
+        return tuple(OutputColumn(name, None, (), own[name]) if name in own else next(stored) for name in names)
+
+    def with_numbers(self, names: Sequence[str]) -> list[str]:
+        """The names, and those of the ranking's columns that are not among them."""
+        leading = [field.name for field in self.ranker.leading if field.name not in names]
+        return [*leading, *names, *(field.name for field in self.ranker.fields if field.name not in names)]
+
+    def is_own(self, column: OutputColumn) -> bool:
+        """Whether a column is no column of the table."""
+        return column.is_null or (column.field is None and column.name not in system_columns.NAMES)
+
+    def _condition(self, filter: str | pc.Expression | Predicate | None) -> Predicate | None:
+        if filter is None or isinstance(filter, Predicate):
+            return filter
+        schema = pa.schema([*self.schema, *(system_columns.field(name) for name in self.system_columns)])
+        if isinstance(filter, str):
+            return from_sql(filter, schema, table=self.snapshot.label)
+        return from_arrow(filter, schema, table=self.snapshot.label)
+
+    def __repr__(self) -> str:
+        return f"SearchRows({self.snapshot.label!r}, {self.ranker.describe()!r})"
+
+    def __reduce__(self) -> tuple[type[SearchRows], tuple[object, ...]]:
+        # without what was found, which is found again
+        return SearchRows, (self.snapshot, self.ranker, self.allowed, self.prefilter)
+
+
+def both(*parts: Predicate | None) -> Predicate | None:
+    """What is true where all parts are; None without any."""
+    given = [part for part in parts if part is not None]
+    return conjunction(given) if given else None
+
+
+def search_rows(
+    snapshot: Snapshot,
+    ranker: Ranker,
+    filter: str | pc.Expression | Predicate | None = None,
+    *,
+    updated_from: int | None = None,
+    prefilter: bool = False,
+) -> SearchRows:
+    """The rows that a query finds.
+
+    filter: only these rows take part
+    updated_from: only rows that this version, or a later one, inserted or updated
+    raises: as `Dataset.scan`; InvalidArgument for `updated_from` on a table without stable row ids
+    """
+    allowed = to_predicate(snapshot, filter)
+    if updated_from is not None:
+        stable = snapshot.manifest.has_stable_row_ids
+        system_columns.require([system_columns.LAST_UPDATED_AT], stable_row_ids=stable, table=snapshot.name)
+        allowed = both(to_predicate(snapshot, f"{system_columns.LAST_UPDATED_AT} >= {updated_from}"), allowed)
+    return SearchRows(snapshot, ranker, allowed, prefilter)

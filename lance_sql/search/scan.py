@@ -1,0 +1,168 @@
+"""A read of the rows of a ranking: a scan like any other, but that its rows come best first."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql.errors import at
+from lance_sql.frames import Frames
+from lance_sql.scan.predicates import Predicate
+from lance_sql.scan.predicates.evaluation import evaluate
+from lance_sql.scan.projection import OutputColumn
+from lance_sql.scan.read_batch import record_batch
+from lance_sql.scan.take import parts, take_at
+from lance_sql.search.ranking import Ranking
+
+if TYPE_CHECKING:
+    from lance_sql.search.rows import SearchRows
+
+
+@dataclass(frozen=True, repr=False)
+class SearchScan(Frames):
+    """Some columns of the best rows. Immutable; the search is made once, when it is first asked for.
+
+    columns: those without a field are the numbers of the ranking, or system columns
+    condition: on rows that were found: fewer than k may be left
+    """
+
+    rows: SearchRows
+    columns: tuple[OutputColumn, ...]
+    condition: Predicate | None = None
+    limit: int | None = None
+    batch_size: int | None = None
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The schema of every batch: the columns in the order they were asked for."""
+        return pa.schema([column.arrow for column in self.columns], self.rows.snapshot.manifest.schema.arrow.metadata)
+
+    @property
+    def ranking(self) -> Ranking:
+        """The rows that were found."""
+        return self.rows.ranking
+
+    def deliver(self, types: Mapping[str, pa.DataType]) -> SearchScan:
+        """The same scan: it has no columns in other types."""
+        assert not types
+        return self
+
+    def with_nulls(self, place: int, name: str) -> SearchScan:
+        """The same scan with one column more, of NULLs, for which nothing is read.
+
+        place: of the column in the result
+        """
+        column = OutputColumn(name, None, (), pa.field(name, pa.null()), is_null=True)
+        return replace(self, columns=(*self.columns[:place], column, *self.columns[place:]))
+
+    def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
+        """The rows as a stream of batches, best first. Nothing is read before the first batch is asked for."""
+        return pa.RecordBatchReader.from_batches(self.schema, self._batches())
+
+    def to_table(self) -> pa.Table:
+        """All rows in memory."""
+        return self.to_reader(keeps_all=True).read_all()
+
+    def count_rows(self) -> int:
+        """The number of rows."""
+        if self.condition is None:
+            count = len(self.ranking.addresses)
+            return count if self.limit is None else min(count, self.limit)
+        return sum(batch.num_rows for batch in replace(self, columns=()).to_reader())
+
+    def explain(self, *, analyze: bool = False) -> str:
+        """What is searched and how, as text; the search is made for it.
+
+        analyze: reads the rows as well, and says how many came of it
+        """
+        started = time.perf_counter()
+        ranking, snapshot = self.ranking, self.rows.snapshot
+        ranked = time.perf_counter()
+        lines = [f"search of {snapshot.name} version {snapshot.manifest.version}: {self.rows.ranker.describe()}"]
+        lines.append("  columns: " + (", ".join(column.name for column in self.columns) or "(none)"))
+        if self.rows.allowed is not None:
+            lines.append(f"  filter, before rows are ranked: {self.rows.allowed}")
+        if self.condition is not None:
+            lines.append(f"  filter, on ranked rows: {self.condition}")
+        if self.limit is not None:
+            lines.append(f"  limit: {self.limit}")
+        lines.extend(f"  {note}" for note in ranking.notes)
+        lines.append(f"  rows: {len(ranking.addresses)}, ranked in {1000 * (ranked - started):.1f} ms")
+        if analyze:
+            begun = time.perf_counter()
+            returned = sum(batch.num_rows for batch in self.to_reader())
+            lines.append(f"  returned: {returned} rows, read in {1000 * (time.perf_counter() - begun):.1f} ms")
+        return "\n".join(lines)
+
+    def tasks(self, target_count: int) -> Sequence[SearchScan]:
+        """The scan as one part: which rows are the best, nobody knows before all were looked at."""
+        return [self]
+
+    def task(self, parts: Iterable[object]) -> SearchScan:
+        """A part without rows."""
+        assert not list(parts)
+        return replace(self, limit=0)
+
+    def project(self, columns: tuple[OutputColumn, ...], schema: pa.Schema) -> SearchScan:
+        """The same rows with other columns."""
+        return replace(self, columns=columns)
+
+    def __repr__(self) -> str:
+        names = [column.name for column in self.columns]
+        return f"SearchScan({self.rows.snapshot.label!r}, {self.rows.ranker.describe()!r}, columns={names})"
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        left = self.limit
+        if left == 0:
+            return
+        with at(table=self.rows.snapshot.label):
+            for batch in self._passing():
+                for start in range(0, batch.num_rows, self.batch_size or max(batch.num_rows, 1)):
+                    part = batch.slice(start, self.batch_size)
+                    if left is not None:
+                        part = part.slice(0, left)
+                        left -= part.num_rows
+                    yield part
+                    if left == 0:
+                        return
+
+    def _passing(self) -> Iterator[pa.RecordBatch]:
+        rows, ranking = self.rows, self.ranking
+        tested = [] if self.condition is None else rows.resolve(sorted({path[0] for path in self.condition.columns}))
+        stored = [column for column in (*self.columns, *tested) if not rows.is_own(column)]
+        distinct = tuple({column.name: column for column in stored}.values())
+        for part in parts(rows.snapshot, distinct, ranking.addresses, by_address=True):
+            chosen = np.arange(part.start, min(part.stop, len(ranking.addresses)))
+            if self.condition is not None:
+                candidates = self._read(tuple(tested), chosen)
+                passed = evaluate(self.condition, candidates).fill_null(False)
+                chosen = chosen[passed.to_numpy(zero_copy_only=False)]
+            if len(chosen):
+                yield self._read(self.columns, chosen)
+
+    def _read(self, columns: Sequence[OutputColumn], places: npt.NDArray[np.int64]) -> pa.RecordBatch:
+        """Columns of the rows at some places of the ranking."""
+        rows, ranking = self.rows, self.ranking
+        stored = [column for column in columns if not rows.is_own(column)]
+        taken = take_at(rows.snapshot, stored, ranking.addresses[places]).combine_chunks() if stored else None
+        arrays = []
+        for column in columns:
+            if column.is_null:
+                arrays.append(pa.nulls(len(places)))
+            elif rows.is_own(column):
+                arrays.append(ranking.scores[column.name].take(pa.array(places)))
+            else:
+                assert taken is not None
+                values = taken.column(column.name)
+                arrays.append(values.chunk(0) if values.num_chunks == 1 else pa.concat_arrays(values.chunks))
+        return record_batch(arrays, [column.arrow for column in columns], len(places))

@@ -1,0 +1,218 @@
+"""A query vector as a user gives it, checked against the column that it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.scan.predicates import Predicate
+from lance_sql.scan.projection import OutputColumn, resolve
+from lance_sql.search import nearest
+from lance_sql.search.ranking import DISTANCE, QUERY_INDEX, Ranking
+from lance_sql.table.snapshot import Snapshot
+
+METRICS: Final = ("l2", "cosine", "dot", "hamming")
+"""By the numbers that they have in kernels and in index files. l2 is squared, dot is 1 - the product."""
+
+_MOST_ROWS: Final = 2**32
+_MOST_QUERIES: Final = 2**16
+
+
+@dataclass(frozen=True)
+class VectorQuery:
+    """One query, or several with `query_index`.
+
+    column: a fixed-size list of numbers, or a list of them: a multivector
+    vectors: in the type of the column's values (f32 for f16), [queries, dimension]; of a multivector all are one query
+    k: rows for each query; None for all
+    metric: None for that of the index, or the column's first one
+    low, high: distances are from `low` on and below `high`
+    """
+
+    column: OutputColumn
+    vectors: npt.NDArray[Any]
+    k: int | None
+    metric: str | None
+    is_many: bool = False
+    nprobes: int | None = None
+    refine_factor: int | None = None
+    use_index: bool = True
+    fast_search: bool = False
+    low: float = float("-inf")
+    high: float = float("inf")
+    leading: tuple[pa.Field, ...] = field(init=False)
+    fields: tuple[pa.Field, ...] = (pa.field(DISTANCE, pa.float32()),)
+
+    def __post_init__(self) -> None:
+        index = (pa.field(QUERY_INDEX, pa.int32(), nullable=False),) if self.is_many else ()
+        object.__setattr__(self, "leading", index)
+
+    @property
+    def is_multivector(self) -> bool:
+        """Whether a row has several vectors."""
+        return not pa.types.is_fixed_size_list(self.column.arrow.type)
+
+    @property
+    def vector_type(self) -> pa.DataType:
+        """Of one vector."""
+        return self.column.arrow.type.value_type if self.is_multivector else self.column.arrow.type
+
+    @property
+    def value_bits(self) -> int:
+        """Of a value of the column."""
+        return int(self.vector_type.value_type.bit_width)
+
+    @property
+    def dimension(self) -> int:
+        """Values of a vector."""
+        return int(self.vector_type.list_size)
+
+    @property
+    def num_queries(self) -> int:
+        """Queries that get an answer of their own."""
+        return 1 if self.is_multivector else len(self.vectors)
+
+    @property
+    def default_metric(self) -> str:
+        """Where neither the user nor an index says one."""
+        return "hamming" if self.value_bits == 8 else "l2"
+
+    def rank(self, snapshot: Snapshot, allowed: Predicate | None) -> Ranking:
+        """As `Ranker.rank`."""
+        return nearest.rank(self, snapshot, allowed)
+
+    def describe(self) -> str:
+        """As `Ranker.describe`."""
+        many = f"{self.num_queries} vectors" if self.is_many else "a vector"
+        most = "all rows" if self.k is None else f"{self.k} rows"
+        return f"{most} nearest to {many} of {self.dimension} values in {self.column.name}"
+
+
+def vector_query(
+    snapshot: Snapshot,
+    vector: Any,
+    column: str | None = None,
+    *,
+    k: int | None = 10,
+    metric: str | None = None,
+    nprobes: int | None = None,
+    refine_factor: int | None = None,
+    use_index: bool = True,
+    fast_search: bool = False,
+    distance_range: tuple[float | None, float | None] | None = None,
+) -> VectorQuery:
+    """A query, where it makes sense for the column.
+
+    raises: InvalidArgument for what makes none; ColumnNotFound; UnsupportedFeature for a column of other values
+    """
+    chosen = _column(snapshot, column)
+    _check_type(chosen, snapshot)
+    for name, value in (("k", k), ("nprobes", nprobes), ("refine_factor", refine_factor)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < _MOST_ROWS):
+            raise InvalidArgument(f"{name}={value!r} is not a number of at least 1")
+    if k is None and refine_factor is not None:
+        raise InvalidArgument("refine_factor multiplies k: give k as well")
+    low, high = distance_range or (None, None)
+    bounds = (float("-inf") if low is None else float(low), float("inf") if high is None else float(high))
+    if not bounds[0] <= bounds[1]:
+        raise InvalidArgument(f"distance_range={distance_range!r} is not from a lower to a higher distance")
+    type = chosen.arrow.type
+    is_multi = not pa.types.is_fixed_size_list(type)
+    vector_type = type.value_type if is_multi else type
+    if metric is not None:
+        _check_metric(metric, chosen, bits=vector_type.value_type.bit_width)
+    vectors, is_many = _vectors(vector, vector_type, chosen.name, is_multi=is_multi)
+    if metric == "cosine" and not np.all(np.any(vectors, axis=1)):
+        raise InvalidArgument("A query vector of zeros has no direction, and no cosine distance to anything")
+    return VectorQuery(
+        chosen,
+        vectors,
+        k,
+        metric,
+        is_many,
+        nprobes,
+        refine_factor,
+        use_index,
+        fast_search,
+        *bounds,
+    )
+
+
+def is_vector(type: pa.DataType) -> bool:
+    """Whether a column of this type can be searched by vectors."""
+    if pa.types.is_list(type) or pa.types.is_large_list(type):
+        type = type.value_type
+    if not pa.types.is_fixed_size_list(type) or isinstance(type.value_type, pa.BaseExtensionType):
+        return False
+    value = type.value_type
+    return bool(pa.types.is_floating(value) or pa.types.is_uint8(value)) and type.list_size > 0
+
+
+def _column(snapshot: Snapshot, name: str | None) -> OutputColumn:
+    if name is None:
+        found = [each.name for each in snapshot.manifest.schema.arrow if is_vector(each.type)]
+        if len(found) != 1:
+            said = f"has the vectors {', '.join(found)}" if found else "has no column of vectors"
+            raise InvalidArgument(f"{snapshot.label} {said}: name the column to be searched")
+        (name,) = found
+    return resolve(snapshot, [name])[0]
+
+
+def _check_type(column: OutputColumn, snapshot: Snapshot) -> None:
+    type = column.arrow.type
+    if column.field is None or not is_vector(type):
+        raise UnsupportedFeature(
+            f"{snapshot.label}: column {column.name!r} is {type}; vectors are fixed-size lists of float16, float32, "
+            "float64 or uint8, or lists of them"
+        )
+
+
+def _check_metric(metric: str, column: OutputColumn, *, bits: int) -> None:
+    if metric not in METRICS:
+        raise InvalidArgument(f"metric={metric!r} is none of {', '.join(METRICS)}")
+    if (metric == "hamming") != (bits == 8):
+        raise InvalidArgument(
+            f"metric={metric!r} does not fit column {column.name!r}: uint8 has hamming, and floats have the others"
+        )
+
+
+def _vectors(given: Any, type: pa.DataType, name: str, *, is_multi: bool) -> tuple[npt.NDArray[Any], bool]:
+    """The queries as rows, and whether there are several."""
+    if isinstance(given, pa.Array | pa.ChunkedArray | pa.Scalar):
+        given = given.to_pylist() if not isinstance(given, pa.Scalar) else given.as_py()
+    try:
+        found = np.asarray(given, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgument(f"The query vector for {name!r} is no list of numbers: {_shown(given)}") from error
+    if found.ndim not in (1, 2) or found.size == 0 or len(found) > _MOST_QUERIES:
+        raise InvalidArgument(
+            f"The query for {name!r} has the shape {found.shape}: give a vector, or a list of vectors"
+        )
+    if found.shape[-1] != type.list_size:
+        raise InvalidArgument(
+            f"The query vector has {found.shape[-1]} values, and column {name!r} has vectors of {type.list_size}"
+        )
+    if not np.isfinite(found).all():
+        raise InvalidArgument(f"The query vector for {name!r} has values that are NULL, NaN or infinite")
+    rows = found.reshape(-1, type.list_size)
+    is_many = found.ndim == 2 and not is_multi
+    if pa.types.is_uint8(type.value_type):
+        if ((rows < 0) | (rows > 255) | (rows != np.floor(rows))).any():
+            raise InvalidArgument(f"Column {name!r} has bytes: the query vector has values that are none")
+        return rows.astype(np.uint8), is_many
+    with np.errstate(over="ignore"):
+        stored = rows.astype(type.value_type.to_pandas_dtype())
+    if not np.isfinite(stored).all():
+        raise InvalidArgument(f"The query vector for {name!r} has values that are too great for {type.value_type}")
+    return np.ascontiguousarray(stored.astype(np.float32) if stored.dtype == np.float16 else stored), is_many
+
+
+def _shown(given: object) -> str:
+    text = repr(given) if not isinstance(given, Sequence) or len(given) < 10 else f"{len(given)} values"
+    return text if len(text) < 80 else text[:77] + "..."

@@ -1,0 +1,55 @@
+"""Tables of other writers, with their answers."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lance_sql
+from tests.conftest import CORPUS
+
+FOLDER = CORPUS / "search"
+CASES = sorted(path.parent.name for path in FOLDER.glob("*/expected.json")) if FOLDER.exists() else []
+
+pytestmark = pytest.mark.skipif(not CASES, reason=f"there is no corpus at {FOLDER}")
+
+
+def load_check() -> Any:
+    spec = importlib.util.spec_from_file_location("search_check", FOLDER / "check.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.check
+
+
+def ask(path: Path, query: dict[str, Any], **options: Any) -> list[tuple[int, float]]:
+    search = lance_sql.open(str(path)).search(
+        query["query"], column=query["column"], k=query["k"], filter=query["filter"], columns=["id"], **options
+    )
+    found = search.to_table()
+    return list(zip(found["id"].to_pylist(), found["_distance"].to_pylist(), strict=True))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_exact_search(case: str) -> None:
+    check = load_check()
+    path = FOLDER / case / "data.lance"
+    expected = json.loads((FOLDER / case / "expected.json").read_text())
+    queries = [each for each in expected["queries"] if each["kind"] == "vector"]
+    if not queries:
+        pytest.skip("no vectors in this case")
+    for query in queries:
+        # without an index its metric is not known
+        for metric in [query["metric"]] if query["metric"] else ["l2", "cosine", "dot", "hamming"]:
+            try:
+                wrong = check(query, ask(path, query, metric=metric, use_index=False), exact=True)
+            except lance_sql.InvalidArgument:
+                continue
+            if wrong is None:
+                break
+        assert wrong is None, f"{case}: {wrong} of {query}"
