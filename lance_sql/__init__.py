@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     )
     from lance_sql.lineage_audit.walk import audit
     from lance_sql.one_sql import sql
+    from lance_sql.one_sql.views import View, materialize
     from lance_sql.providers import attach, read_spark, register
     from lance_sql.repairs import repair, salvage
     from lance_sql.scan.scan import Scan, ScanTask
@@ -72,6 +73,7 @@ __all__ = [
     "TableNotFound",
     "UnsupportedFeature",
     "VersionNotFound",
+    "View",
     "WriteJob",
     "apply_changes",
     "attach",
@@ -80,6 +82,7 @@ __all__ = [
     "catalog",
     "connect",
     "diff",
+    "materialize",
     "open",
     "read_spark",
     "register",
@@ -114,6 +117,7 @@ _MODULES = {
     "TableNotFound": _ERRORS,
     "UnsupportedFeature": _ERRORS,
     "VersionNotFound": _ERRORS,
+    "View": "lance_sql.one_sql.views",
     "WriteJob": "lance_sql.writing",
     "apply_changes": "lance_sql.applying",
     "attach": "lance_sql.providers",
@@ -123,6 +127,7 @@ _MODULES = {
     "catalog": "lance_sql.catalogs",
     "connect": "lance_sql.connections",
     "diff": "lance_sql.differences",
+    "materialize": "lance_sql.one_sql.views",
     "open": "lance_sql.dataset",
     "read_spark": "lance_sql.providers",
     "register": "lance_sql.providers",

@@ -27,7 +27,7 @@ _TABLE: Final = re.compile(r"\.lance\b|\blance\s*\.", re.IGNORECASE)
 _WORDS: Final = re.compile(
     r"\b(insert|update|delete|truncate|merge|create|copy|changes|version|timestamp\s+as|system_time|system_version"
     r"|table_changes(_by_path)?|table_insertions|table_deletions|summarize|optimize|vacuum|restore|desc|describe|show"
-    r"|alter|drop|comment|analyze|apply|auto)\b|=>|@|\.lance\b(?!')|\b(at|before)\s*\(",
+    r"|alter|drop|comment|analyze|apply|auto|refresh)\b|=>|@|\.lance\b(?!')|\b(at|before)\s*\(",
     re.IGNORECASE,
 )
 _OF_OTHERS: Final = re.compile(

@@ -19,6 +19,7 @@ from lance_sql.cli import (
     feed,
     indices,
     looking,
+    materializing,
     merge,
     queries,
     repair,
@@ -87,7 +88,7 @@ class DefaultQuery(click.Group):
 
 _GROUPS = (
     ("Look", ("query", "head", "describe", "schema", "history", "versions", "files", "layout", "explain", "queries")),
-    ("Changes", ("changes", "diff", "cursors", "apply")),
+    ("Changes", ("changes", "diff", "cursors", "apply", "materialize", "refresh")),
     ("Write", ("write", "update", "delete", "merge", "tag", "branch", "stage", "publish", "restore")),
     ("Keep in order", ("index", "compact", "cleanup", "analyze", "enable-stable-row-ids", "rules", "check")),
     ("When something is wrong", ("verify", "audit", "repair", "salvage")),
@@ -275,6 +276,8 @@ for _verb in (
     differences.diff,
     merge.merge,
     applying.apply,
+    materializing.materialize,
+    materializing.refresh,
     branches.branch,
     branches.stage,
     branches.publish,

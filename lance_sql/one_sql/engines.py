@@ -91,17 +91,21 @@ class Engine:
         *,
         is_typed: bool = True,
         types: Sequence[str | None] = (),
+        opening: Callable[[Reference], Source] | None = None,
     ) -> Prepared:
         """A query, ready to be run.
 
         known: what some names in it stand for, beside its own Lance tables
         is_typed: it is what the user wrote, not a query around it
         types: of `column_types`, that the values are cast to, of an engine that casts without SQL
+        opening: opens its Lance tables; their newest versions without it
         raises: UnsupportedFeature for what the engine does not have; TableNotFound and the like; errors of DuckDB and
             Spark for statements in their own dialects; InvalidArgument, ColumnNotFound for those that are not typed
         """
         provider = _provider(self.name)
-        translated = translate(query, self.name, _opened_by_workers if self.name == "spark" else opened)
+        if opening is None:
+            opening = _opened_by_workers if self.name == "spark" else opened
+        translated = translate(query, self.name, opening)
         sources = {**translated.sources, **(known or {})}
         try:
             options: dict[str, Any] = {"types": types} if types else {}

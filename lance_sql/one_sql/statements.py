@@ -9,7 +9,17 @@ from typing import Final
 from sqlglot import Dialect, TokenType, exp
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.one_sql import applying, changing, definitions, inserting, merging, other_products, questions, upkeep
+from lance_sql.one_sql import (
+    applying,
+    changing,
+    definitions,
+    inserting,
+    materializing,
+    merging,
+    other_products,
+    questions,
+    upkeep,
+)
 from lance_sql.one_sql.changes import Change
 from lance_sql.one_sql.clauses import rewrite
 from lance_sql.one_sql.dialects import dialect_of, parse, tokenize
@@ -71,6 +81,7 @@ def of_lance(text: str, dialect: Dialect, *, in_own_words: bool = False) -> Stat
     """
     readers = (
         upkeep.understand,
+        materializing.understand,
         definitions.understand,
         partial(questions.understand, describes=in_own_words),
         partial(applying.understand, parse_query=partial(_query, dialect=dialect, in_own_words=in_own_words)),

@@ -142,6 +142,17 @@ class TokenReader:
         number = as_version(text)
         return text if number is None else number
 
+    def rest(self, expected: str) -> str:
+        """All that comes, as it was typed.
+
+        expected: what that is to be, for the error where there is nothing
+        """
+        if self.is_at_end:
+            raise self.surprised(expected)
+        start = self._tokens[self._position].start
+        self._position = len(self._tokens)
+        return self.text[start : self._tokens[-1].end + 1]
+
     def expression(self, *ends: str) -> str:
         """What comes up to one of these words, a comma or a closing parenthesis, as it was typed."""
         start, level = self._position, 0

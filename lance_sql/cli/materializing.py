@@ -1,0 +1,41 @@
+"""`lance-sql materialize` and `lance-sql refresh`."""
+
+from __future__ import annotations
+
+import click
+
+from lance_sql.cli.agreement import unversioned
+from lance_sql.cli.errors import reports_errors
+
+
+@click.command()
+@click.argument("query")
+@click.argument("table")
+@click.option("--replace", is_flag=True, help="TABLE may be a view of another query, and becomes one of this.")
+@reports_errors
+def materialize(query: str, table: str, replace: bool) -> None:
+    """Makes TABLE a materialized view of QUERY; refreshes it where it is one already.
+
+    \b
+    lance-sql materialize "SELECT status, count(*) AS n FROM 'orders.lance' GROUP BY status" states.lance
+    """
+    from lance_sql.one_sql.views import materialize as make
+
+    click.echo(make(query, unversioned(table), replace=replace).last_refresh)
+
+
+@click.command()
+@click.argument("tables", metavar="TABLE...", nargs=-1, required=True)
+@click.option("--full", is_flag=True, help="Run the query over all rows.")
+@click.option("--verify", is_flag=True, help="Run the query over all rows as well, and compare.")
+@reports_errors
+def refresh(tables: tuple[str, ...], full: bool, verify: bool) -> None:
+    """Brings materialized views up to date with the tables of their queries, in this order.
+
+    \b
+    lance-sql refresh states.lance daily.lance
+    """
+    from lance_sql.one_sql.views import View
+
+    for table in tables:
+        click.echo(View.open(unversioned(table)).refresh(full=full, verify=verify))

@@ -1,0 +1,111 @@
+"""Statements about materialized views, in the words of Postgres, Databricks and Snowflake.
+
+CREATE [OR REPLACE] MATERIALIZED VIEW [IF NOT EXISTS] t AS SELECT ..     lance_sql.materialize
+REFRESH MATERIALIZED VIEW t [FULL]                                       View.refresh
+DROP MATERIALIZED VIEW [IF EXISTS] t                                     as DROP TABLE
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lance_sql.dataset import Dataset
+from lance_sql.errors import TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.one_sql.changes import Change, unversioned
+from lance_sql.one_sql.engines import Engine
+from lance_sql.one_sql.tasks import Removal, Task
+from lance_sql.one_sql.token_reader import TokenReader
+
+
+@dataclass(frozen=True)
+class Creation(Change):
+    """CREATE MATERIALIZED VIEW.
+
+    query: as it was typed
+    or_replace: a view of another query becomes one of this
+    if_not_exists: a view that is there stays
+    """
+
+    query: str
+    or_replace: bool
+    if_not_exists: bool
+
+    @property
+    def replaces(self) -> bool:
+        return False
+
+    @property
+    def operation(self) -> str:
+        return "refresh"
+
+    def begins_with_table(self) -> bool:
+        return self._is_there()
+
+    def _is_there(self) -> bool:
+        try:
+            self.table()
+        except TableNotFound:
+            return False
+        return True
+
+    def carry_out(self, path: str, engine: Engine) -> Dataset:
+        from lance_sql.one_sql.views import materialize
+
+        _check(engine)
+        if self._is_there() and not self.or_replace:
+            if self.if_not_exists:
+                return self.table()
+            raise TableExists(
+                f"{self.path} is there already: REFRESH MATERIALIZED VIEW '{self.path}', or CREATE OR REPLACE"
+            )
+        return materialize(self.query, path, replace=self.or_replace).dataset
+
+
+@dataclass(frozen=True)
+class Refreshing(Change):
+    """REFRESH MATERIALIZED VIEW."""
+
+    full: bool
+
+    @property
+    def replaces(self) -> bool:
+        return False
+
+    @property
+    def operation(self) -> str:
+        return "refresh"
+
+    def carry_out(self, path: str, engine: Engine) -> Dataset:
+        from lance_sql.one_sql.views import View
+
+        _check(engine)
+        return View.open(path).refresh(full=self.full).dataset
+
+
+def _check(engine: Engine) -> None:
+    if engine.name != "duckdb":
+        raise UnsupportedFeature(f"{engine.title} computes no materialized views: engine='duckdb' does")
+
+
+def understand(read: TokenReader) -> Change | Task | None:
+    """The statement; None for others, and for views of the engine.
+
+    raises: InvalidArgument for one that is not whole
+    """
+    if read.accept("REFRESH", "MATERIALIZED", "VIEW"):
+        path = read.own_table("REFRESH MATERIALIZED VIEW")
+        full = read.accept("FULL")
+        read.end()
+        return Refreshing(unversioned(path), full)
+    if read.accept("DROP", "MATERIALIZED", "VIEW"):
+        if_exists = read.accept("IF", "EXISTS")
+        path = read.own_table("DROP MATERIALIZED VIEW")
+        read.end()
+        return Removal(unversioned(path), if_exists)
+    or_replace = read.accept("CREATE", "OR", "REPLACE", "MATERIALIZED", "VIEW")
+    if or_replace or read.accept("CREATE", "MATERIALIZED", "VIEW"):
+        if_not_exists = read.accept("IF", "NOT", "EXISTS")
+        path = read.own_table("CREATE MATERIALIZED VIEW")
+        read.expect("AS")
+        return Creation(unversioned(path), read.rest("a query"), or_replace, if_not_exists)
+    return None

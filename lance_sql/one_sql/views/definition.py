@@ -1,0 +1,110 @@
+"""What makes a table a materialized view: its query, and the versions of the tables that it was computed from.
+
+    config  lance_sql.view = {"query": "SELECT ..", "sources": [{"name": "orders.lance", "path": "../orders.lance",
+                              "version": 41, "timestamp": ".."}]}
+
+It is set by the commit that has the rows. So a refresh that dies has changed nothing, and of two at the same time one
+finds the other's rows, and begins once more from there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lance_sql.dataset import Dataset
+from lance_sql.errors import CorruptFile
+from lance_sql.local_paths import expanded
+
+KEY: Final = "lance_sql.view"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceVersion:
+    """A table that a view is computed from.
+
+    name: as the query has it
+    path: of the table; relative to the view where both are in one folder or below it, so that they can be moved
+    version: that the view has the rows of
+    timestamp: of this version; another one means that the table was replaced
+    """
+
+    name: str
+    path: str
+    version: int
+    timestamp: str
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """The definition of a view.
+
+    sources: without tables that the query wants at a version of its own
+    """
+
+    query: str
+    sources: tuple[SourceVersion, ...]
+
+    def to_json(self) -> str:
+        """The value in the config."""
+        sources = [
+            {"name": each.name, "path": each.path, "version": each.version, "timestamp": each.timestamp}
+            for each in self.sources
+        ]
+        return json.dumps({"query": self.query, "sources": sources}, separators=(",", ":"))
+
+
+def of(config: Mapping[str, str], table: str) -> Definition | None:
+    """The definition; None of a table that is no view.
+
+    raises: CorruptFile
+    """
+    text = config.get(KEY)
+    if text is None:
+        return None
+    try:
+        content: Any = json.loads(text)
+        query = content["query"]
+        sources = tuple(
+            SourceVersion(each["name"], each["path"], each["version"], each["timestamp"]) for each in content["sources"]
+        )
+    except (ValueError, RecursionError, TypeError, LookupError) as error:
+        raise CorruptFile(f"{table}: {KEY} of its config says nothing that is known: {text[:80]!r}") from error
+    texts = [query, *(text for each in sources for text in (each.name, each.path, each.timestamp))]
+    if not all(isinstance(each, str) for each in texts) or not all(type(each.version) is int for each in sources):
+        raise CorruptFile(f"{table}: {KEY} of its config says nothing that is known: {text[:80]!r}")
+    return Definition(query, sources)
+
+
+def timestamp(dataset: Dataset) -> str:
+    """When a version was committed, by which a table of the same name is told from another one."""
+    return str(dataset.snapshot.manifest.timestamp)
+
+
+def absolute(path: str, view: str) -> str:
+    """Where a table is now.
+
+    path: of a `SourceVersion`
+    view: the path of the view
+    """
+    if "://" in path or os.path.isabs(path):
+        return path
+    return os.path.normpath(os.path.join(_folder(view), path))
+
+
+def relative(path: str, view: str) -> str:
+    """The path of a table as a view remembers it."""
+    if "://" in path:
+        return path
+    whole = os.path.abspath(expanded(path))
+    if "://" in view:
+        return whole
+    folder = _folder(view)
+    return os.path.relpath(whole, folder) if whole.startswith(os.path.join(folder, "")) else whole
+
+
+def _folder(view: str) -> str:
+    return os.path.dirname(os.path.abspath(expanded(view)))

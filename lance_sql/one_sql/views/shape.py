@@ -1,0 +1,246 @@
+"""What kind of query a view has: whether the rows that change in its tables tell which of its rows do.
+
+    rows     SELECT .. FROM t [JOIN d ..] [WHERE ..]     each row of t gives rows of the view
+    groups   .. GROUP BY k  |  SELECT DISTINCT ..         each row of t belongs to one group
+    whole    all else: windows, LIMIT, subqueries, random()
+
+The first table of FROM is followed row by row, the others are joined to it (JOIN, LEFT JOIN).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+
+from lance_sql.one_sql.dialects import generate, tokenize
+from lance_sql.one_sql.references import Reference, reference, references
+from lance_sql.scan.system_columns import NAMES as SYSTEM_COLUMNS
+
+_CLAUSES: Final = frozenset({"expressions", "from_", "joins", "where", "group", "having", "order", "distinct"})
+_WITHOUT_CALL: Final = ("current_date", "current_time", "current_timestamp", "localtime", "localtimestamp")
+_OF_THE_MOMENT: Final = frozenset(
+    {
+        *("age", "current_localtime", "current_localtimestamp", "current_setting", "get_current_time"),
+        *("get_current_timestamp", "getvariable", "now", "today", "transaction_timestamp", "txid_current"),
+    }
+)
+"""Functions whose value is the same within one query, and another one in the next."""
+_NOISE: Final = frozenset({"AS", "INNER", "OUTER", "ASC", "CAST", "::", ";", "(", ")"})
+_SYNONYMS: Final[Mapping[str, str]] = {
+    "!=": "<>",
+    "==": "=",
+    "INTEGER": "INT",
+    "INT4": "INT",
+    "INT8": "BIGINT",
+    "LONG": "BIGINT",
+    "INT2": "SMALLINT",
+    "VARCHAR": "TEXT",
+    "STRING": "TEXT",
+    "FLOAT8": "DOUBLE",
+    "BOOL": "BOOLEAN",
+    "NUMERIC": "DECIMAL",
+}
+"""Words of DuckDB for which its printer has others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Functions:
+    """Names of functions of an engine, in lower case.
+
+    volatile: those whose value another call does not repeat
+    aggregates: those of many rows
+    """
+
+    volatile: Collection[str]
+    aggregates: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A query whose rows can be followed.
+
+    select: the query
+    tables: the names of its tables, in the order of FROM; the first is the one that is followed
+    keys: positions of the columns that tell groups apart; None where rows are followed
+    """
+
+    select: exp.Select
+    tables: tuple[str, ...]
+    keys: tuple[int, ...] | None
+
+
+def is_plain(found: Reference) -> bool:
+    """Whether a table is read at its newest version, with nothing else asked of it."""
+    return (
+        found.function == "lance_table"
+        and not found.arguments
+        and isinstance(found.path, str)
+        and not set("*?[") & set(found.path)
+        and "@" not in found.path.rpartition("/")[2]
+    )
+
+
+def shape(
+    tree: exp.Expr, text: str, dialect: Dialect, functions: Functions, columns: Mapping[str, Sequence[str]]
+) -> Shape | str:
+    """The shape of a query; or, of one that has to be run as a whole each time, why that is so.
+
+    text: that the tree was read from
+    columns: of the tables that it names
+    """
+    if not isinstance(tree, exp.Select):
+        return f"it is a {type(tree).__name__.upper()}"
+    reason = _unknown_clause(tree)
+    if reason is not None:
+        return reason
+    tables = _tables(tree)
+    if isinstance(tables, str):
+        return tables
+    select = _with_columns(tree, [columns[name] for name in tables])
+    reason = _changed_words(tree, text, dialect) or _unknown_part(select, text, functions)
+    if reason is not None:
+        return reason
+    keys = _keys(select, functions, {name.lower() for name in tables for name in columns[name]})
+    return keys if isinstance(keys, str) else Shape(select, tables, keys)
+
+
+def _with_columns(tree: exp.Select, columns: Sequence[Sequence[str]]) -> exp.Select:
+    """The query with the columns in the place of each `*` and `t.*` that asks for all of them."""
+    names = aliased(nodes(tree))
+    is_joined_by_name = any(join.args.get("using") for join in tree.args.get("joins") or ())
+    items: list[exp.Expr] = []
+    for item in tree.expressions:
+        star = item.this if isinstance(item, exp.Column) else item
+        if not isinstance(star, exp.Star) or any(star.args.values()) or (item is star and is_joined_by_name):
+            items.append(item.copy())
+            continue
+        wanted = item.table.lower() if isinstance(item, exp.Column) else None
+        for name, found in zip(names, columns, strict=True):
+            if wanted in (None, name.lower()):
+                items += [exp.column(column, table=name, quoted=True) for column in found]
+    select = tree.copy()
+    select.set("expressions", items)
+    return select
+
+
+def aliased(tables: Sequence[exp.Table]) -> list[str]:
+    """What the columns of each table may be called by."""
+    found = []
+    for node in tables:
+        meant = reference(node)
+        found.append(node.alias or ("" if meant is None else meant.name))
+    return found
+
+
+def nodes(select: exp.Select) -> list[exp.Table]:
+    """The tables of FROM, in order."""
+    return [select.args["from_"].this, *(join.this for join in select.args.get("joins") or ())]
+
+
+def _unknown_clause(tree: exp.Select) -> str | None:
+    for name, value in tree.args.items():
+        if value and name not in _CLAUSES:
+            return f"it has {name.rstrip('_').upper()}"
+    if any(query is not tree and not isinstance(query, exp.Table) for query in tree.find_all(exp.Query)):
+        return "it has a query within the query"
+    return None
+
+
+def _unknown_part(tree: exp.Select, text: str, functions: Functions) -> str | None:
+    for kind, name in ((exp.Window, "a window"), (exp.Star, "*"), (exp.Columns, "COLUMNS(..)")):
+        if any(not isinstance(node.parent, exp.Count) for node in tree.find_all(kind)):
+            return f"it has {name}"
+    words = set(re.findall(r"[a-z_]\w*", text.lower()))
+    calls = set(re.findall(r"[a-z_]\w*(?=\s*\()", text.lower()))
+    volatile = sorted((calls & {*functions.volatile, *_OF_THE_MOMENT}) | (words & set(_WITHOUT_CALL)))
+    if volatile:
+        return f"{volatile[0]} gives another value each time"
+    system = sorted(words & {name.lower() for name in SYSTEM_COLUMNS})
+    return f"it names {system[0]}" if system else None
+
+
+def _changed_words(tree: exp.Select, text: str, dialect: Dialect) -> str | None:
+    """A part of the query is computed alone, from the tree; that has to be what was typed."""
+    typed, printed = (
+        [_SYNONYMS.get(word, word) for token in tokenize(each, dialect) if (word := token.text.upper()) not in _NOISE]
+        for each in (text, generate(tree, "duckdb"))
+    )
+    if Counter(typed) != Counter(printed):
+        other = next((a for a, b in zip(typed, printed, strict=False) if a != b), "its end")
+        return f"a part of it cannot be computed alone, near {other}"
+    return None
+
+
+def _tables(tree: exp.Select) -> tuple[str, ...] | str:
+    if tree.args.get("from_") is None:
+        return "it has no FROM"
+    for join in tree.args.get("joins") or ():
+        side, kind = str(join.args.get("side") or "").upper(), str(join.args.get("kind") or "").upper()
+        if join.args.get("method") or side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER", "CROSS"):
+            return f"it has a {' '.join(filter(None, (str(join.args.get('method') or ''), side, kind)))} JOIN"
+    found = []
+    for node in nodes(tree):
+        meant = reference(node) if isinstance(node, exp.Table) else None
+        if meant is None or not is_plain(meant) or any(node.args.get(part) for part in ("joins", "sample", "pivots")):
+            return f"{node.sql('duckdb')} is no Lance table at its newest version"
+        found.append(str(meant.path))
+    if len(list(references(tree))) != len(found):
+        return "it has a query within the query"
+    names = [name.lower() for name in aliased(nodes(tree))]
+    return tuple(found) if len(set(names)) == len(names) else "two of its tables have one name"
+
+
+def _keys(tree: exp.Select, functions: Functions, columns: Collection[str]) -> tuple[int, ...] | str | None:
+    items = [item.unalias() for item in tree.expressions]
+    group, distinct = tree.args.get("group"), tree.args.get("distinct")
+    if distinct is not None:
+        if group is not None or distinct.args.get("on"):
+            return "it has DISTINCT ON, or DISTINCT of groups"
+        if any(_aggregates(item, functions) for item in items):
+            return "it has one row of all rows"
+        return tuple(range(len(items)))
+    if group is None:
+        has_aggregate = any(_aggregates(item, functions) for item in items) or tree.args.get("having")
+        return "it has one row of all rows" if has_aggregate else None
+    if group.args.get("all"):
+        found = tuple(number for number, item in enumerate(items) if not _aggregates(item, functions))
+        return found or "it has one row of all rows"
+    if any(value for name, value in group.args.items() if name != "expressions") or not group.expressions:
+        return "it has groups of several kinds"
+    keys = []
+    for wanted in group.expressions:
+        position = _position(wanted, tree.expressions, items, columns)
+        if position is None:
+            return f"it does not select {wanted.sql('duckdb')}, which tells its groups apart"
+        keys.append(position)
+    return tuple(keys)
+
+
+def _position(
+    wanted: exp.Expr, expressions: Sequence[exp.Expr], items: Sequence[exp.Expr], columns: Collection[str]
+) -> int | None:
+    """Which column of the result a group is told by.
+
+    columns: of the tables, in lower case
+    """
+    if isinstance(wanted, exp.Literal) and not wanted.is_string:
+        return int(wanted.this) - 1 if wanted.this.isdecimal() and 0 < int(wanted.this) <= len(items) else None
+    for number, item in enumerate(items):
+        if item == wanted:
+            return number
+    if isinstance(wanted, exp.Column) and not wanted.table and wanted.name.lower() not in columns:
+        names = [each.alias.lower() for each in expressions]
+        return names.index(wanted.name.lower()) if wanted.name.lower() in names else None
+    return None
+
+
+def _aggregates(item: exp.Expr, functions: Functions) -> bool:
+    if item.find(exp.AggFunc) is not None:
+        return True
+    return any(node.name.lower() in functions.aggregates for node in item.find_all(exp.Anonymous))
