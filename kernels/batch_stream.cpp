@@ -182,7 +182,8 @@ void BatchStream::push_more() {
         fragment_ = nullptr;
         // Batches that come decoded are read ahead elsewhere.
         if (was_decoded_ && !pending_.empty()) return;
-        BatchSource::Next found = source_->next();
+        BatchSource::Next found = source_->next(pending_.empty());
+        if (std::holds_alternative<BatchSource::NotYet>(found)) return;
         if (auto* batch = std::get_if<ArrowArray>(&found)) {
             was_decoded_ = true;
             push(decoded_slot(*batch), true);

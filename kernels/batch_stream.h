@@ -15,10 +15,12 @@ namespace lance {
 // Where batches come from: fragments to be read, and batches that were read elsewhere. Asked by one thread at a time.
 class BatchSource {
   public:
-    using Next = std::variant<std::monostate, std::shared_ptr<const FragmentRows>, ArrowArray>;
+    struct NotYet {};  // more comes, and whoever does not want to wait for it asks later
+    using Next = std::variant<std::monostate, std::shared_ptr<const FragmentRows>, ArrowArray, NotYet>;
 
     virtual ~BatchSource() = default;
-    virtual Next next() = 0;
+    // may_wait: if not, NotYet comes instead of what somebody far away has still to send.
+    virtual Next next(bool may_wait) = 0;
     // Throws what a failure of the fragment is called.
     [[noreturn]] virtual void raise(const FragmentRows& fragment, const PageFailure& failure) = 0;
 };

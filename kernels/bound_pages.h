@@ -69,7 +69,7 @@ inline ColumnFormat to_format(const std::pair<bool, Count>& format, const std::o
     return {false, bits, num_items};
 }
 
-// (page, bytes, where these begin in the file); keep(object) holds a buffer and gives its bytes.
+// (page, bytes, where these begin in the file, extents or None); keep(object) holds a buffer and gives its bytes.
 template <class Keep>
 FileParts to_parts(nb::handle list, Keep keep) {
     FileParts parts;
@@ -77,7 +77,10 @@ FileParts to_parts(nb::handle list, Keep keep) {
         const auto given = nb::cast<nb::tuple>(each);
         const auto page = static_cast<size_t>(to_count(given[0]));
         if (!parts.empty() && parts.back().page >= page) fail("parts of pages that do not ascend");
-        parts.push_back({page, keep(given[1]), to_count(given[2]), {}});
+        const Bytes bytes = keep(given[1]);
+        Extents extents;
+        if (nb::len(given) > 3 && !given[3].is_none()) extents = Extents(hold(given[3]), size_of(bytes));
+        parts.push_back({page, bytes, to_count(given[2]), std::move(extents)});
     }
     return parts;
 }

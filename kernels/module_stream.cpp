@@ -198,7 +198,9 @@ ArrowArray patient(ArrowArray batch) {
 class PythonSource : public BatchSource {
   public:
     PythonSource(nb::object iterator, nb::object at_end)
-        : iterator_(std::make_shared<nb::object>(std::move(iterator))), at_end_(std::move(at_end)) {}
+        : can_say_whether_ready_(nb::hasattr(iterator, "is_ready")),
+          iterator_(std::make_shared<nb::object>(std::move(iterator))),
+          at_end_(std::move(at_end)) {}
     ~PythonSource() override {
         if (has_decoding_stopped() && !PyGILState_Check()) {
             // Once Python has ended there is nobody to give it back to.
@@ -220,13 +222,17 @@ class PythonSource : public BatchSource {
         });
     }
 
-    Next next() override {
+    Next next(bool may_wait) override {
         // Held by the call, which may come to its end after this one.
         auto found = std::shared_ptr<Next>(new Next, [](Next* next) {
             if (auto* batch = std::get_if<ArrowArray>(next); batch && batch->release) batch->release(batch);
             delete next;
         });
-        call_interpreter([found, iterator = iterator_] { *found = next_of(*iterator); });
+        const bool asks = !may_wait && can_say_whether_ready_;
+        call_interpreter([found, iterator = iterator_, asks] {
+            const bool is_ready = !asks || nb::cast<bool>(iterator->attr("is_ready")());
+            *found = is_ready ? next_of(*iterator) : Next(NotYet());
+        });
         has_ended_ = std::holds_alternative<std::monostate>(*found);
         return std::exchange(*found, std::monostate());
     }
@@ -254,6 +260,7 @@ class PythonSource : public BatchSource {
         return is_wait_limited() ? patient(batch) : batch;
     }
 
+    bool can_say_whether_ready_;
     std::shared_ptr<nb::object> iterator_;
     nb::object at_end_;
     bool has_ended_ = false;

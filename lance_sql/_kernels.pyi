@@ -254,7 +254,7 @@ class NativeArray:
     @property
     def address(self) -> int: ...
 
-PageParts: TypeAlias = Sequence[tuple[int, Buffer, int]]
+PageParts: TypeAlias = Sequence[tuple[int, Buffer, int, Buffer | None]]
 """Bytes of pages in ascending order: number of the page, the bytes, and where in the file they begin."""
 
 @final

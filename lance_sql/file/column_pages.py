@@ -91,8 +91,9 @@ def open_pages(
         for place, number, count in missing:
             head = buffers[done : done + count]
             is_shared = is_known and not file.is_in_memory and sum(map(len, head)) <= MOST_SHARED_BYTES
-            if is_shared:
-                # a page that outlives the table must not hold the mapping of the file
+            if is_shared or file.is_far:
+                # a page that outlives the table must not hold the mapping of the file, nor more than its own bytes of
+                # what was asked for together
                 head = [pa.py_buffer(buffer.to_pybytes()) for buffer in head]
             with where(number):
                 page = make(number, head)
@@ -103,6 +104,11 @@ def open_pages(
             elif not file.is_in_memory:
                 file.page_cache.put((file, column, number), page)
     return found  # type: ignore[return-value]  # the cache gives back what `make` has put there
+
+
+def is_open(file: FileReader, column: object, number: int) -> bool:
+    """Whether a page needs no bytes to be opened."""
+    return file.page_cache.get((file, column, number)) is not None
 
 
 def value_bytes(type: pa.DataType, stored: float) -> float:

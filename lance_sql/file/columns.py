@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.file import batch, native_columns
+from lance_sql.file import ahead, batch, native_columns
 from lance_sql.file.batch import UnreadColumn, UntestedColumn
 from lance_sql.file.native_columns import NativeRows
 from lance_sql.file.reader import FileReader
@@ -23,7 +23,7 @@ from lance_sql.layouts.matching import Flags, ValueTest
 from lance_sql.layouts.native import Form
 from lance_sql.layouts.reading import Reading, Shared, run, together
 from lance_sql.row_ranges import RowRanges
-from lance_sql.store import requests
+from lance_sql.store import ByteRange, requests
 
 T = TypeVar("T")
 
@@ -54,6 +54,13 @@ class Column(Protocol):
 
     def page_bytes(self, page: int) -> int:
         """Bytes of a page in the file, roughly."""
+        ...
+
+    def ahead(self, rows: RowRanges, short: int) -> list[ByteRange]:
+        """Bytes that whoever reads the rows may ask for before the pages are opened; see `ahead`.
+
+        raises: CorruptFile, UnsupportedFeature
+        """
         ...
 
     def has_dictionaries(self, most_items: int) -> bool | None:
@@ -143,15 +150,16 @@ class Column(Protocol):
 def read_columns(columns: Sequence[Column], rows: RowRanges) -> list[pa.Array]:
     """One array for each column, in order; see `Column.read`."""
     rows = np.ascontiguousarray(rows)
-    native = [_with_form(column.native(rows)) for column in columns]
-    if None not in native:
-        return native_columns.read([each for each in native if each is not None])[1]
+    with ahead.holding(columns, rows):
+        native = [_with_form(column.native(rows)) for column in columns]
+        if None not in native:
+            return native_columns.read([each for each in native if each is not None])[1]
 
-    def start(places: Sequence[int]) -> list[Reading[pa.Array | UnreadColumn]]:
-        shared = Shared()
-        return [columns[place].read(rows, shared) for place in places]
+        def start(places: Sequence[int]) -> list[Reading[pa.Array | UnreadColumn]]:
+            shared = Shared()
+            return [columns[place].read(rows, shared) for place in places]
 
-    return batch.read(_fetch(columns, start))[1]
+        return batch.read(_fetch(columns, start))[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +184,18 @@ def filter_columns(
     All columns ask for their bytes at once. The tests come one after the other: what one has ruled out, the next does
     not decode. Unless all of them can be carried out, no column is read.
     """
-    num_tests = len(tests)
-    rows = np.ascontiguousarray(rows)
+    everything = [column for column, _ in tests] + list(columns)
+    with ahead.holding(everything, rows):
+        return _filter_held(tests, columns, np.ascontiguousarray(rows), flags)
+
+
+def _filter_held(
+    tests: Sequence[tuple[Column, ValueTest]], columns: Sequence[Column], rows: RowRanges, flags: Flags
+) -> Filtered:
     native = _filter_native(tests, columns, rows, flags)
     if native is not None:
         return native
+    num_tests = len(tests)
     everything = [column for column, _ in tests] + list(columns)
 
     def start(places: Sequence[int]) -> list[Reading[bool | UntestedColumn | UnreadColumn | None]]:

@@ -12,9 +12,9 @@ import pyarrow as pa
 from lance_sql import _kernels, row_ranges
 from lance_sql.encodings.tree import Variable
 from lance_sql.errors import CorruptFile, at
-from lance_sql.file import batch, blob_v2, native_columns
+from lance_sql.file import ahead, batch, blob_v2, native_columns
 from lance_sql.file.batch import UnreadColumn, UntestedColumn
-from lance_sql.file.column_pages import open_pages, split_by_page, value_bytes
+from lance_sql.file.column_pages import is_open, open_pages, split_by_page, value_bytes
 from lance_sql.file.metadata_v2 import ColumnMetadata, PageMetadata
 from lance_sql.file.native_columns import InPages, NativeRows
 from lance_sql.file.reader import FileReader
@@ -73,6 +73,18 @@ class LeafColumn:
     def page_bytes(self, page: int) -> int:
         """See `Column`."""
         return self.metadata.pages[page].num_bytes
+
+    def ahead(self, rows: RowRanges, short: int) -> list[ByteRange]:
+        """See `Column`."""
+        found: list[ByteRange] = []
+        for number, inside in split_by_page(self.row_starts, rows):
+            if is_open(self.file, self.index, number):
+                continue
+            page = self.metadata.pages[number]
+            num_rows = int(self.row_starts[number + 1] - self.row_starts[number])
+            data = page.buffers[1] if isinstance(page.layout, MiniBlock) and len(page.buffers) > 1 else None
+            found += ahead.of_page(page.buffers, self._head_ranges(number), data, num_rows, inside, short)
+        return found
 
     @cached_property
     def row_bytes(self) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from threading import Lock
 from typing import NamedTuple, NoReturn, Protocol, TypeAlias
 
@@ -25,6 +26,7 @@ from lance_sql.layouts.native import Form, NativePage
 from lance_sql.layouts.nest import Chain
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
+from lance_sql.store.ranges import GAP_BYTES
 
 MAX_TESTS = 32
 """Tests of a filter whose answers for the pages of a column are kept."""
@@ -32,8 +34,23 @@ MAX_TESTS = 32
 LONG_FILE_ROWS = 32 * 1024
 """Of a file with so many rows, pages are kept for the kernels however few bytes it has."""
 
-PageParts: TypeAlias = "list[tuple[int, pa.Buffer, int]]"
-"""Bytes of pages: page, bytes, and where in the file they begin."""
+
+
+class PagePart(NamedTuple):
+    """Bytes of a page, for the kernels.
+
+    start: where they begin in the file
+    extents: where they are where they lie apart: start and end of each part, int64[k, 2]; then start is 0
+    """
+
+    page: int
+    data: pa.Buffer
+    start: int
+    extents: bytes | None = None
+
+
+PageParts: TypeAlias = list[PagePart]
+"""Bytes of pages, which ascend."""
 
 Items: TypeAlias = Sequence[tuple[int, "pa.Array | int"]]
 """What values are indices of, from which row on: arrays, or the bits of the offsets of texts that become indices. Empty
@@ -171,7 +188,11 @@ class NativeColumn:
         """Those of the parts whose bytes may be handed over where they lie, each as an array."""
         if not self._lends:
             return []
-        return [(page, pa.Array.from_buffers(pa.uint8(), data.size, [None, data])) for page, data, _ in parts]
+        return [
+            (part.page, pa.Array.from_buffers(pa.uint8(), part.data.size, [None, part.data]))
+            for part in parts
+            if part.extents is None
+        ]
 
     @property
     def num_rows(self) -> int:
@@ -249,10 +270,10 @@ def _offset_bits(type: pa.DataType) -> int:
 
 
 def are_read_where_they_lie(file: FileReader) -> bool:
-    """Whether asking for all bytes of pages at once costs nothing."""
+    """Whether pages are kept for the kernels, which ask for all bytes that they need at once."""
     # of a short file that was read when it was opened, keeping pages costs more than it saves
     is_short = file.is_in_memory and file.num_rows < LONG_FILE_ROWS
-    return file.gap >= file.num_bytes and not is_short
+    return (file.gap >= file.num_bytes or file.is_far) and not is_short
 
 
 def open_rows(
@@ -320,7 +341,7 @@ def _fetch_scattered(columns: Sequence[NativeRows]) -> list[PageParts | _kernels
     by_file: dict[FileReader, list[int]] = {}
     for place, each in enumerate(columns):
         # neighbouring rows need all that lies between them
-        if len(each.rows) > 1 and each.column.file is not None:
+        if len(each.rows) > 1 and each.column.file is not None and not each.column.file.is_far:
             by_file.setdefault(each.column.file, []).append(place)
     for file, places in by_file.items():
         wanted = [columns[place] for place in places]
@@ -347,10 +368,45 @@ def fetch(columns: Sequence[NativeRows]) -> list[PageParts]:
             by_file.setdefault(each.column.file, []).append(place)
     found: list[PageParts] = [[]] * len(columns)
     for file, places in by_file.items():
-        spans = _spans([columns[place] for place in places])
+        wanted = [columns[place] for place in places]
+        spans = _scattered_spans(wanted) if file.is_far else _spans(wanted)
         data = iter(file.fetch([ByteRange(start, end) for parts in spans for _, start, end in parts]))
         for place, parts in zip(places, spans, strict=True):
-            found[place] = [(page, next(data), start) for page, start, _ in parts]
+            found[place] = _joined([PagePart(page, next(data), start) for page, start, _ in parts])
+    return found
+
+
+def _joined(parts: PageParts) -> PageParts:
+    """The same with the bytes of each page as one part."""
+    if len({part.page for part in parts}) == len(parts):
+        return parts
+    found: PageParts = []
+    for page, group in groupby(parts, lambda part: part.page):
+        several = list(group)
+        if len(several) == 1:
+            found += several
+            continue
+        extents = np.array([(part.start, part.start + part.data.size) for part in several], np.int64)
+        found.append(PagePart(page, pa.py_buffer(b"".join(part.data for part in several)), 0, extents.tobytes()))
+    return found
+
+
+def _scattered_spans(columns: Sequence[NativeRows]) -> Sequence[Sequence[tuple[int, int, int]]]:
+    """The same as `_spans` with several parts of a page where much lies between its rows."""
+    if all(len(each.rows) == 1 for each in columns):
+        return _spans(columns)
+    found: list[list[tuple[int, int, int]]] = []
+    for each in columns:
+        try:
+            spans = each.column.reader.scattered_spans(np.ascontiguousarray(each.rows))
+        except _kernels.InvalidDataError as error:
+            each.refuse(str(error))
+        if len(spans) > 1:
+            begins = (spans[1:, 0] != spans[:-1, 0]) | (spans[1:, 1] - spans[:-1, 2] > GAP_BYTES)
+            firsts = np.concatenate(([0], np.flatnonzero(begins) + 1))
+            ends = np.maximum.reduceat(spans[:, 2], firsts)
+            spans = np.column_stack((spans[firsts, 0], spans[firsts, 1], ends))
+        found.append([(page, start, end) for page, start, end in spans.tolist()])
     return found
 
 

@@ -20,8 +20,8 @@ from lance_sql import _kernels, row_ranges
 from lance_sql.encodings.stored import bitmap
 from lance_sql.encodings.tree import Constant, Dictionary, Encoding, Stored
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.file import native_columns
-from lance_sql.file.column_pages import open_pages, split_by_page, value_bytes
+from lance_sql.file import ahead, native_columns
+from lance_sql.file.column_pages import is_open, open_pages, split_by_page, value_bytes
 from lance_sql.file.metadata_v2 import ColumnMetadata
 from lance_sql.file.native_columns import InPages, NativeRows
 from lance_sql.file.reader import FileReader
@@ -93,7 +93,7 @@ class StoredColumn:
 
     def open_pages(self, numbers: Sequence[int]) -> Sequence[ArrayPage]:
         """The pages of some numbers."""
-        pages = open_pages(self.file, self.key, numbers, self.at, self._head_ranges, self._open)
+        pages = open_pages(self.file, self.key, numbers, self.at, self.head_ranges, self._open)
         return run(pages, self.file.fetch)
 
     def at(self, page: int) -> at:
@@ -106,7 +106,7 @@ class StoredColumn:
         """What `read` makes of each page that holds some of the rows, with the page's number."""
         parts = split_by_page(self.metadata.row_starts, rows)
         numbers = [number for number, _ in parts]
-        pages = yield from open_pages(self.file, self.key, numbers, self.at, self._head_ranges, self._open)
+        pages = yield from open_pages(self.file, self.key, numbers, self.at, self.head_ranges, self._open)
         readings = [self._located(number, read(page, part)) for (number, part), page in zip(parts, pages, strict=True)]
         return list(zip(numbers, (yield from together(readings)), strict=True))
 
@@ -114,7 +114,8 @@ class StoredColumn:
         with self.at(number):
             return (yield from reading)
 
-    def _head_ranges(self, number: int) -> list[ByteRange]:
+    def head_ranges(self, number: int) -> list[ByteRange]:
+        """What opens a page."""
         return head_ranges(self.encoding(number), self.metadata.pages[number].buffers)
 
     def _open(self, number: int, head: Sequence[pa.Buffer]) -> ArrayPage:
@@ -167,6 +168,25 @@ class PathColumn:
         stored = sum(column.metadata.num_bytes for column in columns)
         num_rows = int(self.row_starts[page + 1] - self.row_starts[page])
         return stored * num_rows // max(self.file.num_rows, 1)
+
+    def ahead(self, rows: RowRanges, short: int) -> list[ByteRange]:
+        """See `Column`; nothing of lists, whose items are known when the lists are read."""
+        if self.lists or self.characters is not None:
+            return []
+        leaf, starts = self.leaf, self.row_starts
+        return [
+            each
+            for number, inside in split_by_page(starts, rows)
+            if not is_open(self.file, leaf.key, number)
+            for each in ahead.of_page(
+                leaf.metadata.pages[number].buffers,
+                leaf.head_ranges(number),
+                None,
+                int(starts[number + 1] - starts[number]),
+                inside,
+                short,
+            )
+        ]
 
     @cached_property
     def row_bytes(self) -> float:

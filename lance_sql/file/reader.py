@@ -1,12 +1,15 @@
 """Opening a data file: its footer, and the metadata of its columns as they are asked for."""
 
 from collections.abc import Sequence
+from threading import Lock
 
 import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import at
+from lance_sql.file import held_bytes
 from lance_sql.file.footer import LegacyFooter, parse_footer
+from lance_sql.file.held_bytes import HeldBytes
 from lance_sql.file.metadata_v0_1 import LegacyMetadata
 from lance_sql.file.metadata_v2 import ColumnMetadata, MetadataV2
 from lance_sql.file.page_cache import PageCache
@@ -32,6 +35,8 @@ class FileReader:
         self.table = table
         self._store = store
         self._page_cache = page_cache
+        self._held: tuple[HeldBytes, ...] = ()
+        self._lock = Lock()
         with self.at():
             # before anything is read: what was read is of this file as long as the store still says the same
             self.identity = store.identity(path)
@@ -87,10 +92,33 @@ class FileReader:
             local = self._store.local_path(self.path)
         return (None, None) if local is None else _kernels.read_scattered(local, columns)
 
+    def hold(self, ranges: Sequence[ByteRange]) -> HeldBytes:
+        """Asks for bytes that are about to be read: until they are let go of, they are in memory.
+
+        raises: CorruptFile where the file does not have them
+        """
+        # what the tail has is there already
+        tail_start = self._footer.file_size - self._tail.size
+        with self.at():
+            held = held_bytes.read([each for each in ranges if each.start < tail_start], self._read)
+        with self._lock:
+            self._held = (*self._held, held)
+        return held
+
+    def let_go(self, held: HeldBytes) -> None:
+        """Ends `hold`."""
+        with self._lock:
+            self._held = tuple(each for each in self._held if each is not held)
+
     @property
     def concurrency(self) -> int:
         """How many requests to the file's store pay off at once."""
         return self._store.concurrency
+
+    @property
+    def is_far(self) -> bool:
+        """Whether whoever reads the file waits for an answer."""
+        return self._store.concurrency > 1
 
     @property
     def gap(self) -> int:
@@ -116,12 +144,17 @@ class FileReader:
         return at(table=self.table, file=self.path, column=column, page=page)
 
     def _read(self, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
-        """Like `fetch`, from the tail where it has them."""
-        tail, size = self._tail, self._footer.file_size
-        tail_start = size - tail.size
+        """Like `fetch`, from memory where all of it is there."""
         found = []
         for start, end in ranges:
-            if not tail_start <= start <= end <= size:
+            known = self._in_memory(start, end)
+            if known is None:
                 return self._store.get_ranges(self.path, ranges)
-            found.append(tail.slice(start - tail_start, end - start))
+            found.append(known)
         return found
+
+    def _in_memory(self, start: int, end: int) -> pa.Buffer | None:
+        tail_start = self._footer.file_size - self._tail.size
+        if tail_start <= start <= end <= self._footer.file_size:
+            return self._tail.slice(start - tail_start, end - start)
+        return next((found for held in self._held if (found := held.find(start, end)) is not None), None)

@@ -20,6 +20,7 @@ from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import read_shape
 from lance_sql.scan.plan import FragmentScan, ReadPlan
 from lance_sql.scan.read_shape import ReadShape
+from lance_sql.store.ranges import ROUND_TRIP_BYTES
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.wide_fragments import is_wide
@@ -60,6 +61,9 @@ MAX_JOINED_ROWS = 512 * 1024
 
 BATCHES_PER_RUN = 32
 """Of a fragment, so many batches are prepared at once: their pages are opened, and then all of them can be decoded."""
+
+MAX_RUN_BYTES = 128 * 1024 * 1024
+"""Arrow data of a run whose file is far away: its bytes are fetched together."""
 
 FEWEST_PASSING = 8
 """Batches that are known to pass make a run of their own where there are so many, or all of a fragment."""
@@ -160,14 +164,19 @@ def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Ru
     elif batch_rows is None and _fits(plan, each.fragment):
         yield Run(fragment, rows, np.array([num_rows]))
     else:
-        small_first = batch_rows is None and not cutting.keeps_all and cutting.is_first
         shape = read_shape.of(plan, fragment)
+        is_far = plan.fragments.concurrency > 1
+        # little takes no longer to come than a part of it
+        is_quick = is_far and shape.stored_bytes <= ROUND_TRIP_BYTES
+        small_first = batch_rows is None and not cutting.keeps_all and cutting.is_first and not is_quick
         most = rows_per_batch(shape.row_bytes, batch_rows, keeps_all=cutting.keeps_all)
         first = min(most, FIRST_BATCH_ROWS) if small_first else most
         ends = _ends(rows, num_rows, most, shape.borders, first)
         most_joined = _most_joined(shape) if batch_rows is None else 0
         start = 0
-        for together, passes in _divided(ends, 1 if small_first else BATCHES_PER_RUN, _pass(rows, ends, each.passing)):
+        most_together = _most_of_run(shape, most) if is_far else BATCHES_PER_RUN
+        passing = _pass(rows, ends, each.passing)
+        for together, passes in _divided(ends, 1 if small_first else most_together, most_together, passing):
             end = int(together[-1])
             chosen = rows if (start, end) == (0, num_rows) else _between(rows, start, end)
             yield Run(fragment, chosen, together - start, passes=passes, most_joined=most_joined)
@@ -175,18 +184,18 @@ def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Ru
 
 
 def _divided(
-    ends: npt.NDArray[np.int64], first: int, passes: npt.NDArray[np.bool_] | None
+    ends: npt.NDArray[np.int64], first: int, most: int, passes: npt.NDArray[np.bool_] | None
 ) -> Iterator[tuple[npt.NDArray[np.int64], bool]]:
     """The ends of some batches after the other, either all or none of which are known to pass.
 
-    first: how many are in the first part at the most
+    first, most: how many are in the first part, and in others, at the most
     passes: of each batch; None where none does
     """
     passes = None if passes is None else _in_stretches(passes)
     for same, until in _stretches(passes) if passes is not None else [(0, len(ends))]:
         start = same
         while start < until:
-            end = min(start + (BATCHES_PER_RUN if start else first), until)
+            end = min(start + (most if start else first), until)
             yield ends[start:end], passes is not None and bool(passes[same])
             start = end
 
@@ -318,6 +327,11 @@ def rows_per_batch(row_bytes: float, wanted: int | None = None, *, keeps_all: bo
     most = min(num_rows, max(BATCH_ROWS, int(num_bytes / row_bytes)))
     most = max(1, min(most, int(max_bytes / row_bytes)))
     return most - most % ALIGNED_ROWS if most > ALIGNED_ROWS else most
+
+
+def _most_of_run(shape: ReadShape, batch_rows: int) -> int:
+    """How many batches of a file that is far away make a run, of whose columns nothing may be too much to hold."""
+    return max(1, min(BATCHES_PER_RUN, int(MAX_RUN_BYTES / (max(shape.row_bytes, 0.125) * batch_rows))))
 
 
 def _most_joined(shape: ReadShape) -> int:

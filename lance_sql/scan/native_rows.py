@@ -25,6 +25,7 @@ from lance_sql.file.reader import FileReader
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import null_pages, read_ahead
 from lance_sql.scan.batches import Cutting, Run, runs_of
+from lance_sql.scan.far_runs import FarRuns
 from lance_sql.scan.kept_runs import Place, PreparedRun
 from lance_sql.scan.native_output import output
 from lance_sql.scan.native_tests import Tests
@@ -40,9 +41,8 @@ SECONDS_TO_SETTLE = 2.0
 
 
 def is_possible(plan: ReadPlan) -> bool:
-    """Whether there can be such fragments: columns as files have them, in files that are read where they lie, members
-    of structs, and system columns."""
-    if plan.reads_nothing or plan.fragments.concurrency > 1:
+    """Whether there can be such fragments: columns as files have them, members of structs, and system columns."""
+    if plan.reads_nothing:
         return False
     fields = [column.field for column in plan.columns if column.field is not None]
     if len(set(fields)) < len(fields):
@@ -50,14 +50,31 @@ def is_possible(plan: ReadPlan) -> bool:
     return plan.steps is not None
 
 
-def batches(
-    plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting, decode: Decode
-) -> Iterator[_kernels.FragmentRows | pa.RecordBatch]:
+class Batches:
     """What a stream is made of: runs that the kernels read, and the batches of the others.
 
     decode: reads runs that the kernels do not
     """
-    left = _runs(plan, fragments, cutting)
+
+    def __init__(self, plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting, decode: Decode) -> None:
+        self._far = FarRuns(plan, fragments, cutting, prepared) if plan.fragments.concurrency > 1 else None
+        runs = _runs(plan, fragments, cutting) if self._far is None else iter(self._far)
+        self._batches = _batches(runs, decode)
+
+    def __iter__(self) -> Iterator[_kernels.FragmentRows | pa.RecordBatch]:
+        return self
+
+    def __next__(self) -> _kernels.FragmentRows | pa.RecordBatch:
+        return next(self._batches)
+
+    def is_ready(self) -> bool:
+        """Whether what comes next is there, so that nobody waits for an answer to a request."""
+        return self._far is None or self._far.is_ready
+
+
+def _batches(
+    left: Iterator[_kernels.FragmentRows | Run], decode: Decode
+) -> Iterator[_kernels.FragmentRows | pa.RecordBatch]:
     native: list[_kernels.FragmentRows] = []
 
     def others(first: Run) -> Iterator[Run]:
@@ -146,7 +163,7 @@ def prepared(plan: ReadPlan, run: Run) -> PreparedRun | None:
     columns = [each.column for each in tested] + [leaf.column for leaf in delivered.leaves]
     return PreparedRun(
         made,
-        [ByteRange(start, start + part.size) for parts in data for _, part, start in parts],
+        [ByteRange(part.start, part.start + part.data.size) for parts in data for part in parts if part.extents is None],
         {column.reader: column.num_bytes for column in columns},
         [bounds for bounds in learned if bounds is not None],
         len(rows),

@@ -171,6 +171,11 @@ def ordered(
             window = most
 
 
+def waiting(call: Callable[[], Result]) -> Future[Result]:
+    """Makes a call that waits for requests most of the time, by a thread of those that decode what is far away."""
+    return _executor(waits=True).submit(call)
+
+
 @contextmanager
 def running() -> Iterator[None]:
     """While a scan runs, memory is kept for its next batches, and soon after the last one goes back to the system."""

@@ -27,11 +27,13 @@ class ReadShape:
     row_bytes: Arrow data that a row of them takes, about
     borders: rows with which their pages begin, int64, ascending
     is_flat: whether a row has one value of each; `row_bytes` of others may be far too low
+    stored_bytes: of the columns in their files, about
     """
 
     row_bytes: float
     borders: npt.NDArray[np.int64]
     is_flat: bool
+    stored_bytes: int
 
     @property
     def num_bytes(self) -> int:
@@ -48,10 +50,16 @@ def of(plan: ReadPlan, fragment: OpenFragment) -> ReadShape:
     if found is None:
         columns = list(plan.columns_of(fragment))
         row_bytes = sum(column.row_bytes for column in columns)
-        found = ReadShape(row_bytes, _page_borders(columns), all(column.is_flat for column in columns))
+        is_flat = all(column.is_flat for column in columns)
+        found = ReadShape(row_bytes, _page_borders(columns), is_flat, sum(map(stored_bytes, columns)))
         fragment.files.page_cache.put(key, found)
     assert isinstance(found, ReadShape)
     return found
+
+
+def stored_bytes(column: Column) -> int:
+    """Of all pages of a column, about."""
+    return sum(column.page_bytes(page) for page in range(len(column.row_starts) - 1))
 
 
 def _page_borders(columns: Iterable[Column]) -> npt.NDArray[np.int64]:

@@ -301,7 +301,7 @@ class _Reading:
         cutting = batches.Cutting(self.batch_size, self.keeps_all)
         learned = self.plan.fragments.files.learned
         return _kernels.BatchStream(
-            native_rows.batches(self.plan, self.fragments, cutting, self._decode),
+            native_rows.Batches(self.plan, self.fragments, cutting, self._decode),
             self.schema,
             most_ahead=read_ahead.MAX_IN_FLIGHT,
             eager=self.keeps_all,

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature, at
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
-from lance_sql.store.ranges import DEFAULT_GAP, merge
+from lance_sql.store.ranges import ROUND_TRIP_BYTES, cut_out, merge
 from lance_sql.store.requests import CONCURRENCY
 
 # How to ask a file system for one request that fails when the object exists. What fsspec does for others is to look
@@ -53,7 +53,7 @@ class FsspecStore:
 
     @property
     def gap(self) -> int:
-        return DEFAULT_GAP
+        return ROUND_TRIP_BYTES
 
     @property
     def concurrency(self) -> int:
@@ -75,12 +75,8 @@ class FsspecStore:
         with at(file=path):
             for wanted in ranges:
                 check_range(wanted, max(wanted.end, 0))
-        merged, placements = merge(ranges)
-        parts = self._fetch(path, full, merged)
-        return [
-            parts[place.part].slice(place.offset, end - start)
-            for place, (start, end) in zip(placements, ranges, strict=True)
-        ]
+        parts, placements = merge(ranges)
+        return cut_out(ranges, placements, self._fetch(path, full, parts))
 
     def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
         full = self._full(path)

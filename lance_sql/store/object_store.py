@@ -19,7 +19,7 @@ import pyarrow as pa
 from lance_sql.errors import CorruptFile, InvalidArgument, MissingDependency, UnsupportedFeature, at
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
 from lance_sql.store.options import ClientSettings, to_object_store
-from lance_sql.store.ranges import DEFAULT_GAP, merge
+from lance_sql.store.ranges import ROUND_TRIP_BYTES, cut_out, merge
 from lance_sql.store.requests import CONCURRENCY
 from lance_sql.store.uploads import UploadSink
 
@@ -76,7 +76,7 @@ class ObjectStore:
 
     @property
     def gap(self) -> int:
-        return DEFAULT_GAP
+        return ROUND_TRIP_BYTES
 
     @property
     def concurrency(self) -> int:
@@ -93,12 +93,8 @@ class ObjectStore:
         with at(file=path):
             for wanted in ranges:
                 check_range(wanted, max(wanted.end, 0))
-        merged, placements = merge(ranges)
-        parts = self._fetch(path, merged)
-        return [
-            parts[place.part].slice(place.offset, end - start)
-            for place, (start, end) in zip(placements, ranges, strict=True)
-        ]
+        parts, placements = merge(ranges)
+        return cut_out(ranges, placements, self._fetch(path, parts))
 
     def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
         check_path(path)

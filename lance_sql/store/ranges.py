@@ -1,43 +1,131 @@
-"""Merging of neighbouring byte ranges: a request costs more than the few bytes between two ranges."""
+"""Which requests bring some byte ranges of a file that is far away.
+
+A request costs a round trip, in which a connection could have brought a megabyte or two. So ranges become one where
+little lies between them, and what is long is divided over connections:
+
+    asked for      |aa|    |bb|            |ccccccccccccccccccc|   |dd|
+    requests       |----------|            |---------|----------------|
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import pyarrow as pa
 
 from lance_sql.store.contract import ByteRange
 
-# About what a cloud store delivers in the time of one request.
-DEFAULT_GAP = 64 * 1024
-DEFAULT_MAX_SIZE = 16 * 1024 * 1024
+GAP_BYTES: Final = 64 * 1024
+"""So little between two ranges is always read over: it arrives before another request would have been sent."""
+
+ROUND_TRIP_BYTES: Final = 1024 * 1024
+"""About what a connection to a cloud store brings in the time that a request takes."""
+
+PART_BYTES: Final = 4 * 1024 * 1024
+"""Of longer stretches, so much is asked for at a time, over several connections."""
+
+LEAST_OVER_READ: Final = 4 * 1024 * 1024
+"""So many bytes that nobody asked for may always be read; more only as far as as many bytes are wanted."""
 
 
 class Placement(NamedTuple):
-    """Where a range asked for lies: `offset` bytes into merged range number `part`."""
+    """Where a range asked for lies: `offset` bytes into part number `part`, and in those behind it."""
 
     part: int
     offset: int
 
 
 def merge(
-    ranges: Sequence[ByteRange], gap: int = DEFAULT_GAP, max_size: int = DEFAULT_MAX_SIZE
+    ranges: Sequence[ByteRange], gap: int = ROUND_TRIP_BYTES, part_bytes: int = PART_BYTES
 ) -> tuple[list[ByteRange], list[Placement]]:
-    """Fewer ranges that cover the given ones, in ascending order, and where each given one lies in them.
+    """The parts of a file to be asked for, in ascending order, and where each of the ranges lies in them.
 
-    gap: ranges at most this many bytes apart become one
-    max_size: a merged range grows no further; a longer range that was asked for stays whole
+    gap: ranges at most this many bytes apart become one; see `LEAST_OVER_READ`
+    part_bytes: no part is longer; those of one stretch follow each other without a gap
     """
-    merged: list[ByteRange] = []
+    order = sorted(range(len(ranges)), key=ranges.__getitem__)
     placements = [Placement(0, 0)] * len(ranges)
-    for i in sorted(range(len(ranges)), key=ranges.__getitem__):
-        start, end = ranges[i]
-        if merged:
-            last = merged[-1]
-            joined = ByteRange(last.start, max(last.end, end))
-            if end <= last.end or (start - last.end <= gap and joined.end - joined.start <= max_size):
-                merged[-1] = joined
-                placements[i] = Placement(len(merged) - 1, start - last.start)
-                continue
-        merged.append(ByteRange(start, end))
-        placements[i] = Placement(len(merged) - 1, 0)
-    return merged, placements
+    gap = _affordable([ranges[i] for i in order], gap)
+    parts: list[ByteRange] = []
+    members: list[int] = []
+    start = end = 0
+    for i in order:
+        if members and ranges[i].start - end > gap:
+            _place(ByteRange(start, end), members, ranges, part_bytes, parts, placements)
+            members = []
+        start, end = (start, max(end, ranges[i].end)) if members else ranges[i]
+        members.append(i)
+    if members:
+        _place(ByteRange(start, end), members, ranges, part_bytes, parts, placements)
+    return parts, placements
+
+
+def cut_out(
+    ranges: Sequence[ByteRange], placements: Sequence[Placement], contents: Sequence[pa.Buffer]
+) -> list[pa.Buffer]:
+    """The bytes of each range, as far as possible without a copy.
+
+    contents: of the parts
+    """
+    return [
+        contents[place.part].slice(place.offset, end - start)
+        if place.offset + end - start <= contents[place.part].size
+        else pa.py_buffer(b"".join(_pieces(place, end - start, contents)))
+        for place, (start, end) in zip(placements, ranges, strict=True)
+    ]
+
+
+def _affordable(ranges: Sequence[ByteRange], gap: int) -> int:
+    """The gap, or less where too much would be read that nobody has asked for.
+
+    ranges: ascending
+    """
+    if gap <= GAP_BYTES:
+        return gap
+    over: list[int] = []
+    end = wanted = 0
+    for i, each in enumerate(ranges):
+        if i and GAP_BYTES < each.start - end <= gap:
+            over.append(each.start - end)
+        wanted += max(each.end - max(each.start, end), 0)
+        end = max(end, each.end)
+    left = max(wanted, LEAST_OVER_READ)
+    found = GAP_BYTES
+    for size in sorted(over):
+        left -= size
+        if left < 0:
+            return min(found, size - 1)
+        found = size
+    return gap
+
+
+def _place(
+    stretch: ByteRange,
+    members: Sequence[int],
+    ranges: Sequence[ByteRange],
+    part_bytes: int,
+    parts: list[ByteRange],
+    placements: list[Placement],
+) -> None:
+    """Adds the parts of a stretch, and says where its members are in them."""
+    first = len(parts)
+    size = stretch.end - stretch.start
+    count = max(-(-size // part_bytes), 1)
+    length = max(-(-size // count), 1)
+    edges = [stretch.start + min(i * length, size) for i in range(count + 1)]
+    parts.extend(ByteRange(start, end) for start, end in pairwise(edges))
+    for i in members:
+        number, offset = divmod(ranges[i].start - stretch.start, length)
+        # an empty range may stand at the very end
+        placements[i] = Placement(first + number, offset) if number < count else Placement(first, 0)
+
+
+def _pieces(place: Placement, size: int, contents: Sequence[pa.Buffer]) -> Iterator[memoryview]:
+    part, offset = place
+    while size:
+        piece = memoryview(contents[part])[offset : offset + size]
+        yield piece
+        size -= len(piece)
+        part, offset = part + 1, 0

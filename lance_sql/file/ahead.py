@@ -1,0 +1,97 @@
+"""Bytes of columns that are asked for before their pages are opened, in one round for all of them.
+
+Of a page that is short, or of which rows in most places are wanted, all bytes are; of another one what opens it, and
+where its first rows are wanted, about as many values as they take. What is missing then is asked for when it is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from lance_sql import row_ranges
+from lance_sql.errors import LanceError
+from lance_sql.file.held_bytes import HeldBytes
+from lance_sql.row_ranges import RowRanges
+from lance_sql.store import ByteRange, together
+from lance_sql.store.ranges import GAP_BYTES, ROUND_TRIP_BYTES
+
+if TYPE_CHECKING:
+    from lance_sql.file.columns import Column
+    from lance_sql.file.reader import FileReader
+
+_MOST: Final = 2
+"""Where at least one row in so many is wanted, so are all bytes of the page."""
+
+_ROWS_PER_RANGE: Final = 2048
+"""And so they are where there is a range of wanted rows for so many rows: it has chunks of about as many."""
+
+_SHORT_BYTES: Final = 2 * ROUND_TRIP_BYTES
+"""Pages of a file that are read together are short where all of them have no more."""
+
+_SPARE: Final = 4
+"""One part in so many is asked for beyond what values take on average."""
+
+
+def of_page(
+    buffers: Sequence[ByteRange],
+    head: Sequence[ByteRange],
+    data: ByteRange | None,
+    num_rows: int,
+    rows: RowRanges,
+    short: int,
+) -> list[ByteRange]:
+    """The bytes of a page that are asked for ahead.
+
+    buffers: all of the page
+    head: what opens it
+    data: of its values in the order of the rows, where they are in one buffer
+    num_rows: of the page
+    rows: that are wanted, relative to the page
+    short: of so many bytes, a page is asked for as a whole
+    """
+    size = sum(end - start for start, end in buffers)
+    is_dense = row_ranges.count(rows) * _MOST >= num_rows or len(rows) * _ROWS_PER_RANGE >= num_rows
+    if size <= short or is_dense:
+        return list(buffers)
+    first, last = int(rows[0, 0]), int(rows[-1, 1])
+    if data is None or first > 0:
+        return list(head)
+    length = data.end - data.start
+    wanted = length * last // num_rows
+    return [*head, ByteRange(data.start, data.start + min(length, wanted + wanted // _SPARE + GAP_BYTES))]
+
+
+@contextmanager
+def holding(columns: Sequence[Column], rows: RowRanges) -> Iterator[None]:
+    """While it is entered, what is asked for ahead of the columns is in memory. Nothing of files that are near.
+
+    raises: CorruptFile for a file that is shorter than it says
+    """
+    by_file: dict[FileReader, list[Column]] = {}
+    for column in columns:
+        if column.file.is_far:
+            by_file.setdefault(column.file, []).append(column)
+    calls = [partial(_hold, file, _ranges(several, rows)) for file, several in by_file.items()]
+    held = together(calls, max((file.concurrency for file in by_file), default=1))
+    try:
+        yield
+    finally:
+        for file, each in held:
+            file.let_go(each)
+
+
+def _hold(file: FileReader, ranges: Sequence[ByteRange]) -> tuple[FileReader, HeldBytes]:
+    return file, file.hold(ranges)
+
+
+def _ranges(columns: Sequence[Column], rows: RowRanges) -> list[ByteRange]:
+    short = min(_SHORT_BYTES // len(columns), ROUND_TRIP_BYTES)
+    found: list[ByteRange] = []
+    for column in columns:
+        # whoever reads the column says what is wrong with it, and where
+        with suppress(LanceError):
+            found += column.ahead(rows, short)
+    return found
