@@ -107,30 +107,33 @@ def _sides(server: StoreServer, wanted: Sequence[str]) -> dict[str, Callable[[Qu
     def uri(name: str) -> str:
         return f"s3://{BUCKET}/{name}.lance"
 
+    connections = {side: duckdb.connect(config={"allow_unsigned_extensions": True}) for side in wanted}
+
     def ours(query: Query) -> Rows:
-        with duckdb.connect() as connection:
-            for name, place in query.tables.items():
-                lance_sql.register(connection, name, lance_sql.open(uri(place), storage_options=server.options))
-            return connection.execute(query.sql).fetchall()
+        for name, place in query.tables.items():
+            table = lance_sql.open(uri(place), storage_options=server.options)
+            lance_sql.register(connections["ours"], name, table)
+        return connections["ours"].execute(query.sql).fetchall()
 
     def pylance(query: Query) -> Rows:
-        with duckdb.connect() as connection:
-            for name, place in query.tables.items():
-                connection.register(name, lance.dataset(uri(place), storage_options=server.options))
-            return connection.execute(query.sql).fetchall()
-
-    extension = _httpfs()
+        for name, place in query.tables.items():
+            connections["pylance"].register(name, lance.dataset(uri(place), storage_options=server.options))
+        return connections["pylance"].execute(query.sql).fetchall()
 
     def parquet(query: Query) -> Rows:
-        with duckdb.connect(config={"allow_unsigned_extensions": True}) as connection:
-            connection.execute(f"LOAD '{extension}'")
-            connection.execute(
-                f"CREATE SECRET (TYPE s3, KEY_ID 'key', SECRET 'secret', ENDPOINT '{server.address}', USE_SSL false,"
-                " URL_STYLE 'path', REGION 'us-east-1')"
-            )
-            for name in query.tables:
-                connection.execute(f"CREATE VIEW {name} AS FROM 's3://{BUCKET}/{name}.parquet'")
-            return connection.execute(query.sql).fetchall()
+        return connections["parquet"].execute(query.sql).fetchall()
+
+    extension = _httpfs()
+    if "parquet" in wanted and extension is not None:
+        connections["parquet"].execute(f"LOAD '{extension}'")
+        connections["parquet"].execute(
+            f"CREATE SECRET (TYPE s3, KEY_ID 'key', SECRET 'secret', ENDPOINT '{server.address}', USE_SSL false,"
+            " URL_STYLE 'path', REGION 'us-east-1')"
+        )
+        # or it would keep what it has read
+        connections["parquet"].execute("SET enable_external_file_cache = false")
+        for name in TABLES:
+            connections["parquet"].execute(f"CREATE VIEW {name} AS FROM 's3://{BUCKET}/{name}.parquet'")
 
     sides = {"ours": ours, "pylance": pylance, "parquet": parquet}
     return {name: sides[name] for name in wanted if name != "parquet" or extension is not None}

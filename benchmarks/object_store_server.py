@@ -15,10 +15,12 @@ import asyncio
 import email.utils
 import mmap
 import os
+import socket
 import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -43,9 +45,7 @@ class Count:
 class StoreServer:
     """Serves a folder as the bucket `BUCKET` while it is entered, on a port of the loopback interface."""
 
-    def __init__(
-        self, folder: Path, *, seconds: float = SECONDS, bytes_per_second: float = BYTES_PER_SECOND
-    ) -> None:
+    def __init__(self, folder: Path, *, seconds: float = SECONDS, bytes_per_second: float = BYTES_PER_SECOND) -> None:
         """
         seconds: that every request waits
         bytes_per_second: of every connection
@@ -63,8 +63,10 @@ class StoreServer:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.wait(30)
+        self._process.stdout.close()
 
     @property
     def options(self) -> dict[str, str]:
@@ -93,54 +95,68 @@ class _Server:
         self._num_requests = self._num_bytes = 0
 
     async def serve(self) -> None:
-        server = await asyncio.start_server(self._connection, "127.0.0.1", 0, limit=1 << 20)
-        print(server.sockets[0].getsockname()[1], flush=True)
+        self._loop = asyncio.get_running_loop()
+        listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+        listener.setblocking(False)
+        print(listener.getsockname()[1], flush=True)
+        accepting = asyncio.create_task(self._accept(listener))
         # ends when whoever has started it lets go
-        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+        await self._loop.run_in_executor(None, sys.stdin.read)
+        accepting.cancel()
 
-    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
+    async def _accept(self, listener: socket.socket) -> None:
+        connections = set()
+        while True:
+            client, _ = await self._loop.sock_accept(listener)
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection = asyncio.create_task(self._connection(client))
+            connections.add(connection)
+            connection.add_done_callback(connections.discard)
+
+    async def _connection(self, client: socket.socket) -> None:
+        with client, suppress(ConnectionError):
+            received = b""
             while True:
-                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+                while b"\r\n\r\n" not in received:
+                    more = await self._loop.sock_recv(client, 1 << 16)
+                    if not more:
+                        return
+                    received += more
+                text, _, received = received.partition(b"\r\n\r\n")
+                head = text.decode("latin-1").split("\r\n")
                 command, target, _ = head[0].split(" ")
                 headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
-                if length := int(headers.get("content-length", 0)):
-                    await reader.readexactly(length)
                 if target == _COUNT:
                     answer = f"{self._num_requests} {self._num_bytes}".encode()
                     self._num_requests = self._num_bytes = 0
-                    writer.write(_head(200, len(answer)) + answer)
+                    await self._loop.sock_sendall(client, _head(200, len(answer)) + answer)
                     continue
                 self._num_requests += 1
                 await asyncio.sleep(self._seconds)
-                await self._answer(command, target, headers, writer)
-        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
-            pass
-        finally:
-            writer.close()
+                await self._answer(command, target, headers, client)
 
-    async def _answer(self, command: str, target: str, headers: dict[str, str], writer: asyncio.StreamWriter) -> None:
+    async def _answer(self, command: str, target: str, headers: dict[str, str], client: socket.socket) -> None:
         split = urlsplit(target)
         query = parse_qs(split.query, keep_blank_values=True)
         bucket, _, key = unquote(split.path).lstrip("/").partition("/")
         if command not in ("GET", "HEAD") or bucket != BUCKET:
-            writer.write(_head(501, 0))
+            await self._loop.sock_sendall(client, _head(501, 0))
             return
         if "list-type" in query:
             listing = self._listing(query).encode()
             self._num_bytes += len(listing)
-            writer.write(_head(200, len(listing), type="application/xml") + listing)
+            await self._loop.sock_sendall(client, _head(200, len(listing), type="application/xml") + listing)
             return
         path = self._folder / key
         if not path.is_file():
-            writer.write(_head(404, 0))
+            await self._loop.sock_sendall(client, _head(404, 0))
             return
         content = self._content(path)
         total = len(content)
         start, end = _range(headers.get("range"), total)
         is_part = "range" in headers
         if start >= end and is_part:
-            writer.write(_head(416, 0))
+            await self._loop.sock_sendall(client, _head(416, 0))
             return
         extra = [f"Content-Range: bytes {start}-{end - 1}/{total}"] if is_part else []
         stat = path.stat()
@@ -149,16 +165,15 @@ class _Server:
             f"Last-Modified: {email.utils.formatdate(stat.st_mtime, usegmt=True)}",
             "Accept-Ranges: bytes",
         ]
-        writer.write(_head(206 if is_part else 200, end - start, *extra))
+        await self._loop.sock_sendall(client, _head(206 if is_part else 200, end - start, *extra))
         if command == "GET":
             self._num_bytes += end - start
-            await self._send(content[start:end], writer)
+            await self._send(content[start:end], client)
 
-    async def _send(self, content: memoryview, writer: asyncio.StreamWriter) -> None:
+    async def _send(self, content: memoryview, client: socket.socket) -> None:
         begun = time.monotonic()
         for first in range(0, len(content), _PIECE):
-            writer.write(content[first : first + _PIECE])
-            await writer.drain()
+            await self._loop.sock_sendall(client, content[first : first + _PIECE])
             early = begun + min(first + _PIECE, len(content)) / self._bytes_per_second - time.monotonic()
             if early > 0:
                 await asyncio.sleep(early)

@@ -43,6 +43,7 @@ from contextlib import suppress
 from threading import Lock
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from weakref import WeakSet
 
 import duckdb
 import pyarrow as pa
@@ -147,7 +148,12 @@ def connect(
         with suppress(duckdb.NotImplementedException, duckdb.CatalogException):
             add()
     _add_macros(connection)
+    _prepared.add(connection)
     return connection
+
+
+_prepared: Final[WeakSet[DuckDBPyConnection]] = WeakSet()
+"""Connections that have the functions already."""
 
 
 def register(
@@ -162,6 +168,8 @@ def register(
     raises: InvalidArgument for a connection that does not look at Python variables
     """
     check_replacements(connection)
+    if statistics_cache is None and connection in _prepared:
+        return connection
     functions = _functions(connection, statistics_cache)
     # an error would end a transaction of the caller's, so that trying is not enough here
     query = f"SELECT function_name FROM duckdb_functions() WHERE function_name IN ({', '.join('?' * len(functions))})"

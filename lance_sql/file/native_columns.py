@@ -35,7 +35,6 @@ LONG_FILE_ROWS = 32 * 1024
 """Of a file with so many rows, pages are kept for the kernels however few bytes it has."""
 
 
-
 class PagePart(NamedTuple):
     """Bytes of a page, for the kernels.
 

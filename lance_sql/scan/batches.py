@@ -62,8 +62,8 @@ MAX_JOINED_ROWS = 512 * 1024
 BATCHES_PER_RUN = 32
 """Of a fragment, so many batches are prepared at once: their pages are opened, and then all of them can be decoded."""
 
-MAX_RUN_BYTES = 128 * 1024 * 1024
-"""Arrow data of a run whose file is far away: its bytes are fetched together."""
+MAX_RUN_BYTES = 64 * 1024 * 1024
+"""Bytes of files of a run that is far away, about: they are fetched together."""
 
 FEWEST_PASSING = 8
 """Batches that are known to pass make a run of their own where there are so many, or all of a fragment."""
@@ -174,7 +174,7 @@ def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Ru
         ends = _ends(rows, num_rows, most, shape.borders, first)
         most_joined = _most_joined(shape) if batch_rows is None else 0
         start = 0
-        most_together = _most_of_run(shape, most) if is_far else BATCHES_PER_RUN
+        most_together = _most_of_run(shape, most, fragment.num_rows) if is_far else BATCHES_PER_RUN
         passing = _pass(rows, ends, each.passing)
         for together, passes in _divided(ends, 1 if small_first else most_together, most_together, passing):
             end = int(together[-1])
@@ -329,9 +329,13 @@ def rows_per_batch(row_bytes: float, wanted: int | None = None, *, keeps_all: bo
     return most - most % ALIGNED_ROWS if most > ALIGNED_ROWS else most
 
 
-def _most_of_run(shape: ReadShape, batch_rows: int) -> int:
-    """How many batches of a file that is far away make a run, of whose columns nothing may be too much to hold."""
-    return max(1, min(BATCHES_PER_RUN, int(MAX_RUN_BYTES / (max(shape.row_bytes, 0.125) * batch_rows))))
+def _most_of_run(shape: ReadShape, batch_rows: int, num_rows: int) -> int:
+    """How many batches of a file that is far away make a run, of whose bytes all are to be held.
+
+    num_rows: of the file
+    """
+    stored = shape.stored_bytes / max(num_rows, 1) * batch_rows
+    return max(1, min(BATCHES_PER_RUN, int(MAX_RUN_BYTES / max(stored, 1.0))))
 
 
 def _most_joined(shape: ReadShape) -> int:

@@ -25,7 +25,8 @@ _TEXTS = (pa.types.is_string, pa.types.is_large_string)
 
 
 def compact_types(snapshot: Snapshot) -> Mapping[str, pa.DataType]:
-    """The compact type of each top-level column that has one. Opens the data files when there are text columns."""
+    """The compact type of each top-level column that has one. Opens the data files when there are text columns, but not
+    where each of them takes a request: then texts stay texts."""
     schema = snapshot.manifest.schema
     compact: dict[str, pa.DataType] = {}
     texts = []
@@ -36,7 +37,8 @@ def compact_types(snapshot: Snapshot) -> Mapping[str, pa.DataType]:
         elif is_leaf(field) and any(is_type(type) for is_type in _TEXTS) and not field.is_blob_v2:
             texts.append(field)
     fragments = snapshot.manifest.fragments
-    if texts and int(fragments.table.num_files.sum()) <= MAX_FILES:
+    is_near = snapshot.open_fragments.concurrency <= 1
+    if texts and is_near and int(fragments.table.num_files.sum()) <= MAX_FILES:
         opened = [snapshot.open(fragment) for fragment in fragments]
         for field in _with_dictionaries(texts, opened):
             compact[field.name] = pa.dictionary(pa.int32(), arrow_field(field).type)

@@ -163,7 +163,12 @@ def prepared(plan: ReadPlan, run: Run) -> PreparedRun | None:
     columns = [each.column for each in tested] + [leaf.column for leaf in delivered.leaves]
     return PreparedRun(
         made,
-        [ByteRange(part.start, part.start + part.data.size) for parts in data for part in parts if part.extents is None],
+        [
+            ByteRange(part.start, part.start + part.data.size)
+            for parts in data
+            for part in parts
+            if part.extents is None
+        ],
         {column.reader: column.num_bytes for column in columns},
         [bounds for bounds in learned if bounds is not None],
         len(rows),

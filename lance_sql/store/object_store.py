@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
+from itertools import pairwise, zip_longest
 from typing import Any, Final, TypeVar
 
 import pyarrow as pa
@@ -20,7 +22,7 @@ from lance_sql.errors import CorruptFile, InvalidArgument, MissingDependency, Un
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
 from lance_sql.store.options import ClientSettings, to_object_store
 from lance_sql.store.ranges import ROUND_TRIP_BYTES, cut_out, merge
-from lance_sql.store.requests import CONCURRENCY
+from lance_sql.store.requests import CONCURRENCY, innermost
 from lance_sql.store.uploads import UploadSink
 
 _T = TypeVar("_T")
@@ -203,20 +205,24 @@ class ObjectStore:
 
     def _fetch(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         asked = [wanted for wanted in ranges if wanted.end > wanted.start]
-        starts = [wanted.start for wanted in asked]
-        ends = [wanted.end for wanted in asked]
 
-        def fetch() -> Sequence[Any]:
-            if len(asked) == 1:
+        def fetch(some: Sequence[ByteRange]) -> Sequence[Any]:
+            starts, ends = [each.start for each in some], [each.end for each in some]
+            if len(some) == 1:
                 return [self._obstore.get_range(self._client, path, start=starts[0], end=ends[0])]
             found: Sequence[Any] = self._obstore.get_ranges(self._client, path, starts=starts, ends=ends, coalesce=0)
             return found
 
+        # of ranges that touch, the client would make one request
+        touch = any(before.end == after.start for before, after in pairwise(asked))
+        sets = [asked[::2], asked[1::2]] if touch else [asked] if asked else []
         try:
-            fetched = iter(self._read(path, fetch) if asked else ())
+            found = innermost([partial(self._read, path, partial(fetch, some)) for some in sets])
         except _OutsideError:
+            end = max(each.end for each in asked)
             with at(file=path):
-                raise CorruptFile(f"bytes up to {max(ends)} are asked for, but the file is shorter") from None
+                raise CorruptFile(f"bytes up to {end} are asked for, but the file is shorter") from None
+        fetched = (each for several in zip_longest(*found) for each in several if each is not None)
         contents = [
             pa.py_buffer(next(fetched)) if wanted.end > wanted.start else pa.py_buffer(b"") for wanted in ranges
         ]

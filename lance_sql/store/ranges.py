@@ -9,10 +9,11 @@ little lies between them, and what is long is divided over connections:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from lance_sql.store.contract import ByteRange
@@ -27,7 +28,7 @@ PART_BYTES: Final = 4 * 1024 * 1024
 """Of longer stretches, so much is asked for at a time, over several connections."""
 
 LEAST_OVER_READ: Final = 4 * 1024 * 1024
-"""So many bytes that nobody asked for may always be read; more only as far as as many bytes are wanted."""
+"""So many bytes that nobody asked for may always be read; more only where four times as many are wanted."""
 
 
 class Placement(NamedTuple):
@@ -72,7 +73,7 @@ def cut_out(
     return [
         contents[place.part].slice(place.offset, end - start)
         if place.offset + end - start <= contents[place.part].size
-        else pa.py_buffer(b"".join(_pieces(place, end - start, contents)))
+        else _joined(place, end - start, contents)
         for place, (start, end) in zip(placements, ranges, strict=True)
     ]
 
@@ -91,7 +92,7 @@ def _affordable(ranges: Sequence[ByteRange], gap: int) -> int:
             over.append(each.start - end)
         wanted += max(each.end - max(each.start, end), 0)
         end = max(end, each.end)
-    left = max(wanted, LEAST_OVER_READ)
+    left = max(wanted // 4, LEAST_OVER_READ)
     found = GAP_BYTES
     for size in sorted(over):
         left -= size
@@ -122,10 +123,15 @@ def _place(
         placements[i] = Placement(first + number, offset) if number < count else Placement(first, 0)
 
 
-def _pieces(place: Placement, size: int, contents: Sequence[pa.Buffer]) -> Iterator[memoryview]:
+def _joined(place: Placement, size: int, contents: Sequence[pa.Buffer]) -> pa.Buffer:
+    """A range that is in several parts; copied without the interpreter's lock, into memory that is used again."""
+    made = pa.allocate_buffer(size)
+    into = np.frombuffer(made, np.uint8)
     part, offset = place
-    while size:
-        piece = memoryview(contents[part])[offset : offset + size]
-        yield piece
-        size -= len(piece)
+    done = 0
+    while done < size:
+        piece = np.frombuffer(contents[part], np.uint8)[offset : offset + size - done]
+        np.copyto(into[done : done + len(piece)], piece)
+        done += len(piece)
         part, offset = part + 1, 0
+    return made

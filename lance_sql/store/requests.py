@@ -16,6 +16,7 @@ CONCURRENCY: Final = 32
 _local = threading.local()
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
+_innermost_pool: ThreadPoolExecutor | None = None
 
 
 def together(calls: Sequence[Callable[[], _T]], concurrency: int) -> list[_T]:
@@ -34,6 +35,26 @@ def together(calls: Sequence[Callable[[], _T]], concurrency: int) -> list[_T]:
             future.cancel()
 
 
+def innermost(calls: Sequence[Callable[[], _T]]) -> list[_T]:
+    """The same of calls that wait for a store and for nothing else, so that they may be made inside of `together`."""
+    if len(calls) <= 1:
+        return [call() for call in calls]
+    others = [_innermost_executor().submit(call) for call in calls[1:]]
+    try:
+        return [calls[0](), *(future.result() for future in others)]
+    finally:
+        for future in others:
+            future.cancel()
+
+
+def _innermost_executor() -> ThreadPoolExecutor:
+    global _innermost_pool
+    with _lock:
+        if _innermost_pool is None:
+            _innermost_pool = ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="lance-sql-part")
+        return _innermost_pool
+
+
 def _executor() -> ThreadPoolExecutor:
     global _pool
     with _lock:
@@ -48,8 +69,8 @@ def _begin() -> None:
 
 def _forget_pool() -> None:
     """A forked process has none of the threads of its parent."""
-    global _pool, _lock, _local
-    _pool, _lock, _local = None, threading.Lock(), threading.local()
+    global _pool, _innermost_pool, _lock, _local
+    _pool, _innermost_pool, _lock, _local = None, None, threading.Lock(), threading.local()
 
 
 if hasattr(os, "register_at_fork"):
