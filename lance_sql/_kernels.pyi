@@ -254,8 +254,9 @@ class NativeArray:
     @property
     def address(self) -> int: ...
 
-PageParts: TypeAlias = Sequence[tuple[int, Buffer, int, Buffer | None]]
-"""Bytes of pages in ascending order: number of the page, the bytes, and where in the file they begin."""
+PageParts: TypeAlias = Sequence[tuple[int, Buffer, int] | tuple[int, Buffer, int, Buffer | None]]
+"""Bytes of pages in ascending order: number of the page, the bytes, and where in the file they begin; of parts that lie
+apart their starts and ends as well, int64[k, 2]."""
 
 @final
 class FileParts:

@@ -178,6 +178,7 @@ def register(
         if name not in known:
             add()
     _add_macros(connection)
+    _prepared.add(connection)
     return connection
 
 

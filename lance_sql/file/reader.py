@@ -16,6 +16,7 @@ from lance_sql.file.page_cache import PageCache
 from lance_sql.file_versions import FileVersion
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange, Store
+from lance_sql.store.ranges import ROUND_TRIP_BYTES
 
 TAIL_BYTES = 64 * 1024
 """Read at the end of a file to open it; holds all metadata of most files."""
@@ -40,7 +41,9 @@ class FileReader:
         with self.at():
             # before anything is read: what was read is of this file as long as the store still says the same
             self.identity = store.identity(path)
-            file_size, self._tail = store.tail(path, TAIL_BYTES, size=size)
+            # of a file that is far away, little more takes no longer than another request
+            is_quick = store.concurrency > 1 and size is not None and size <= ROUND_TRIP_BYTES
+            file_size, self._tail = store.tail(path, ROUND_TRIP_BYTES if is_quick else TAIL_BYTES, size=size)
             self._footer = parse_footer(file_size, self._tail)
             self.metadata: LegacyMetadata | MetadataV2
             if isinstance(self._footer, LegacyFooter):

@@ -1,5 +1,5 @@
-"""Tables that are far away give the rows that they give from a local disk, whatever is asked for, however little is held
-at a time, and whatever goes wrong on the way; pylance reads the same from there."""
+"""Tables that are far away give the rows that they give from a local disk, whatever is asked for, however little is
+held at a time, and whatever goes wrong on the way; pylance reads the same from there."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ def small(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(native_columns, "LONG_FILE_ROWS", 0)
         patch.setattr(reader, "TAIL_BYTES", 512)
+        patch.setattr(reader, "ROUND_TRIP_BYTES", 4000)
         patch.setattr(batches, "FIRST_BATCH_ROWS", 64)
         patch.setattr(batches, "MAX_RUN_BYTES", 20_000)
         patch.setattr(batches, "ROUND_TRIP_BYTES", 4000)

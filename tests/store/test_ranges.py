@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +32,7 @@ def test_every_range_is_cut_out_of_the_parts(wanted: list[ByteRange], gap: int, 
 def test_parts_ascend_without_overlap_and_stay_small(wanted: list[ByteRange], gap: int, part_bytes: int) -> None:
     parts, _ = merge(wanted, gap, part_bytes)
     assert all(end - start <= part_bytes for start, end in parts)
-    assert all(before.end <= after.start for before, after in zip(parts, parts[1:], strict=False))
+    assert all(before.end <= after.start for before, after in pairwise(parts))
 
 
 def test_near_ranges_become_one_and_far_ones_stay() -> None:
