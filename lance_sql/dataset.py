@@ -278,9 +278,10 @@ class Dataset(ArrowDataset):
         raises: InvalidArgument for a query that makes no sense for the column; ColumnNotFound; UnsupportedFeature for
             a column of other values; as `scan`
 
-        >>> import numpy as np, pyarrow as pa
+        >>> import numpy as np, os, pyarrow as pa, tempfile
         >>> table = pa.table({"id": [1, 2, 3], "v": pa.FixedSizeListArray.from_arrays(np.arange(6.0), 2)})
-        >>> lance_sql.write(table, "vectors.lance").search([2, 3], k=2).to_table().to_pydict()["_distance"]
+        >>> path = os.path.join(tempfile.mkdtemp(), "vectors.lance")
+        >>> lance_sql.write(table, path).search([2, 3], k=2).to_table().to_pydict()["_distance"]
         [0.0, 8.0]
         """
         from lance_sql.search import vector_query

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from lance_sql.changes.feed import ChangeFeed
     from lance_sql.fresh_rows import FreshRows
     from lance_sql.scan.predicates import Predicate
+    from lance_sql.search import SearchRows
 
-Relation: TypeAlias = "Dataset | ChangeFeed | FreshRows"
+Relation: TypeAlias = "Dataset | ChangeFeed | FreshRows | SearchRows"
 Widen: TypeAlias = Callable[[pa.DataType], pa.DataType]
 
 

@@ -11,6 +11,8 @@
     lance_changes('path', start, end, since, mode, drop_unchanged, trust_snapshots)
     lance_insertions('path', start, end), lance_deletions('path', start, end), lance_row_history('path', start, end)
                                             the change feed; bounds are versions, tags or times, or NULL
+    lance_vector_search('path', 'v', '[1, 2]', k, filter, prefilter, version, tag, branch, as_of, since, metric, ...)
+                                            the rows whose vectors are nearest; the vector is JSON, as text
     FROM name                               a table that was registered under a name, with its own columns
 
 DataFusion hands filters over for good and reads one partition per fragment of the dataset.
@@ -34,6 +36,7 @@ from lance_sql.errors import InvalidArgument, LanceError, TableNotFound
 
 from .arrow import EngineDataset, Relation
 from .changes import open_changes, open_row_history
+from .searching import SEARCHES, open_search
 from .snapshots import open_version
 
 
@@ -42,6 +45,8 @@ def register(context: SessionContext) -> SessionContext:
     functions = (_lance_scan, _lance_table, _lance_changes, _lance_insertions, _lance_deletions, _lance_row_history)
     for function in functions:
         context.register_udtf(udtf(function, function.__name__.removeprefix("_")))
+    for name in SEARCHES:
+        context.register_udtf(udtf(partial(_search, name), name))
     for name in metadata_tables.BY_NAME:
         context.register_udtf(udtf(partial(_metadata, name), f"lance_{name}"))
     return context
@@ -131,6 +136,20 @@ def _metadata(name: str, *arguments: Expr) -> Table:
     except LanceError as error:
         raise error.with_traceback(None) from None
     return Table(ds.dataset(found))
+
+
+def _search(name: str, *arguments: Expr) -> Table:
+    try:
+        names = SEARCHES[name]
+        if not 1 <= len(arguments) <= len(names) + 1:
+            raise InvalidArgument(f"{name} takes a path, and after it {', '.join(names)}")
+        path, *values = map(_value, arguments)
+        if not isinstance(path, str):
+            raise InvalidArgument(f"{name} takes a path first, not {path!r}")
+        given = dict(zip(names, values, strict=False))
+        return _table(open_search(name, path, given), with_system_columns=False)
+    except LanceError as error:
+        raise error.with_traceback(None) from None
 
 
 def _open(function: str, arguments: tuple[Expr, ...]) -> Dataset:

@@ -18,6 +18,8 @@
     lance_changes('path', 3, 5, since := 2, mode := 'net', drop_unchanged := true, key := ['id'], branch := 'b')
     lance_insertions('path', 3, 5), lance_deletions('path', 3, 5), lance_row_history('path', 3, 5)
         the same for the change feed, whose bounds are versions, tags or times
+    lance_vector_search('path', 'v', [..]::FLOAT[], k := 10, filter := 'a > 7', version := 41, since := 40, ...)
+        the rows whose vectors are nearest; the arguments are those of the official extension and of time travel
     FROM 'path/x.lance', FROM 'path/x.lance@41', FROM 'path/x.lance@tag'
         a table without system columns, on connections of `connect`: an extension makes a macro of such a name
     FROM lake.x
@@ -60,6 +62,7 @@ from .arrow import EngineDataset
 from .changes import open_changes, open_row_history
 from .duckdb_tables import NO_COLUMN, FreshTable, feed_table, has_sources, table
 from .folders import check_alike, is_written, paths_of
+from .searching import SEARCHES, open_search
 from .snapshots import open_version
 
 if TYPE_CHECKING:
@@ -69,6 +72,7 @@ if TYPE_CHECKING:
 
 _REFERENCE: Final = "__lance_ref"
 _CHANGES: Final = "__lance_changes_ref"
+_SEARCH: Final = "__lance_search_ref"
 _HISTORY: Final = "__lance_row_history_ref"
 _METADATA: Final = "__lance_metadata_ref"
 # Not a macro that the user gave such a name.
@@ -92,7 +96,21 @@ def _changes(mode: str, drop_unchanged: str, key: str = "NULL", trust_snapshots:
     return f"{_QUERY}({_CHANGES}(path::VARCHAR, {bounds}, {options}))"
 
 
+def _search(function: str) -> str:
+    """A macro for a search; what it is given is one JSON text, in which lists of numbers stay what they are."""
+    needed = 2 if function != "lance_hybrid_search" else 4
+    names = SEARCHES[function]
+    defaults = {"k": "10"}
+    parameters = [*names[:needed], *(f"{name} := {defaults.get(name, 'NULL')}" for name in names[needed:])]
+    # as texts, but what is a number, a list or true
+    texts = {"filter", "version", "tag", "branch", "as_of", "since"}
+    given = ", ".join(f"'{name}': {name}::VARCHAR" if name in texts else f"'{name}': {name}" for name in names)
+    call = f"{_QUERY}({_SEARCH}('{function}', path::VARCHAR, to_json({{{given}}})::VARCHAR))"
+    return f"MACRO {function}(path, {', '.join(parameters)}) AS TABLE SELECT * FROM {call}"
+
+
 _MACROS: Final = (
+    *map(_search, SEARCHES),
     *(
         f"MACRO {name}(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL, filter := NULL,"
         " use_indices := true, fresh := false) AS TABLE "
@@ -362,6 +380,18 @@ def _refer_to_row_history(path: str | None, start: str | None, end: str | None, 
     )
 
 
+def _refer_to_search(function: str, path: str | None, arguments: str | None) -> str:
+    """The same for what a search finds."""
+
+    def opened(path: str) -> EngineDataset:
+        given = json.loads(arguments or "{}")
+        if given.get("version") is not None:
+            given["version"] = _number(given["version"])
+        return feed_table(open_search(function, path, given))
+
+    return _published(function, path, opened)
+
+
 def _refer_to_metadata(
     name: str, path: str | None, version: str | None, tag: str | None, branch: str | None, as_of: str | None
 ) -> str:
@@ -388,6 +418,7 @@ _OPENING: Final = (*["VARCHAR"] * 5, "BOOLEAN", "VARCHAR", "BOOLEAN", "BOOLEAN")
 _FUNCTIONS: Final = (
     (_CHANGES, _refer_to_changes, (*["VARCHAR"] * 5, "BOOLEAN", *["VARCHAR"] * 2, "BOOLEAN")),
     (_HISTORY, _refer_to_row_history, ["VARCHAR"] * 4),
+    (_SEARCH, _refer_to_search, ["VARCHAR"] * 3),
     (_METADATA, _refer_to_metadata, ["VARCHAR"] * 6),
 )
 

@@ -12,6 +12,7 @@ from lance_sql import metadata_tables
 from lance_sql.errors import InvalidArgument
 
 from .changes import bound, open_row_history
+from .searching import SEARCHES, open_search
 from .snapshots import open_version
 
 if TYPE_CHECKING:
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
     from lance_sql.changes.row_history import RowHistory
     from lance_sql.dataset import Dataset
     from lance_sql.fresh_rows import FreshRows
+    from lance_sql.search import SearchRows
 
-Relation: TypeAlias = "Dataset | ChangeFeed | RowHistory | FreshRows | pa.Table"
+Relation: TypeAlias = "Dataset | ChangeFeed | RowHistory | FreshRows | SearchRows | pa.Table"
 
 _PLACE: Final = ("version", "tag", "branch", "as_of")
 _BOUNDS: Final = ("start_version", "end_version", "since")
@@ -32,6 +34,7 @@ FUNCTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "lance_insertions": (*_BOUNDS, "branch"),
     "lance_deletions": (*_BOUNDS, "branch"),
     "lance_row_history": ("start_version", "end_version", "branch"),
+    **SEARCHES,
     **{f"lance_{name}": _PLACE for name in metadata_tables.BY_NAME},
 }
 """The table functions, and the names of their arguments after the path."""
@@ -84,6 +87,8 @@ def open_source(function: str, path: str, arguments: Mapping[str, Any]) -> Sourc
         # what is wrong with the filter is said before an engine sees it
         _ = dataset.scan([], where)
         return Source(dataset, function == "lance_scan", where)
+    if function in SEARCHES:
+        return Source(open_search(function, path, arguments))
     if function == "lance_row_history":
         return Source(open_row_history(path, *_bounds(given), **given))
     if function in ("lance_changes", "lance_insertions", "lance_deletions"):

@@ -25,6 +25,7 @@ from lance_sql.cli import (
     repair,
     salvage,
     screen,
+    search,
 )
 from lance_sql.cli.agreement import dry_run_option, yes_option
 from lance_sql.cli.errors import in_one_line, reports_errors
@@ -87,7 +88,22 @@ class DefaultQuery(click.Group):
 
 
 _GROUPS = (
-    ("Look", ("query", "head", "describe", "schema", "history", "versions", "files", "layout", "explain", "queries")),
+    (
+        "Look",
+        (
+            "query",
+            "search",
+            "head",
+            "describe",
+            "schema",
+            "history",
+            "versions",
+            "files",
+            "layout",
+            "explain",
+            "queries",
+        ),
+    ),
     ("Changes", ("changes", "diff", "cursors", "apply", "materialize", "refresh")),
     ("Write", ("write", "update", "delete", "merge", "tag", "branch", "stage", "publish", "restore")),
     ("Keep in order", ("index", "compact", "cleanup", "analyze", "enable-stable-row-ids", "rules", "check")),
@@ -272,6 +288,7 @@ def audit_lineage(table: str, branch: str | None, no_checksums: bool, output: st
 
 for _verb in (
     *looking.VERBS,
+    search.search,
     feed.changes,
     differences.diff,
     merge.merge,

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql.named_tables import SUFFIX, is_path, path_of_name
+from lance_sql.providers.searching import SEARCHES
 from lance_sql.providers.sources import FUNCTIONS
 from lance_sql.version_names import as_version, split_name
 
@@ -131,7 +132,7 @@ def _of_function(node: exp.Func, schema: tuple[str, ...] = ()) -> Reference | No
     given: dict[str, Any] = {}
     for place, argument in enumerate(node.expressions):
         named = isinstance(argument, exp.PropertyEQ | exp.Kwarg)
-        value = constant(argument.expression if named else argument, function)
+        value = constant(argument.expression if named else argument, function, fractions=function in SEARCHES)
         if place == 0 and not named:
             path = value
             continue
@@ -169,34 +170,40 @@ def _name_at(function: str, place: int, value: Any) -> str:
     return name
 
 
-def constant(node: exp.Expr, what: str) -> Any:
+def constant(node: exp.Expr, what: str, *, fractions: bool = False) -> Any:
     """The value of an expression that is a constant: numbers, text, booleans, NULL, times as text, lists of them.
+
+    fractions: numbers may have them, and lists a type that they are cast to
 
     raises: UnsupportedFeature for anything else
     """
     match node:
         case exp.Paren():
-            return constant(node.this, what)
+            return constant(node.this, what, fractions=fractions)
         case exp.Literal() if node.is_string:
             return node.this
         case exp.Literal() if node.this.isdecimal() and len(node.this) <= _MOST_DIGITS:
             return int(node.this)
         case exp.Neg():
-            value = constant(node.this, what)
-            if isinstance(value, int) and not isinstance(value, bool):
+            value = constant(node.this, what, fractions=fractions)
+            if isinstance(value, int | float) and not isinstance(value, bool):
                 return -value
+        case exp.Literal() if fractions:
+            return float(node.this)
+        case exp.Cast() if fractions and isinstance(node.this, exp.Array):
+            return constant(node.this, what, fractions=True)
         case exp.Boolean():
             return bool(node.this)
         case exp.Null():
             return None
         case exp.Array() | exp.Tuple():
-            return tuple(constant(each, what) for each in node.expressions)
+            return tuple(constant(each, what, fractions=fractions) for each in node.expressions)
         case exp.Cast() if node.to.this in _TIMES:
-            value = constant(node.this, what)
+            value = constant(node.this, what, fractions=fractions)
             if isinstance(value, str):
                 return value
         case exp.Func() if node.is_type("date", "timestamp") or type(node).__name__ in ("Date", "Timestamp"):
-            value = constant(node.this, what) if isinstance(node.this, exp.Expr) else None
+            value = constant(node.this, what, fractions=fractions) if isinstance(node.this, exp.Expr) else None
             if isinstance(value, str):
                 return value
     raise UnsupportedFeature(f"{what} takes constants, not {node.sql()}: tables are opened before the statement runs")

@@ -3,6 +3,6 @@
 from lance_sql.search.ranking import Ranker, Ranking
 from lance_sql.search.rows import SearchRows
 from lance_sql.search.scan import SearchScan
-from lance_sql.search.vector_query import VectorQuery, vector_query
+from lance_sql.search.vector_query import VectorQuery, is_vector, vector_column, vector_query
 
-__all__ = ["Ranker", "Ranking", "SearchRows", "SearchScan", "VectorQuery", "vector_query"]
+__all__ = ["Ranker", "Ranking", "SearchRows", "SearchScan", "VectorQuery", "is_vector", "vector_column", "vector_query"]

@@ -111,7 +111,7 @@ def vector_query(
 
     raises: InvalidArgument for what makes none; ColumnNotFound; UnsupportedFeature for a column of other values
     """
-    chosen = _column(snapshot, column)
+    (chosen,) = resolve(snapshot, [vector_column(snapshot) if column is None else column])
     _check_type(chosen, snapshot)
     for name, value in (("k", k), ("nprobes", nprobes), ("refine_factor", refine_factor)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < _MOST_ROWS):
@@ -154,14 +154,16 @@ def is_vector(type: pa.DataType) -> bool:
     return bool(pa.types.is_floating(value) or pa.types.is_uint8(value)) and type.list_size > 0
 
 
-def _column(snapshot: Snapshot, name: str | None) -> OutputColumn:
-    if name is None:
-        found = [each.name for each in snapshot.manifest.schema.arrow if is_vector(each.type)]
-        if len(found) != 1:
-            said = f"has the vectors {', '.join(found)}" if found else "has no column of vectors"
-            raise InvalidArgument(f"{snapshot.label} {said}: name the column to be searched")
-        (name,) = found
-    return resolve(snapshot, [name])[0]
+def vector_column(snapshot: Snapshot) -> str:
+    """The only column of vectors.
+
+    raises: InvalidArgument where there are none or several
+    """
+    found: list[str] = [each.name for each in snapshot.manifest.schema.arrow if is_vector(each.type)]
+    if len(found) != 1:
+        said = f"has the vectors {', '.join(found)}" if found else "has no column of vectors"
+        raise InvalidArgument(f"{snapshot.label} {said}: name the column to be searched")
+    return found[0]
 
 
 def _check_type(column: OutputColumn, snapshot: Snapshot) -> None:

@@ -1,0 +1,91 @@
+"""`lance-sql search`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from lance_sql.cli import screen
+from lance_sql.cli.errors import reports_errors
+
+
+@click.command()
+@click.argument("table")
+@click.option("--vector", metavar="JSON", help="A query vector, as '[0.1, 0.2, ..]', or a list of them.")
+@click.option("--like-row", type=click.IntRange(min=0), metavar="ROWID", help="The vector of this row is the query.")
+@click.option("--column", help="The column of vectors.")
+@click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="So many rows.")
+@click.option("--filter", "where", metavar="SQL", help="Only rows for which this is true take part.")
+@click.option("--since", metavar="WHEN", help="Only rows that changed after this version, tag or time take part.")
+@click.option("--metric", help="l2, cosine, dot or hamming.")
+@click.option("--nprobes", type=click.IntRange(min=1), help="Partitions of an index that are searched.")
+@click.option("--refine", type=click.IntRange(min=1), help="So many times k candidates are compared exactly.")
+@click.option("--exact", is_flag=True, help="Compare every row, without an index.")
+@click.option("--columns", help="Names with commas between; all without vectors when left out.")
+@click.option("--branch", help="A branch, instead of main.")
+@click.option("--explain", is_flag=True, help="Say how it is searched instead.")
+@screen.output_option
+@reports_errors
+def search(
+    table: str,
+    vector: str | None,
+    like_row: int | None,
+    column: str | None,
+    k: int,
+    where: str | None,
+    since: str | None,
+    metric: str | None,
+    nprobes: int | None,
+    refine: int | None,
+    exact: bool,
+    columns: str | None,
+    branch: str | None,
+    explain: bool,
+    output: str,
+) -> None:
+    """Finds the rows of TABLE whose vectors are nearest, best first.
+
+    \b
+    lance-sql search images.lance --vector '[0.1, 0.9, 0.3]'
+    lance-sql search images.lance@41 --like-row 17 -k 5 --filter "kind = 'cat'"
+    """
+    from lance_sql.cli import tables
+    from lance_sql.search import vector_column
+
+    if (vector is None) == (like_row is None):
+        raise click.UsageError("Give --vector or --like-row.")
+    dataset = tables.open_table(table, branch=branch)
+    query: Any
+    if vector is not None:
+        try:
+            query = json.loads(vector)
+        except ValueError:
+            raise click.BadParameter("it is no list of numbers", param_hint="--vector") from None
+    else:
+        name = column or vector_column(dataset.snapshot)
+        query = dataset.take([like_row or 0], [name]).column(0)[0].as_py()
+    chosen = columns.split(",") if columns is not None else None
+    found = dataset.search(
+        query,
+        column=column,
+        k=k,
+        columns=chosen,
+        filter=where,
+        since=tables.bound(since),
+        metric=metric,
+        nprobes=nprobes,
+        refine_factor=refine,
+        use_index=not exact,
+    )
+    if chosen is None:
+        from lance_sql.search import is_vector
+
+        # hundreds of numbers are nothing to look at
+        shown = [field.name for field in found.schema if not is_vector(field.type)]
+        found = found.rows.scan(shown)
+    if explain:
+        click.echo(found.explain())
+    else:
+        screen.show(found.to_reader(), output)
