@@ -21,6 +21,10 @@ U64 = npt.NDArray[np.uint64]
 
 _WORD_BITS: Final = 64
 
+_SAMPLED_VALUES: Final = 1 << 13
+_MOST_DIFFERENT: Final = 0.25
+"""Values are compared once for each different one where these are no larger a share."""
+
 
 def check(type: pa.DataType) -> None:
     """Makes sure that values of the type have an order here.
@@ -64,9 +68,38 @@ def ascending(values: pa.Array) -> I64:
         is_null = sortable.is_null().to_numpy(zero_copy_only=False)
         valid = np.flatnonzero(~is_null)
         return np.concatenate([np.flatnonzero(is_null), valid[_ascending_integers(sortable.drop_null().to_numpy())]])
+    if _is_bytes(sortable.type) and _repeats(sortable):
+        return _ascending_integers(_ranks(sortable))
+    return _arrow_order(sortable)
+
+
+def _arrow_order(sortable: pa.Array) -> I64:
     found = pc.array_sort_indices(sortable, order="ascending", null_placement="at_start")
     places: I64 = found.to_numpy().astype(np.int64)
     return places
+
+
+def _repeats(values: pa.Array) -> bool:
+    """Whether there seem to be few different values: that of so many that are drawn, some are equal to others.
+
+    Of n values drawn from d different ones, n * n / (2 * d) are there already.
+    """
+    step = len(values) // _SAMPLED_VALUES
+    if not step:
+        return False
+    sample = values.take(pa.array(np.arange(0, _SAMPLED_VALUES * step, step)))
+    num_equal = _SAMPLED_VALUES - pc.count_distinct(sample, "all").as_py()
+    return bool(2 * num_equal * len(values) * _MOST_DIFFERENT > _SAMPLED_VALUES**2)
+
+
+def _ranks(values: pa.Array) -> I64:
+    """For each value how many different ones are below it, -1 for NULL: each different one is compared only once."""
+    encoded = values.dictionary_encode()
+    order = _arrow_order(encoded.dictionary)
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    found: I64 = np.append(ranks, -1)[encoded.indices.fill_null(len(order)).to_numpy()]
+    return found
 
 
 def _ascending_integers(numbers: npt.NDArray[np.integer[Any]]) -> I64:

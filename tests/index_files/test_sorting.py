@@ -55,6 +55,16 @@ def test_integers_are_sorted_stably(type: str, num_distinct: int) -> None:
         assert order.ascending(pa.array(numbers, mask=is_null)).tolist() == expected
 
 
+@pytest.mark.parametrize("num_distinct", [1, 50, 3000, 10**9])
+@pytest.mark.parametrize("type", [pa.string(), pa.large_string(), pa.binary()], ids=str)
+def test_text_is_sorted_stably_however_often_it_repeats(type: pa.DataType, num_distinct: int) -> None:
+    numbers = np.random.default_rng(num_distinct).integers(0, num_distinct, 20_000).tolist()
+    values = [None if number % 13 == 5 else f"{number % 7}\u00e9{number}" for number in numbers]
+    array = pa.array([value and value.encode() for value in values], pa.binary()).cast(type)
+    expected = sorted(range(len(values)), key=lambda place: (values[place] or "").encode())
+    assert order.ascending(array).tolist() == expected
+
+
 def test_floats_are_in_total_order() -> None:
     values = [np.inf, -0.0, 1.0, np.nan, -np.inf, 0.0, -np.nan, -1.0]
     for type in ("float16", "float32", "float64"):
