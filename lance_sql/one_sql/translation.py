@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.one_sql.dialects import TITLES, generate
+from lance_sql.one_sql.narrowing import narrowed
 from lance_sql.one_sql.references import Reference, references
 from lance_sql.providers.folders import check_alike, paths_of
 from lance_sql.providers.sources import Source
@@ -59,20 +60,26 @@ def translate(query: exp.Expr, engine: str, opened: Callable[[Reference], Source
     check(query, engine)
     query = query.copy()
     names: dict[Reference, str] = {}
+    known: dict[Reference, Source] = {}
     sources: dict[str, Source] = {}
-    wanted = _names_in(query) if engine == "spark" else None
+    # each has rows and columns of its own there
+    is_narrowed = engine == "spark"
+    wanted = _names_in(query) if is_narrowed else None
     for node, found in references(query):
         parts = _parts(found)
         for part in parts:
-            if part not in names:
+            if part not in known:
+                known[part] = opened(part)
+            if part not in names or is_narrowed:
                 names[part] = f"{_PREFIX}{next(_numbers)}"
-                source = opened(part)
-                sources[names[part]] = source if wanted is None else _pruned(source, wanted)
+                sources[names[part]] = known[part]
         if len(parts) == 1:
             _put_name(node, names[parts[0]], found.name)
         else:
             check_alike({str(part.path): sources[names[part]].relation.schema for part in parts})
             _put_union(node, [names[part] for part in parts], found.name)
+    if is_narrowed:
+        sources = narrowed(query, sources, wanted)
     if engine != "duckdb":
         _measure_lists(query, sources)
     if engine == "datafusion":
@@ -154,12 +161,6 @@ def _names_in(query: exp.Expr) -> frozenset[str] | None:
     if any(column.name.lower() in aliases for column in query.find_all(exp.Column)):
         return None
     return names
-
-
-def _pruned(source: Source, wanted: frozenset[str]) -> Source:
-    relation = source.relation
-    names = [*relation.schema.names, *getattr(relation, "system_columns", ())]
-    return replace(source, columns=tuple(name for name in names if name.lower() in wanted))
 
 
 def _spell_columns(query: exp.Expr, sources: Mapping[str, Source]) -> None:

@@ -1,0 +1,155 @@
+"""Conditions of a query as filters of this library, where both mean the same of every value.
+
+What an engine may take otherwise is left to it: values that it converts first, times that depend on a session's zone,
+NaN, which is greater than all numbers in one engine and nothing in another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date
+from typing import Final
+
+import pyarrow as pa
+from sqlglot import exp
+
+_COMPARED: Final[Mapping[type[exp.Expr], str]] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+}
+_MIRRORED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_BELOW: Final = ("=", "<", "<=")
+"""What is not true for NaN, whatever it is."""
+_MOST_DIGITS: Final = 15
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def exact_filter(condition: exp.Expr, schema: pa.Schema) -> str | None:
+    """The condition as the text of a filter; None where it is not one, or may mean something else.
+
+    schema: of the table whose columns it is on, names in any case
+    """
+    names: dict[str, list[str]] = {}
+    for name in schema.names:
+        names.setdefault(name.lower(), []).append(name)
+    spelled = {lower: found[0] for lower, found in names.items() if len(found) == 1}
+    return _Filter(schema, spelled).text(condition, is_negated=False)
+
+
+class _Filter:
+    def __init__(self, schema: pa.Schema, spelled: Mapping[str, str]) -> None:
+        self._schema = schema
+        self._spelled = spelled
+
+    def text(self, node: exp.Expr, *, is_negated: bool) -> str | None:
+        match node:
+            case exp.Paren():
+                return self.text(node.this, is_negated=is_negated)
+            case exp.And() | exp.Or():
+                parts = [self.text(each, is_negated=is_negated) for each in (node.left, node.right)]
+                word = "AND" if isinstance(node, exp.And) else "OR"
+                return None if None in parts else f"({parts[0]} {word} {parts[1]})"
+            case exp.Not():
+                inner = self.text(node.this, is_negated=True)
+                return None if inner is None else f"(NOT {inner})"
+            case exp.Is() if isinstance(node.expression, exp.Null):
+                column = self._column(node.this)
+                return None if column is None else f"({column[0]} IS NULL)"
+            case exp.Between():
+                return self._between(node, is_negated=is_negated)
+            case exp.In() if node.expressions and not node.args.get("query"):
+                return self._in(node, is_negated=is_negated)
+            case exp.Like():
+                return self._like(node)
+            case _ if type(node) in _COMPARED:
+                return self._compared(node, is_negated=is_negated)
+        return None
+
+    def _compared(self, node: exp.Expr, *, is_negated: bool) -> str | None:
+        left, right, sign = node.this, node.expression, _COMPARED[type(node)]
+        if isinstance(right, exp.Column):
+            left, right, sign = right, left, _MIRRORED[sign]
+        column = self._column(left)
+        if column is None:
+            return None
+        if pa.types.is_float64(column[1]) and (is_negated or sign not in _BELOW):
+            return None
+        value = _value(right, column[1])
+        return None if value is None else f"({column[0]} {sign} {value})"
+
+    def _between(self, node: exp.Between, *, is_negated: bool) -> str | None:
+        column = self._column(node.this)
+        if column is None or (pa.types.is_float64(column[1]) and is_negated) or node.args.get("symmetric"):
+            return None
+        low, high = (_value(node.args[key], column[1]) for key in ("low", "high"))
+        return None if low is None or high is None else f"({column[0]} BETWEEN {low} AND {high})"
+
+    def _in(self, node: exp.In, *, is_negated: bool) -> str | None:
+        column = self._column(node.this)
+        if column is None or (pa.types.is_float64(column[1]) and is_negated):
+            return None
+        values = [_value(each, column[1]) for each in node.expressions]
+        return None if None in values else f"({column[0]} IN ({', '.join(map(str, values))}))"
+
+    def _like(self, node: exp.Like) -> str | None:
+        column, pattern = self._column(node.this), node.expression
+        if column is None or not pa.types.is_string(column[1]):
+            return None
+        if not isinstance(pattern, exp.Literal) or not pattern.is_string or "\\" in pattern.this:
+            return None
+        return f"({column[0]} LIKE {_quoted(pattern.this)})"
+
+    def _column(self, node: exp.Expr | None) -> tuple[str, pa.DataType] | None:
+        if not isinstance(node, exp.Column) or len(node.parts) != 1:
+            return None
+        name = self._spelled.get(node.name.lower())
+        if name is None:
+            return None
+        quoted = name.replace('"', '""')
+        return f'"{quoted}"', self._schema.field(name).type
+
+
+def _value(node: exp.Expr, type: pa.DataType) -> str | None:
+    """A constant that a column of the type is compared with, as it is; None for other constants."""
+    if pa.types.is_integer(type):
+        return _number(node, is_whole=True)
+    if pa.types.is_decimal(type) or pa.types.is_float64(type):
+        return _number(node, is_whole=False)
+    if pa.types.is_string(type):
+        return _quoted(node.this) if isinstance(node, exp.Literal) and node.is_string else None
+    return _day(node) if pa.types.is_date32(type) else None
+
+
+def _number(node: exp.Expr, *, is_whole: bool) -> str | None:
+    sign = "-" if isinstance(node, exp.Neg) else ""
+    node = node.this if sign else node
+    if not isinstance(node, exp.Literal) or node.is_string:
+        return None
+    text = str(node.this)
+    if len(text) > _MOST_DIGITS or not re.fullmatch(r"\d+" if is_whole else r"\d+(\.\d+)?", text):
+        return None
+    return sign + text
+
+
+def _day(node: exp.Expr) -> str | None:
+    """A date, written as one or as text, which is converted to one."""
+    is_plain = [key for key, value in node.args.items() if value] in (["this"], ["this", "to"])
+    if is_plain and (
+        isinstance(node, exp.Date | exp.TsOrDsToDate) or (isinstance(node, exp.Cast) and node.is_type("date"))
+    ):
+        node = node.this
+    if not isinstance(node, exp.Literal) or not node.is_string or not _DATE.fullmatch(node.this):
+        return None
+    try:
+        return f"DATE '{date.fromisoformat(node.this)}'"
+    except ValueError:
+        return None
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,127 @@
+"""Which columns and rows of its tables a query can want, passed on to an engine that does not tell its sources.
+
+The names are what qualified columns stand for, scope by scope; the query that runs stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import traverse_scope
+
+from lance_sql.dataset import Dataset
+from lance_sql.errors import LanceError
+from lance_sql.one_sql.asked_columns import mark_named, used_columns
+from lance_sql.one_sql.asked_rows import conditions
+from lance_sql.one_sql.exact_filters import exact_filter
+from lance_sql.providers.sources import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a query can want of a table.
+
+    columns: in lower case
+    where: a filter that all rows pass that it can want; None for all rows
+    """
+
+    columns: frozenset[str]
+    where: str | None
+
+
+def narrowed(query: exp.Expr, sources: Mapping[str, Source], names: frozenset[str] | None) -> dict[str, Source]:
+    """The sources with the columns and rows that a query can want.
+
+    query: in which each source has a name of its own
+    names: all columns that it wants are among these, in lower case; None where that is not known
+    """
+    found = asked(query, {name: _schema(source) for name, source in sources.items()}) or {}
+    made = {}
+    for name, source in sources.items():
+        wanted = found.get(name)
+        columns = names if wanted is None else wanted.columns if names is None else names & wanted.columns
+        if columns is not None:
+            source = replace(source, columns=tuple(each for each in _schema(source).names if each.lower() in columns))
+        made[name] = source if wanted is None else _filtered(source, wanted.where)
+    return made
+
+
+def _schema(source: Source) -> pa.Schema:
+    """The columns of a source, and those that it has beside them, of which no type is known."""
+    beside = getattr(source.relation, "system_columns", ())
+    fields = [*source.relation.schema, *(pa.field(name, pa.null()) for name in beside)]
+    return pa.schema(fields)
+
+
+def _filtered(source: Source, where: str | None) -> Source:
+    if where is None or not isinstance(source.relation, Dataset):
+        return source
+    whole = where if source.where is None else f"({source.where}) AND {where}"
+    try:
+        _ = source.relation.scan([], whole)
+    except LanceError:
+        # the engine says what is wrong, or sees nothing wrong with it
+        return source
+    return replace(source, where=whole)
+
+
+def asked(query: exp.Expr, schemas: Mapping[str, pa.Schema]) -> Mapping[str, Asked] | None:
+    """What a query can want of each of its tables; None where that is not clear.
+
+    schemas: by the names of tables, each of which is in the query once
+    """
+    if _is_unclear(query):
+        return None
+    lower = {name: [each.lower() for each in schema.names] for name, schema in schemas.items()}
+    if any(len(set(names)) < len(names) for names in lower.values()):
+        return None
+    columns = {name: dict.fromkeys(names, "unknown") for name, names in lower.items()}
+    try:
+        scopes = traverse_scope(_qualified(query, columns))
+    except SqlglotError:
+        return None
+    used = used_columns(scopes, lower)
+    if used is None:
+        return None
+    found = conditions(scopes, lambda table: table.name in schemas)
+    return {name: Asked(frozenset(used[name]), _where(found.get(name, ()), schema)) for name, schema in schemas.items()}
+
+
+def _where(found: Sequence[exp.Expr], schema: pa.Schema) -> str | None:
+    texts = [text for each in found if (text := exact_filter(each, schema)) is not None]
+    return " AND ".join(dict.fromkeys(texts)) or None
+
+
+def _is_unclear(query: exp.Expr) -> bool:
+    """Whether a query has parts that name columns in other ways."""
+    if not isinstance(query, exp.Query) or query.find(exp.Columns, exp.Pivot, exp.Lateral, exp.Unnest) is not None:
+        return True
+    stars = (star.parent for star in query.find_all(exp.Star))
+    if any(not isinstance(parent, exp.Count | exp.Select | exp.Column) for parent in stars):
+        return True
+    joins = list(query.find_all(exp.Join))
+    if any(join.method or join.args.get("using") for join in joins):
+        return True
+    return any(not select.expressions for select in query.find_all(exp.Select))
+
+
+def _qualified(query: exp.Expr, columns: Mapping[str, Mapping[str, str]]) -> exp.Expr:
+    """The query with the table of each column where it is known, and columns in the place of stars."""
+    tree = query.copy()
+    for identifier in tree.find_all(exp.Identifier):
+        identifier.set("this", identifier.name.lower())
+        identifier.set("quoted", False)
+    mark_named(tree)
+    return qualify(
+        tree,
+        schema={name: dict(types) for name, types in columns.items()},
+        expand_alias_refs=False,
+        validate_qualify_columns=False,
+        quote_identifiers=False,
+        identify=False,
+    )
