@@ -149,7 +149,8 @@ class Queries:
 
 
 @cache
-def _tables() -> dict[str, pa.Table]:
+def tables() -> dict[str, pa.Table]:
+    """By their names in queries."""
     return {f"t{number}": _rows(number) for number in range(3)}
 
 
@@ -157,7 +158,7 @@ def _with_own_names(tree: sqlglot.exp.Expr) -> dict[str, str]:
     """Gives each table of a query a name of its own; what they were."""
     names = {}
     for number, node in enumerate(list(tree.find_all(sqlglot.exp.Table))):
-        if node.name in _tables():
+        if node.name in tables():
             names[f"n{number}"] = node.name
             node.set(
                 "alias", node.args.get("alias") or sqlglot.exp.TableAlias(this=sqlglot.exp.to_identifier(node.name))
@@ -168,7 +169,7 @@ def _with_own_names(tree: sqlglot.exp.Expr) -> dict[str, str]:
 
 def check(folder: Path, seed: int) -> tuple[int, int, int]:
     """Queries of which something is known, columns that they do not want, and tables with a filter."""
-    datasets = {name: lance_sql.write(table, folder / f"{name}.lance") for name, table in _tables().items()}
+    datasets = {name: lance_sql.write(table, folder / f"{name}.lance") for name, table in tables().items()}
     queries = Queries(seed)
     known = columns = filters = 0
     for _ in range(_QUERIES_OF_A_SEED):
@@ -178,7 +179,7 @@ def check(folder: Path, seed: int) -> tuple[int, int, int]:
         found = asked(tree, {name: datasets[table].schema for name, table in names.items()})
         connection = duckdb.connect()
         for name, table in names.items():
-            connection.register(name, _tables()[table])
+            connection.register(name, tables()[table])
         try:
             expected = connection.sql(tree.sql("duckdb")).fetchall()
         except duckdb.Error:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import sqlglot
 
 import lance_sql
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.providers import spark as lance_spark
+from tests.one_sql.test_narrowing import Queries, tables
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lance_sql.dataset import Dataset
 
 ORDERS = Path(__file__).parents[2] / "examples" / "orders.lance"
 
@@ -39,6 +45,45 @@ def test_only_columns_that_a_query_names_are_read(spark: SparkSession) -> None:
     assert rows.fetchall() == [(420, 104)]
     star = lance_sql.sql(f"SELECT * FROM '{ORDERS}' LIMIT 1", session=spark).to_table()
     assert star.column_names == lance_sql.open(ORDERS).schema.names
+
+
+def test_random_queries_have_the_answer_of_whole_tables(spark: SparkSession, tmp_path: Path) -> None:
+    for name, table in tables().items():
+        dataset = lance_sql.write(table, tmp_path / f"{name}.lance")
+        lance_spark.register_table(spark, name, dataset)
+    queries, num_rows = Queries(5), 0
+    for _ in range(5):
+        text = sqlglot.transpile(
+            queries.query().replace("ORDER BY ALL", "ORDER BY k, a, s, f, m, d"), "duckdb", "spark"
+        )[0]
+        ours = re.sub(r"\bt([012])\b", rf"lance.`{tmp_path}/t\1.lance`", text)
+        expected = [tuple(row) for row in spark.sql(text).collect()]
+        found = lance_sql.sql(ours, session=spark).fetchall()
+        assert sorted(map(repr, found)) == sorted(map(repr, expected)), text
+        num_rows += len(found)
+    assert num_rows > 5
+
+
+def test_conditions_are_passed_on(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[list[str], str | None]] = []
+    read = lance_spark.read
+
+    def recorded(session: SparkSession, dataset: Dataset, columns: list[str], filter: str | None) -> DataFrame:
+        asked.append((sorted(columns), filter))
+        frame: DataFrame = read(session, dataset, columns, filter)
+        return frame
+
+    monkeypatch.setattr(lance_spark, "read", recorded)
+    text = f"""
+        WITH recent AS (SELECT * FROM '{ORDERS}' WHERE amount < 900)
+        SELECT count(*) FROM recent JOIN '{ORDERS}' AS o ON recent.id = o.id AND o.status = 'open' WHERE recent.id > 100
+    """
+    with_all = lance_sql.open(ORDERS).scan(["id"], "status = 'open' AND amount < 900 AND id > 100")
+    assert lance_sql.sql(text, session=spark).fetchall() == [(with_all.count_rows(),)]
+    assert sorted(asked) == [
+        (["amount", "id"], '("amount" < 900) AND ("id" > 100)'),
+        (["id", "status"], "(\"status\" = 'open')"),
+    ]
 
 
 def test_duckdbs_dialect_is_translated(spark: SparkSession) -> None:
