@@ -6,6 +6,7 @@ VENV ?= .venv
 PYTEST := $(VENV)/bin/pytest
 DUCKDB15 := $(VENV)/duckdb15
 SAIL := $(VENV)/sail
+DBT := $(VENV)/dbt
 SANITIZED := $(VENV)/sanitized
 RACES := $(VENV)/races
 # Tests take memory, too: no more than four.
@@ -32,11 +33,13 @@ test: $(VENV)/test.stamp ## run the tests once: about 15 minutes on two processo
 	@echo "lance-sql: all tests but the slow ones"
 	@$(PYTEST) -q $(PARALLEL)
 
-engines: $(VENV)/test.stamp $(DUCKDB15)/stamp $(SAIL)/stamp ## run the tests of engines again, with DuckDB 1.5, and with Sail instead of Spark
+engines: $(VENV)/test.stamp $(DUCKDB15)/stamp $(SAIL)/stamp $(DBT)/stamp ## run the tests of engines again, with DuckDB 1.5, with Sail instead of Spark, and in dbt
 	@echo "lance-sql: the tests of the providers again, with DuckDB 1.5"
 	@PYTHONPATH=$(DUCKDB15) $(PYTEST) -q $(PARALLEL) $(SHARED_TESTS) --ignore-glob 'tests/providers/test_spark*'
 	@echo "lance-sql: the tests of Sail, which is Spark without Java"
 	@PYTHONPATH=$(abspath $(SAIL)) $(PYTEST) -q tests/sail
+	@echo "lance-sql: models of dbt"
+	@PYTHONPATH=$(abspath $(DBT)) $(PYTEST) -q tests/dbt
 
 pythons: $(VENV)/test.stamp ## run the tests with the oldest and the newest Python that are supported, where they are installed
 	@for found in $$(scripts/other_pythons.sh $(VENV)); do \
@@ -116,6 +119,14 @@ $(DUCKDB15)/stamp: | $(VENV)/test.stamp
 	@echo "lance-sql: installing DuckDB 1.5.5 into $(DUCKDB15)"
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --no-deps \
 		--target $(DUCKDB15) duckdb==1.5.5
+	@touch $@
+
+# dbt wants other versions of libraries than the tests; DuckDB is the one of the environment.
+$(DBT)/stamp: | $(VENV)/test.stamp
+	@echo "lance-sql: installing dbt-duckdb 1.11.1 into $(DBT)"
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --only-binary :all: --target $(DBT) \
+		dbt-duckdb==1.11.1
+	@rm -rf $(DBT)/duckdb* $(DBT)/_duckdb*
 	@touch $@
 
 # It has a pyspark of its own, which hides the other one.

@@ -37,7 +37,7 @@ FLOORS = (
     ("providers", "repairs"),
     ("one_sql", "everyday"),
     ("connections",),
-    ("spark", "cli", "testing"),
+    ("spark", "cli", "testing", "dbt"),
 )
 FLOOR_OF = {unit: floor for floor, units in enumerate(FLOORS) for unit in units}
 

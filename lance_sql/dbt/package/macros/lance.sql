@@ -1,0 +1,30 @@
+{#- The rows of a model become a version of a Lance table, and the model a view of the table's newest version. -#}
+{% materialization lance, adapter="duckdb", supported_languages=["sql"] %}
+  {%- set target_relation = this.incorporate(type="view") -%}
+  {%- set rows = make_intermediate_relation(this.incorporate(type="table"), suffix="__lance_rows") -%}
+  {%- set old = load_cached_relation(this) -%}
+  {%- set location = config.get("location", default=adapter.external_root() ~ "/" ~ this.identifier ~ ".lance") -%}
+
+  {{ run_hooks(pre_hooks, inside_transaction=False) }}
+  {{ run_hooks(pre_hooks, inside_transaction=True) }}
+  {{ drop_relation_if_exists(rows) }}
+  {% call statement("main") -%}
+    {{ create_table_as(False, rows, sql) }}
+  {%- endcall %}
+  {{ adapter.commit() }}
+
+  {% do store_relation(config.get("plugin", default="lance"), rows, location, "lance", config) %}
+
+  {% if old is not none and old.type != "view" %}
+    {{ drop_relation_if_exists(old) }}
+  {% endif %}
+  {% call statement("view", auto_begin=True) -%}
+    create or replace view {{ target_relation }} as select * from lance_table('{{ location | replace("'", "''") }}')
+  {%- endcall %}
+  {{ drop_relation_if_exists(rows) }}
+  {% do persist_docs(target_relation, model) %}
+  {{ run_hooks(post_hooks, inside_transaction=True) }}
+  {{ adapter.commit() }}
+  {{ run_hooks(post_hooks, inside_transaction=False) }}
+  {{ return({"relations": [target_relation]}) }}
+{% endmaterialization %}
