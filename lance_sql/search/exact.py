@@ -45,12 +45,14 @@ def search(
     raises: as reading them
     """
     (address,) = resolve(snapshot, [ROW_ADDRESS])
-    show_scan(query, Scan(snapshot, (query.column, address), allowed, None, None), metric, nearest)
+    scan = Scan(snapshot, (query.column, address), allowed, None, None)
+    show_batches(query, iter(scan.to_reader()), metric, nearest)
 
 
-def show_scan(query: VectorQuery, scan: Scan, metric: str, nearest: _kernels.NearestRows) -> None:
-    """The same of a scan whose columns are the vectors and the addresses; several threads share its batches."""
-    batches: Iterator[pa.RecordBatch] = iter(scan.to_reader())
+def show_batches(
+    query: VectorQuery, batches: Iterator[pa.RecordBatch], metric: str, nearest: _kernels.NearestRows
+) -> None:
+    """The same of batches of vectors and addresses; several threads share them."""
     lock = Lock()
 
     def work(own: _kernels.NearestRows) -> None:

@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.scan.predicates import Predicate
-from lance_sql.search import exact
+from lance_sql.search import exact, indexed
 from lance_sql.search.ranking import DISTANCE, QUERY_INDEX, Ranking
+from lance_sql.search.vector_segments import NO_INDEX, ColumnIndex, column_index
 from lance_sql.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -19,22 +20,38 @@ if TYPE_CHECKING:
 
 def rank(query: VectorQuery, snapshot: Snapshot, allowed: Predicate | None) -> Ranking:
     """The nearest rows; see `Ranker.rank`."""
-    metric = query.metric or query.default_metric
+    index = column_index(snapshot, query) if query.metric is None or _may_use(query, snapshot) else NO_INDEX
+    metric = query.metric or index.metric or query.default_metric
+    if index.segments and metric == index.metric and _may_use(query, snapshot):
+        found, notes = indexed.search(query, snapshot, allowed, index, metric)
+        return ranking(query, found, (*notes, *index.notes))
     nearest = exact.new_nearest(query, query.k)
     exact.search(query, snapshot, allowed, metric, nearest)
-    return ranking(query, nearest, (f"{metric}, every row that may be in the result is compared",))
+    return ranking(
+        query, nearest, (f"{metric}, every row that may be in the result is compared", *_why(query, index, metric))
+    )
+
+
+def _may_use(query: VectorQuery, snapshot: Snapshot) -> bool:
+    """Whether an index may be searched: for all rows there is nothing to gain."""
+    return query.use_index and snapshot.use_indices and query.k is not None
+
+
+def _why(query: VectorQuery, index: ColumnIndex, metric: str) -> tuple[str, ...]:
+    """Why an index that there is was not used."""
+    if index.segments and index.metric != metric:
+        return (f"index {index.name}: its metric is {index.metric}",)
+    return index.notes if query.use_index else ()
 
 
 def ranking(query: VectorQuery, nearest: _kernels.NearestRows, notes: tuple[str, ...]) -> Ranking:
     """The rows that were shown, whose numbers are addresses."""
     rows, distances, numbers = [], [], []
     for number in range(query.num_queries):
-        count = nearest.count(number)
-        found, far = np.empty(count, np.uint64), np.empty(count, np.float32)
-        nearest.result(number, found, far)
+        found, far = indexed.result(nearest, number)
         rows.append(found)
         distances.append(far)
-        numbers.append(np.full(count, number, np.int32))
+        numbers.append(np.full(len(found), number, np.int32))
     scores = {DISTANCE: pa.array(np.concatenate(distances))}
     if query.is_many:
         scores[QUERY_INDEX] = pa.array(np.concatenate(numbers))

@@ -20,13 +20,14 @@ import pyarrow as pa
 
 from lance_sql.bitmaps import deserialize_64
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
-from lance_sql.index_files import bitmap, bloom, btree, label_list, ngram, row_sets, zone_map
+from lance_sql.index_files import bitmap, bloom, btree, label_list, ngram, row_sets, vector_index, zone_map
 from lance_sql.index_files.bitmap import Bitmaps
 from lance_sql.index_files.bloom import BloomFilters
 from lance_sql.index_files.btree import BTree
 from lance_sql.index_files.index_file import IndexFile
 from lance_sql.index_files.label_list import Labels
 from lance_sql.index_files.ngram import Postings
+from lance_sql.index_files.vector_index import VectorIndex
 from lance_sql.index_files.zone_map import ZoneMap
 from lance_sql.schema import Field, Schema, arrow_field
 from lance_sql.store import ByteRange
@@ -39,7 +40,7 @@ _LOG: Final = logging.getLogger("lance_sql")
 
 Path: TypeAlias = tuple[str, ...]
 _Key = tuple[UUID, int | None]
-Opened = ZoneMap | BTree | Bitmaps | BloomFilters | Labels | Postings
+Opened = ZoneMap | BTree | Bitmaps | BloomFilters | Labels | Postings | VectorIndex
 
 BUDGET_BYTES: Final = 128 << 20
 """What has been read of index files is kept up to this much memory."""
@@ -249,6 +250,12 @@ class OpenIndices:
             self._num_bytes -= _size(self._open.popitem(last=False)[1])
 
     def _read(self, segment: IndexSegment) -> Opened:
+        if segment.index_type == "VectorIndexDetails" and segment.index_version == 0:
+            try:
+                return vector_index.open_index(*(self._file(segment, name) for name in _FILES[segment.index_type]))
+            except CorruptFile as error:
+                # early releases had files of another form, and say no version by which to tell them
+                raise UnsupportedFeature(f"a vector index of an early release: {error}") from error
         files = [self._file(segment, name) for name in _FILES[segment.index_type]]
         match segment.index_type:
             case "ZoneMapIndexDetails":
@@ -261,6 +268,8 @@ class OpenIndices:
                 return label_list.read(*files)
             case "NGramIndexDetails":
                 return ngram.read(*files)
+            case "VectorIndexDetails":
+                return vector_index.open_index(*files)
             case _:
                 return bloom.read(*files)
 
@@ -276,6 +285,7 @@ _FILES: Final[Mapping[str, tuple[str, ...]]] = {
     "BloomFilterIndexDetails": (bloom.FILE,),
     "LabelListIndexDetails": (label_list.FILE,),
     "NGramIndexDetails": (ngram.FILE,),
+    "VectorIndexDetails": (vector_index.INDEX, vector_index.AUXILIARY),
 }
 
 # The last version of each kind that has stable row ids where a table has them.

@@ -53,3 +53,17 @@ def test_exact_search(case: str) -> None:
             if wrong is None:
                 break
         assert wrong is None, f"{case}: {wrong} of {query}"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_search_by_indices(case: str) -> None:
+    check = load_check()
+    path = FOLDER / case / "data.lance"
+    expected = json.loads((FOLDER / case / "expected.json").read_text())
+    queries = [each for each in expected["queries"] if each["kind"] == "vector"]
+    if not queries:
+        pytest.skip("no vectors in this case")
+    for query in queries:
+        options = {name: query[name] for name in ("nprobes", "metric", "use_index") if query[name] is not None}
+        wrong = check(query, ask(path, query, refine_factor=query["refine"], **options))
+        assert wrong is None, f"{case}: {wrong} of {query}"

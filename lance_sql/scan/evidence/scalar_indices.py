@@ -20,9 +20,11 @@ import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.index_files.bitmap import Bitmaps
+from lance_sql.index_files.bloom import BloomFilters
 from lance_sql.index_files.btree import BTree
 from lance_sql.index_files.label_list import Labels
 from lance_sql.index_files.ngram import Postings
+from lance_sql.index_files.vector_index import VectorIndex
 from lance_sql.index_files.zone_map import ZoneMap
 from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.evidence import index_search, known_rows
@@ -174,8 +176,10 @@ class _Search:
                 return index_search.in_postings(opened, covered, predicate, are_ids=are_ids)
             case Bitmaps():
                 return index_search.in_bitmaps(opened, covered, path, predicate, are_ids=are_ids)
-            case _:
+            case BloomFilters():
                 return index_search.in_bloom_filters(opened, covered, path, predicate)
+            case VectorIndex():
+                raise UnsupportedFeature("vectors are ranked, not filtered")
 
     def _covered(self, segment: IndexSegment) -> Covered:
         # as long as nothing was ruled out, the same for every filter

@@ -1,0 +1,272 @@
+"""The files of a vector index: centroids of partitions, and of each partition the coded vectors of its rows.
+
+    index.idx        the kind, the metric, the centroids; the graph of HNSW, which is not read
+    auxiliary.idx    `_rowid` and the codes of all rows, one partition after the other
+
+Source: vector index specification; messages IVF and Tensor.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from cachetools import LRUCache
+from google.protobuf.message import DecodeError
+
+from lance_sql import row_ranges
+from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.index_files.index_file import IndexFile
+from lance_sql.proto import vector_index_pb2
+
+INDEX: Final = "index.idx"
+AUXILIARY: Final = "auxiliary.idx"
+ROW_ID: Final = "_rowid"
+
+METRICS: Final = ("l2", "cosine", "dot", "hamming")
+_TYPES: Final = {1: np.float16, 2: np.float32, 3: np.float64, 4: np.uint8}
+_MOST_PARTITIONS: Final = 1 << 22
+_MOST_HELD: Final = 128 << 20
+_MOST_READ: Final = 64 << 20
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Partition:
+    """The rows of one partition.
+
+    row_ids: u64[n]
+    columns: by name, [n, width] of a list and [n] of a number
+    """
+
+    number: int
+    row_ids: npt.NDArray[np.uint64]
+    columns: dict[str, Array]
+
+    @property
+    def num_bytes(self) -> int:
+        """Of all arrays."""
+        return self.row_ids.nbytes + sum(each.nbytes for each in self.columns.values())
+
+
+class VectorIndex:
+    """An open segment of a vector index. Thread-safe.
+
+    kind: of the stored vectors: FLAT, PQ, SQ or RQ
+    is_graph: whether there is a graph beside them
+    metric: one of `METRICS`
+    centroids: [partitions, d], f32 for a column of f16, else in the column's type
+    """
+
+    def __init__(self, index: IndexFile, auxiliary: IndexFile) -> None:
+        """
+        raises: CorruptFile; UnsupportedFeature for kinds and metrics that are not known
+        """
+        self._file = auxiliary
+        with at(file=index.path):
+            said = _json(index.note("lance:index"), dict)
+            parts = str(said.get("type", "")).split("_")
+            self.is_graph = parts[1:2] == ["HNSW"]
+            self.kind = parts[-1]
+            self.metric = str(said.get("distance_type", ""))
+            if parts[0] != "IVF" or self.kind not in COLUMNS or len(parts) != 2 + self.is_graph:
+                raise UnsupportedFeature(f"vector indices of kind {'_'.join(parts)[:40]!r} are not known")
+            if self.metric not in METRICS:
+                raise UnsupportedFeature(f"vector indices with the metric {self.metric[:40]!r} are not known")
+            self.centroids = tensor(_ivf(index).centroids_tensor, 2)
+        with at(file=auxiliary.path):
+            ivf = _ivf(auxiliary)
+            self.offsets = np.array(ivf.offsets, np.uint64).astype(np.int64)
+            self.lengths = np.array(ivf.lengths, np.uint32).astype(np.int64)
+            count = len(self.centroids)
+            if not 0 < count <= _MOST_PARTITIONS or len(self.offsets) != count or len(self.lengths) != count:
+                raise CorruptFile(
+                    f"{count} centroids, and {len(self.offsets)} offsets and {len(self.lengths)} lengths of partitions"
+                )
+            ends = self.offsets + self.lengths
+            if (self.offsets < 0).any() or (ends > auxiliary.num_rows).any():
+                raise CorruptFile(f"a partition behind the end of the {auxiliary.num_rows} rows")
+            stored = _json(auxiliary.note("storage_metadata"), list)
+            self.storage = _json(stored[0] if stored and isinstance(stored[0], str) else None, dict)
+            self.names = tuple(name for name in COLUMNS[self.kind] if auxiliary.has(name))
+            if not self.names or not auxiliary.has(ROW_ID) or auxiliary.type_of(ROW_ID) != pa.uint64():
+                raise CorruptFile(f"the columns are {', '.join(auxiliary.names)[:100]}")
+        self._cache: LRUCache[int, Partition] = LRUCache(_MOST_HELD, lambda each: each.num_bytes + 1)
+        self._lock = Lock()
+
+    @property
+    def path(self) -> str:
+        """Of the file with the codes."""
+        return self._file.path
+
+    @property
+    def dimension(self) -> int:
+        """Values of a vector."""
+        return int(self.centroids.shape[1])
+
+    @property
+    def num_bytes(self) -> int:
+        """The memory that it takes at most, with what is kept of partitions."""
+        return int(self.centroids.nbytes) + min(self._file.num_bytes, _MOST_HELD)
+
+    def width(self, name: str) -> int:
+        """Values that a row has in a column of lists.
+
+        raises: CorruptFile for a column of something else, and where there is none
+        """
+        type = self._file.type_of(name)
+        if not pa.types.is_fixed_size_list(type):
+            raise CorruptFile(f"the column {name!r} is {type}")
+        return int(type.list_size)
+
+    def type_of(self, name: str) -> pa.DataType:
+        """Of a column, or of the values of its lists."""
+        type = self._file.type_of(name)
+        return type.value_type if pa.types.is_fixed_size_list(type) else type
+
+    def tensor(self, number: int, num_axes: int) -> Array:
+        """A global buffer with numbers.
+
+        raises: CorruptFile
+        """
+        with at(file=self._file.path):
+            return tensor(_parsed(vector_index_pb2.Tensor, self._file.buffer(number)), num_axes)
+
+    def partitions(self, numbers: Sequence[int]) -> Iterator[Partition]:
+        """The rows of these partitions, in any order; empty ones are left out.
+
+        raises: CorruptFile
+        """
+        missing = []
+        for number in numbers:
+            with self._lock:
+                known = self._cache.get(number)
+            if known is not None:
+                yield known
+            elif self.lengths[number]:
+                missing.append(number)
+        row_bytes = max(self._file.row_bytes([*self.names, ROW_ID]), 1)
+        missing.sort(key=lambda number: int(self.offsets[number]))
+        group: list[int] = []
+        for number in missing:
+            if group and row_bytes * (self.lengths[group].sum() + self.lengths[number]) > _MOST_READ:
+                yield from self._read(group)
+                group = []
+            group.append(number)
+        if group:
+            yield from self._read(group)
+
+    def _read(self, numbers: Sequence[int]) -> Iterator[Partition]:
+        """Partitions in the order of their rows, read together."""
+        ranges = np.stack((self.offsets[numbers], self.offsets[numbers] + self.lengths[numbers]), axis=1)
+        if (ranges[1:, 0] < ranges[:-1, 1]).any():
+            with at(file=self._file.path):
+                raise CorruptFile("two partitions have the same rows")
+        arrays = self._file.read([ROW_ID, *self.names], row_ranges.coalesce(ranges, 0))
+        with at(file=self._file.path):
+            row_ids, *columns = (_numbers(array) for array in arrays)
+        start = 0
+        for number in numbers:
+            end = start + int(self.lengths[number])
+            # copies: a part of an array would hold all of it
+            found = Partition(
+                number,
+                row_ids[start:end].copy(),
+                {name: column[start:end].copy() for name, column in zip(self.names, columns, strict=True)},
+            )
+            start = end
+            with self._lock:
+                if found.num_bytes < _MOST_HELD:
+                    self._cache[number] = found
+            yield found
+
+
+COLUMNS: Final = {
+    "FLAT": ("flat",),
+    "PQ": ("__pq_code",),
+    "SQ": ("__sq_code",),
+    "RQ": (
+        "_rabit_codes",
+        "__add_factors",
+        "__scale_factors",
+        "__blocked_ex_codes",
+        "__ex_codes",
+        "__add_factors_ex",
+        "__scale_factors_ex",
+    ),
+}
+"""The columns beside `_rowid` of each kind of stored vectors, as far as distances need them."""
+
+
+def open_index(index: IndexFile, auxiliary: IndexFile) -> VectorIndex:
+    """The segment that these files hold.
+
+    raises: as `VectorIndex`
+    """
+    return VectorIndex(index, auxiliary)
+
+
+def tensor(message: vector_index_pb2.Tensor, num_axes: int) -> Array:
+    """Its numbers; f32 for f16.
+
+    raises: CorruptFile; UnsupportedFeature for other types
+    """
+    type = _TYPES.get(message.data_type)
+    if type is None:
+        raise UnsupportedFeature(f"vectors of type {message.data_type} are not known")
+    shape = tuple(message.shape)
+    # in Python's numbers: the product of hostile ones does not fit
+    count = 1
+    for size in shape:
+        count *= size
+    if len(shape) != num_axes or count * np.dtype(type).itemsize != len(message.data):
+        raise CorruptFile(f"numbers in the shape {shape[:8]} of {len(message.data)} bytes")
+    found = np.frombuffer(message.data, np.dtype(type).newbyteorder("<")).reshape(shape)
+    return found.astype(np.float32) if type is np.float16 else found.astype(type)
+
+
+def _ivf(file: IndexFile) -> vector_index_pb2.IVF:
+    number = file.number("lance:ivf")
+    if number is None:
+        raise CorruptFile("the metadata 'lance:ivf' is missing")
+    found: vector_index_pb2.IVF = _parsed(vector_index_pb2.IVF, file.buffer(number))
+    return found
+
+
+def _parsed(message: Any, data: bytes) -> Any:
+    try:
+        return message.FromString(data)
+    except DecodeError as error:
+        raise CorruptFile(f"a buffer of {len(data)} bytes is no {message.DESCRIPTOR.name}") from error
+
+
+def _json(text: str | None, type: type[Any]) -> Any:
+    try:
+        found = json.loads(text or "")
+    except (ValueError, RecursionError) as error:
+        raise CorruptFile("metadata that is no JSON") from error
+    if not isinstance(found, type):
+        raise CorruptFile(f"metadata that is {found.__class__.__name__}, not {type.__name__}")
+    return found
+
+
+def _numbers(array: pa.Array) -> Array:
+    """Of numbers or of lists of them, without copying.
+
+    raises: CorruptFile for NULLs
+    """
+    values = array
+    if pa.types.is_fixed_size_list(array.type):
+        size = array.type.list_size
+        values = array.values.slice(array.offset * size, len(array) * size)
+    if array.null_count or values.null_count:
+        raise CorruptFile("a code is NULL")
+    found: Array = values.to_numpy(zero_copy_only=True)
+    return found.reshape(len(array), -1) if values is not array else found

@@ -1,0 +1,141 @@
+"""The rows of a version by numbers that follow each other, so that a set of them is an array of flags.
+
+fragment      0             3          7
+number        0 .. 99       100 .. 149 150 ..      physical rows, deleted ones included
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from threading import Lock
+from typing import Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from lance_sql import row_ranges
+from lance_sql.scan.candidates import Candidates
+from lance_sql.scan.predicates import Predicate
+from lance_sql.scan.projection import resolve
+from lance_sql.scan.scan import Scan
+from lance_sql.scan.system_columns import ROW_ADDRESS
+from lance_sql.table.snapshot import Snapshot
+
+I64 = npt.NDArray[np.int64]
+U64 = npt.NDArray[np.uint64]
+Flags = npt.NDArray[np.bool_]
+
+_OFFSETS: Final = np.uint64(2**32 - 1)
+_SPARSE: Final = 4
+"""Ids are looked up in an array of all up to the greatest one, where these are at most so many times the rows."""
+
+
+class RowNumbers:
+    """The rows of one version. Thread-safe: what it finds is the same whoever finds it."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        candidates = Candidates.all_of(snapshot)
+        self._snapshot = snapshot
+        self._places = candidates.places.tolist()
+        self._ids = snapshot.manifest.fragments.table.ids[candidates.places].astype(np.uint64)
+        counts = np.array(
+            [snapshot.open(snapshot.manifest.fragments[place]).num_rows for place in self._places], np.int64
+        )
+        row_ranges.check_held(int(counts.sum()))
+        self._firsts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        self._order = np.argsort(self._ids)
+
+    @property
+    def num_rows(self) -> int:
+        """Physical rows."""
+        return int(self._firsts[-1])
+
+    @cached_property
+    def live(self) -> Flags:
+        """Which rows are not deleted."""
+        found = np.zeros(self.num_rows, np.bool_)
+        for position, place in enumerate(self._places):
+            first = int(self._firsts[position])
+            for start, end in self._snapshot.open(self._snapshot.manifest.fragments[place]).live_rows().tolist():
+                found[first + start : first + end] = True
+        return found
+
+    def of_fragments(self, fragment_ids: frozenset[int]) -> Flags | None:
+        """Which rows are in these fragments; None for all of them."""
+        inside = np.array([number in fragment_ids for number in self._ids.tolist()], np.bool_)
+        if inside.all():
+            return None
+        return np.repeat(inside, np.diff(self._firsts))
+
+    def matching(self, predicate: Predicate) -> Flags:
+        """Which live rows pass a filter."""
+        found = np.zeros(self.num_rows, np.bool_)
+        scan = Scan(self._snapshot, resolve(self._snapshot, [ROW_ADDRESS]), predicate, None, None)
+        for batch in scan.to_reader():
+            found[self.of_addresses(batch.column(0).to_numpy())] = True
+        return found
+
+    def of_addresses(self, addresses: U64) -> I64:
+        """The numbers of rows; -1 for those that are not there."""
+        if len(self._ids) == 0:
+            return np.full(len(addresses), -1, np.int64)
+        ids = addresses >> np.uint64(32)
+        at = np.minimum(np.searchsorted(self._ids, ids, sorter=self._order), len(self._ids) - 1)
+        position = self._order[at]
+        numbers = self._firsts[position] + (addresses & _OFFSETS).astype(np.int64)
+        inside = (self._ids[position] == ids) & (numbers < self._firsts[position + 1])
+        return np.where(inside, numbers, -1)
+
+    def of_row_ids(self, row_ids: U64) -> I64:
+        """The same by row ids, which are addresses in tables without stable ones."""
+        if not self._snapshot.manifest.has_stable_row_ids:
+            return self.of_addresses(row_ids)
+        ids, numbers = self._by_row_id
+        if numbers is None:
+            inside = row_ids < np.uint64(len(ids))
+            return np.where(inside, ids[np.where(inside, row_ids, 0).astype(np.int64)], -1)
+        if len(ids) == 0:
+            return np.full(len(row_ids), -1, np.int64)
+        sorted_ids = ids.view(np.uint64)
+        at = np.minimum(np.searchsorted(sorted_ids, row_ids), len(ids) - 1)
+        return np.where(sorted_ids[at] == row_ids, numbers[at], -1)
+
+    def addresses(self, numbers: I64) -> U64:
+        """Where rows are."""
+        position = np.searchsorted(self._firsts, numbers, side="right") - 1
+        offsets = (numbers - self._firsts[position]).astype(np.uint64)
+        found: U64 = self._ids[position] << np.uint64(32) | offsets
+        return found
+
+    @cached_property
+    def _by_row_id(self) -> tuple[I64, I64 | None]:
+        """For each id its number, where there are not many more ids than rows; else the ids in order, and their
+        numbers."""
+        fragments = self._snapshot.manifest.fragments
+        ids = [self._snapshot.open(fragments[place]).row_id_sequence.expand() for place in self._places]
+        # an id may be there twice: of an updated row, the old image is deleted
+        numbers = np.flatnonzero(self.live)
+        every = np.concatenate([np.empty(0, np.uint64), *ids])[numbers]
+        greatest = int(every.max()) if len(every) else 0
+        if greatest < _SPARSE * self.num_rows + 1024:
+            found = np.full(greatest + 1, -1, np.int64)
+            found[every.astype(np.int64)] = numbers
+            return found, None
+        order = np.argsort(every)
+        return every[order].view(np.int64), numbers[order]
+
+
+_lock = Lock()
+_known: WeakKeyDictionary[Snapshot, RowNumbers] = WeakKeyDictionary()
+
+
+def row_numbers(snapshot: Snapshot) -> RowNumbers:
+    """Those of a version; made once."""
+    with _lock:
+        found = _known.get(snapshot)
+    if found is None:
+        found = RowNumbers(snapshot)
+        with _lock:
+            _known[snapshot] = found
+    return found

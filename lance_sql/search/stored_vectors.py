@@ -1,0 +1,158 @@
+"""Distances of a query to the vectors that an index stores: as they are, or by their codes.
+
+Source: vector index specification, sections on product, scalar and RaBitQ quantisation.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from lance_sql import _kernels
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.index_files.vector_index import METRICS, Array, Partition, VectorIndex
+from lance_sql.search.rabit import RabitVectors
+
+F32 = npt.NDArray[np.float32]
+
+_MOST_CODES: Final = 1 << 16
+
+
+class StoredVectors(Protocol):
+    """The vectors of a segment.
+
+    is_exact: its distances are those of the vectors themselves
+    """
+
+    is_exact: bool
+
+    def prepare(self, query: Array) -> Any:
+        """What distances of a query need, for all partitions."""
+        ...
+
+    def distances(self, prepared: Any, centroid: Array, partition: Partition) -> F32:
+        """Of each row of a partition."""
+        ...
+
+
+def stored_vectors(index: VectorIndex) -> StoredVectors:
+    """How the vectors of a segment are stored.
+
+    raises: CorruptFile, UnsupportedFeature
+    """
+    kinds: dict[str, type[FlatVectors | ProductCodes | ScalarCodes | RabitVectors]]
+    kinds = {"FLAT": FlatVectors, "PQ": ProductCodes, "SQ": ScalarCodes, "RQ": RabitVectors}
+    return kinds[index.kind](index)
+
+
+def vector_distances(metric: str, query: Array, vectors: Array, value_bits: int | None = None) -> F32:
+    """Of rows [n, d] to a query; both of one type.
+
+    value_bits: of the rows, where these are 16 and the query has 32
+    """
+    rows = np.ascontiguousarray(vectors)
+    out = np.empty(len(rows), np.float32)
+    bits = rows.dtype.itemsize * 8 if value_bits is None else value_bits
+    _kernels.vector_distances(
+        METRICS.index(metric), bits, rows.shape[1], np.ascontiguousarray(query), rows.view(np.uint8), len(rows), out
+    )
+    return out
+
+
+class FlatVectors:
+    """Vectors as they are; normalised for cosine."""
+
+    is_exact = True
+
+    def __init__(self, index: VectorIndex) -> None:
+        self._metric = index.metric
+        type = np.dtype(index.type_of("flat").to_pandas_dtype())
+        wanted = index.centroids.dtype
+        as_compared = np.dtype(np.float32) if type == np.float16 else type
+        if index.width("flat") != index.dimension or as_compared != wanted:
+            raise CorruptFile(f"vectors of {index.width('flat')} {type} in an index of {index.dimension} {wanted}")
+
+    def prepare(self, query: Array) -> Array:
+        return query
+
+    def distances(self, prepared: Array, centroid: Array, partition: Partition) -> F32:
+        return vector_distances(self._metric, prepared, partition.columns["flat"])
+
+
+class ProductCodes:
+    """Each part of a vector is a code, of 8 or 4 bits, for an item of a codebook."""
+
+    is_exact = False
+
+    def __init__(self, index: VectorIndex) -> None:
+        said = index.storage
+        bits, parts, position = (said.get(name) for name in ("nbits", "num_sub_vectors", "codebook_position"))
+        if bits not in (4, 8) or not isinstance(parts, int) or not isinstance(position, int):
+            raise UnsupportedFeature(f"product codes of {bits} bits in {parts} parts")
+        dimension = index.dimension
+        if not 0 < parts <= min(dimension, _MOST_CODES) or dimension % parts or parts * bits % 8:
+            raise CorruptFile(f"vectors of {dimension} values in {parts} parts of {bits} bits")
+        if index.width("__pq_code") != parts * bits // 8 or index.type_of("__pq_code") != "uint8":
+            raise CorruptFile(f"codes of {index.width('__pq_code')} bytes for {parts} parts of {bits} bits")
+        book = index.tensor(position, 2)
+        if book.size != dimension << bits:
+            raise CorruptFile(f"a codebook of {book.size} numbers for {dimension} values of {bits} bits")
+        self._book = np.ascontiguousarray(book.reshape(parts, 1 << bits, dimension // parts), np.float32)
+        self._bits = bits
+        self._metric = index.metric
+        self._columns = bool(said.get("transposed", False))
+
+    def prepare(self, query: Array) -> Array:
+        return query.astype(np.float32)
+
+    def distances(self, prepared: Array, centroid: Array, partition: Partition) -> F32:
+        parts, _, size = self._book.shape
+        if self._metric == "dot":
+            table = 1 - np.einsum("jcd,jd->jc", self._book, prepared.reshape(parts, size))
+        else:
+            left = (prepared - centroid.astype(np.float32)).reshape(parts, 1, size)
+            table = np.square(self._book - left).sum(axis=2)
+        codes = partition.columns["__pq_code"]
+        out = np.empty(len(codes), np.float32)
+        numbers = np.ascontiguousarray(table, np.float32)
+        _kernels.sum_of_codes(codes, len(codes), parts, self._bits, self._columns, numbers, out)
+        if self._metric == "dot":
+            out -= np.float32(parts - 1)
+        return out
+
+
+class ScalarCodes:
+    """Each value is a byte between two bounds."""
+
+    is_exact = False
+
+    def __init__(self, index: VectorIndex) -> None:
+        bounds = index.storage.get("bounds")
+        if index.storage.get("num_bits") != 8 or not isinstance(bounds, dict):
+            raise UnsupportedFeature(f"scalar codes of {index.storage.get('num_bits')} bits")
+        start, end = bounds.get("start"), bounds.get("end")
+        if not isinstance(start, int | float) or not isinstance(end, int | float) or not start < end:
+            raise CorruptFile(f"values from {start} to {end}")
+        if index.width("__sq_code") != index.dimension or index.type_of("__sq_code") != "uint8":
+            raise CorruptFile(f"codes of {index.width('__sq_code')} values for vectors of {index.dimension}")
+        self._start, self._range = float(start), float(end) - float(start)
+        self._step = np.float32(self._range) / np.float32(255)
+        self._metric = index.metric
+
+    def prepare(self, query: Array) -> Array:
+        if self._metric == "dot":
+            return query.astype(np.float32)
+        coded = np.trunc((query.astype(np.float64) - self._start) * 255 / self._range)
+        return np.clip(coded, 0, 255).astype(np.uint8)
+
+    def distances(self, prepared: Array, centroid: Array, partition: Partition) -> F32:
+        codes = partition.columns["__sq_code"]
+        found: F32
+        if self._metric == "dot":
+            product = codes.astype(np.float32) @ prepared
+            found = 1 - (np.float32(self._start) * prepared.sum(dtype=np.float32) + self._step * product)
+        else:
+            found = vector_distances("l2", prepared, codes) * (self._step * self._step)
+        return found.astype(np.float32)

@@ -1,0 +1,126 @@
+"""The index of a column of vectors: which of its segments can be searched, and why others cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
+from lance_sql.index_files.vector_index import METRICS, VectorIndex
+from lance_sql.search.stored_vectors import StoredVectors, stored_vectors
+from lance_sql.table.indices import IndexSegment
+from lance_sql.table.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from lance_sql.search.vector_query import VectorQuery
+
+TYPE: Final = "VectorIndexDetails"
+_MOST_VERSION: Final = 2
+
+
+@dataclass(frozen=True)
+class VectorSegment:
+    """A segment that can be searched.
+
+    fragment_ids: what it covers of the version
+    """
+
+    index: VectorIndex
+    stored: StoredVectors
+    fragment_ids: frozenset[int]
+
+
+@dataclass(frozen=True)
+class ColumnIndex:
+    """What there is of the index of a column.
+
+    name: None without an index
+    metric: None where it is not known, or there is no index
+    """
+
+    name: str | None
+    metric: str | None
+    segments: Sequence[VectorSegment]
+    notes: tuple[str, ...]
+
+
+NO_INDEX: Final = ColumnIndex(None, None, (), ())
+
+
+def column_index(snapshot: Snapshot, query: VectorQuery) -> ColumnIndex:
+    """The first index of the query's column; later ones are not used.
+
+    raises: InvalidArgument where the metric of an index is not known, and the query has none
+    """
+    number = _field_id(query)
+    every = [each for each in snapshot.indices() if each.index_type == TYPE and number in each.field_ids[:1]]
+    if not every:
+        return NO_INDEX
+    name = every[0].name
+    live = frozenset(int(each) for each in snapshot.manifest.fragments.table.ids.tolist())
+    segments: list[VectorSegment] = []
+    notes: list[str] = []
+    metric: str | None = None
+    for segment in (each for each in every if each.name == name):
+        try:
+            index = _open(snapshot, segment)
+            metric = metric or index.metric
+            if index.metric != metric:
+                raise UnsupportedFeature(f"its metric is {index.metric}, that of others {metric}")
+            segments.append(VectorSegment(index, _check(query, index), live & (segment.fragment_ids or frozenset())))
+        except (CorruptFile, UnsupportedFeature) as error:
+            notes.append(f"index {name}: a segment is not used, and its rows are compared exactly: {error}")
+    if metric is None:
+        metric = _said_metric(every[0])
+    if metric is None and query.metric is None:
+        if every[0].index_version > 0:
+            raise InvalidArgument(
+                f"The index {name!r} cannot be read, nor what its metric is: give metric=. {notes[0]}"
+            )
+        notes.append("its metric is not known")
+    return ColumnIndex(name, metric, segments, tuple(notes))
+
+
+def _field_id(query: VectorQuery) -> int:
+    """Of the vectors: of a member, where they are inside of structs."""
+    field = query.column.field
+    assert field is not None
+    for name in query.column.path:
+        field = next(child for child in field.children if child.name == name)
+    return field.id
+
+
+def _open(snapshot: Snapshot, segment: IndexSegment) -> VectorIndex:
+    if segment.index_version > _MOST_VERSION:
+        raise UnsupportedFeature(f"version {segment.index_version} of vector indices is not known to this release")
+    if segment.fragment_ids is None:
+        raise UnsupportedFeature("the manifest does not say which fragments it covers")
+    if snapshot.open_indices.moves is not None:
+        raise UnsupportedFeature("a deferred compaction has moved rows since it was built")
+    found = snapshot.open_indices.open(segment)
+    assert isinstance(found, VectorIndex)
+    return found
+
+
+def _check(query: VectorQuery, index: VectorIndex) -> StoredVectors:
+    if query.is_multivector:
+        raise UnsupportedFeature("indices of several vectors a row are not searched")
+    wanted = query.vectors.dtype
+    if index.dimension != query.dimension or index.centroids.dtype != wanted:
+        raise CorruptFile(
+            f"centroids of {index.dimension} {index.centroids.dtype} for vectors of {query.dimension} {wanted}"
+        )
+    if (index.metric == "hamming") != (query.value_bits == 8):
+        raise CorruptFile(f"the metric {index.metric} does not fit the vectors")
+    return stored_vectors(index)
+
+
+def _said_metric(segment: IndexSegment) -> str | None:
+    """What the manifest says of the metric: field 1 of the details, which is left out for the first one."""
+    details = segment.details
+    if not details:
+        return None
+    if details[0] != 8 or len(details) < 2:
+        return METRICS[0]
+    return METRICS[details[1]] if details[1] < len(METRICS) else None
