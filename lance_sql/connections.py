@@ -51,6 +51,7 @@ def connect(
     *,
     statistics_cache: str | os.PathLike[str] | None = None,
     allow_bases: str | Sequence[str] | None = None,
+    cache: str | os.PathLike[str] | bool | None = None,
     catalog: str | os.PathLike[str] | Catalog | Mapping[str, str | os.PathLike[str] | Catalog] | None = None,
     **options: Any,
 ) -> Any:
@@ -63,7 +64,7 @@ def connect(
 
     statistics_cache: a folder in which other processes find what scans of this one learn, of tables that are opened by
         their paths; see `lance_sql.open`
-    allow_bases: as for `lance_sql.open`, of these tables
+    allow_bases, cache: as for `lance_sql.open`, of these tables
     catalog: attached as `lake`, or under the names of a mapping; see `lance_sql.attach`
     options: of `duckdb.connect`; DuckDB 1.5 is told to allow extensions without a signature, for `FROM 'x.lance'` needs
         one
@@ -73,7 +74,7 @@ def connect(
     >>> connection.execute("SELECT count(*) FROM 'examples/orders.lance' VERSION AS OF 4").fetchall()
     [(400,)]
     """
-    made = connect_engine(database, statistics_cache=statistics_cache, allow_bases=allow_bases, **options)
+    made = connect_engine(database, statistics_cache=statistics_cache, allow_bases=allow_bases, cache=cache, **options)
     from lance_sql.providers import duckdb_connection
 
     made = duckdb_connection.listening(made, _Statements())

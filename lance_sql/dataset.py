@@ -33,7 +33,7 @@ from lance_sql.scan.scan import Scan
 from lance_sql.scan.take import take
 from lance_sql.store.allowed_bases import with_allowed
 from lance_sql.store.manifest_store import ManifestStore
-from lance_sql.store.open import with_manifest_store
+from lance_sql.store.open import with_cache_folder, with_manifest_store
 from lance_sql.store.place import place
 from lance_sql.table.commit_summary import CommitSummary, from_properties
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE
@@ -1076,6 +1076,7 @@ def open(
     learn_statistics: bool = True,
     statistics_cache: str | os.PathLike[str] | None = None,
     allow_bases: str | Iterable[str] | None = None,
+    cache: str | os.PathLike[str] | bool | None = None,
 ) -> Dataset:
     """Opens one version of a table: the latest one of main unless another is named.
 
@@ -1093,6 +1094,9 @@ def open(
     allow_bases: places that files of the table may be in beside its own machine or bucket, as beginnings of URIs such
         as "s3://archive/"; those of the environment variable LANCE_SQL_ALLOW_BASES as well. Where the manifest names
         another one, reading these files raises ForeignBase, and nobody is asked
+    cache: a folder in which bytes of a table in an object store are kept for the next reader, or True for
+        ~/.cache/lance-sql/ranges; the one that the environment variable LANCE_SQL_CACHE names without it, and none with
+        False
     raises: TableNotFound, VersionNotFound, InvalidArgument; CorruptFile and UnsupportedFeature for a manifest that
         cannot be read
 
@@ -1102,6 +1106,7 @@ def open(
     5
     """
     options = with_allowed(with_manifest_store(storage_options, manifest_store), allow_bases)
+    options = with_cache_folder(options, cache)
     opening = partial(
         _open,
         storage_options=options,

@@ -29,13 +29,14 @@ def connect(
     *,
     statistics_cache: str | os.PathLike[str] | None = None,
     allow_bases: str | Sequence[str] | None = None,
+    cache: str | os.PathLike[str] | bool | None = None,
     **options: Any,
 ) -> Any:
     """A DuckDB connection in which `lance_scan('x.lance')` and `FROM 'x.lance'` are tables.
 
     statistics_cache: a folder in which other processes find what scans of this one learn, of tables that are opened by
         their paths; see `lance_sql.open`
-    allow_bases: as for `lance_sql.open`, of these tables
+    allow_bases, cache: as for `lance_sql.open`, of these tables
     options: of `duckdb.connect`; DuckDB 1.5 is told to allow extensions without a signature, for `FROM 'x.lance'` needs
         one
     raises: UnsupportedFeature when DuckDB is not installed
@@ -48,7 +49,9 @@ def connect(
         from . import duckdb as provider
     except ImportError as error:
         raise _missing("DuckDB", "duckdb", error) from error
-    return provider.connect(database, statistics_cache=statistics_cache, allow_bases=allow_bases, **options)
+    return provider.connect(
+        database, statistics_cache=statistics_cache, allow_bases=allow_bases, cache=cache, **options
+    )
 
 
 def register(

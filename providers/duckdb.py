@@ -41,7 +41,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from threading import Lock
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -55,6 +55,7 @@ from lance_sql.arrow_dataset import limit_wait_for_interpreter
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
 from lance_sql.store.allowed_bases import allowing
+from lance_sql.store.cached import caching
 from lance_sql.version_names import as_version, split_name
 
 from . import duckdb_extension
@@ -153,6 +154,7 @@ def connect(
     *,
     statistics_cache: str | os.PathLike[str] | None = None,
     allow_bases: str | Sequence[str] | None = None,
+    cache: str | os.PathLike[str] | bool | None = None,
     **options: Any,
 ) -> DuckDBPyConnection:
     """A connection with `lance_scan` and `FROM 'x.lance'`; the options are those of `duckdb.connect`.
@@ -161,7 +163,7 @@ def connect(
     """
     connection = duckdb_extension.open_with_extension(database, options)
     check_replacements(connection)
-    for add in _functions(connection, statistics_cache, allow_bases).values():
+    for add in _functions(connection, statistics_cache, allow_bases, cache).values():
         # Another connection of the process may have added it. Asking takes longer than all the rest of this.
         with suppress(duckdb.NotImplementedException, duckdb.CatalogException):
             add()
@@ -204,14 +206,20 @@ def _functions(
     connection: DuckDBPyConnection,
     statistics_cache: str | os.PathLike[str] | None,
     allow_bases: str | Sequence[str] | None = None,
+    cache: str | os.PathLike[str] | bool | None = None,
 ) -> dict[str, Callable[[], object]]:
     """What adds each of the functions that the macros call."""
-    cache = None if statistics_cache is None else os.fspath(statistics_cache)
+    learned = None if statistics_cache is None else os.fspath(statistics_cache)
     functions: Sequence[tuple[str, Callable[..., str], Sequence[str]]]
-    functions = ((_REFERENCE, functools.partial(_refer, cache), _OPENING), *_FUNCTIONS)
+    functions = ((_REFERENCE, functools.partial(_refer, learned), _OPENING), *_FUNCTIONS)
+    contexts: list[Callable[[], AbstractContextManager[None]]] = []
     if allow_bases:
         places = ",".join([allow_bases] if isinstance(allow_bases, str) else allow_bases)
-        functions = tuple((name, _with_places(places, function), types) for name, function, types in functions)
+        contexts.append(functools.partial(allowing, places))
+    if cache is not None:
+        contexts.append(functools.partial(caching, cache))
+    if contexts:
+        functions = tuple((name, _inside(contexts, function), types) for name, function, types in functions)
     return {
         name: functools.partial(
             connection.create_function, name, function, list(types), "VARCHAR", null_handling="special"
@@ -220,16 +228,22 @@ def _functions(
     }
 
 
-def _with_places(places: str, function: Callable[..., str]) -> Callable[..., str]:
-    made = functools.partial(_allowing, places, function)
+def _inside(
+    contexts: Sequence[Callable[[], AbstractContextManager[None]]], function: Callable[..., str]
+) -> Callable[..., str]:
+    """A function that is called inside of contexts, which say how tables are opened."""
+    made = functools.partial(_call_inside, contexts, function)
     # DuckDB looks at it to see how many arguments there are
     made.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
     return made
 
 
-def _allowing(places: str, function: Callable[..., str], *arguments: Any) -> str:
-    """What a function returns whose tables may have files at these places."""
-    with allowing(places):
+def _call_inside(
+    contexts: Sequence[Callable[[], AbstractContextManager[None]]], function: Callable[..., str], *arguments: Any
+) -> str:
+    with ExitStack() as stack:
+        for context in contexts:
+            stack.enter_context(context())
         return function(*arguments)
 
 
@@ -461,7 +475,7 @@ def _text(value: str) -> str:
 def _caller() -> FrameType:
     """The frame that DuckDB looks for variables in: the innermost one outside of its own Python modules."""
     frame: FrameType | None = sys._getframe(3)
-    if frame is not None and frame.f_code is _allowing.__code__:
+    if frame is not None and frame.f_code is _call_inside.__code__:
         frame = frame.f_back
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "duckdb":
         frame = frame.f_back

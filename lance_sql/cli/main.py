@@ -12,6 +12,7 @@ import click
 from lance_sql.cli import (
     applying,
     branches,
+    cache,
     changes,
     contracts,
     cursors,
@@ -106,7 +107,7 @@ _GROUPS = (
     ),
     ("Changes", ("changes", "diff", "cursors", "apply", "materialize", "refresh")),
     ("Write", ("write", "update", "delete", "merge", "tag", "branch", "stage", "publish", "restore")),
-    ("Keep in order", ("index", "compact", "cleanup", "analyze", "enable-stable-row-ids", "rules", "check")),
+    ("Keep in order", ("index", "compact", "cleanup", "analyze", "enable-stable-row-ids", "rules", "check", "cache")),
     ("When something is wrong", ("verify", "audit", "repair", "salvage")),
 )
 _GROUP_OPTIONS = ("--help", "-h", "--version")
@@ -305,6 +306,7 @@ for _verb in (
     salvage.salvage,
     queries.queries,
     *changes.VERBS,
+    *cache.VERBS,
     *indices.VERBS,
 ):
     main.add_command(_verb)

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, unquote
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.local_paths import checked, expanded
+from lance_sql.store.cached import CACHE, CACHE_BYTES, with_cache
 from lance_sql.store.contract import Store
 from lance_sql.store.dynamodb import DynamoDbManifestStore
 from lance_sql.store.external import ExternalManifests
@@ -30,7 +31,8 @@ ALLOWED_BASES: Final = "allow_bases"
 
 def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Store:
     """The store at a path or URI: local for plain paths and file://, that of S3, Google Cloud Storage and Azure for
-    theirs, and fsspec's for every other scheme; with a manifest store where one is given, and for s3+ddb://.
+    theirs, and fsspec's for every other scheme; with a manifest store where one is given, and for s3+ddb://; with a
+    cache on disk where one is asked for.
 
     raises: InvalidArgument when there is no file system for the scheme, and for options that it does not have
     """
@@ -43,7 +45,8 @@ def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] |
         if manifests is not None:
             raise InvalidArgument(f"{text!r} names its manifest store: leave manifest_store out")
         manifests = DynamoDbManifestStore(_dynamodb_table(text), options)
-    store = _open_files(place, options)
+    asked: dict[str, Any] = {name: options.pop(name) for name in (CACHE, CACHE_BYTES) if name in options}
+    store = with_cache(_open_files(place, options), asked)
     if manifests is None:
         return store
     path = local_path(place)
@@ -57,6 +60,15 @@ def with_manifest_store(
     if manifest_store is None:
         return storage_options
     return {**(storage_options or {}), _MANIFEST_STORE: manifest_store}
+
+
+def with_cache_folder(
+    storage_options: Mapping[str, Any] | None, cache: str | os.PathLike[str] | bool | None
+) -> Mapping[str, Any] | None:
+    """Storage options that bring a cache along wherever they go; see `store.cached`."""
+    if cache is None:
+        return storage_options
+    return {**(storage_options or {}), CACHE: cache if isinstance(cache, bool) else os.fspath(cache)}
 
 
 def files_uri(uri: str) -> str:

@@ -3,6 +3,7 @@ held at a time, and whatever goes wrong on the way; pylance reads the same from 
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,16 +13,19 @@ import lance
 import numpy as np
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lance_sql
 from benchmarks.object_store_server import BUCKET, StoreServer
+from lance_sql.cli.main import main
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
 from lance_sql.file import ahead, native_columns, reader
 from lance_sql.scan import batches, far_runs
 from lance_sql.scan.scan import Scan
+from lance_sql.store import disk_cache
 from lance_sql.store import ranges as store_ranges
 from tests.object_stores.proxy import Fault, Proxy, Request
 from tests.properties.test_filters_in_streams import SETUPS, conditions, written
@@ -194,6 +198,34 @@ def test_a_file_that_is_shorter_than_it_was_is_an_error_of_one_line(folder: Path
             again.scan().to_table()
     assert "\n" not in str(error.value)
     assert data.name in str(error.value)
+
+
+def test_a_table_that_was_read_is_read_from_the_cache(
+    server: StoreServer, pairs: list[Pair], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two requests open it, for there may be another version; what it then holds is on this machine."""
+    monkeypatch.setattr(disk_cache, "BLOCK_BYTES", 512)
+    for number, pair in enumerate(pairs[:-1]):
+        expected = repr(pair.near.to_table().to_pylist())
+        for requests in (None, 2):
+            server.take_count()
+            uri = f"s3://{BUCKET}/{number}.lance"
+            found = lance_sql.open(uri, storage_options=server.options, cache=tmp_path).to_table()
+            assert repr(found.to_pylist()) == expected
+            assert requests is None or server.take_count().requests == requests
+    query = f"SELECT count(*), sum(id) FROM 's3://{BUCKET}/0.lance'"
+    for name, value in server.options.items():
+        monkeypatch.setenv(name.upper(), value)
+    connection = lance_sql.connect(cache=tmp_path)
+    server.take_count()
+    assert connection.execute(query).fetchall() == [(1440, sum(range(1440)))]
+    assert server.take_count().requests == 2
+    connection.close()
+    shown = CliRunner().invoke(main, ["cache", "--folder", str(tmp_path), "-o", "json"])
+    assert [each["table"] for each in json.loads(shown.stdout)][0] == f"s3://{BUCKET}/0.lance"
+    cleared = CliRunner().invoke(main, ["cache", "--folder", str(tmp_path), "--clear"])
+    assert cleared.stderr.startswith("Removed ")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("where", [None, "id >= 0"])

@@ -1,0 +1,61 @@
+"""`lance-sql cache`: what is kept on this machine of tables in object stores."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+
+import click
+
+from lance_sql.cli import screen
+from lance_sql.cli.errors import reports_errors
+
+
+@click.command()
+@click.option("--folder", metavar="FOLDER", help="The cache; without, that of LANCE_SQL_CACHE or the user's own.")
+@click.option("--clear", is_flag=True, help="Remove all of it.")
+@click.option("--output", "-o", type=click.Choice(("table", "json", "csv", "markdown")), default="table")
+@reports_errors
+def cache(folder: str | None, clear: bool, output: str) -> None:
+    """Shows, by table, what is kept on this machine of tables in object stores, or removes it.
+
+    \b
+    lance-sql cache
+    lance-sql cache --clear
+    """
+    import pyarrow as pa
+
+    from lance_sql.store.cached import ENVIRONMENT, cache_in, default_folder
+
+    kept = cache_in(folder or os.environ.get(ENVIRONMENT) or default_folder())
+    if clear:
+        count = kept.clear()
+        click.echo(f"Removed {count} file{'' if count == 1 else 's'} from {kept.folder}.", err=True)
+        return
+    tables: dict[str, list[tuple[int, int, float]]] = {}
+    for each in kept.files():
+        tables.setdefault(each.uri, []).append((each.size, each.kept, each.used))
+    rows = [
+        {
+            "table": uri,
+            "files": len(files),
+            "size": sum(size for size, _, _ in files),
+            "kept": sum(held for _, held, _ in files),
+            "used": datetime.fromtimestamp(max(used for _, _, used in files), UTC),
+        }
+        for uri, files in tables.items()
+    ]
+    schema = pa.schema(
+        [
+            ("table", pa.string()),
+            ("files", pa.int64()),
+            ("size", pa.int64()),
+            ("kept", pa.int64()),
+            ("used", pa.timestamp("s", "UTC")),
+        ]
+    )
+    found = pa.Table.from_pylist(rows, schema)
+    screen.show(pa.RecordBatchReader.from_batches(schema, found.to_batches()), output)
+
+
+VERBS = (cache,)

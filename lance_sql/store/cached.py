@@ -1,0 +1,219 @@
+"""A store whose files are kept in a folder of this machine as they are read: those that never change once written.
+
+Data files, deletion files and the files of indices have names that no other file has had or will have. What may change
+under its name, manifests and names of versions, is asked for every time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import datetime
+from threading import Lock
+from typing import Any, Final
+
+import pyarrow as pa
+from cachetools import LRUCache
+
+from lance_sql.errors import CorruptFile, InvalidArgument, at
+from lance_sql.store.contract import ByteRange, MappedFile, ObjectInfo, PutMode, Sink, Store, check_path, check_range
+from lance_sql.store.disk_cache import DEFAULT_BYTES, CachedFile, DiskCache
+
+CACHE: Final = "cache"
+CACHE_BYTES: Final = "cache_bytes"
+"""The storage options with the folder, and with the bytes that it may hold."""
+
+ENVIRONMENT: Final = "LANCE_SQL_CACHE"
+"""The variable with the folder, for stores that are not told."""
+
+_FOLDERS: Final = ("data/", "_deletions/", "_indices/")
+_MOST_SIZES: Final = 65_536
+
+_asked: ContextVar[str | bool | None] = ContextVar("cache", default=None)
+_lock = Lock()
+_caches: dict[tuple[str, int], DiskCache] = {}
+
+
+class CachedStore:
+    """The files of another store. Thread-safe and picklable, as that one is."""
+
+    def __init__(self, files: Store, cache: DiskCache) -> None:
+        self.uri = files.uri
+        self._files = files
+        self._cache = cache
+        self._lock = Lock()
+        self._sizes: LRUCache[str, int] = LRUCache(_MOST_SIZES)
+
+    def __reduce__(self) -> tuple[Any, tuple[Store, str, int]]:
+        return _restore, (self._files, str(self._cache.folder), self._cache.most_bytes)
+
+    @property
+    def gap(self) -> int:
+        return self._files.gap
+
+    @property
+    def concurrency(self) -> int:
+        return self._files.concurrency
+
+    @property
+    def lists_by_name(self) -> bool:
+        return self._files.lists_by_name
+
+    def local_path(self, path: str) -> str | None:
+        return self._files.local_path(path)
+
+    def mapped(self, path: str) -> MappedFile | None:
+        return self._files.mapped(path)
+
+    def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
+        with self._lock:
+            size = self._sizes.get(path)
+        kept = self._kept(path, size)
+        if kept is None or size is None:
+            return self._files.get_ranges(path, ranges)
+        with at(file=path):
+            for wanted in ranges:
+                check_range(wanted, size)
+        if not self._complete(path, kept, ranges):
+            return self._files.get_ranges(path, ranges)
+        return [kept.read(wanted) for wanted in ranges]
+
+    def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
+        check_path(path)
+        kept = self._kept(path, size)
+        if kept is not None and size is not None:
+            wanted = ByteRange(max(size - num_bytes, 0), size)
+            try:
+                is_complete = self._complete(path, kept, [wanted])
+            except CorruptFile:
+                # the size was wrong, of which the store says more
+                is_complete = False
+            if is_complete:
+                with self._lock:
+                    self._sizes[path] = size
+                return size, kept.read(wanted)
+        found, content = self._files.tail(path, num_bytes, size=size)
+        with self._lock:
+            self._sizes[path] = found
+        return found, content
+
+    def _kept(self, path: str, size: int | None) -> CachedFile | None:
+        if not size or not path.startswith(_FOLDERS):
+            return None
+        return self._cache.file(self._files.uri, path, size)
+
+    def _complete(self, path: str, kept: CachedFile, ranges: Sequence[ByteRange]) -> bool:
+        """Keeps what is missing of the ranges; whether all of them are kept then.
+
+        raises: as `get_ranges`
+        """
+        missing = kept.missing(ranges)
+        if not missing:
+            return True
+        contents = self._files.get_ranges(path, missing)
+        try:
+            for where, content in zip(missing, contents, strict=True):
+                kept.keep(where, content)
+        except OSError:
+            # the disk is full, or somebody has cleared the folder
+            return False
+        self._cache.added(sum(end - start for start, end in missing))
+        return True
+
+    def files(self, prefix: str) -> Iterator[ObjectInfo]:
+        return self._files.files(prefix)
+
+    def names(self, prefix: str) -> list[str] | None:
+        return self._files.names(prefix)
+
+    def folders(self, prefix: str) -> Iterator[str]:
+        return self._files.folders(prefix)
+
+    def modified(self, path: str) -> datetime | None:
+        return self._files.modified(path)
+
+    def identity(self, path: str) -> str | None:
+        return self._files.identity(path)
+
+    def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
+        self._forget(path)
+        self._files.put(path, data, mode=mode)
+
+    def create(self, path: str) -> Sink:
+        self._forget(path)
+        return self._files.create(path)
+
+    def delete(self, path: str) -> None:
+        self._forget(path)
+        self._files.delete(path)
+
+    def _forget(self, path: str) -> None:
+        with self._lock:
+            size = self._sizes.pop(path, None)
+        if size is not None and (kept := self._kept(path, size)) is not None:
+            kept.remove()
+
+
+def with_cache(store: Store, options: Mapping[str, Any]) -> Store:
+    """The store with the cache that the options ask for, or the environment; the store itself without one, and where it
+    is near.
+
+    options: CACHE, a folder, or False for none; CACHE_BYTES, what it may hold
+    raises: InvalidArgument
+    """
+    folder = options.get(CACHE, _asked.get())
+    if folder is None or folder is True:
+        folder = os.environ.get(ENVIRONMENT) or (default_folder() if folder is True else None)
+    if not folder or store.concurrency <= 1:
+        return store
+    if not isinstance(folder, str | os.PathLike):
+        raise InvalidArgument(f"cache={folder!r}: give a folder, True for {default_folder()}, or False")
+    try:
+        most_bytes = int(options.get(CACHE_BYTES, DEFAULT_BYTES))
+    except (TypeError, ValueError):
+        raise InvalidArgument(f"cache_bytes={options[CACHE_BYTES]!r} is no number of bytes") from None
+    if most_bytes <= 0:
+        raise InvalidArgument(f"cache_bytes={most_bytes}: give more than 0, or leave the cache out")
+    return CachedStore(store, cache_in(folder, most_bytes))
+
+
+@contextmanager
+def caching(folder: str | os.PathLike[str] | bool | None) -> Iterator[None]:
+    """Stores that are opened inside of it have this cache, unless they are told of another."""
+    token = _asked.set(folder if folder is None or isinstance(folder, bool) else os.fspath(folder))
+    try:
+        yield
+    finally:
+        _asked.reset(token)
+
+
+def cache_in(folder: str | os.PathLike[str], most_bytes: int = DEFAULT_BYTES) -> DiskCache:
+    """The cache in a folder, the same one for all stores of the process."""
+    key = os.path.abspath(os.path.expanduser(folder)), most_bytes
+    with _lock:
+        if key not in _caches:
+            _caches[key] = DiskCache(*key)
+        return _caches[key]
+
+
+def default_folder() -> str:
+    """Where bytes are kept by who asks for it without naming a folder."""
+    caches = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(caches, "lance-sql", "ranges")
+
+
+def _restore(files: Store, folder: str, most_bytes: int) -> CachedStore:
+    return CachedStore(files, cache_in(folder, most_bytes))
+
+
+def _forget_caches() -> None:
+    """A forked process has none of the threads that may have held a lock."""
+    global _lock
+    _lock = Lock()
+    _caches.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_caches)

@@ -1,0 +1,336 @@
+"""Bytes of files in object stores, kept in a folder of this machine: bounded, and shared by processes.
+
+    folder/ab12...  | header | the file's bytes, where they are kept; holes elsewhere | record | record | ...
+                    0        4096                                             4096 + size
+
+One file for each file of a store, sparse, so that what is kept is read where it lies, mapped into memory. The header
+says which file it is, and a record behind the bytes which block is kept, with the checksum of its bytes. A block is written before its record; whoever opens the file believes a record, and looks at the bytes of a block only
+when the checksum is right. Records are appended in one write each, so that processes need no locks: two that keep the
+same block write the same bytes. Files go as a whole, those first that nobody has used for longest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Final
+from uuid import uuid4
+
+import pyarrow as pa
+from cachetools import LRUCache
+
+from lance_sql.store.contract import ByteRange
+
+BLOCK_BYTES: Final = 256 * 1024
+DEFAULT_BYTES: Final = 10 * 1024**3
+"""Of all files in a folder, unless told otherwise."""
+
+_MAGIC: Final = b"lance-sql cache 1\n"
+_HEADER_BYTES: Final = 4096
+_RECORD: Final = struct.Struct("<IIQ")
+"""Of a block: its number, the checksum of its bytes, and one of both with what the file is."""
+
+_SHARE_BETWEEN_SWEEPS: Final = 16
+"""The folder is looked through once so much of what it may hold, one part in so many, was added."""
+
+_SHARE_LEFT: Final = 0.9
+"""And of what it may hold so much is left where it holds more."""
+
+_MOST_OPEN: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """A file of which some bytes are in the folder.
+
+    size: of the file itself
+    kept: bytes of it in the folder
+    used: when it was used last, seconds since 1970
+    """
+
+    uri: str
+    path: str
+    size: int
+    kept: int
+    used: float
+
+
+class DiskCache:
+    """A folder of kept bytes. Thread-safe; any number of processes may use it.
+
+    folder: made where it is not there
+    most_bytes: that its files may take; more for a moment, while they are added
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], most_bytes: int = DEFAULT_BYTES) -> None:
+        self.folder = Path(folder).expanduser()
+        self.most_bytes = most_bytes
+        self._lock = Lock()
+        self._open: LRUCache[str, CachedFile] = LRUCache(_MOST_OPEN)
+        self._added = most_bytes
+        """Since the folder was looked through."""
+
+    def file(self, uri: str, path: str, size: int) -> CachedFile | None:
+        """What is kept of a file of that size; None where nothing can be kept.
+
+        uri: of the store
+        """
+        name = hashlib.sha256(f"{uri}\n{path}\n{size}".encode()).hexdigest()
+        with self._lock:
+            found = self._open.get(name)
+        # what another process has removed is begun anew, so that it is found by all
+        if found is not None and found.is_there:
+            return found
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            found = CachedFile.open(self.folder / name, {"uri": uri, "path": path, "size": size})
+        except (OSError, ValueError):
+            # a full disk, a folder that may not be written: what is kept is not needed
+            return None
+        with self._lock:
+            self._open[name] = found
+        return found
+
+    def added(self, num_bytes: int) -> None:
+        """Says that so much was kept; what was not used for longest goes where there is too much."""
+        with self._lock:
+            self._added += num_bytes
+            if self._added * _SHARE_BETWEEN_SWEEPS < self.most_bytes:
+                return
+            self._added = 0
+        self._sweep()
+
+    def files(self) -> Iterator[KeptFile]:
+        """Those that are in the folder, the one that was used last at first."""
+        for entry in sorted(self._entries(), key=lambda each: -each.stat().st_mtime):
+            with suppress(OSError, ValueError):
+                said = _read_header(Path(entry.path))
+                stat = entry.stat()
+                kept = min(stat.st_blocks * 512, stat.st_size)
+                yield KeptFile(str(said["uri"]), str(said["path"]), int(str(said["size"])), kept, stat.st_mtime)
+
+    def clear(self) -> int:
+        """Removes all files; who reads them goes on. Returns how many there were."""
+        count = 0
+        for entry in self._entries():
+            with suppress(OSError):
+                os.unlink(entry.path)
+                count += 1
+        with self._lock:
+            self._open.clear()
+        return count
+
+    def _entries(self) -> list[os.DirEntry[str]]:
+        with suppress(FileNotFoundError), os.scandir(self.folder) as entries:
+            # names of ours, and those of files that a process has left unfinished
+            return [each for each in entries if each.is_file(follow_symlinks=False) and _is_ours(each.name)]
+        return []
+
+    def _sweep(self) -> None:
+        found = []
+        for entry in self._entries():
+            with suppress(OSError):
+                stat = entry.stat()
+                found.append((stat.st_mtime, stat.st_blocks * 512, entry.path))
+        total = sum(size for _, size, _ in found)
+        if total <= self.most_bytes:
+            return
+        for _, size, path in sorted(found):
+            if total <= self.most_bytes * _SHARE_LEFT:
+                return
+            with suppress(OSError):
+                os.unlink(path)
+            total -= size
+
+
+class CachedFile:
+    """What is kept of one file. Thread-safe."""
+
+    def __init__(self, path: Path, size: int, header: bytes) -> None:
+        self._path = path
+        self._size = size
+        self._key = hashlib.sha256(header).digest()
+        self._lock = Lock()
+        self._records: dict[int, int] = {}
+        self._checked: set[int] = set()
+        self._read_to = size + _HEADER_BYTES
+        with path.open("rb") as file:
+            stat = os.fstat(file.fileno())
+            self._identity = stat.st_dev, stat.st_ino
+            if stat.st_size < self._read_to:
+                raise ValueError(f"{path}: cut off")
+            mapped = mmap.mmap(file.fileno(), self._read_to, access=mmap.ACCESS_READ)
+            self._bytes = pa.py_buffer(mapped).slice(_HEADER_BYTES, size)
+            self._read_records(file.fileno())
+        os.utime(path)
+
+    @classmethod
+    def open(cls, path: Path, said: dict[str, object]) -> CachedFile:
+        """The file for what is said of it; made where it is not there, and anew where it is damaged.
+
+        raises: OSError
+        """
+        size = int(str(said["size"]))
+        header = _header(said)
+        try:
+            is_right = _read_header(path) == said and path.stat().st_size >= _HEADER_BYTES + size
+        except FileNotFoundError:
+            is_right = False
+        except (OSError, ValueError):
+            path.unlink(missing_ok=True)
+            is_right = False
+        if not is_right:
+            unfinished = path.with_name(f"{path.name}.{uuid4().hex}")
+            try:
+                with unfinished.open("wb") as file:
+                    file.write(header)
+                    file.truncate(_HEADER_BYTES + size)
+                os.replace(unfinished, path)
+            finally:
+                unfinished.unlink(missing_ok=True)
+        return cls(path, size, header)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it is still the file that others find."""
+        try:
+            stat = os.stat(self._path)
+        except OSError:
+            return False
+        return (stat.st_dev, stat.st_ino) == self._identity
+
+    def remove(self) -> None:
+        """Keeps nothing of it any more."""
+        with suppress(OSError):
+            self._path.unlink()
+
+    def missing(self, ranges: Sequence[ByteRange]) -> list[ByteRange]:
+        """The blocks of these ranges that are not kept, neighbours as one; in ascending order."""
+        numbers = sorted({number for each in ranges for number in _blocks(each)})
+        missing = [number for number in numbers if not self._has(number)]
+        if missing:
+            # another process may have brought them since
+            with suppress(OSError), self._path.open("rb") as file:
+                self._read_records(file.fileno())
+            missing = [number for number in missing if not self._has(number)]
+        found: list[ByteRange] = []
+        for number in missing:
+            start, end = number * BLOCK_BYTES, min((number + 1) * BLOCK_BYTES, self._size)
+            if found and found[-1].end == start:
+                found[-1] = ByteRange(found[-1].start, end)
+            else:
+                found.append(ByteRange(start, end))
+        return found
+
+    def read(self, wanted: ByteRange) -> pa.Buffer:
+        """Bytes that are kept, where they lie."""
+        return self._bytes.slice(wanted.start, wanted.end - wanted.start)
+
+    def keep(self, where: ByteRange, content: pa.Buffer) -> None:
+        """Keeps some blocks.
+
+        where: from the beginning of a block to the end of one, or of the file
+        raises: OSError
+        """
+        data = memoryview(content)
+        records = []
+        numbers = list(_blocks(where))
+        for number in numbers:
+            start = number * BLOCK_BYTES - where.start
+            records.append((number, zlib.crc32(data[start : start + BLOCK_BYTES])))
+        file = os.open(self._path, os.O_WRONLY)
+        try:
+            stat = os.fstat(file)
+            if (stat.st_dev, stat.st_ino) != self._identity:
+                raise OSError("the file was removed")
+            done = 0
+            while done < len(data):
+                done += os.pwrite(file, data[done:], _HEADER_BYTES + where.start + done)
+        finally:
+            os.close(file)
+        end = os.open(self._path, os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(end, b"".join(self._record(number, checksum) for number, checksum in records))
+        finally:
+            os.close(end)
+        with self._lock:
+            self._records.update(records)
+            self._checked.update(numbers)
+
+    def _has(self, number: int) -> bool:
+        """Whether a block is kept, and undamaged; its bytes are looked at once."""
+        with self._lock:
+            if number in self._checked:
+                return True
+            checksum = self._records.get(number)
+        if checksum is None:
+            return False
+        start = number * BLOCK_BYTES
+        content = self.read(ByteRange(start, min(start + BLOCK_BYTES, self._size)))
+        is_right = zlib.crc32(content) == checksum
+        with self._lock:
+            if is_right:
+                self._checked.add(number)
+            else:
+                self._records.pop(number, None)
+        return is_right
+
+    def _read_records(self, file: int) -> None:
+        """Those that were appended since."""
+        with self._lock:
+            end = os.fstat(file).st_size
+            content = os.pread(file, end - self._read_to, self._read_to) if end > self._read_to else b""
+            whole = len(content) // _RECORD.size * _RECORD.size
+            for record in _RECORD.iter_unpack(content[:whole]):
+                number, checksum, _ = record
+                # behind what was cut off in the middle nothing is believed: the file is begun anew
+                if self._record(number, checksum) != _RECORD.pack(*record):
+                    self.remove()
+                    break
+                self._records[number] = checksum
+                self._read_to += _RECORD.size
+
+    def _record(self, number: int, checksum: int) -> bytes:
+        own = hashlib.blake2b(struct.pack("<II", number, checksum), key=self._key, digest_size=8).digest()
+        return _RECORD.pack(number, checksum, int.from_bytes(own, "little"))
+
+
+def _blocks(where: ByteRange) -> range:
+    return range(where.start // BLOCK_BYTES, -(-where.end // BLOCK_BYTES)) if where.end > where.start else range(0)
+
+
+def _is_ours(name: str) -> bool:
+    return len(name.partition(".")[0]) == 64 and not set(name.partition(".")[0]) - set("0123456789abcdef")
+
+
+def _header(said: dict[str, object]) -> bytes:
+    text = json.dumps(said, sort_keys=True).encode()
+    content = _MAGIC + struct.pack("<II", len(text), zlib.crc32(text)) + text
+    if len(content) > _HEADER_BYTES:
+        raise ValueError("a name that is too long to be kept")
+    return content.ljust(_HEADER_BYTES, b"\0")
+
+
+def _read_header(path: Path) -> dict[str, object]:
+    """What the header of a kept file says.
+
+    raises: ValueError for a file that is none; OSError
+    """
+    with path.open("rb") as file:
+        content = file.read(_HEADER_BYTES)
+    if len(content) == _HEADER_BYTES and content.startswith(_MAGIC):
+        length, checksum = struct.unpack_from("<II", content, len(_MAGIC))
+        text = content[len(_MAGIC) + 8 :][:length]
+        if zlib.crc32(text) == checksum:
+            said: dict[str, object] = json.loads(text)
+            return said
+    raise ValueError(f"{path}: no file of a cache")
