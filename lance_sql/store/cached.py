@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import datetime
 from threading import Lock
@@ -82,6 +82,9 @@ class CachedStore:
 
     def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
         check_path(path)
+        is_told = size is not None
+        if not is_told and path.startswith(_FOLDERS):
+            size = self._cache.size_of(self._files.uri, path)
         kept = self._kept(path, size)
         if kept is not None and size is not None:
             wanted = ByteRange(max(size - num_bytes, 0), size)
@@ -94,9 +97,15 @@ class CachedStore:
                 with self._lock:
                     self._sizes[path] = size
                 return size, kept.read(wanted)
-        found, content = self._files.tail(path, num_bytes, size=size)
+        found, content = self._files.tail(path, num_bytes, size=size if is_told else None)
         with self._lock:
             self._sizes[path] = found
+        if not is_told and found <= num_bytes and (kept := self._kept(path, found)) is not None:
+            # all of it came: it is kept as it is
+            with suppress(OSError):
+                kept.keep(ByteRange(0, found), content)
+                self._cache.keep_size(self._files.uri, path, found)
+                self._cache.added(found)
         return found, content
 
     def _kept(self, path: str, size: int | None) -> CachedFile | None:

@@ -4,9 +4,10 @@
                     0        4096                                             4096 + size
 
 One file for each file of a store, sparse, so that what is kept is read where it lies, mapped into memory. The header
-says which file it is, and a record behind the bytes which block is kept, with the checksum of its bytes. A block is written before its record; whoever opens the file believes a record, and looks at the bytes of a block only
-when the checksum is right. Records are appended in one write each, so that processes need no locks: two that keep the
-same block write the same bytes. Files go as a whole, those first that nobody has used for longest.
+says which file it is, and a record behind the bytes which block is kept, with the checksum of its bytes. A block is
+written before its record; whoever opens the file believes a record, and looks at the bytes of a block only when the
+checksum is right. Records are appended in one write each, so that processes need no locks: two that keep the same block
+write the same bytes. Files go as a whole, those first that nobody has used for longest.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ _SHARE_BETWEEN_SWEEPS: Final = 16
 _SHARE_LEFT: Final = 0.9
 """And of what it may hold so much is left where it holds more."""
 
+_SIZE: Final = ".size"
 _MOST_OPEN: Final = 256
 
 
@@ -100,6 +102,26 @@ class DiskCache:
             self._open[name] = found
         return found
 
+    def size_of(self, uri: str, path: str) -> int | None:
+        """The size of a file, if it was kept."""
+        try:
+            size = int(self._size_file(uri, path).read_text("ascii"))
+        except (OSError, ValueError):
+            return None
+        return size if size > 0 else None
+
+    def keep_size(self, uri: str, path: str, size: int) -> None:
+        """Keeps the size of a file of which the table does not say it."""
+        target = self._size_file(uri, path)
+        unfinished = target.with_name(f"{target.name}.{uuid4().hex}")
+        with suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            unfinished.write_text(str(size), "ascii")
+            os.replace(unfinished, target)
+
+    def _size_file(self, uri: str, path: str) -> Path:
+        return self.folder / (hashlib.sha256(f"{uri}\n{path}".encode()).hexdigest() + _SIZE)
+
     def added(self, num_bytes: int) -> None:
         """Says that so much was kept; what was not used for longest goes where there is too much."""
         with self._lock:
@@ -124,7 +146,7 @@ class DiskCache:
         for entry in self._entries():
             with suppress(OSError):
                 os.unlink(entry.path)
-                count += 1
+                count += not entry.name.endswith(_SIZE)
         with self._lock:
             self._open.clear()
         return count

@@ -215,14 +215,14 @@ def test_a_table_that_was_read_is_read_from_the_cache(
             assert requests is None or server.take_count().requests == requests
     query = f"SELECT count(*), sum(id) FROM 's3://{BUCKET}/0.lance'"
     for name, value in server.options.items():
-        monkeypatch.setenv(name.upper(), value)
+        monkeypatch.setenv(f"AWS_{name.removeprefix('aws_').upper()}", value)
     connection = lance_sql.connect(cache=tmp_path)
     server.take_count()
     assert connection.execute(query).fetchall() == [(1440, sum(range(1440)))]
     assert server.take_count().requests == 2
     connection.close()
     shown = CliRunner().invoke(main, ["cache", "--folder", str(tmp_path), "-o", "json"])
-    assert [each["table"] for each in json.loads(shown.stdout)][0] == f"s3://{BUCKET}/0.lance"
+    assert json.loads(shown.stdout)[0]["table"] == f"s3://{BUCKET}/0.lance"
     cleared = CliRunner().invoke(main, ["cache", "--folder", str(tmp_path), "--clear"])
     assert cleared.stderr.startswith("Removed ")
     assert list(tmp_path.iterdir()) == []

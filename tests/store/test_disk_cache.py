@@ -52,6 +52,10 @@ def content(number: int, size: int = 1000) -> bytes:
 
 @pytest.fixture
 def far() -> FarStore:
+    return _filled()
+
+
+def _filled() -> FarStore:
     store = FarStore()
     for number in range(6):
         store.put(f"data/{number}.lance", content(number), mode="create")
@@ -173,10 +177,10 @@ def test_ranges_outside_of_the_file_are_errors(far: FarStore, tmp_path: Path) ->
         read(store, "data/2.lance", [ByteRange(0, 2000)], 2000)
 
 
-def _work(far: FarStore, folder: Path, seed: int) -> None:
+def _work(folder: Path, seed: int) -> None:
     disk_cache.BLOCK_BYTES = BLOCK  # type: ignore[misc]  # of a process of its own
     draw = random.Random(seed)
-    store = CachedStore(far, DiskCache(folder, 4000))
+    store = CachedStore(_filled(), DiskCache(folder, 4000))
     for _ in range(150):
         number = draw.randrange(6)
         start = draw.randrange(1000)
@@ -186,13 +190,13 @@ def _work(far: FarStore, folder: Path, seed: int) -> None:
             DiskCache(folder).clear()
 
 
-def test_processes_share_a_folder(far: FarStore, tmp_path: Path) -> None:
-    context = multiprocessing.get_context("fork")
-    workers = [context.Process(target=_work, args=(far, tmp_path, seed)) for seed in range(4)]
+def test_processes_share_a_folder(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=_work, args=(tmp_path, seed)) for seed in range(4)]
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(60)
+        worker.join(120)
     assert [worker.exitcode for worker in workers] == [0] * 4
 
 
