@@ -75,6 +75,7 @@ PUBLIC = (
     "search",
     "schema.duckdb_types",
     "store.allowed_bases",
+    "store.cached",
     "terminal_text",
     "value_text",
     "verification",

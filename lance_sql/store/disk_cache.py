@@ -17,6 +17,7 @@ import json
 import mmap
 import os
 import struct
+import time
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -46,6 +47,7 @@ _SHARE_BETWEEN_SWEEPS: Final = 16
 _SHARE_LEFT: Final = 0.9
 """And of what it may hold so much is left where it holds more."""
 
+_SECONDS_BETWEEN_TOUCHES: Final = 10.0
 _SIZE: Final = ".size"
 _MOST_OPEN: Final = 256
 
@@ -91,6 +93,7 @@ class DiskCache:
             found = self._open.get(name)
         # what another process has removed is begun anew, so that it is found by all
         if found is not None and found.is_there:
+            found.touch()
             return found
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -193,7 +196,8 @@ class CachedFile:
             mapped = mmap.mmap(file.fileno(), self._read_to, access=mmap.ACCESS_READ)
             self._bytes = pa.py_buffer(mapped).slice(_HEADER_BYTES, size)
             self._read_records(file.fileno())
-        os.utime(path)
+        self._touched = 0.0
+        self.touch()
 
     @classmethod
     def open(cls, path: Path, said: dict[str, object]) -> CachedFile:
@@ -229,6 +233,14 @@ class CachedFile:
         except OSError:
             return False
         return (stat.st_dev, stat.st_ino) == self._identity
+
+    def touch(self) -> None:
+        """Says that it is used, once in a while."""
+        now = time.monotonic()
+        if not self._touched or now > self._touched + _SECONDS_BETWEEN_TOUCHES:
+            self._touched = now
+            with suppress(OSError):
+                os.utime(self._path)
 
     def remove(self) -> None:
         """Keeps nothing of it any more."""

@@ -222,7 +222,9 @@ def test_a_table_that_was_read_is_read_from_the_cache(
     assert server.take_count().requests == 2
     connection.close()
     shown = CliRunner().invoke(main, ["cache", "--folder", str(tmp_path), "-o", "json"])
-    assert json.loads(shown.stdout)[0]["table"] == f"s3://{BUCKET}/0.lance"
+    assert {each["table"] for each in json.loads(shown.stdout)} == {
+        f"s3://{BUCKET}/{number}.lance" for number in range(len(SETUPS))
+    }
     cleared = CliRunner().invoke(main, ["cache", "--folder", str(tmp_path), "--clear"])
     assert cleared.stderr.startswith("Removed ")
     assert list(tmp_path.iterdir()) == []
