@@ -5,6 +5,7 @@ what they leave behind is compared once. Files of ours are not flushed to the di
 what flushing takes is timed apart, in one run more. Ratios below 1: we are faster.
 
 python -m benchmarks.operations --rows 2000000 --runs 3 --only merge
+python -m benchmarks.operations --sql
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import pyarrow as pa
 import lance_sql
 
 from .measure import parser, print_versions
+from .operation_statements import compare
 from .operation_tables import TABLES
 from .operation_verbs import VERBS, Verb
 
@@ -37,8 +39,14 @@ def main() -> None:
         "--only", action="append", help="verbs whose names have this in them; several times: any of them"
     )
     parsed.add_argument("--no-stable-row-ids", action="store_true", help="tables without stable row ids")
+    parsed.add_argument(
+        "--sql", action="store_true", help="statements instead, with DuckDB's own file as the other side"
+    )
     arguments = parsed.parse_args()
-    print_versions("pylance")
+    print_versions("pylance", "duckdb")
+    if arguments.sql:
+        compare(arguments.data, arguments.rows, arguments.runs, stable=not arguments.no_stable_row_ids)
+        return
     print(f"{'':<44}{'ours':>9} {'pylance':>9} {'ratio':>7} {'CPU':>7} {'flushing':>9}")
     ratios: list[float] = []
     stable = not arguments.no_stable_row_ids
