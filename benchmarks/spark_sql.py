@@ -93,6 +93,7 @@ PICKED: Final[dict[int, Picked]] = {
 def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--scale", default="1", help="scale factor: 1 is 6 million rows of lineitem")
+    arguments.add_argument("--queries", nargs="*", type=int, default=list(PICKED), help="numbers of queries")
     arguments.set_defaults(runs=3)
     given = arguments.parse_args()
     print_versions("pyspark")
@@ -100,7 +101,8 @@ def main() -> None:
     spark = session()
     queries = json.loads((folder / "queries.json").read_text())
     to_picked, to_parquet = [], []
-    for number, picked in PICKED.items():
+    for number in given.queries:
+        picked = PICKED[number]
         text = queries[number - 1]
         sides = {
             "ours": _ours(spark, folder, text),

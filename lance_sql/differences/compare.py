@@ -15,6 +15,7 @@ from lance_sql.differences import columns, rows
 from lance_sql.differences.columns import SharedColumns
 from lance_sql.differences.difference import DataFileChange, Difference, Side
 from lance_sql.errors import ColumnNotFound, InvalidArgument, VersionNotFound
+from lance_sql.progress import Progress, reporting
 from lance_sql.scan.system_columns import ROW_ID
 from lance_sql.schema import Schema
 from lance_sql.schema.primary_key import primary_key
@@ -31,6 +32,7 @@ def diff(
     key: str | Sequence[str] | int | None = None,
     *,
     max_rows: int = MAX_ROWS,
+    progress: Progress | None = None,
 ) -> Difference:
     """What is different in `b` from what is in `a`: columns, rows, cells and files.
 
@@ -45,6 +47,7 @@ def diff(
     key: columns that tell rows apart, which are unique in each; where they are needed, the table's unenforced primary
         key without it
     max_rows: so many of the inserted, deleted and updated rows are in the result; all are counted
+    progress: told how many rows were compared, and of how many
     raises: as `lance_sql.open`; ColumnNotFound; InvalidArgument where no key is known that is needed, and where two
         rows that are compared have the same one; UnsupportedFeature as `Dataset.changes`
 
@@ -62,6 +65,11 @@ def diff(
         if isinstance(key, int):
             raise InvalidArgument(f"key={key} is no column; versions are given as diff(table, 5, 6)")
     keys = None if key is None else [key] if isinstance(key, str) else list(key)
+    with reporting(progress):
+        return _compared(before, after, keys, max_rows)
+
+
+def _compared(before: Dataset, after: Dataset, keys: list[str] | None, max_rows: int) -> Difference:
     is_one_table = place(before.snapshot.main) == place(after.snapshot.main)
     if is_one_table and _is_in_history(before, after):
         return _versions(before, after, keys, max_rows)

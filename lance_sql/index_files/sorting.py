@@ -20,7 +20,7 @@ from lance_sql.index_files import order
 
 U64 = npt.NDArray[np.uint64]
 
-RUN_BYTES: Final = 128 << 20
+RUN_BYTES: Final = 64 << 20
 """Values and numbers of a run; sorting one takes a small multiple of it."""
 
 _SAMPLES_OF_A_RUN: Final = 256

@@ -49,7 +49,7 @@ class LiveRows:
                 live = opened.live_rows()
                 # an empty fragment has sequences as well
                 _ = opened.row_id_sequence, opened.created_at_sequence, opened.last_updated_at_sequence
-                if found := _wrong_length(fragment, opened.num_rows):
+                if found := wrong_length(fragment, opened.num_rows):
                     wrong_lengths[fragment.id] = found
                 if not len(live):
                     continue
@@ -91,7 +91,7 @@ def _joined(parts: list[npt.NDArray[Any]], type: type[np.generic]) -> npt.NDArra
     return np.concatenate(parts) if parts else np.empty(0, type)
 
 
-def _wrong_length(fragment: Fragment, num_rows: int) -> str | None:
+def wrong_length(fragment: Fragment, num_rows: int) -> str | None:
     """What is wrong with the length of a version sequence, which a reader makes fit."""
     for what, source in (("created-at", fragment.created_at), ("last-updated-at", fragment.last_updated_at)):
         if isinstance(source, bytes) and stored_rows(source) != num_rows:

@@ -15,7 +15,7 @@ from lance_sql.changes.history import History
 from lance_sql.commit import transactions
 from lance_sql.commit.operations import Clone, Operation, Other, Overwrite, Restore
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
-from lance_sql.lineage_audit import invariants, rules, zones
+from lance_sql.lineage_audit import invariants, plain_inserts, rules, zones
 from lance_sql.lineage_audit.findings import Findings
 from lance_sql.lineage_audit.report import Fault, Kind, Report
 from lance_sql.lineage_audit.rows import LiveRows
@@ -192,7 +192,8 @@ class _Audit:
         for old, new in changed_fragments(known, later.manifest.fragments, with_unchanged=False):
             before += [old] if old is not None else []
             after += [new] if new is not None else []
-        step = Step(earlier, later, tuple(before), tuple(after), name, operation, self._handed_out)
+        looked_at = plain_inserts.others(later, before, after, operation, self._handed_out)
+        step = Step(earlier, later, tuple(before), looked_at, name, operation, self._handed_out)
         rules.check(step, findings)
         # ids are distinct as long as new ones are new, and kept ones were
         trusts = operation is not None and not isinstance(operation, Restore) and not findings.faults

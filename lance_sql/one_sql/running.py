@@ -12,6 +12,7 @@ from lance_sql.one_sql.named_tables import looked_up_in
 from lance_sql.one_sql.rows import Rows
 from lance_sql.one_sql.statements import understand
 from lance_sql.one_sql.written import Written
+from lance_sql.progress import Progress, reporting
 from lance_sql.providers import attached
 from lance_sql.table import commit_origin
 from lance_sql.table.commit_summary import CommitSummary
@@ -27,6 +28,7 @@ def sql(
     all_rows: bool = False,
     dry_run: bool = False,
     job: str | None = None,
+    progress: Progress | None = None,
 ) -> Rows | Written:
     """Runs a statement over Lance tables, the same in every engine.
 
@@ -48,6 +50,7 @@ def sql(
     dry_run: nothing is changed; a statement that writes is carried out in a clone of its table, which is removed
     job: what the job is called that the statement is a part of; kept with its commit. The environment variable
         LANCE_SQL_JOB without it
+    progress: told how many rows are done, and of how many or None, by a statement that writes or keeps tables in order
     returns: rows with Arrow's stream interface, and `to_table()`; of statements that write, one row that says what was
         done, with the new version as `dataset`
     raises: InvalidArgument for what is not SQL, and for arguments that make no sense; UnsupportedFeature, naming the
@@ -60,7 +63,7 @@ def sql(
     wanted = engine_of(engine, connection, session, dialect)
     # the other engines have names and functions of their own for what is typed
     in_own_words = wanted.is_spoken and wanted.name == "duckdb"
-    with looked_up_in(attached.lookup(wanted.target)):
+    with looked_up_in(attached.lookup(wanted.target)), reporting(progress):
         return _run(text, wanted, dialect, in_own_words, all_rows=all_rows, dry_run=dry_run, job=job)
 
 

@@ -31,6 +31,11 @@ VERBS = {
     "index": ["index", "create", "t.lance", "id", "btree"],
     "audit": ["audit", "t.lance"],
     "verify": ["verify", "t.lance"],
+    "analyze": ["analyze", "t.lance", "id", "--cache", "statistics"],
+    "index update": ["index", "update", "t.lance"],
+    "salvage": ["salvage", "t.lance", "saved.lance"],
+    "write": ["write", "new.lance", "FROM 't.lance'"],
+    "sql optimize": ["--yes", "OPTIMIZE 't.lance'"],
     "sql update": ["--yes", "UPDATE 't.lance' SET g = 9 WHERE g = 3"],
     "sql insert": ["--yes", "INSERT INTO 't.lance' SELECT * FROM 't.lance'"],
     "sql merge": [
@@ -47,7 +52,7 @@ def folder(tmp_path: Path) -> Path:
         ids = range(number * ROWS, (number + 1) * ROWS)
         rows = {"id": list(ids), "g": [i % 10 for i in ids]}
         made = lance_sql.write(rows, tmp_path / "t.lance", mode="append" if number else "create")
-    made.update({"g": "g + 1"}, "g = 5")
+    made.create_index("g", "btree").update({"g": "g + 1"}, "g = 5")
     return tmp_path
 
 
@@ -110,3 +115,25 @@ def test_a_callback_is_told_of_every_step(tmp_path: Path) -> None:
     told.clear()
     table.compact(target_rows=10 * ROWS, progress=tell)
     assert told[-1] == (ROWS, ROWS)
+
+
+def test_a_callback_is_told_how_far_statements_and_differences_are(tmp_path: Path) -> None:
+    rows = {"id": list(range(ROWS)), "g": [i % 10 for i in range(ROWS)]}
+    table = lance_sql.write(rows, tmp_path / "t.lance")
+    told: list[tuple[int, int | None]] = []
+
+    def tell(done: int, total: int | None) -> None:
+        told.append((done, total))
+
+    for statement in (
+        f"UPDATE '{table.uri}' SET g = g + 1 WHERE g = 3",
+        f"INSERT INTO '{table.uri}' SELECT * FROM '{table.uri}'",
+        f"OPTIMIZE '{table.uri}'",
+    ):
+        told.clear()
+        lance_sql.sql(statement, progress=tell)
+        assert told[-1][0] >= ROWS // 10, statement
+    told.clear()
+    other = lance_sql.write({**rows, "g": [0] * ROWS}, tmp_path / "other.lance")
+    lance_sql.diff(table, other, "id", progress=tell)
+    assert told[-1][0] >= ROWS

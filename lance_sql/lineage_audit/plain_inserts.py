@@ -1,0 +1,50 @@
+"""Fragments of new rows of which a few numbers say that nothing is wrong: no row of them has to be looked at.
+
+Most fragments that appends bring are like that, and a table of many rows is mostly made of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lance_sql.commit.operations import Append, Operation, Overwrite
+from lance_sql.errors import LanceError
+from lance_sql.lineage_audit.rows import wrong_length
+from lance_sql.table.fragment import Fragment
+from lance_sql.table.segments import Range
+from lance_sql.table.snapshot import Snapshot
+
+
+def others(
+    later: Snapshot, before: Sequence[Fragment], after: Sequence[Fragment], operation: Operation | None, handed_out: int
+) -> tuple[Fragment, ...]:
+    """The fragments whose rows have to be looked at: all where a commit did not only insert.
+
+    before, after: fragments that differ between the version before and this one
+    handed_out: every row id that was ever given is below
+    """
+    if before or not isinstance(operation, Append | Overwrite):
+        return tuple(after)
+    left, next_id = [], handed_out
+    for fragment in after:
+        ids = _plain_ids(later, fragment)
+        if ids is None or not next_id <= ids.start < ids.end <= later.manifest.next_row_id:
+            left.append(fragment)
+        else:
+            next_id = ids.end
+    # one that is not plain may have ids of those that are
+    return tuple(after) if left else ()
+
+
+def _plain_ids(later: Snapshot, fragment: Fragment) -> Range | None:
+    """The ids of the rows, where they follow each other and all rows are of this version; None where not."""
+    try:
+        opened = later.open(fragment)
+        ids = opened.row_id_sequence.segments
+        bounds = {opened.created_at_sequence.bounds(), opened.last_updated_at_sequence.bounds()}
+        if len(ids) != 1 or ids[0].num_values != opened.num_rows or wrong_length(fragment, opened.num_rows):
+            return None
+    except LanceError:
+        return None
+    first = ids[0]
+    return first if isinstance(first, Range) and bounds == {(later.version, later.version)} else None
