@@ -27,17 +27,18 @@ def run(spark: SparkSession, landing: str, lake: str, day: str) -> None:
     day: as in "2026-03-01"
     """
     news = spark.read.schema(ORDERS).json(f"{landing}/orders-{day}.jsonl")
-    _merge_orders(spark, news, f"{lake}/orders.lance")
+    merge_orders(spark, news, f"{lake}/orders.lance")
     _add_customers(spark, news, f"{lake}/customers.lance")
     _merge_revenue(spark, lance_sql.read_spark(spark, f"{lake}/orders.lance"), f"{lake}/revenue.lance")
 
 
-def _merge_orders(spark: SparkSession, news: DataFrame, path: str) -> None:
+def merge_orders(spark: SparkSession, news: DataFrame, path: str, branch: str | None = None) -> None:
+    """Merges orders into a table, or into a branch of it."""
     alive = news.where("status <> 'void'")
     if not os.path.exists(path):
         write(alive, path, target_rows_per_file=1_000_000)
         return
-    merge = LanceTable.for_path(spark, path).merge(news, on="id")
+    merge = LanceTable.for_path(spark, path, branch=branch).merge(news, on="id")
     merge = merge.when_matched_delete("source.status = 'void'")
     merge = merge.when_matched_update({"amount": "source.amount", "status": "source.status"}, _CHANGED)
     merge.when_not_matched_insert(condition="source.status <> 'void'").execute()

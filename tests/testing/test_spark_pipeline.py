@@ -168,6 +168,30 @@ def test_the_job_writes_what_its_tests_expect(
     test.test_a_day_applied_twice_changes_nothing(tmp_path)
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_the_job_that_publishes_passes_its_test(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same, with a day that breaks a rule."""
+    monkeypatch.syspath_prepend(PIPELINE)
+    job, test = module(PIPELINE / "checked.py"), module(PIPELINE / "tests" / "test_checked.py")
+
+    def run(landing: Path, lake: Path, *days: str) -> SimpleNamespace:
+        try:
+            for day in days:
+                job.run(spark, str(landing), str(lake), day)
+        except lance_sql.ContractBroken as error:
+            return SimpleNamespace(returncode=1, stderr=str(error))
+        return SimpleNamespace(returncode=0, stderr="")
+
+    monkeypatch.setattr(test, "run", run)
+    test.test_days_are_published_and_a_bad_one_is_held_back(tmp_path)
+
+
+def test_what_follows_from_its_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    module(PIPELINE / "tests" / "test_checked.py").test_followers_make_run_by_run_what_one_run_makes(monkeypatch)
+
+
 @pytest.mark.slow
 def test_the_job_passes_its_tests_by_itself() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "tests/test_daily.py"]
