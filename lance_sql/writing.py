@@ -293,6 +293,8 @@ def begin_write(
     merge_schema: bool = False,
     max_rows_per_file: int = MAX_ROWS_PER_FILE,
     max_bytes_per_file: int = MAX_BYTES_PER_FILE,
+    compression: str | Mapping[str, str] | None = None,
+    compression_level: int | None = None,
     properties: Mapping[str, str] | None = None,
     txn_app_id: str | None = None,
     txn_version: int | None = None,
@@ -305,12 +307,13 @@ def begin_write(
     others, raises: as for `write`
     """
     place, branch, storage_options = _place(uri, branch, with_manifest_store(storage_options, manifest_store))
+    _check_compression(mode, compression, compression_level)
     snapshot = insert.existing(place, mode, branch=branch, storage_options=storage_options)
     target = insert.target(
         place,
         mode,
         snapshot,
-        schema,
+        compressed(schema, compression, compression_level),
         wanted_version=file_version,
         stable_row_ids=stable_row_ids,
         storage_options=storage_options,
@@ -318,6 +321,11 @@ def begin_write(
     )
     limits, checked = FileLimits(max_rows_per_file, max_bytes_per_file), check_properties(properties)
     return WriteJob(target, limits, checked, turn=once.turn(txn_app_id, txn_version))
+
+
+def _check_compression(mode: Mode, compression: str | Mapping[str, str] | None, level: int | None) -> None:
+    if mode == "append" and (compression is not None or level is not None):
+        raise InvalidArgument("A table keeps its compression when rows are appended: leave compression= out")
 
 
 def write(
@@ -374,8 +382,7 @@ def write(
     1
     """
     place, branch, storage_options = _place(uri, branch, with_manifest_store(storage_options, manifest_store))
-    if mode == "append" and (compression is not None or compression_level is not None):
-        raise InvalidArgument("A table keeps its compression when rows are appended: leave compression= out")
+    _check_compression(mode, compression, compression_level)
     limits, checked = FileLimits(max_rows_per_file, max_bytes_per_file), check_properties(properties)
     turn = once.turn(txn_app_id, txn_version)
     snapshot = insert.existing(place, mode, branch=branch, storage_options=storage_options)

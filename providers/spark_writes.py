@@ -17,7 +17,16 @@ from lance_sql.writing import Mode, WriteJob
 from . import spark_options, spark_types
 from .spark_options import checked, flag, number, storage_options
 
-_OPTIONS: Final = ("path", "branch", "fileversion", "stablerowids", "maxrowsperfile", "txnappid")
+_OPTIONS: Final = (
+    "path",
+    "branch",
+    "fileversion",
+    "stablerowids",
+    "maxrowsperfile",
+    "compression",
+    "compressionlevel",
+    "txnappid",
+)
 _BATCH: Final = ("txnversion", "mergeschema")
 _STREAM: Final = ("checkpointlocation",)
 
@@ -67,6 +76,10 @@ def begin(options: Mapping[str, str], schema: StructType, *, overwrite: bool, is
     arguments["merge_schema"] = flag("mergeSchema", found.get("mergeschema", "false"))
     if "maxrowsperfile" in found:
         arguments["max_rows_per_file"] = number("maxRowsPerFile", found["maxrowsperfile"])
+    if "compression" in found:
+        arguments["compression"] = found["compression"].lower()
+    if "compressionlevel" in found:
+        arguments["compression_level"] = number("compressionLevel", found["compressionlevel"])
     if not is_stream and ("txnappid" in found or "txnversion" in found):
         if "txnappid" not in found or "txnversion" not in found:
             raise InvalidArgument("The options txnAppId and txnVersion go together: whose write it is, and which")

@@ -58,6 +58,8 @@ AGE = Age()
 @click.option("--file-version", type=click.Choice(("2.0", "2.1", "2.2")), help="Of the data files of a new table.")
 @click.option("--no-stable-row-ids", is_flag=True, help="Record no row history. Fixed when a table is created.")
 @click.option("--max-rows-per-file", type=click.IntRange(min=1), help="Where the next data file begins.")
+@click.option("--compression", type=click.Choice(("zstd", "lz4")), help="Of a new table; it keeps it.")
+@click.option("--compression-level", type=click.IntRange(1, 22), help="Of zstd, 3 without it.")
 @quiet_option
 @yes_option
 @reports_errors
@@ -68,6 +70,8 @@ def write(
     file_version: str | None,
     no_stable_row_ids: bool,
     max_rows_per_file: int | None,
+    compression: str | None,
+    compression_level: int | None,
     quiet: bool,
     yes: bool,
 ) -> None:
@@ -97,6 +101,8 @@ def write(
                 file_version=file_version,
                 stable_row_ids=False if no_stable_row_ids else None,
                 max_rows_per_file=max_rows_per_file or MAX_ROWS_PER_FILE,
+                compression=compression,
+                compression_level=compression_level,
             )
     done(made, f"{count(made.count_rows(), 'row')}")
 

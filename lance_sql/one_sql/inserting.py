@@ -66,11 +66,13 @@ class Creation(Change):
     """CREATE TABLE .. AS and COPY .. TO.
 
     query: whose rows and columns the table has
-    mode: of `lance_sql.write`
+    mode, compression, compression_level: of `lance_sql.write`
     """
 
     query: exp.Expr
     mode: Literal["create", "append", "overwrite"]
+    compression: str | None = None
+    compression_level: int | None = None
 
     @property
     def replaces(self) -> bool:
@@ -91,7 +93,13 @@ class Creation(Change):
         return True
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
-        return write(engine.prepare(as_query(self.query)).reader(), path, mode=self.mode)
+        return write(
+            engine.prepare(as_query(self.query)).reader(),
+            path,
+            mode=self.mode,
+            compression=self.compression,
+            compression_level=self.compression_level,
+        )
 
 
 def insertion(node: exp.Insert) -> Insertion:
@@ -149,16 +157,28 @@ def copy(node: exp.Copy) -> Creation | None:
         raise UnsupportedFeature(f"COPY .. FROM a Lance table: INSERT INTO .. SELECT * FROM '{path}' reads it")
     mode = options.pop("MODE", None)
     chosen = "create" if mode is None else mode.name.lower()
+    compression, level = options.pop("COMPRESSION", None), options.pop("COMPRESSION_LEVEL", None)
+    if level is not None and not level.name.isdigit():
+        raise InvalidArgument(f"COMPRESSION_LEVEL is a number, not {level.name!r}")
     only(node, "COPY", "this", "kind", "files", "params", "credentials")
     if options or chosen not in ("create", "append", "overwrite"):
         name = next(iter(options), f"MODE {chosen}")
-        raise UnsupportedFeature(f"COPY .. (FORMAT lance) takes MODE create, append or overwrite, not {name}")
+        raise UnsupportedFeature(
+            f"COPY .. (FORMAT lance) takes MODE create, append or overwrite, COMPRESSION and "
+            f"COMPRESSION_LEVEL, not {name}"
+        )
     query = node.this
     if isinstance(query, exp.Subquery):
         query = query.this
     elif isinstance(query, exp.Table):
         query = exp.select("*").from_(query)
-    return Creation(unversioned(path), query, chosen)  # type: ignore[arg-type]  # checked above
+    return Creation(
+        unversioned(path),
+        query,
+        chosen,  # type: ignore[arg-type]  # checked above
+        None if compression is None else compression.name.lower(),
+        None if level is None else int(level.name),
+    )
 
 
 def _options(parameters: list[exp.Expr]) -> dict[str, exp.Expr | None]:
@@ -167,7 +187,7 @@ def _options(parameters: list[exp.Expr]) -> dict[str, exp.Expr | None]:
     left = iter(parameters)
     for each in left:
         value = each.args.get("expression")
-        if each.name.upper() == "MODE" and value is None:
+        if each.name.upper() in ("MODE", "COMPRESSION", "COMPRESSION_LEVEL") and value is None:
             following = next(left, None)
             value = None if following is None else following.this
         found[each.name.upper()] = value

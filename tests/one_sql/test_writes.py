@@ -102,8 +102,22 @@ def test_tables_are_created_from_queries() -> None:
     assert counts(run("COPY (SELECT 2 AS id) TO 'n.lance' (FORMAT lance, MODE append)")) == (1, 0, 0)
     run("COPY (SELECT 2 AS id) TO 'm.lance'")
     assert lance_sql.open("n.lance").scan().to_table().num_rows == 2
-    with pytest.raises(UnsupportedFeature, match=r"takes MODE create, append or overwrite, not COMPRESSION"):
-        run("COPY (SELECT 2 AS id) TO 'n.lance' (FORMAT lance, COMPRESSION zstd)")
+    with pytest.raises(UnsupportedFeature, match=r"takes MODE create, append or overwrite, .* not ROW_GROUP_SIZE"):
+        run("COPY (SELECT 2 AS id) TO 'n.lance' (FORMAT lance, ROW_GROUP_SIZE 7)")
+
+
+def test_copies_are_compressed() -> None:
+    run("COPY (SELECT 2 AS id) TO 'z.lance' (FORMAT lance, COMPRESSION zstd, COMPRESSION_LEVEL 9)")
+    asked = lance_sql.open("z.lance").schema.field("id").metadata
+    assert asked == {b"lance-encoding:compression": b"zstd", b"lance-encoding:compression-level": b"9"}
+    run("COPY (SELECT 2 AS id) TO 'y.lance' (FORMAT lance, COMPRESSION 'LZ4', MODE overwrite)")
+    assert lance_sql.open("y.lance").schema.field("id").metadata == {b"lance-encoding:compression": b"lz4"}
+    with pytest.raises(InvalidArgument, match="gzip"):
+        run("COPY (SELECT 2 AS id) TO 'x.lance' (FORMAT lance, COMPRESSION gzip)")
+    with pytest.raises(InvalidArgument, match="is a number"):
+        run("COPY (SELECT 2 AS id) TO 'x.lance' (FORMAT lance, COMPRESSION zstd, COMPRESSION_LEVEL high)")
+    with pytest.raises(InvalidArgument, match="keeps its compression"):
+        run("COPY (SELECT 2 AS id) TO 'z.lance' (FORMAT lance, COMPRESSION zstd, MODE append)")
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,17 @@ def test_spark_reads_what_others_wrote(spark: SparkSession, tmp_path: Path, writ
     assert [row.asDict() for row in load(spark, path).orderBy("id").collect()] == expected
 
 
+def test_writes_are_compressed(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    save(rows(spark, 10), path, compression="ZSTD", compressionLevel="9")
+    assert all(
+        field.metadata[b"lance-encoding:compression"] == b"zstd" and b"9" in field.metadata.values()
+        for field in lance_sql.open(path).schema
+    )
+    save(rows(spark, 5), path)
+    assert lance_sql.open(path).count_rows() == 15
+
+
 def test_appending_and_overwriting(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "t.lance"
     save(rows(spark, 10), path, fileVersion="2.1", stableRowIds="false", maxRowsPerFile="2")

@@ -8,8 +8,10 @@ import lance
 import numpy as np
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 
 import lance_sql
+from lance_sql.cli.main import main
 from lance_sql.errors import InvalidArgument
 
 ROWS = pa.table(
@@ -37,3 +39,18 @@ def test_what_cannot_be_asked_for_is_refused(tmp_path: Path) -> None:
     lance_sql.write(ROWS, path, compression="zstd", compression_level=9)
     with pytest.raises(InvalidArgument, match="keeps its compression"):
         lance_sql.write(ROWS, path, mode="append", compression="lz4")
+
+
+def test_writes_in_two_steps_and_on_the_command_line_are_compressed_too(tmp_path: Path) -> None:
+    job = lance_sql.begin_write(tmp_path / "two.lance", ROWS.schema, compression={"n": "zstd"}, compression_level=7)
+    table = job.commit(job.write_fragments(ROWS))
+    assert table.schema.field("n").metadata[b"lance-encoding:compression-level"] == b"7"
+    assert not table.schema.field("s").metadata
+    with pytest.raises(InvalidArgument, match="keeps its compression"):
+        lance_sql.begin_write(tmp_path / "two.lance", ROWS.schema, mode="append", compression="zstd")
+    command = ["write", str(tmp_path / "cli.lance"), str(tmp_path / "two.lance"), "--compression", "lz4"]
+    result = CliRunner().invoke(main, command)
+    assert result.exit_code == 0, result.output
+    assert lance_sql.open(tmp_path / "cli.lance").schema.field("n").metadata == {b"lance-encoding:compression": b"lz4"}
+    refused = CliRunner().invoke(main, [*command[:3], "--compression", "gzip"])
+    assert refused.exit_code == 2
