@@ -385,11 +385,10 @@ def put_version(
     if not _put_manifest(store, path, content, transaction, table):
         return None
     if not (store.lists_by_name and scheme is NamingScheme.V2):
-        # Only a hint for those who would have to list all versions, and they may not even look at it.
+        # Only a hint for those who would have to list all versions, and they may not even look at it; whoever does
+        # goes on from there, or lists where there is nothing in it: a commit does not wait for its being on the disk.
         with suppress(OSError, LanceError):
-            store.put(
-                _HINT, json.dumps({"version": version.manifest.version}).replace(" ", "").encode(), mode="overwrite"
-            )
+            store.put(_HINT, json.dumps({"version": version.manifest.version}).replace(" ", "").encode(), mode="hint")
     return VersionFile(version.manifest.version, path, len(content))
 
 

@@ -65,16 +65,20 @@ def create(path: str, data: bytes | pa.Buffer) -> None:
         ) from error
 
 
-def replace(path: str, data: bytes | pa.Buffer) -> None:
-    """Writes a file, in place of the one that is there."""
-    temporary = _write_temporary(path, data)
+def replace(path: str, data: bytes | pa.Buffer, *, flushes: bool = True) -> None:
+    """Writes a file, in place of the one that is there.
+
+    flushes: it survives a crash; otherwise it may be empty after one, or the file before
+    """
+    temporary = _write_temporary(path, data, flushes=flushes)
     try:
         os.replace(temporary, path)
     except OSError:
         with suppress(OSError):
             os.unlink(temporary)
         raise
-    _flush_folder(os.path.dirname(path))
+    if flushes:
+        _flush_folder(os.path.dirname(path))
 
 
 def make_folder(path: str) -> None:
@@ -119,11 +123,15 @@ class FileSink:
         # last: whoever is interrupted before has no file
         self._is_complete = True
 
-    def close_content(self) -> None:
-        """Makes the bytes durable, but not yet the file's name."""
+    def close_content(self, *, flushes: bool = True) -> None:
+        """Makes the bytes durable, but not yet the file's name.
+
+        flushes: not even the bytes without it
+        """
         self._join()
         self._file.flush()
-        os.fsync(self._file.fileno())
+        if flushes:
+            os.fsync(self._file.fileno())
         # The system reports a failed flush only once, and it may have been to the thread.
         if self._flush_error is not None:
             raise self._flush_error
@@ -150,13 +158,13 @@ class FileSink:
             self._flushing.join()
 
 
-def _write_temporary(path: str, data: bytes | pa.Buffer) -> str:
+def _write_temporary(path: str, data: bytes | pa.Buffer, *, flushes: bool = True) -> str:
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f"{TEMPORARY}{name}_{uuid.uuid4().hex}")
     sink = FileSink(temporary)
     try:
         sink.write(data)
-        sink.close_content()
+        sink.close_content(flushes=flushes)
     except BaseException:
         sink.abort()
         raise

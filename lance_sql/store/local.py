@@ -166,7 +166,7 @@ class LocalStore:
         if mode == "create":
             durable.create(full, data)
         else:
-            durable.replace(full, data)
+            durable.replace(full, data, flushes=mode == "overwrite")
         self._forget(path)
 
     def create(self, path: str) -> Sink:

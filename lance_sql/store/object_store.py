@@ -150,8 +150,9 @@ class ObjectStore:
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         check_path(path)
+        asked = "create" if mode == "create" else "overwrite"
         with self._client_errors(path):
-            self._obstore.put(self._client, path, bytes(memoryview(data)), mode=mode, use_multipart=False)
+            self._obstore.put(self._client, path, bytes(memoryview(data)), mode=asked, use_multipart=False)
 
     def create(self, path: str) -> Sink:
         check_path(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -183,3 +184,33 @@ def test_a_request_that_was_sent_twice_is_no_conflict(tmp_path: Path) -> None:
     made = append(on(Twice(LocalStore(root)), latest(root)))
     assert made.version == latest(root).version == 2
     assert keys(root) == AFTER[append]
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 13, b'{"version":1}', b'{"version":99}'], ids=repr)
+def test_a_hint_that_a_crash_has_left_misleads_nobody(tmp_path: Path, content: bytes) -> None:
+    root = str(tmp_path / "t.lance")
+    append(created(root))
+    hint = Path(root) / "_versions" / "latest_version_hint.json"
+    assert hint.read_bytes() == b'{"version":2}'
+    hint.write_bytes(content)
+    assert (lance.dataset(root).version, lance_sql.open(root).version) == (2, 2)
+    lance.write_dataset(table([78]), root, mode="append")
+    hint.write_bytes(content)
+    commit(latest(root), Append(fragments(root, table([77]))))
+    assert keys(root) == sorted([*AFTER[append], 77, 78])
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="asks the system which files are open")
+def test_a_commit_waits_for_the_disk_but_for_the_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = created(str(tmp_path / "t.lance"))
+    flushed: list[str] = []
+    flush = os.fsync
+
+    def recorded(file: int) -> None:
+        flushed.append(os.path.relpath(os.readlink(f"/proc/self/fd/{file}"), snapshot.uri).partition("/.tmp_")[0])
+        flush(file)
+
+    monkeypatch.setattr(os, "fsync", recorded)
+    commit(snapshot, UpdateConfig(UpdateMap({"a": "b"})))
+    # each file, and its folder
+    assert flushed == ["_transactions", "_transactions", "_versions", "_versions"]
