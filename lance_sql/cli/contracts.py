@@ -58,18 +58,25 @@ def rules(table: str, name: str | None, rule: str | None, warn: bool, drop: bool
 @click.option("--since", help="Only rows that changed after this version, tag or time.")
 @click.option("--branch", help="A branch, instead of main.")
 @click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
+@screen.html_option
 @reports_errors
-def check(table: str, names: tuple[str, ...], since: str | None, branch: str | None, output: str) -> None:
+def check(
+    table: str, names: tuple[str, ...], since: str | None, branch: str | None, output: str, html: str | None
+) -> None:
     """Looks whether the rows of TABLE keep its rules. Exits with 1 when one is broken that does not only warn.
 
     \b
     lance-sql check orders.lance
     lance-sql check orders.lance --since 41
+    lance-sql check orders.lance --html rules.html
     """
     import json
 
     from lance_sql.cli import tables
 
     report = tables.open_table(table, branch=branch).check(names or None, since=tables.bound(since))
-    click.echo(json.dumps(report.to_dict(), indent=2, ensure_ascii=False) if output == "json" else str(report))
+    if html is not None:
+        screen.write_page(html, report.to_html())
+    else:
+        click.echo(json.dumps(report.to_dict(), indent=2, ensure_ascii=False) if output == "json" else str(report))
     sys.exit(0 if report.is_kept else BROKEN)

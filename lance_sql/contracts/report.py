@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from lance_sql import pages
 from lance_sql.contracts.rules import Rule
 from lance_sql.terminal_text import one_line
 from lance_sql.value_text import as_json
@@ -74,13 +75,47 @@ class ContractReport:
         }
 
     def __str__(self) -> str:
-        scope = "all rows" if self.since is None else f"rows changed since version {self.since}"
-        lines = [f"{one_line(self.table)}, {scope}: {len(self.results)} rules, {len(self.broken)} broken"]
+        lines = [f"{one_line(self.table)}, {self._scope}: {len(self.results)} rules, {len(self.broken)} broken"]
         for each in self.results:
             mark = "ok  " if each.is_kept else "FAIL" if each.rule.severity == "error" else "warn"
             message = f": {each.message}" if each.message else ""
             lines.append(one_line(f"  {mark} {each.rule.name}: {each.rule.text}{message}"))
         return "\n".join(lines)
+
+    def to_html(self) -> str:
+        """A page in one file, which needs no network.
+
+        raises: MissingDependency where Jinja2 is not installed
+        """
+        return pages.render("contract", **self._values())
+
+    def _repr_html_(self) -> str | None:
+        return pages.part("contract_part", **self._values())
+
+    def _values(self) -> dict[str, Any]:
+        """What the templates show: rules that are broken first, with some of the rows."""
+        order = sorted(self.results, key=lambda each: (each.is_kept, each.rule.severity == "warn"))
+        shown = [each for each in order if not each.is_kept]
+        rows = [() if each.examples is None else each.examples.to_pylist() for each in shown]
+        return {
+            "report": self,
+            "scope": self._scope,
+            "milliseconds": round(sum(each.seconds for each in self.results) * 1000),
+            "results": order,
+            "failures": [each for each in shown if each.rule.severity == "error"],
+            "broken": [
+                (
+                    each,
+                    [] if each.examples is None else each.examples.schema.names,
+                    [tuple(row.values()) for row in some],
+                )
+                for each, some in zip(shown, rows, strict=True)
+            ],
+        }
+
+    @property
+    def _scope(self) -> str:
+        return "all rows" if self.since is None else f"rows changed since version {self.since}"
 
     def __repr__(self) -> str:
         return str(self)

@@ -10,6 +10,14 @@ HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>'\"&amp;\x1b[31m
 NAME = "<script>alert(3)</script>"
 
 
+def checked(table: lance_sql.Dataset) -> str:
+    """A check of rules, of which some are broken, by rows with values that are no markup."""
+    table = (
+        table.set_rule("ids", "unique(id)").set_rule("amounts", "amount < 8").set_rule("known", "not_null(id)")
+    )
+    return table.set_rule("small", "row_count_change(-0.1, 0.1)", severity="warn").check().to_html()
+
+
 def make(folder: Path) -> dict[str, str]:
     """The pages by their names. The table has ten versions, of which some are damaged, a tag and a branch."""
     table = lance_sql.write(
@@ -32,6 +40,7 @@ def make(folder: Path) -> dict[str, str]:
         "diff": lance_sql.diff(f"{table.uri}@1", table, max_rows=12).to_html(),
         "history": table.history().to_html(),
         "layout": table.layout().to_html(),
+        "contract": checked(table),
         "healthy": lance_sql.verify(table.uri).to_html(),
     }
     first = min((Path(table.uri) / "data").iterdir(), key=lambda path: path.stat().st_mtime_ns)

@@ -64,7 +64,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     return make(tmp_path_factory.mktemp("pages"))
 
 
-KINDS = ("diff", "history", "layout", "healthy", "verify")
+KINDS = ("contract", "diff", "history", "layout", "healthy", "verify")
 
 
 @pytest.mark.parametrize("kind", KINDS)
