@@ -53,8 +53,9 @@ MAX_BATCH_BYTES = 32 * 1024 * 1024
 LARGEST_BATCH_BYTES = 1024 * 1024 * 1024
 """What a caller's own batch size may lead to; Arrow's 32-bit offsets end at twice that."""
 
-ROWS_OF_NOTHING = 16 * 1024 * 1024
-"""Rows of a batch for which nothing is read, so that only handing it over costs anything."""
+ROWS_OF_NOTHING = 512 * 1024
+"""Rows of a batch for which nothing is read. Handing it over costs next to nothing, and an engine that makes a value of
+its own for each row of it, as DataFusion does to count them, still has these in the caches of a processor."""
 
 MAX_JOINED_ROWS = 512 * 1024
 """Batches of which few rows pass are read together up to so many, so that threads still have something to share."""

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from lance_sql.dataset import Dataset
 
 
+# contracts are subclassed by tests, which say more of what fails in them
+pytest.register_assert_rewrite("lance_sql.testing.stores", "lance_sql.testing.manifest_stores")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("lance-sql")
     group.addoption("--lance-update", action="store_true", help="write snapshots of Lance tables anew")

@@ -14,7 +14,7 @@ import pytest
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
 from lance_sql.store import ByteRange, ObjectStore, Store, together, uploads
 from lance_sql.store.options import to_object_store
-from tests.contracts.test_stores import CONTENT, FILES, StoreContract
+from lance_sql.testing.stores import CONTENT, FILES, StoreContract
 from tests.object_stores.places import Place
 from tests.object_stores.proxy import Fault, Inject, Request, kinds
 

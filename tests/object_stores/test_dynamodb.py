@@ -15,7 +15,7 @@ import pytest
 import lance_sql
 from lance_sql.errors import MissingDependency
 from lance_sql.store import DynamoDbManifestStore, ManifestStore, open_store
-from tests.contracts.test_manifest_stores import ManifestStoreContract
+from lance_sql.testing.manifest_stores import ManifestStoreContract
 from tests.object_stores.places import BUCKET, Place
 from tests.object_stores.proxy import Fault, Inject, Request
 from tests.object_stores.test_rivals import breaking_off, losing_answers
