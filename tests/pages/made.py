@@ -12,9 +12,7 @@ NAME = "<script>alert(3)</script>"
 
 def checked(table: lance_sql.Dataset) -> str:
     """A check of rules, of which some are broken, by rows with values that are no markup."""
-    table = (
-        table.set_rule("ids", "unique(id)").set_rule("amounts", "amount < 8").set_rule("known", "not_null(id)")
-    )
+    table = table.set_rule("ids", "unique(id)").set_rule("amounts", "amount < 8").set_rule("known", "not_null(id)")
     return table.set_rule("small", "row_count_change(-0.1, 0.1)", severity="warn").check().to_html()
 
 
