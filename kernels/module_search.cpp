@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 
 #include "nearest.h"
+#include "postings.h"
 #include "python.h"
 
 using namespace nanobind::literals;
@@ -99,6 +100,16 @@ void bind_search(nb::module_& m) {
             sum_of_codes(codes, rows, width, bits, columns, table, out);
         },
         "codes"_a, "num_rows"_a, "num_codes"_a, "num_bits"_a, "columns"_a, "table"_a, "out"_a);
+    m.def(
+        "decode_postings",
+        [](const InputBuffer& blocks, const InputBuffer& offsets, Count num_documents, Count block_size,
+           bool is_varint, Count most_documents, const OutputBuffer& documents, const OutputBuffer& frequencies) {
+            const int64_t count = num_documents, size = block_size, most = most_documents;
+            Unlocked unlocked;
+            decode_postings(blocks, offsets, count, size, is_varint, most, documents, frequencies);
+        },
+        "blocks"_a, "offsets"_a, "num_documents"_a, "block_size"_a, "is_varint"_a, "most_documents"_a, "documents"_a,
+        "frequencies"_a);
     m.def(
         "vector_distances",
         [](Count metric, Count value_bits, Count dimension, const InputBuffer& query, const InputBuffer& values,

@@ -1323,3 +1323,21 @@ def vector_distances(
     metric: int, value_bits: int, dimension: int, query: Buffer, values: Buffer, num_rows: int, out: Buffer
 ) -> None:
     """The distances of vectors to one query, f32; see `NearestRows.add_vectors`."""
+
+def decode_postings(
+    blocks: Buffer,
+    offsets: Buffer,
+    num_documents: int,
+    block_size: int,
+    is_varint: bool,
+    most_documents: int,
+    documents: Buffer,
+    frequencies: Buffer,
+) -> None:
+    """The documents of a posting list and how often each has the token, u32 each.
+
+    offsets: i64, of the blocks, and the end of the last one
+    block_size: documents of a block, 128 or 256
+    is_varint: the last, partial block has differences in as few bytes as they take, else numbers of 32 bits
+    raises: InvalidDataError for documents that do not ascend, or are not below `most_documents`
+    """

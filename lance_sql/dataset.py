@@ -243,7 +243,9 @@ class Dataset(ArrowDataset):
         self,
         vector: Any = None,
         *,
+        text: str | Mapping[str, Any] | None = None,
         column: str | None = None,
+        text_column: str | None = None,
         k: int | None = 10,
         columns: Sequence[str] | None = None,
         filter: str | pc.Expression | Predicate | None = None,
@@ -254,12 +256,18 @@ class Dataset(ArrowDataset):
         fast_search: bool = False,
         distance_range: tuple[float | None, float | None] | None = None,
         since: Bound | None = None,
+        alpha: float = 0.5,
+        oversample_factor: int = 4,
+        fusion: str = "linear",
     ) -> SearchScan:
-        """The rows whose vectors are nearest, best first, with `_distance`; nothing is read before its result is asked
-        for.
+        """The rows whose vectors are nearest, best first, with `_distance`, or the rows that have some words, with
+        `_score`, or both, with `_hybrid_score`; nothing is read before its result is asked for.
 
         vector: numbers, as many as the column's vectors have. A list of vectors is as many queries, and the result
             begins with `query_index`; for a column of several vectors a row it is one query
+        text: words, of which rows have any, or a query as Lance's servers have it: `{"match": {"terms": "quick fox",
+            "operator": "AND", "fuzziness": 1}}`, phrase, boolean, boost, multi_match
+        text_column: that is searched where the query does not say it; the only one that is indexed, or the only text
         column: of vectors: fixed-size lists of float16, float32, float64 or uint8, or lists of them. The table's only
             one without it
         k: rows, for each query; None for all
@@ -275,6 +283,9 @@ class Dataset(ArrowDataset):
         fast_search: leave out rows that no index covers
         distance_range: only distances from the first on and below the second
         since: only rows that were inserted or updated after this version, tag or time
+        alpha, oversample_factor, fusion: of a search by vectors and words: how much the distance counts, of 1; so many
+            times k candidates of each side; "linear", by their numbers from the best to the worst one, or "rrf", by
+            their places
         raises: InvalidArgument for a query that makes no sense for the column; ColumnNotFound; UnsupportedFeature for
             a column of other values; as `scan`
 
@@ -284,21 +295,41 @@ class Dataset(ArrowDataset):
         >>> lance_sql.write(table, path).search([2, 3], k=2).to_table().to_pydict()["_distance"]
         [0.0, 8.0]
         """
-        from lance_sql.search import vector_query
+        from lance_sql.search import HybridQuery, text_query, vector_query
 
-        query = vector_query(
-            self.snapshot,
-            vector,
-            column,
-            k=k,
-            metric=metric,
-            nprobes=nprobes,
-            refine_factor=refine_factor,
-            use_index=use_index,
-            fast_search=fast_search,
-            distance_range=distance_range,
-        )
-        rows = self.search_rows(query, filter, since=since)
+        if vector is None and text is None:
+            raise InvalidArgument("Give a vector, text, or both")
+        is_hybrid = vector is not None and text is not None
+        if is_hybrid and k is None:
+            raise InvalidArgument("A search by vectors and words needs k")
+        _check_positive("oversample_factor", oversample_factor, least=1)
+        candidates = k * oversample_factor if is_hybrid and k is not None else k
+        queries: list[Ranker] = []
+        if vector is not None:
+            queries.append(
+                by_vector := vector_query(
+                    self.snapshot,
+                    vector,
+                    column,
+                    k=candidates,
+                    metric=metric,
+                    nprobes=nprobes,
+                    refine_factor=refine_factor,
+                    use_index=use_index,
+                    fast_search=fast_search,
+                    distance_range=distance_range,
+                )
+            )
+        if text is not None:
+            queries.append(
+                by_words := text_query(
+                    self.snapshot, text, text_column, k=candidates, use_index=use_index, fast_search=fast_search
+                )
+            )
+        if is_hybrid:
+            assert k is not None
+            queries = [HybridQuery(by_vector, by_words, k, alpha, fusion)]
+        rows = self.search_rows(queries[0], filter, since=since)
         names = column_names(columns)
         return rows.scan(None if names is None else rows.with_numbers(names))
 

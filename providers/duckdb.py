@@ -19,7 +19,9 @@
     lance_insertions('path', 3, 5), lance_deletions('path', 3, 5), lance_row_history('path', 3, 5)
         the same for the change feed, whose bounds are versions, tags or times
     lance_vector_search('path', 'v', [..]::FLOAT[], k := 10, filter := 'a > 7', version := 41, since := 40, ...)
-        the rows whose vectors are nearest; the arguments are those of the official extension and of time travel
+    lance_fts('path', 'body', 'words', ...), lance_hybrid_search('path', 'v', [..], 'body', 'words', alpha := 0.5, ...)
+        the rows whose vectors are nearest, that have words, or both; the arguments are those of the official extension
+        and of time travel
     FROM 'path/x.lance', FROM 'path/x.lance@41', FROM 'path/x.lance@tag'
         a table without system columns, on connections of `connect`: an extension makes a macro of such a name
     FROM lake.x

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.search import SearchRows, vector_query
+from lance_sql.search import HybridQuery, Ranker, SearchRows, TextQuery, VectorQuery, text_query, vector_query
 
 from .changes import bound
 from .snapshots import open_version
@@ -30,6 +30,18 @@ _VECTOR: Final = (
 
 SEARCHES: Final[Mapping[str, tuple[str, ...]]] = {
     "lance_vector_search": ("vector_column", "vector", *_COMMON, *_VECTOR),
+    "lance_fts": ("text_column", "query", *_COMMON, "use_index", "fast_search"),
+    "lance_hybrid_search": (
+        "vector_column",
+        "vector",
+        "text_column",
+        "query",
+        *_COMMON,
+        "alpha",
+        "oversample_factor",
+        "fusion",
+        *_VECTOR,
+    ),
 }
 """The table functions, and the names of their arguments after the path."""
 
@@ -42,21 +54,50 @@ def open_search(function: str, path: str, arguments: Mapping[str, Any]) -> Searc
     """
     given = {name: value for name, value in arguments.items() if value is not None or name == "k"}
     dataset = open_version(path, **{name: given.pop(name) for name in PLACE if name in given})
-    return _OPEN[function](dataset, given)
-
-
-def _vector_search(dataset: Dataset, given: dict[str, Any]) -> SearchRows:
-    for name, what in (("vector_column", "column of vectors"), ("vector", "query vector")):
-        if name not in given:
-            raise InvalidArgument(f"lance_vector_search needs a {what}, not NULL")
-    query = vector_query(
-        dataset.snapshot,
-        _vector(given["vector"]),
-        given["vector_column"],
-        k=given.get("k", 10),
-        **_of_vectors(given),
-    )
+    for name in SEARCHES[function]:
+        if name in _NEEDED and name not in given:
+            raise InvalidArgument(f"{function} needs a {_NEEDED[name]}, not NULL")
+    query: Ranker
+    if function == "lance_vector_search":
+        query = _by_vector(dataset, given, given.get("k", 10))
+    elif function == "lance_fts":
+        query = _by_words(dataset, given, given.get("k", 10))
+    else:
+        query = _hybrid(dataset, given)
     return _rows(dataset, query, given)
+
+
+_NEEDED: Final = {
+    "vector_column": "column of vectors",
+    "vector": "query vector",
+    "text_column": "column of text",
+    "query": "query",
+}
+
+
+def _by_vector(dataset: Dataset, given: Mapping[str, Any], k: int | None) -> VectorQuery:
+    return vector_query(dataset.snapshot, _vector(given["vector"]), given["vector_column"], k=k, **_of_vectors(given))
+
+
+def _by_words(dataset: Dataset, given: Mapping[str, Any], k: int | None) -> TextQuery:
+    query = given["query"]
+    if isinstance(query, str) and query.lstrip().startswith("{"):
+        try:
+            query = json.loads(query)
+        except ValueError:
+            # words that begin so
+            query = given["query"]
+    options = {name: given[name] for name in ("use_index", "fast_search") if name in given}
+    return text_query(dataset.snapshot, query, given["text_column"], k=k, **options)
+
+
+def _hybrid(dataset: Dataset, given: Mapping[str, Any]) -> HybridQuery:
+    k, factor = given.get("k", 10), given.get("oversample_factor", 4)
+    for name, value in (("k", k), ("oversample_factor", factor)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise InvalidArgument(f"{name}={value!r} is not a number of at least 1")
+    options = {name: given[name] for name in ("alpha", "fusion") if name in given}
+    return HybridQuery(_by_vector(dataset, given, k * factor), _by_words(dataset, given, k * factor), k, **options)
 
 
 def _of_vectors(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,7 +110,7 @@ def _of_vectors(given: Mapping[str, Any]) -> dict[str, Any]:
     return options if nprobes is None else {**options, "nprobes": nprobes}
 
 
-def _rows(dataset: Dataset, query: Any, given: Mapping[str, Any]) -> SearchRows:
+def _rows(dataset: Dataset, query: Ranker, given: Mapping[str, Any]) -> SearchRows:
     return dataset.search_rows(
         query, given.get("filter"), since=bound(given.get("since")), prefilter=bool(given.get("prefilter"))
     )
@@ -83,6 +124,3 @@ def _vector(given: Any) -> Any:
         except ValueError:
             raise InvalidArgument(f"The query vector {given[:50]!r} is no list of numbers") from None
     return list(given) if isinstance(given, Sequence) else given
-
-
-_OPEN: Final = {"lance_vector_search": _vector_search}

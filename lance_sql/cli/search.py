@@ -13,9 +13,11 @@ from lance_sql.cli.errors import reports_errors
 
 @click.command()
 @click.argument("table")
+@click.argument("words", required=False)
 @click.option("--vector", metavar="JSON", help="A query vector, as '[0.1, 0.2, ..]', or a list of them.")
 @click.option("--like-row", type=click.IntRange(min=0), metavar="ROWID", help="The vector of this row is the query.")
 @click.option("--column", help="The column of vectors.")
+@click.option("--text-column", help="The column of text.")
 @click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="So many rows.")
 @click.option("--filter", "where", metavar="SQL", help="Only rows for which this is true take part.")
 @click.option("--since", metavar="WHEN", help="Only rows that changed after this version, tag or time take part.")
@@ -30,9 +32,11 @@ from lance_sql.cli.errors import reports_errors
 @reports_errors
 def search(
     table: str,
+    words: str | None,
     vector: str | None,
     like_row: int | None,
     column: str | None,
+    text_column: str | None,
     k: int,
     where: str | None,
     since: str | None,
@@ -45,31 +49,36 @@ def search(
     explain: bool,
     output: str,
 ) -> None:
-    """Finds the rows of TABLE whose vectors are nearest, best first.
+    """Finds the rows of TABLE that have WORDS, or whose vectors are nearest, or both; best first.
 
     \b
+    lance-sql search articles.lance "quick fox"
     lance-sql search images.lance --vector '[0.1, 0.9, 0.3]'
     lance-sql search images.lance@41 --like-row 17 -k 5 --filter "kind = 'cat'"
     """
     from lance_sql.cli import tables
     from lance_sql.search import vector_column
 
-    if (vector is None) == (like_row is None):
+    if vector is not None and like_row is not None:
         raise click.UsageError("Give --vector or --like-row.")
+    if words is None and vector is None and like_row is None:
+        raise click.UsageError("Give words, --vector or --like-row.")
     dataset = tables.open_table(table, branch=branch)
-    query: Any
+    query: Any = None
     if vector is not None:
         try:
             query = json.loads(vector)
         except ValueError:
             raise click.BadParameter("it is no list of numbers", param_hint="--vector") from None
-    else:
+    elif like_row is not None:
         name = column or vector_column(dataset.snapshot)
-        query = dataset.take([like_row or 0], [name]).column(0)[0].as_py()
+        query = dataset.take([like_row], [name]).column(0)[0].as_py()
     chosen = columns.split(",") if columns is not None else None
     found = dataset.search(
         query,
+        text=words,
         column=column,
+        text_column=text_column,
         k=k,
         columns=chosen,
         filter=where,

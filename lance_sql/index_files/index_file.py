@@ -6,6 +6,7 @@ Source: indices, directory layout.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Final
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ import pyarrow as pa
 from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.file.columns import Column, read_columns
-from lance_sql.file.leaves import Leaf
+from lance_sql.file.leaves import is_leaf, leaves
 from lance_sql.file.metadata_v0_1 import LegacyMetadata
 from lance_sql.file.opening import Listed, open_column
 from lance_sql.file.page_cache import PageCache
@@ -149,16 +150,27 @@ class IndexFile:
         return found
 
     def _open(self, name: str) -> Column:
-        type = self.type_of(name)
-        for number, field in enumerate(self._schema.fields):
-            with at(file=self.path, column=name):
-                if field.children:
-                    # its members would have columns of their own, and the numbers of those behind it are not known
-                    raise UnsupportedFeature("an index file with nested columns")
-                if field.name == name:
-                    places = {} if isinstance(self._file.metadata, LegacyMetadata) else {field.id: number}
-                    listed = Listed(frozenset([field.id]), places)
-                    column = open_column(self._file, listed, Leaf(field, type), Chain(type), name)
-                    assert column is not None
-                    return column
-        raise AssertionError("`type_of` has found it")
+        _ = self.type_of(name)
+        field = next(each for each in self._schema.fields if each.name == name)
+        with at(file=self.path, column=name):
+            inside = leaves(field)
+            if len(inside) != 1:
+                raise UnsupportedFeature(f"a column of an index file with {len(inside)} columns inside")
+            listed = Listed(frozenset(self._places), {} if self.loses_nulls else self._places)
+            column = open_column(self._file, listed, inside[0], Chain(inside[0].type, inside[0].outer), name)
+            assert column is not None
+            return column
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        """The numbers of the columns of fields: of leaves, and in version 2.0 of the lists around them."""
+        found: dict[int, int] = {}
+        metadata = self._file.metadata
+        has_lists = not isinstance(metadata, LegacyMetadata) and metadata.has_path_columns
+        waiting = list(reversed(self._schema.fields))
+        while waiting:
+            field = waiting.pop()
+            if is_leaf(field) or (has_lists and field.is_list):
+                found[field.id] = len(found)
+            waiting.extend(reversed(() if is_leaf(field) else field.children))
+        return found

@@ -1,8 +1,22 @@
 """Rows ranked by how near their vectors are, or by their words, at any version."""
 
+from lance_sql.search.hybrid import HybridQuery
 from lance_sql.search.ranking import Ranker, Ranking
 from lance_sql.search.rows import SearchRows
 from lance_sql.search.scan import SearchScan
+from lance_sql.search.text_query import TextQuery, text_query
 from lance_sql.search.vector_query import VectorQuery, is_vector, vector_column, vector_query
 
-__all__ = ["Ranker", "Ranking", "SearchRows", "SearchScan", "VectorQuery", "is_vector", "vector_column", "vector_query"]
+__all__ = [
+    "HybridQuery",
+    "Ranker",
+    "Ranking",
+    "SearchRows",
+    "SearchScan",
+    "TextQuery",
+    "VectorQuery",
+    "is_vector",
+    "text_query",
+    "vector_column",
+    "vector_query",
+]

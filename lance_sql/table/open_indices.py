@@ -24,6 +24,7 @@ from lance_sql.index_files import bitmap, bloom, btree, label_list, ngram, row_s
 from lance_sql.index_files.bitmap import Bitmaps
 from lance_sql.index_files.bloom import BloomFilters
 from lance_sql.index_files.btree import BTree
+from lance_sql.index_files.full_text import FullTextIndex
 from lance_sql.index_files.index_file import IndexFile
 from lance_sql.index_files.label_list import Labels
 from lance_sql.index_files.ngram import Postings
@@ -40,7 +41,7 @@ _LOG: Final = logging.getLogger("lance_sql")
 
 Path: TypeAlias = tuple[str, ...]
 _Key = tuple[UUID, int | None]
-Opened = ZoneMap | BTree | Bitmaps | BloomFilters | Labels | Postings | VectorIndex
+Opened = ZoneMap | BTree | Bitmaps | BloomFilters | Labels | Postings | VectorIndex | FullTextIndex
 
 BUDGET_BYTES: Final = 128 << 20
 """What has been read of index files is kept up to this much memory."""
@@ -268,6 +269,8 @@ class OpenIndices:
                 return label_list.read(*files)
             case "NGramIndexDetails":
                 return ngram.read(*files)
+            case "InvertedIndexDetails":
+                return FullTextIndex(partial(self._file, segment))
             case "VectorIndexDetails":
                 return vector_index.open_index(*files)
             case _:
@@ -285,6 +288,7 @@ _FILES: Final[Mapping[str, tuple[str, ...]]] = {
     "BloomFilterIndexDetails": (bloom.FILE,),
     "LabelListIndexDetails": (label_list.FILE,),
     "NGramIndexDetails": (ngram.FILE,),
+    "InvertedIndexDetails": (),
     "VectorIndexDetails": (vector_index.INDEX, vector_index.AUXILIARY),
 }
 

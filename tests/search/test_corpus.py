@@ -67,3 +67,43 @@ def test_search_by_indices(case: str) -> None:
         options = {name: query[name] for name in ("nprobes", "metric", "use_index") if query[name] is not None}
         wrong = check(query, ask(path, query, refine_factor=query["refine"], **options))
         assert wrong is None, f"{case}: {wrong} of {query}"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_search_for_words(case: str) -> None:
+    check = load_check()
+    path = FOLDER / case / "data.lance"
+    expected = json.loads((FOLDER / case / "expected.json").read_text())
+    queries = [each for each in expected["queries"] if each["kind"] == "fts"]
+    if not queries:
+        pytest.skip("no words in this case")
+    dataset = lance_sql.open(str(path))
+    for query in queries:
+        found = dataset.search(text=query["query"], k=query["k"], filter=query["filter"], columns=["id"]).to_table()
+        wrong = check(query, list(zip(found["id"].to_pylist(), found["_score"].to_pylist(), strict=True)))
+        assert wrong is None, f"{case}: {wrong} of {query}"
+
+
+@pytest.mark.skipif("hybrid" not in CASES, reason="no such case")
+@pytest.mark.parametrize(("fusion", "prefix"), [("linear", ""), ("rrf", "rrf_")])
+def test_search_by_both(fusion: str, prefix: str) -> None:
+    check = load_check()
+    expected = json.loads((FOLDER / "hybrid" / "expected.json").read_text())
+    dataset = lance_sql.open(str(FOLDER / "hybrid" / "data.lance"))
+    queries = [each for each in expected["queries"] if each["kind"] == "hybrid"]
+    assert queries
+    for query in queries:
+        found = dataset.search(
+            query["query"],
+            column=query["vector_column"],
+            text=query["text"],
+            text_column=query["text_column"],
+            k=query["k"],
+            alpha=query["alpha"],
+            oversample_factor=query["oversample"],
+            fusion=fusion,
+            columns=["id"],
+        ).to_table()
+        answer = {**query, "ids": query[f"{prefix}ids"], "scores": query[f"{prefix}scores"]}
+        got = list(zip(found["id"].to_pylist(), found["_hybrid_score"].to_pylist(), strict=True))
+        assert check(answer, got) is None

@@ -130,6 +130,51 @@ def test_errors(path: str, arguments: str, message: str) -> None:
         lance_sql.sql(sql)
 
 
+@pytest.fixture(scope="module")
+def articles(tmp_path_factory: pytest.TempPathFactory) -> str:
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(np.arange(8.0)), 2)
+    texts = ["the quick fox", "a slow dog", "quick quick dogs", "rivers"]
+    folder = tmp_path_factory.mktemp("search") / "articles.lance"
+    dataset = lance_sql.write(pa.table({"id": [1, 2, 3, 4], "body": texts, "v": vectors}), folder, stable_row_ids=True)
+    dataset.update({"body": "'a quick river'"}, "id = 2")
+    return str(folder)
+
+
+@pytest.mark.parametrize("rows", ENGINES)
+@pytest.mark.parametrize(
+    ("call", "ids"),
+    [
+        ("lance_fts('{}', 'body', 'quick')", [3, 2, 1]),
+        ("lance_fts('{}', 'body', 'quick', version := 1)", [3, 1]),
+        ("lance_fts('{}', 'body', 'quick', since := 1)", [2]),
+        ("lance_fts('{}', 'body', 'quick', k := 2, filter := 'id < 3')", [1, 2]),
+        ("lance_fts('{}', 'body', '')", []),
+        ("""lance_fts('{}', 'body', '{{"phrase": {{"terms": "quick fox"}}}}')""", [1]),
+        ("lance_hybrid_search('{}', 'v', [0, 1], 'body', 'rivers', k := 2, alpha := 0.5)", [1, 2]),
+        ("lance_hybrid_search('{}', 'v', [0, 1], 'body', 'rivers', k := 1, fusion := 'rrf')", [4]),
+    ],
+)
+def test_words(articles: str, rows: Callable[[str], Any], call: str, ids: list[int]) -> None:
+    order = "_hybrid_score DESC" if "hybrid" in call else "_score DESC"
+    assert sorted(row[0] for row in rows(f"SELECT id FROM {call.format(articles)} ORDER BY {order}")) == sorted(ids)
+
+
+def test_the_columns_of_words(articles: str) -> None:
+    connection = lance_sql.connect()
+    sql = f"SELECT * EXCLUDE (v) FROM lance_hybrid_search('{articles}', 'v', [0, 1], 'body', 'quick')"
+    found = connection.execute(f"DESCRIBE {sql}").fetchall()
+    assert [name for name, *_ in found] == ["id", "body", "_distance", "_score", "_hybrid_score"]
+    with pytest.raises(duckdb.Error, match="needs a query, not NULL"):
+        connection.execute(f"FROM lance_fts('{articles}', 'body', NULL)")
+
+
+def test_words_on_the_command_line(articles: str) -> None:
+    found = run(articles, "quick fox", "--columns", "id", "--output", "json")
+    assert json.loads(found.stdout)[0]["id"] == 1
+    both = run(articles, "quick", "--vector", "[0, 1]", "-k", "1", "--columns", "id", "--output", "json")
+    assert json.loads(both.stdout)[0].keys() == {"id", "_distance", "_score", "_hybrid_score"}
+
+
 def run(*arguments: str) -> Any:
     return CliRunner().invoke(main, ["search", *arguments])
 
@@ -152,7 +197,7 @@ def test_the_command_line(path: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "--vector or --like-row"),
+        ((), "words, --vector or --like-row"),
         (("--vector", "[1"), "no list of numbers"),
         (("--vector", "[1]"), "has 1 values"),
         (("--like-row", "100000"), "no rows with the row ids 100000"),

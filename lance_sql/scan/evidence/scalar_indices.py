@@ -24,7 +24,6 @@ from lance_sql.index_files.bloom import BloomFilters
 from lance_sql.index_files.btree import BTree
 from lance_sql.index_files.label_list import Labels
 from lance_sql.index_files.ngram import Postings
-from lance_sql.index_files.vector_index import VectorIndex
 from lance_sql.index_files.zone_map import ZoneMap
 from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.evidence import index_search, known_rows
@@ -178,8 +177,8 @@ class _Search:
                 return index_search.in_bitmaps(opened, covered, path, predicate, are_ids=are_ids)
             case BloomFilters():
                 return index_search.in_bloom_filters(opened, covered, path, predicate)
-            case VectorIndex():
-                raise UnsupportedFeature("vectors are ranked, not filtered")
+            case _:
+                raise UnsupportedFeature("search indices rank rows, and do not filter them")
 
     def _covered(self, segment: IndexSegment) -> Covered:
         # as long as nothing was ruled out, the same for every filter

@@ -1,0 +1,201 @@
+"""The files of a full text index: its words, the documents of each, and how long documents are.
+
+    metadata.lance             which partitions there are, and how texts were taken apart
+    part_<p>_tokens.lance      the words of a partition, with numbers
+    part_<p>_docs.lance        the row and the length of each document, by its number
+    part_<p>_invert.lance      the documents of each word, in blocks
+
+Source: full text index specification.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from threading import Lock
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from cachetools import LRUCache
+
+from lance_sql import _kernels, row_ranges
+from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.index_files.index_file import IndexFile
+from lance_sql.index_files.token_fst import TokenFst
+
+METADATA: Final = "metadata.lance"
+MOST_VERSION: Final = 3
+
+U32 = npt.NDArray[np.uint32]
+U64 = npt.NDArray[np.uint64]
+
+_MOST_PARTITIONS: Final = 1 << 16
+_MOST_HELD: Final = 32 << 20
+_TAILS: Final = {"fixed32_v1": False, "varint_delta_v1": True}
+
+
+class FullTextIndex:
+    """An open segment of a full text index. Thread-safe.
+
+    parameters: how texts were taken apart; those that early releases did not have are missing
+    """
+
+    def __init__(self, file: Callable[[str], IndexFile]) -> None:
+        """
+        file: opens a file of the segment by its name
+        raises: CorruptFile; UnsupportedFeature for formats that are not known
+        """
+        metadata = file(METADATA)
+        with at(file=metadata.path):
+            self.parameters: Mapping[str, Any] = _json(metadata.note("params"), dict)
+            numbers = _json(metadata.note("partitions"), list)
+            if len(numbers) > _MOST_PARTITIONS or not all(isinstance(each, int) and each >= 0 for each in numbers):
+                raise CorruptFile(f"{len(numbers)} partitions: {str(numbers)[:80]}")
+            version = metadata.number("format_version", 1) or 1
+            if version > MOST_VERSION:
+                raise UnsupportedFeature(f"format {version} of full text indices is not known to this release")
+            tail = metadata.note("posting_tail_codec") or "fixed32_v1"
+            if tail not in _TAILS:
+                raise UnsupportedFeature(f"the code {tail[:40]!r} of posting lists is not known")
+            block_size = metadata.number("posting_block_size", 128) or 0
+            if block_size not in (128, 256):
+                raise UnsupportedFeature(f"blocks of {block_size} documents")
+        self.block_size = block_size
+        self.partitions = tuple(
+            TextPartition(
+                file(f"part_{number}_tokens.lance"),
+                file(f"part_{number}_docs.lance"),
+                file(f"part_{number}_invert.lance"),
+                block_size,
+                is_varint=_TAILS[tail],
+            )
+            for number in numbers
+        )
+
+    @property
+    def num_documents(self) -> int:
+        """Documents, those of rows that are gone among them."""
+        return sum(len(each.row_ids) for each in self.partitions)
+
+    @property
+    def num_tokens(self) -> int:
+        """Words of all documents."""
+        return sum(each.num_tokens for each in self.partitions)
+
+    @property
+    def num_bytes(self) -> int:
+        """The memory that it takes, with what is kept of lists."""
+        return sum(each.num_bytes for each in self.partitions) + 1024
+
+
+class TextPartition:
+    """A part of the documents, with words of its own."""
+
+    def __init__(
+        self, tokens: IndexFile, documents: IndexFile, lists: IndexFile, block_size: int, *, is_varint: bool
+    ) -> None:
+        self._tokens, self._lists = tokens, lists
+        self._block_size, self._is_varint = block_size, is_varint
+        row_ids, lengths = documents.read(["_rowid", "_num_tokens"])
+        with at(file=documents.path):
+            if row_ids.type != pa.uint64() or lengths.type != pa.uint32() or row_ids.null_count or lengths.null_count:
+                raise CorruptFile(f"documents are {row_ids.type}, {lengths.type}")
+        self.row_ids: U64 = row_ids.to_numpy()
+        self.lengths: U32 = lengths.to_numpy()
+        self.num_tokens = int(self.lengths.sum(dtype=np.uint64))
+        (counts,) = lists.read(["_length"])
+        with at(file=lists.path):
+            if counts.type != pa.uint32() or counts.null_count:
+                raise CorruptFile(f"lengths of lists are {counts.type}")
+        self._counts: U32 = counts.to_numpy()
+        self._kept: LRUCache[int, tuple[U32, U32]] = LRUCache(_MOST_HELD, lambda each: each[0].nbytes * 2 + 1)
+        self._lock = Lock()
+
+    @property
+    def num_bytes(self) -> int:
+        """The memory that it takes at most."""
+        return self.row_ids.nbytes + self.lengths.nbytes + self._counts.nbytes + min(self._lists.num_bytes, _MOST_HELD)
+
+    def find(self, token: str) -> int | None:
+        """The number of a word; None where no document has it.
+
+        raises: CorruptFile
+        """
+        with at(file=self._tokens.path):
+            known = self._words
+            number = known.find(token.encode()) if isinstance(known, TokenFst) else known.get(token.encode())
+            if number is not None and number >= len(self._counts):
+                raise CorruptFile(f"word {number} of {len(self._counts)}")
+            return number
+
+    def words(self) -> Iterator[bytes]:
+        """All words, in the order of their bytes.
+
+        raises: CorruptFile
+        """
+        with at(file=self._tokens.path):
+            known = self._words
+            yield from (word for word, _ in known.words()) if isinstance(known, TokenFst) else sorted(known)
+
+    def count(self, number: int) -> int:
+        """How many documents have a word."""
+        return int(self._counts[number])
+
+    def documents(self, number: int) -> tuple[U32, U32]:
+        """The documents that have a word, ascending, and how often.
+
+        raises: CorruptFile
+        """
+        with self._lock:
+            known = self._kept.get(number)
+        if known is not None:
+            return known
+        (lists,) = self._lists.read(["_posting"], row_ranges.single(number, number + 1))
+        count = self.count(number)
+        with at(file=self._lists.path, column="_posting"):
+            if lists.null_count or not (pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)):
+                raise CorruptFile(f"a list of documents is NULL, or {lists.type}")
+            blocks = lists.flatten()
+            if blocks.null_count or blocks.type != pa.large_binary():
+                raise CorruptFile(f"a block of documents is NULL, or {blocks.type}")
+            if len(blocks) != -(-count // self._block_size) or count > len(self.row_ids):
+                raise CorruptFile(f"{count} of {len(self.row_ids)} documents in {len(blocks)} blocks")
+            offsets = np.frombuffer(blocks.buffers()[1], np.int64)[blocks.offset : blocks.offset + len(blocks) + 1]
+            found, often = np.empty(count, np.uint32), np.empty(count, np.uint32)
+            _kernels.decode_postings(
+                blocks.buffers()[2] or b"",
+                np.ascontiguousarray(offsets),
+                count,
+                self._block_size,
+                self._is_varint,
+                len(self.row_ids),
+                found,
+                often,
+            )
+        with self._lock:
+            if found.nbytes * 2 < _MOST_HELD:
+                self._kept[number] = found, often
+        return found, often
+
+    @cached_property
+    def _words(self) -> TokenFst | dict[bytes, int]:
+        if self._tokens.has("_token_fst_bytes"):
+            (data,) = self._tokens.read(["_token_fst_bytes"])
+            if len(data) != 1 or data.null_count:
+                raise CorruptFile(f"{len(data)} sets of words")
+            return TokenFst(data[0].as_py())
+        tokens, numbers = self._tokens.read(["_token", "_token_id"])
+        return {token.encode(): number for token, number in zip(tokens.to_pylist(), numbers.to_pylist(), strict=True)}
+
+
+def _json(text: str | None, type: type[Any]) -> Any:
+    try:
+        found = json.loads(text or "")
+    except (ValueError, RecursionError) as error:
+        raise CorruptFile("metadata that is no JSON") from error
+    if not isinstance(found, type):
+        raise CorruptFile(f"metadata that is {found.__class__.__name__}, not {type.__name__}")
+    return found

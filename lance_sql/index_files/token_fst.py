@@ -1,0 +1,149 @@
+"""A set of words with numbers, as a transducer: each node leads on by the next byte of a word.
+
+Source: full text index specification, token sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from lance_sql.errors import CorruptFile
+
+# The bytes that have a code of their own, by how common they are.
+_COMMON: Final = b"te/oasripcnw.hlm-du012g=:bf3y5&_4v9678k%?xCDASFIBEjPTzRNM+LOqHGW"
+_HEAD_BYTES: Final = 16
+_FOOT_BYTES: Final = 20
+_VERSION: Final = 3
+_MOST_BYTES: Final = 4096
+
+
+class _Node(NamedTuple):
+    """One node.
+
+    number: is added where a word ends here; None where none does
+    steps: byte, what is added, and the address of the next node
+    """
+
+    number: int | None
+    steps: list[tuple[int, int, int]]
+
+
+class TokenFst:
+    """The words of a partition."""
+
+    def __init__(self, data: bytes) -> None:
+        """
+        raises: CorruptFile
+        """
+        if len(data) < _HEAD_BYTES + _FOOT_BYTES or int.from_bytes(data[:8], "little") != _VERSION:
+            raise CorruptFile(f"a set of words of {len(data)} bytes that begins with no known version")
+        self._data = data
+        self.count = int.from_bytes(data[-20:-12], "little")
+        self._root = int.from_bytes(data[-12:-4], "little")
+        if self._root >= len(data) - _FOOT_BYTES:
+            raise CorruptFile(f"the first node is at byte {self._root} of {len(data)}")
+
+    def find(self, word: bytes) -> int | None:
+        """The number of a word.
+
+        raises: CorruptFile
+        """
+        node, total = self._node(self._root), 0
+        for byte in word:
+            step = next((each for each in node.steps if each[0] == byte), None)
+            if step is None:
+                return None
+            total += step[1]
+            node = self._node(step[2])
+        return None if node.number is None else total + node.number
+
+    def words(self) -> Iterator[tuple[bytes, int]]:
+        """Every word with its number, in the order of their bytes.
+
+        raises: CorruptFile
+        """
+        waiting: list[tuple[bytes, int, int]] = [(b"", 0, self._root)]
+        left = self.count
+        while waiting:
+            word, total, address = waiting.pop()
+            node = self._node(address)
+            if node.number is not None:
+                left -= 1
+                if left < 0:
+                    raise CorruptFile(f"a set of {self.count} words has more")
+                yield word, total + node.number
+            if len(word) >= _MOST_BYTES and node.steps:
+                raise CorruptFile(f"a word of more than {_MOST_BYTES} bytes")
+            waiting.extend((word + bytes([byte]), total + add, to) for byte, add, to in reversed(node.steps))
+
+    def _node(self, address: int) -> _Node:
+        if address == 0:
+            return _Node(0, [])
+        if not _HEAD_BYTES <= address < len(self._data) - _FOOT_BYTES:
+            raise CorruptFile(f"a node at byte {address} of {len(self._data)}")
+        state = self._data[address]
+        if state >= 128:
+            return self._one_step(address, state)
+        return self._steps(address, state)
+
+    def _one_step(self, address: int, state: int) -> _Node:
+        common = state & 63
+        at = address - 1
+        if common:
+            byte = _COMMON[common - 1]
+        else:
+            byte = self._data[at]
+            at -= 1
+        if state >= 192:
+            return _Node(None, [(byte, 0, self._below(address, at))])
+        sizes = self._data[at]
+        at -= 1
+        delta, at = self._number(at, sizes >> 4)
+        add, at = self._number(at, sizes & 15)
+        return _Node(None, [(byte, add, self._target(at + 1, delta))])
+
+    def _steps(self, address: int, state: int) -> _Node:
+        count = state & 63
+        at = address - 1
+        if count == 0:
+            count = self._data[at]
+            at -= 1
+            if count == 1:
+                count = 256
+        sizes = self._data[at]
+        at -= 1
+        if count > 32:
+            at -= 256
+        step, add_size = sizes >> 4, sizes & 15
+        lowest = at - count * (1 + step + add_size) + 1
+        is_final = bool(state & 64)
+        if is_final:
+            lowest -= add_size
+        if lowest < _HEAD_BYTES:
+            raise CorruptFile(f"a node of {count} steps at byte {address}")
+        found: list[tuple[int, int, int]] = []
+        deltas, adds = at - count, at - count - count * step
+        for i in range(count):
+            delta, _ = self._number(deltas - i * step, step)
+            add, _ = self._number(adds - i * add_size, add_size)
+            found.append((self._data[at - i], add, self._target(lowest, delta)))
+        number = self._number(lowest + add_size - 1, add_size)[0] if is_final else None
+        return _Node(number, found)
+
+    def _number(self, at: int, size: int) -> tuple[int, int]:
+        """The number whose highest byte is there, and where the next thing is."""
+        if at - size + 1 < _HEAD_BYTES - 1:
+            raise CorruptFile("a node before the first one")
+        return int.from_bytes(self._data[at - size + 1 : at + 1], "little"), at - size
+
+    def _target(self, lowest: int, delta: int) -> int:
+        if delta == 0:
+            return 0
+        return self._below(lowest, lowest - delta)
+
+    def _below(self, address: int, to: int) -> int:
+        # nodes lead to lower ones alone, so that every walk ends
+        if not _HEAD_BYTES <= to < address:
+            raise CorruptFile(f"a node at byte {address} leads to {to}")
+        return to

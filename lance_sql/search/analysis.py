@@ -1,0 +1,185 @@
+"""Texts taken apart into tokens, as the indices that Lance writes have them.
+
+tokens of the text, at their places; those that are too long are left out, and so are stop words, which are looked up
+after stemming; lower case, stems, letters without accents
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import resources
+from typing import Any, Final
+
+from lance_sql.errors import MissingDependency, UnsupportedFeature
+
+Token = tuple[int, str]
+"""The place of a token among those of its text, and the token."""
+
+_BASES: Final = ("simple", "whitespace", "raw", "ngram")
+_WHITESPACE: Final = re.compile(r"[^\t\n\f\r ]+")
+
+
+@dataclass(frozen=True)
+class Analyzer:
+    """What is done with a text. The defaults do nothing but find words.
+
+    base: simple, for runs of letters and digits; whitespace; raw, for the whole text; ngram, for all of its parts of
+        `least` to `most` characters
+    max_bytes: tokens of so many bytes or more are left out
+    language: of stems and stop words
+    """
+
+    base: str = "simple"
+    max_bytes: int | None = None
+    lower: bool = False
+    language: str = "English"
+    stems: bool = False
+    removes_stop_words: bool = False
+    stop_words: tuple[str, ...] | None = None
+    folds: bool = False
+    least: int = 3
+    most: int = 3
+    prefix_only: bool = False
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any]) -> Analyzer:
+        """The chain of an index.
+
+        raises: UnsupportedFeature for tokenizers that are not known; MissingDependency without the stemmer
+        """
+        base = parameters.get("base_tokenizer", "simple")
+        kind = parameters.get("lance_tokenizer") or "text"
+        if base not in _BASES or kind != "text":
+            raise UnsupportedFeature(f"a full text index with the tokenizer {str(base)[:40]!r} for {str(kind)[:40]!r}")
+        is_ngram = base == "ngram"
+        custom = parameters.get("custom_stop_words")
+        found = cls(
+            base,
+            parameters.get("max_token_length", 40),
+            bool(parameters.get("lower_case", True)),
+            str(parameters.get("language", "English")).strip('"'),
+            bool(parameters.get("stem", True)) and not is_ngram,
+            bool(parameters.get("remove_stop_words", True)) and not is_ngram,
+            None if custom is None else tuple(map(str, custom)),
+            bool(parameters.get("ascii_folding", True)),
+            int(parameters.get("min_ngram_length", 3)),
+            int(parameters.get("max_ngram_length", 3)),
+            bool(parameters.get("prefix_only", False)),
+        )
+        _ = found._stem, found._stopped
+        return found
+
+    def tokens(self, texts: str | Iterable[str | None]) -> list[Token]:
+        """The tokens of a text, or of the items of a list, whose places go on."""
+        found: list[Token] = []
+        first = 0
+        for text in [texts] if isinstance(texts, str) else texts:
+            last = first - 1
+            for place, token in self._parts(text or ""):
+                last = first + place
+                kept = self._kept(token)
+                if kept is not None:
+                    found.append((last, kept))
+            first = last + 1
+        return found
+
+    def _parts(self, text: str) -> Iterator[Token]:
+        match self.base:
+            case "simple":
+                yield from enumerate(_words().findall(text))
+            case "whitespace":
+                yield from enumerate(_WHITESPACE.findall(text))
+            case "raw":
+                if text:
+                    yield 0, text
+            case _:
+                starts = range(1 if self.prefix_only else len(text))
+                for start in starts:
+                    for size in range(self.least, self.most + 1):
+                        if start + size <= len(text):
+                            yield 0, text[start : start + size]
+
+    def _kept(self, token: str) -> str | None:
+        found = self._known.get(token, "")
+        if found == "":
+            found = self._known[token] = self._changed(token)
+        return found
+
+    @cached_property
+    def _known(self) -> dict[str, str | None]:
+        """What became of tokens; bounded, for texts may have any number of them."""
+        return _Bounded()
+
+    def _changed(self, token: str) -> str | None:
+        if self.max_bytes is not None and len(token.encode()) >= self.max_bytes:
+            return None
+        if self.lower:
+            token = token.lower()
+        if self._stem is not None:
+            token = self._stem(token)
+        if token in self._stopped:
+            return None
+        if self.folds and not token.isascii():
+            token = token.translate(_folding())
+        return token or None
+
+    @cached_property
+    def _stem(self) -> Any:
+        if not self.stems:
+            return None
+        try:
+            import Stemmer
+        except ImportError as error:
+            raise MissingDependency(
+                "The full text index has stems of words: pip install 'lance-sql[search]' for PyStemmer"
+            ) from error
+        try:
+            return Stemmer.Stemmer(self.language.lower()).stemWord
+        except KeyError as error:
+            raise UnsupportedFeature(f"stems of {self.language[:40]!r} are not known") from error
+
+    @cached_property
+    def _stopped(self) -> frozenset[str]:
+        if not self.removes_stop_words:
+            return frozenset()
+        if self.stop_words is not None:
+            return frozenset(self.stop_words)
+        known = _table("stop_words")
+        if self.language not in known:
+            raise UnsupportedFeature(f"stop words of {self.language[:40]!r} are not known")
+        return frozenset(known[self.language])
+
+    def __reduce__(self) -> Any:
+        values = (getattr(self, name) for name in self.__dataclass_fields__)
+        return Analyzer, tuple(values)
+
+
+class _Bounded(dict[str, str | None]):
+    """Forgets all when it is full."""
+
+    _MOST: Final = 1 << 17
+
+    def __setitem__(self, key: str, value: str | None) -> None:
+        if len(self) >= self._MOST:
+            self.clear()
+        super().__setitem__(key, value)
+
+
+@cache
+def _table(name: str) -> Any:
+    return json.loads(resources.files("lance_sql.search").joinpath(f"tables/{name}.json").read_text("utf-8"))
+
+
+@cache
+def _words() -> re.Pattern[str]:
+    ranges = "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in _table("word_characters"))
+    return re.compile(f"[{ranges}]+")
+
+
+@cache
+def _folding() -> dict[int, str]:
+    return {ord(letter): plain for letter, plain in _table("ascii_folding").items()}

@@ -1,0 +1,236 @@
+"""A column of text at one version: the documents that its index has, and those of rows that no index covers.
+
+Of several documents of a row the last one counts: indices that were merged keep those of earlier images.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from lance_sql.errors import UnsupportedFeature
+from lance_sql.index_files.full_text import MOST_VERSION, FullTextIndex, TextPartition
+from lance_sql.scan.predicates import Predicate
+from lance_sql.scan.projection import OutputColumn, resolve
+from lance_sql.scan.scan import Scan
+from lance_sql.scan.system_columns import ROW_ADDRESS
+from lance_sql.search.analysis import Analyzer, Token
+from lance_sql.search.numbering import RowNumbers
+from lance_sql.table.indices import IndexSegment
+from lance_sql.table.snapshot import Snapshot
+
+I64 = npt.NDArray[np.int64]
+F32 = npt.NDArray[np.float32]
+Flags = npt.NDArray[np.bool_]
+
+TYPE = "InvertedIndexDetails"
+
+
+class Documents(Protocol):
+    """Some documents of a column.
+
+    rows: the number of the row of each; -1 for one that does not count
+    lengths: tokens of each, as scores take them
+    is_indexed: words of an index, so that words that are like others are found among them
+    """
+
+    rows: I64
+    lengths: F32
+    is_indexed: bool
+
+    def with_token(self, token: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
+        """Those that have a token, ascending, and how often."""
+        ...
+
+
+@dataclass
+class IndexedDocuments:
+    """Those of a partition of an index."""
+
+    partition: TextPartition
+    rows: I64
+    lengths: F32
+    is_indexed: bool = True
+
+    def with_token(self, token: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
+        number = self.partition.find(token)
+        return None if number is None else self.partition.documents(number)
+
+
+@dataclass
+class FreshDocuments:
+    """Those of rows that no index covers, taken apart when they are searched."""
+
+    rows: I64
+    lengths: F32
+    words: Mapping[str, tuple[list[int], list[int]]]
+    is_indexed: bool = False
+
+    def with_token(self, token: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
+        found = self.words.get(token)
+        return None if found is None else (np.array(found[0], np.int64), np.array(found[1], np.uint32))
+
+
+@dataclass
+class TextColumn:
+    """What a column has.
+
+    count, total: documents, and tokens in all of them, by which scores of an index go
+    fresh: rows without an index, by numbers of their own
+    """
+
+    column: OutputColumn
+    analyzer: Analyzer
+    indexed: Sequence[IndexedDocuments]
+    fresh: FreshDocuments
+    count: int
+    total: int
+    note: str
+    _counts: dict[str, int] = field(default_factory=dict)
+
+    def num_indexed(self, token: str) -> int:
+        """Documents of the index that have a token."""
+        if token not in self._counts:
+            found = ((each, each.partition.find(token)) for each in self.indexed)
+            self._counts[token] = sum(each.partition.count(number) for each, number in found if number is not None)
+        return self._counts[token]
+
+    def num_fresh(self, token: str) -> int:
+        """Documents of rows without an index that have a token."""
+        found = self.fresh.words.get(token)
+        return 0 if found is None else len(found[0])
+
+
+def open_column(
+    snapshot: Snapshot,
+    name: str,
+    numbers: RowNumbers,
+    allowed: Predicate | None,
+    *,
+    use_index: bool,
+    fast_search: bool,
+) -> TextColumn:
+    """The documents of a column.
+
+    raises: CorruptFile, UnsupportedFeature for an index that cannot be read: what its words are nobody knows
+    """
+    (column,) = resolve(snapshot, [name])
+    segments = _segments(snapshot, column) if use_index and snapshot.use_indices else []
+    live = frozenset(int(each) for each in snapshot.manifest.fragments.table.ids.tolist())
+    if not segments:
+        fresh = _fresh(snapshot, column, numbers, allowed, live, Analyzer())
+        note = f"no index on {name}: rows are taken apart, words as they are"
+        return TextColumn(column, Analyzer(), (), fresh, 0, 0, note)
+    opened = [(each, _open(snapshot, each)) for each in segments]
+    analyzer = Analyzer.of(opened[0][1].parameters)
+    if any(index.parameters != opened[0][1].parameters for _, index in opened):
+        raise UnsupportedFeature(f"the segments of the index {segments[0].name!r} take texts apart in different ways")
+    indexed: list[IndexedDocuments] = []
+    last = np.full(numbers.num_rows, -1, np.int64)
+    first = 0
+    for segment, index in opened:
+        inside = numbers.of_fragments(live & (segment.fragment_ids or frozenset()))
+        flags = numbers.live if inside is None else numbers.live & inside
+        for partition in index.partitions:
+            rows = numbers.of_row_ids(partition.row_ids)
+            counts = (rows >= 0) & (flags[np.maximum(rows, 0)] if len(flags) else False)
+            rows = np.where(counts, rows, -1)
+            # of several the last one stays
+            last[rows[counts]] = first + np.flatnonzero(counts)
+            first += len(rows)
+            indexed.append(IndexedDocuments(partition, rows, _lengths(partition, index.block_size)))
+    first = 0
+    for each in indexed:
+        own = np.arange(first, first + len(each.rows))
+        stale = (
+            (each.rows >= 0) & (last[np.maximum(each.rows, 0)] != own) if len(last) else np.zeros(len(own), np.bool_)
+        )
+        each.rows[stale] = -1
+        first += len(each.rows)
+    uncovered = live.difference(*(segment.fragment_ids or frozenset() for segment in segments))
+    fresh = _fresh(snapshot, column, numbers, allowed, frozenset() if fast_search else uncovered, analyzer)
+    note = f"index {segments[0].name}: {len(segments)} segments"
+    if uncovered and not fast_search:
+        note += f"; {len(uncovered)} fragments that it does not cover are taken apart"
+    count, total = sum(index.num_documents for _, index in opened), sum(index.num_tokens for _, index in opened)
+    return TextColumn(column, analyzer, indexed, fresh, count, total, note)
+
+
+def _segments(snapshot: Snapshot, column: OutputColumn) -> list[IndexSegment]:
+    """Those of the first index of the column."""
+    inside = column.field
+    assert inside is not None
+    for name in column.path:
+        inside = next(child for child in inside.children if child.name == name)
+    # of a list, the index is of the list or of its items
+    ids = {inside.id, *(child.id for child in inside.children)}
+    every = [each for each in snapshot.indices() if each.index_type == TYPE]
+    name_of = next((each.name for each in every if set(each.field_ids[:1]) & ids), None)
+    return [each for each in every if each.name == name_of]
+
+
+def _open(snapshot: Snapshot, segment: IndexSegment) -> FullTextIndex:
+    way = "use_index=False searches without it, for words as they are"
+    try:
+        if not 1 <= segment.index_version <= MOST_VERSION:
+            raise UnsupportedFeature(f"its format {segment.index_version} is not known to this release")
+        if segment.fragment_ids is None:
+            raise UnsupportedFeature("the manifest does not say which fragments it covers")
+        if snapshot.open_indices.moves is not None:
+            raise UnsupportedFeature("a deferred compaction has moved rows since it was built")
+        found = snapshot.open_indices.open(segment)
+    except UnsupportedFeature as error:
+        raise UnsupportedFeature(f"The full text index {segment.name!r} is not read: {error}; {way}") from error
+    assert isinstance(found, FullTextIndex)
+    return found
+
+
+def _lengths(partition: TextPartition, block_size: int) -> F32:
+    lengths = partition.lengths
+    if block_size == 256:
+        # four significant bits
+        bits = np.floor(np.log2(np.maximum(lengths, 1))).astype(np.int64)
+        shift = np.maximum(bits - 3, 0).astype(np.uint32)
+        lengths = lengths >> shift << shift
+    return lengths.astype(np.float32)
+
+
+def _fresh(
+    snapshot: Snapshot,
+    column: OutputColumn,
+    numbers: RowNumbers,
+    allowed: Predicate | None,
+    fragments: frozenset[int],
+    analyzer: Analyzer,
+) -> FreshDocuments:
+    """The documents of rows of some fragments."""
+    words: dict[str, tuple[list[int], list[int]]] = {}
+    rows: list[int] = []
+    lengths: list[int] = []
+    if fragments:
+        (address,) = resolve(snapshot, [ROW_ADDRESS])
+        scan = Scan(snapshot, (column, address), allowed, None, None)
+        task = scan.task(each for each in scan.plan.fragments() if each.fragment.id in fragments)
+        for batch in task.to_reader():
+            found = numbers.of_addresses(batch.column(1).to_numpy()).tolist()
+            for row, text in zip(found, batch.column(0).to_pylist(), strict=True):
+                tokens = analyzer.tokens(text) if text is not None else []
+                if not tokens:
+                    continue
+                for token, often in Counter(token for _, token in tokens).items():
+                    documents, counts = words.setdefault(token, ([], []))
+                    documents.append(len(rows))
+                    counts.append(often)
+                rows.append(row)
+                lengths.append(len(tokens))
+    return FreshDocuments(np.array(rows, np.int64), np.array(lengths, np.float32), words)
+
+
+def tokens_of(analyzer: Analyzer, texts: Iterable[Any]) -> list[list[Token]]:
+    """The tokens of some values of a column."""
+    return [analyzer.tokens(text) if text is not None else [] for text in texts]

@@ -1,0 +1,248 @@
+"""A query for words as a user gives it: words, or a query object as Lance's servers have it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.scan.predicates import Predicate
+from lance_sql.scan.projection import resolve
+from lance_sql.search import text_ranking
+from lance_sql.search.ranking import SCORE, Ranking
+from lance_sql.table.snapshot import Snapshot
+
+TEXT_INDEX: Final = "InvertedIndexDetails"
+_MOST_DEPTH: Final = 32
+_MOST_ROWS: Final = 2**32
+
+
+@dataclass(frozen=True)
+class Match:
+    """Documents with any of the words, or with all.
+
+    fuzziness: letters by which a word of the index may differ
+    """
+
+    column: str
+    terms: str
+    boost: float = 1.0
+    needs_all: bool = False
+    fuzziness: int = 0
+    max_expansions: int = 50
+    prefix_length: int = 0
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """Documents with the words in this order.
+
+    slop: places by which each gap may be wider than that of the query
+    """
+
+    column: str
+    terms: str
+    slop: int = 0
+
+
+@dataclass(frozen=True)
+class Boolean:
+    """Documents for which all of `must` are true, or without any, one of `should`; and none of `must_not`."""
+
+    must: tuple[Part, ...]
+    should: tuple[Part, ...]
+    must_not: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Boost:
+    """Documents of `positive`, with less for those of `negative`."""
+
+    positive: Part
+    negative: Part
+    negative_boost: float = 0.5
+
+
+@dataclass(frozen=True)
+class MultiMatch:
+    """Documents of any part, with the greatest of their scores."""
+
+    parts: tuple[Match, ...]
+
+
+Part: TypeAlias = Match | Phrase | Boolean | Boost | MultiMatch
+
+
+@dataclass(frozen=True)
+class TextQuery:
+    """A query for words.
+
+    k: rows; None for all
+    """
+
+    part: Part
+    k: int | None
+    use_index: bool = True
+    fast_search: bool = False
+    leading: tuple[pa.Field, ...] = ()
+    fields: tuple[pa.Field, ...] = (pa.field(SCORE, pa.float32()),)
+
+    def rank(self, snapshot: Snapshot, allowed: Predicate | None) -> Ranking:
+        """As `Ranker.rank`."""
+        return text_ranking.rank(self, snapshot, allowed)
+
+    def describe(self) -> str:
+        """As `Ranker.describe`."""
+        return f"{'all' if self.k is None else self.k} rows by words: {self.part}"
+
+
+def text_query(
+    snapshot: Snapshot,
+    text: str | Mapping[str, Any],
+    column: str | None = None,
+    *,
+    k: int | None = 10,
+    use_index: bool = True,
+    fast_search: bool = False,
+) -> TextQuery:
+    """A query, where it makes sense for the table.
+
+    raises: InvalidArgument for what makes none; ColumnNotFound; UnsupportedFeature for queries that are not known
+    """
+    if k is not None and (isinstance(k, bool) or not isinstance(k, int) or not 1 <= k < _MOST_ROWS):
+        raise InvalidArgument(f"k={k!r} is not a number of at least 1")
+    if isinstance(text, str):
+        text = {"match": {"terms": text}}
+    return TextQuery(_Reader(snapshot, column).part(text, 0), k, use_index, fast_search)
+
+
+def is_text(type: pa.DataType) -> bool:
+    """Whether a column of this type can be searched for words."""
+    if pa.types.is_list(type) or pa.types.is_large_list(type):
+        type = type.value_type
+    return bool(pa.types.is_string(type) or pa.types.is_large_string(type))
+
+
+class _Reader:
+    """Makes values of a query object."""
+
+    def __init__(self, snapshot: Snapshot, column: str | None) -> None:
+        self._snapshot = snapshot
+        self._column = column
+
+    def part(self, given: Any, depth: int) -> Part:
+        if not isinstance(given, Mapping) or len(given) != 1 or depth > _MOST_DEPTH:
+            raise InvalidArgument(
+                f"The query {str(given)[:80]} is not one of match, phrase, boolean, boost, multi_match"
+            )
+        ((kind, body),) = given.items()
+        if not isinstance(body, Mapping):
+            raise InvalidArgument(f"The query {kind} has {str(body)[:80]}, not its parts by name")
+        body = dict(body)
+        match kind:
+            case "match":
+                found: Part = self._match(body)
+            case "phrase":
+                found = Phrase(self._searched(body), self._terms(body), _number(body, "slop", 0))
+            case "boolean":
+                lists = [self._list(body, name, depth) for name in ("must", "should", "must_not")]
+                found = Boolean(*lists)
+                if not found.must and not found.should:
+                    raise InvalidArgument("A boolean query needs must or should: must_not only leaves out")
+            case "boost":
+                parts = [self.part(body.pop(name, None), depth + 1) for name in ("positive", "negative")]
+                found = Boost(parts[0], parts[1], _float(body, "negative_boost", 0.5))
+            case "multi_match":
+                found = self._multi_match(body)
+            case _:
+                raise UnsupportedFeature(f"queries of kind {str(kind)[:40]!r} are not known")
+        if body:
+            raise InvalidArgument(f"The query {kind} has no {min(map(str, body))!r}")
+        return found
+
+    def _multi_match(self, body: dict[str, Any]) -> MultiMatch:
+        each = body.pop("match_queries", None)
+        if isinstance(each, Sequence) and each and not isinstance(each, str):
+            found = [
+                self.part({"match": part.get("match", part)} if isinstance(part, Mapping) else None, 1) for part in each
+            ]
+            return MultiMatch(tuple(part for part in found if isinstance(part, Match)))
+        columns, boosts = body.pop("columns", None), body.pop("boosts", None)
+        if not isinstance(columns, Sequence) or isinstance(columns, str) or not columns:
+            raise InvalidArgument("A multi_match query needs columns, or match_queries")
+        terms = body.pop("query", None) or body.pop("terms", None)
+        boosts = [1.0] * len(columns) if boosts is None else list(boosts)
+        if len(boosts) != len(columns):
+            raise InvalidArgument(f"A multi_match query has {len(columns)} columns and {len(boosts)} boosts")
+        pairs = zip(columns, boosts, strict=True)
+        return MultiMatch(tuple(self._match({"column": name, "terms": terms, "boost": boost}) for name, boost in pairs))
+
+    def _match(self, body: dict[str, Any]) -> Match:
+        operator = str(body.pop("operator", None) or "OR").upper()
+        if operator not in ("AND", "OR"):
+            raise InvalidArgument(f"operator={operator!r} is neither AND nor OR")
+        found = Match(
+            self._searched(body),
+            self._terms(body),
+            _float(body, "boost", 1.0),
+            operator == "AND",
+            _number(body, "fuzziness", 0),
+            _number(body, "max_expansions", 50),
+            _number(body, "prefix_length", 0),
+        )
+        if body:
+            raise InvalidArgument(f"The query match has no {min(map(str, body))!r}")
+        return found
+
+    def _list(self, body: dict[str, Any], name: str, depth: int) -> tuple[Part, ...]:
+        given = body.pop(name, None) or []
+        if not isinstance(given, Sequence) or isinstance(given, str):
+            raise InvalidArgument(f"{name} of a boolean query is a list of queries")
+        return tuple(self.part(each, depth + 1) for each in given)
+
+    def _terms(self, body: dict[str, Any]) -> str:
+        terms = body.pop("terms", None)
+        if not isinstance(terms, str):
+            raise InvalidArgument(f"The words of a query are text, not {str(terms)[:40]!r}")
+        return terms
+
+    def _searched(self, body: dict[str, Any]) -> str:
+        name = body.pop("column", None)
+        name = self._default() if name is None else name
+        (column,) = resolve(self._snapshot, [str(name)])
+        if column.field is None or not is_text(column.arrow.type):
+            raise UnsupportedFeature(f"{self._snapshot.label}: column {name!r} is {column.arrow.type}, not text")
+        return str(name)
+
+    def _default(self) -> str:
+        if self._column is not None:
+            return self._column
+        schema = self._snapshot.manifest.schema.arrow
+        fields = {field.id: field.name for field in self._snapshot.manifest.schema.fields}
+        indexed = {fields.get(each.field_ids[0]) for each in self._snapshot.indices() if each.index_type == TEXT_INDEX}
+        names = sorted(name for name in indexed if name) or [each.name for each in schema if is_text(each.type)]
+        if len(names) != 1:
+            said = f"has the texts {', '.join(names)}" if names else "has no column of text"
+            raise InvalidArgument(f"{self._snapshot.label} {said}: name the column to be searched")
+        return names[0]
+
+
+def _number(body: dict[str, Any], name: str, default: int) -> int:
+    value = body.pop(name, None)
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
+        raise InvalidArgument(f"{name}={value!r} is not a number of at least 0")
+    return value
+
+
+def _float(body: dict[str, Any], name: str, default: float) -> float:
+    value = body.pop(name, None)
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidArgument(f"{name}={value!r} is not a number")
+    return float(value)

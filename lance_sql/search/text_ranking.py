@@ -1,0 +1,242 @@
+"""Scores of rows for a query for words: BM25 over the documents of an index, and of rows that it does not cover.
+
+Source: BM25; full text index specification, scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql.errors import UnsupportedFeature
+from lance_sql.scan.predicates import Predicate
+from lance_sql.scan.take import parts, take_at
+from lance_sql.search.analysis import Token
+from lance_sql.search.fuzzy import expansions
+from lance_sql.search.numbering import RowNumbers, row_numbers
+from lance_sql.search.ranking import SCORE, Ranking
+from lance_sql.search.text_column import Documents, TextColumn, open_column, tokens_of
+from lance_sql.table.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from lance_sql.search.text_query import Match, Part, Phrase, TextQuery
+
+F32 = npt.NDArray[np.float32]
+Flags = npt.NDArray[np.bool_]
+Hits = tuple[Flags, F32]
+"""Which rows there are by their numbers, and their scores; 0 for other rows."""
+
+_K1: Final = np.float32(1.2)
+_B: Final = np.float32(0.75)
+_ONE: Final = np.float32(1)
+_HALF: Final = np.float32(0.5)
+
+
+def rank(query: TextQuery, snapshot: Snapshot, allowed: Predicate | None) -> Ranking:
+    """The best rows; see `Ranker.rank`."""
+    search = _Search(query, snapshot, allowed)
+    passing, scores = search.hits(query.part)
+    numbers = np.flatnonzero(passing)
+    order = np.lexsort((numbers, -scores[numbers].astype(np.float64)))[: query.k]
+    chosen = numbers[order]
+    notes = tuple(each.note for each in search.columns.values())
+    return Ranking(search.numbers.addresses(chosen), {SCORE: pa.array(scores[chosen])}, notes)
+
+
+class _Search:
+    """One search.
+
+    numbers: of the version's rows
+    columns: that it has looked into, by name
+    """
+
+    def __init__(self, query: TextQuery, snapshot: Snapshot, allowed: Predicate | None) -> None:
+        self.numbers: RowNumbers = row_numbers(snapshot)
+        self.columns: dict[str, TextColumn] = {}
+        self._query, self._snapshot, self._allowed = query, snapshot, allowed
+        self._passing = self.numbers.live if allowed is None else self.numbers.matching(allowed)
+
+    def hits(self, part: Part) -> Hits:
+        """The rows of a part of the query."""
+        from lance_sql.search.text_query import Boolean, Boost, Match, MultiMatch, Phrase
+
+        match part:
+            case Match():
+                return self._match(part)
+            case Phrase():
+                return self._phrase(part)
+            case MultiMatch():
+                every = [self._match(each) for each in part.parts]
+                passing = np.logical_or.reduce([flags for flags, _ in every])
+                greatest = np.maximum.reduce([np.where(flags, scores, -np.inf) for flags, scores in every])
+                return passing, np.where(passing, greatest, 0).astype(np.float32)
+            case Boost():
+                passing, scores = self.hits(part.positive)
+                _, less = self.hits(part.negative)
+                return passing, np.where(passing, scores - np.float32(part.negative_boost) * less, 0).astype(np.float32)
+            case Boolean():
+                must = [self.hits(each) for each in part.must]
+                should = [self.hits(each) for each in part.should]
+                passing = (
+                    np.logical_and.reduce([each for each, _ in must])
+                    if must
+                    else np.logical_or.reduce([each for each, _ in should])
+                )
+                for each in part.must_not:
+                    passing = passing & ~self.hits(each)[0]
+                total = np.zeros(len(passing), np.float32)
+                for _, own in (*must, *should):
+                    total += own
+                return passing, np.where(passing, total, 0).astype(np.float32)
+
+    def _column(self, name: str) -> TextColumn:
+        found = self.columns.get(name)
+        if found is None:
+            query = self._query
+            found = self.columns[name] = open_column(
+                self._snapshot,
+                name,
+                self.numbers,
+                self._allowed,
+                use_index=query.use_index,
+                fast_search=query.fast_search,
+            )
+        return found
+
+    def _match(self, part: Match) -> Hits:
+        column = self._column(part.column)
+        tokens = column.analyzer.tokens(part.terms)
+        alike: Mapping[str, Sequence[str]] = {}
+        if part.fuzziness:
+            words = dict.fromkeys(token for _, token in tokens)
+            alike = expansions(
+                list(words),
+                [each.partition for each in column.indexed],
+                part.fuzziness,
+                part.prefix_length,
+                part.max_expansions,
+            )
+        passing, scores = self._scored(column, tokens, alike if part.fuzziness else None, needs_all=part.needs_all)
+        return passing, scores if part.boost == 1 else scores * np.float32(part.boost)
+
+    def _scored(
+        self, column: TextColumn, tokens: Sequence[Token], alike: Mapping[str, Sequence[str]] | None, *, needs_all: bool
+    ) -> Hits:
+        """Rows that have any token, or one at each place of the query.
+
+        alike: what stands for each token in the index, where that is not the token itself
+        """
+        passing = np.zeros(self.numbers.num_rows, np.bool_)
+        scores = np.zeros(self.numbers.num_rows, np.float32)
+        groups: tuple[tuple[Sequence[Documents], bool], ...] = ((column.indexed, False), ((column.fresh,), True))
+        # a token that is twice at one place counts once there
+        pairs = list(dict.fromkeys(tokens))
+        for documents, is_fresh in groups:
+            count = column.count + (len(column.fresh.rows) if is_fresh else 0)
+            total = column.total + (int(column.fresh.lengths.sum()) if is_fresh else 0)
+            if count == 0:
+                continue
+            average = np.float32(total / count)
+            expanded = [
+                (place, each)
+                for place, token in pairs
+                for each in ((token,) if alike is None or is_fresh else alike.get(token, ()))
+            ]
+            places: dict[str, list[int]] = {}
+            for place, token in expanded:
+                places.setdefault(token, []).append(place)
+            idf = {
+                token: _idf(count, column.num_indexed(token) + (column.num_fresh(token) if is_fresh else 0))
+                for token in places
+            }
+            wanted = {place for place, _ in pairs} if needs_all else set()
+            for each in documents:
+                own, found = _bm25(each, places, idf, average, wanted)
+                counts = found & (each.rows >= 0)
+                rows = each.rows[counts]
+                passed = self._passing[rows]
+                passing[rows[passed]] = True
+                scores[rows[passed]] = own[counts][passed]
+        return passing, scores
+
+    def _phrase(self, part: Phrase) -> Hits:
+        column = self._column(part.column)
+        if column.analyzer.base == "ngram":
+            raise UnsupportedFeature(f"column {part.column!r} is indexed by n-grams, which have no order for a phrase")
+        tokens = column.analyzer.tokens(part.terms)
+        passing, scores = self._scored(column, tokens, None, needs_all=True)
+        if len(tokens) < 2:
+            return passing, scores
+        numbers = np.flatnonzero(passing)
+        addresses = self.numbers.addresses(numbers)
+        for some in parts(self._snapshot, (column.column,), addresses, by_address=True):
+            texts = take_at(self._snapshot, (column.column,), addresses[some]).column(0).to_pylist()
+            for number, found in zip(numbers[some].tolist(), tokens_of(column.analyzer, texts), strict=True):
+                if not has_phrase(found, tokens, part.slop):
+                    passing[number] = False
+                    scores[number] = 0
+        return passing, scores
+
+
+def has_phrase(tokens: Sequence[Token], phrase: Sequence[Token], slop: int) -> bool:
+    """Whether the tokens of a phrase follow each other in a text, with gaps that are at most `slop` wider."""
+    places: dict[str, list[int]] = {}
+    for place, token in tokens:
+        places.setdefault(token, []).append(place)
+    reached: set[int] | None = None
+    before = 0
+    for place, token in phrase:
+        here = places.get(token, ())
+        if reached is None:
+            reached = set(here)
+        else:
+            gap = place - before
+            reached = {each for each in here if any(each - gap - more in reached for more in range(slop + 1))}
+        if not reached:
+            return False
+        before = place
+    return bool(reached)
+
+
+def _idf(count: int, having: int) -> np.float32:
+    found: np.float32 = np.log((np.float32(count - having) + _HALF) / (np.float32(having) + _HALF) + _ONE)
+    return np.float32(found)
+
+
+def _bm25(
+    documents: Documents,
+    places: Mapping[str, Sequence[int]],
+    idf: Mapping[str, np.float32],
+    average: np.float32,
+    wanted: set[int],
+) -> tuple[F32, Flags]:
+    """The score of each document, and which have a token.
+
+    places: of each token in the query
+    wanted: places of which all need a token
+    """
+    count = len(documents.rows)
+    scores = np.zeros(count, np.float32)
+    found = np.zeros(count, np.bool_)
+    at: dict[int, Flags] = {place: np.zeros(count, np.bool_) for place in wanted}
+    for token, every in places.items():
+        having = documents.with_token(token)
+        if having is None:
+            continue
+        which, often = having
+        frequency = often.astype(np.float32)
+        norm = _K1 * (_ONE - _B + _B * documents.lengths[which] / average)
+        weight = idf[token] * ((_K1 + _ONE) * frequency / (frequency + norm))
+        # once for each place of the query
+        for place in every:
+            scores[which] += weight
+            if place in at:
+                at[place][which] = True
+        found[which] = True
+    for each in at.values():
+        found &= each
+    return scores, found
