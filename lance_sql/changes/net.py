@@ -40,27 +40,30 @@ class Touched:
 
 def touched(commits: Iterable[tuple[int, Sequence[tuple[U64, Evidence]]]]) -> Touched:
     """The rows that commits changed: their ids by version, ascending."""
-    ids: list[U64] = []
-    versions: list[I64] = []
-    written: list[np.ndarray[tuple[int], np.dtype[np.bool_]]] = []
+    ids: list[U64] = [np.empty(0, np.uint64)]
+    of_version: list[int] = [0]
+    of_written: list[bool] = [False]
     for version, parts in commits:
         for part, evidence in parts:
             ids.append(part)
-            versions.append(np.full(len(part), version, np.int64))
-            written.append(np.full(len(part), evidence is Evidence.WRITTEN))
-    if not ids:
-        return Touched(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.bool_))
+            of_version.append(version)
+            of_written.append(evidence is Evidence.WRITTEN)
+    lengths = [len(part) for part in ids]
     together = np.concatenate(ids)
+    ids.clear()
+    versions = np.repeat(np.array(of_version, np.int64), lengths)
+    written = np.repeat(np.array(of_written, np.bool_), lengths)
+    if (together[1:] > together[:-1]).all():
+        # commits that only inserted rows, the ones after the others
+        return Touched(together, versions, written)
     order = np.argsort(together, kind="stable")
     ascending = together[order]
-    firsts = np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1]))[: len(ascending)])
-    if not len(ascending):
-        return Touched(ascending, np.empty(0, np.int64), np.empty(0, np.bool_))
+    firsts = np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
     lasts = np.concatenate((firsts[1:], [len(ascending)])) - 1
     return Touched(
         ascending[firsts],
-        np.concatenate(versions)[order][lasts],
-        np.logical_and.reduceat(np.concatenate(written)[order], firsts),
+        versions[order][lasts],
+        np.logical_and.reduceat(written[order], firsts),
     )
 
 
