@@ -167,8 +167,8 @@ def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Ru
     else:
         shape = read_shape.of(plan, fragment)
         is_far = plan.fragments.concurrency > 1
-        # little takes no longer to come than a part of it
-        is_quick = is_far and shape.stored_bytes <= ROUND_TRIP_BYTES
+        # little takes no longer to come than a part of it, and of a filter nobody knows where its first rows are
+        is_quick = is_far and (shape.stored_bytes <= ROUND_TRIP_BYTES or plan.residual is not None)
         small_first = batch_rows is None and not cutting.keeps_all and cutting.is_first and not is_quick
         most = rows_per_batch(shape.row_bytes, batch_rows, keeps_all=cutting.keeps_all)
         first = min(most, FIRST_BATCH_ROWS) if small_first else most

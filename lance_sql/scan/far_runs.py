@@ -36,8 +36,8 @@ Prepare: TypeAlias = Callable[[ReadPlan, Run], PreparedRun | None]
 MAX_BYTES: Final = 128 * 1024 * 1024
 """Of runs that are under way, or wait for their turn."""
 
-FIRST_BYTES: Final = 4 * 1024 * 1024
-"""The same before the first batch was taken: a query may want no more than that."""
+FIRST_BYTES: Final = 16 * 1024 * 1024
+"""The same before the first batch was taken, where there is no filter: a query may want no more than that."""
 
 _ROWS_PER_RANGE: Final = 8
 """With a range of passing rows in fewer rows than this, the filter is carried out once more with all columns."""
@@ -71,7 +71,8 @@ class FarRuns:
     def __iter__(self) -> Iterator[_kernels.FragmentRows | Run]:
         pending: deque[_Pending] = deque()
         num_bytes = 0
-        most = MAX_BYTES if self._keeps_all else FIRST_BYTES
+        is_wanted = self._keeps_all or self._plan.residual is not None
+        most = MAX_BYTES if is_wanted else FIRST_BYTES
         is_end = False
         try:
             while True:
