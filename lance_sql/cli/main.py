@@ -30,6 +30,7 @@ from lance_sql.cli import (
 )
 from lance_sql.cli.agreement import dry_run_option, yes_option
 from lance_sql.cli.errors import in_one_line, reports_errors
+from lance_sql.cli.paths import complete_paths
 from lance_sql.version_names import split_name
 
 _EPILOG = "A TABLE is a path or URI; TABLE@41 is its version 41, and TABLE@name what a tag names."
@@ -310,3 +311,4 @@ for _verb in (
     *indices.VERBS,
 ):
     main.add_command(_verb)
+complete_paths(main.commands.values())

@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from lance_sql import pages
 from lance_sql.contracts.rules import Rule
 from lance_sql.terminal_text import one_line
 from lance_sql.value_text import as_json
@@ -87,9 +86,13 @@ class ContractReport:
 
         raises: MissingDependency where Jinja2 is not installed
         """
+        from lance_sql import pages
+
         return pages.render("contract", **self._values())
 
     def _repr_html_(self) -> str | None:
+        from lance_sql import pages
+
         return pages.part("contract_part", **self._values())
 
     def _values(self) -> dict[str, Any]:
