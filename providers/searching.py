@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.search import HybridQuery, Ranker, SearchRows, TextQuery, VectorQuery, text_query, vector_query
 
 from .changes import bound
 from .snapshots import open_version
 
 if TYPE_CHECKING:
     from lance_sql.dataset import Dataset
+    from lance_sql.search import HybridQuery, Ranker, SearchRows, TextQuery, VectorQuery
 
 PLACE: Final = ("version", "tag", "branch", "as_of")
 _COMMON: Final = ("k", "filter", "prefilter", *PLACE, "since")
@@ -76,10 +76,14 @@ _NEEDED: Final = {
 
 
 def _by_vector(dataset: Dataset, given: Mapping[str, Any], k: int | None) -> VectorQuery:
+    from lance_sql.search import vector_query
+
     return vector_query(dataset.snapshot, _vector(given["vector"]), given["vector_column"], k=k, **_of_vectors(given))
 
 
 def _by_words(dataset: Dataset, given: Mapping[str, Any], k: int | None) -> TextQuery:
+    from lance_sql.search import text_query
+
     query = given["query"]
     if isinstance(query, str) and query.lstrip().startswith("{"):
         try:
@@ -92,6 +96,8 @@ def _by_words(dataset: Dataset, given: Mapping[str, Any], k: int | None) -> Text
 
 
 def _hybrid(dataset: Dataset, given: Mapping[str, Any]) -> HybridQuery:
+    from lance_sql.search import HybridQuery
+
     k, factor = given.get("k", 10), given.get("oversample_factor", 4)
     for name, value in (("k", k), ("oversample_factor", factor)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
