@@ -61,7 +61,7 @@ class _OfAnySize(Snapshot):
 def read(values: Values) -> None:
     """Filters by the index, and without it."""
     column = str(values["column"])
-    with_index, without = (_dataset(values, use_indices=use) for use in (True, False))
+    with_index, without = (open_dataset(values, use_indices=use) for use in (True, False))
     for condition in _CONDITIONS[column]:
         expected = without.scan(["k"], condition).to_table()["k"].to_pylist()
         found = with_index.scan(["k"], condition).to_table()["k"].to_pylist()
@@ -71,7 +71,7 @@ def read(values: Values) -> None:
 
 def verify(values: Values) -> None:
     """Reads all of the index, as `lance_sql.verify` does."""
-    opened = _dataset(values, use_indices=True).snapshot.open_indices
+    opened = open_dataset(values, use_indices=True).snapshot.open_indices
     for segment in opened.segments:
         opened.verify(segment, deep=True)
 
@@ -171,7 +171,8 @@ _CHANGES: Final[tuple[Callable[[np.random.Generator, pa.Array], pa.Array], ...]]
 )
 
 
-def _dataset(values: Values, *, use_indices: bool) -> Dataset:
+def open_dataset(values: Values, *, use_indices: bool) -> Dataset:
+    """The newest version of a table in memory."""
     store = store_of(values)
     return Dataset(_OfAnySize(store.uri, store, store, list_versions(store)[-1], use_indices=use_indices))
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 import lance_sql
-from fuzz import index_seeds, learned, page_seeds
+from fuzz import index_seeds, learned, page_seeds, search_seeds
 from fuzz.call_seeds import calls
 from fuzz.encode_seeds import JSON_TEXTS
 from fuzz.inputs import Values
@@ -65,6 +65,7 @@ def write_seeds(folder: Path) -> dict[str, list[Values]]:
         "indices": [*_index_sections(versions), *_index_sections(others)],
         "index files": indexed,
         "whole index files": indexed,
+        "search files": list(search_seeds.seeds(folder / "searched")),
         "learned statistics": list(learned.seeds()),
         "references": list(_stored_refs(versions)),
         "changes": [{**values, "change": "append"} for values in (*versions, *map(_of_one_version, others))],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fuzz import calls, changes, index_files, learned, page_calls, parts, tables
+from fuzz import calls, changes, index_files, learned, page_calls, parts, search_files, tables
 from fuzz.inputs import Values
 from fuzz.mutations import cuts
 from lance_sql.errors import LanceError
@@ -51,6 +51,7 @@ TARGETS: dict[str, Target] = {
     "indices": Target(parts.edit_indices, parts.damage_indices, _data_cuts, 1),
     "index files": Target(index_files.read, index_files.mutate, index_files.file_cuts, 4, index_files.Nothing),
     "whole index files": Target(index_files.verify, index_files.mutate, index_files.file_cuts, 2),
+    "search files": Target(search_files.read, search_files.mutate, index_files.file_cuts, 4),
     "learned statistics": Target(learned.read, parts.damage_data, _data_cuts, 1),
     "references": Target(parts.edit_refs, parts.damage_refs, _data_cuts, 1),
     "changes": Target(changes.change_damaged, changes.damage_anything, changes.change_cuts, 8),

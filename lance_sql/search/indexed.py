@@ -72,8 +72,9 @@ _PROBES: Final = {"l2": _L2, "hamming": _L2, "cosine": _COSINE, "dot": _DOT}
 
 def search(
     query: VectorQuery, snapshot: Snapshot, allowed: Predicate | None, index: ColumnIndex, metric: str
-) -> tuple[_kernels.NearestRows, tuple[str, ...]]:
-    """The nearest rows by the segments of an index, by their addresses; what was done.
+) -> tuple[_kernels.NearestRows, tuple[str, ...]] | None:
+    """The nearest rows by the segments of an index, by their addresses; what was done. None where the index has a row
+    twice: which of its vectors is the row's, nobody knows.
 
     raises: as reading
     """
@@ -89,6 +90,10 @@ def search(
         inside = numbers.of_fragments(segment.fragment_ids)
         flags = passing if inside is None else passing & inside
         probed.append(_probe(query, segment, numbers, flags, wanted, candidates))
+    for number in range(query.num_queries):
+        rows, _ = result(candidates, number)
+        if len(np.unique(rows)) < len(rows):
+            return None
     notes = [_described(query, index, probed)]
     if compares:
         nearest = exact.new_nearest(query, query.k)
@@ -209,7 +214,7 @@ def _compare(
     """Shows candidates with their true distances."""
     for number in range(query.num_queries):
         rows, _ = result(candidates, number)
-        addresses = np.unique(numbers.addresses(rows.view(np.int64)))
+        addresses = np.sort(numbers.addresses(rows.view(np.int64)))
         one = replace(query, vectors=query.vectors[number : number + 1])
         best = exact.new_nearest(one, query.k)
         for part in parts(snapshot, (query.column,), addresses, by_address=True):

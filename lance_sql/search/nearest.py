@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,8 +24,10 @@ def rank(query: VectorQuery, snapshot: Snapshot, allowed: Predicate | None) -> R
     index = column_index(snapshot, query) if query.metric is None or _may_use(query, snapshot) else NO_INDEX
     metric = query.metric or index.metric or query.default_metric
     if index.segments and metric == index.metric and _may_use(query, snapshot):
-        found, notes = indexed.search(query, snapshot, allowed, index, metric)
-        return ranking(query, found, (*notes, *index.notes))
+        found = indexed.search(query, snapshot, allowed, index, metric)
+        if found is not None:
+            return ranking(query, found[0], (*found[1], *index.notes))
+        index = replace(index, notes=(*index.notes, f"index {index.name}: it has a row twice, and is not used"))
     nearest = exact.new_nearest(query, query.k)
     exact.search(query, snapshot, allowed, metric, nearest)
     return ranking(
