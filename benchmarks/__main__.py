@@ -10,6 +10,7 @@ for name in (
     "tpch",
     "filters",
     "compressed",
+    "object_store",
     "datafusion",
     "spark",
     "indices",
