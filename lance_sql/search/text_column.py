@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -126,6 +128,47 @@ def open_column(
         fresh = _fresh(snapshot, column, numbers, allowed, live, Analyzer())
         note = f"no index on {name}: rows are taken apart, words as they are"
         return TextColumn(column, Analyzer(), (), fresh, 0, 0, note)
+    found = _indexed(snapshot, name, segments, live, numbers)
+    analyzer, indexed = found.analyzer, found.documents
+    uncovered = live.difference(*(segment.fragment_ids or frozenset() for segment in segments))
+    fresh = _fresh(snapshot, column, numbers, allowed, frozenset() if fast_search else uncovered, analyzer)
+    note = f"index {segments[0].name}: {len(segments)} segments"
+    if uncovered and not fast_search:
+        note += f"; {len(uncovered)} fragments that it does not cover are taken apart"
+    return TextColumn(column, analyzer, indexed, fresh, found.count, found.total, note)
+
+
+@dataclass(frozen=True)
+class _Indexed:
+    """What the index of a column has at a version; see `TextColumn`."""
+
+    analyzer: Analyzer
+    documents: Sequence[IndexedDocuments]
+    count: int
+    total: int
+
+
+_lock = Lock()
+_known: WeakKeyDictionary[Snapshot, dict[str, _Indexed]] = WeakKeyDictionary()
+
+
+def _indexed(
+    snapshot: Snapshot, name: str, segments: Sequence[IndexSegment], live: frozenset[int], numbers: RowNumbers
+) -> _Indexed:
+    """The documents of all segments; found once for each version."""
+    with _lock:
+        known = _known.setdefault(snapshot, {})
+        found = known.get(name)
+    if found is None:
+        found = _read_indexed(snapshot, segments, live, numbers)
+        with _lock:
+            known[name] = found
+    return found
+
+
+def _read_indexed(
+    snapshot: Snapshot, segments: Sequence[IndexSegment], live: frozenset[int], numbers: RowNumbers
+) -> _Indexed:
     opened = [(each, _open(snapshot, each)) for each in segments]
     analyzer = Analyzer.of(opened[0][1].parameters)
     if any(index.parameters != opened[0][1].parameters for _, index in opened):
@@ -152,13 +195,8 @@ def open_column(
         )
         each.rows[stale] = -1
         first += len(each.rows)
-    uncovered = live.difference(*(segment.fragment_ids or frozenset() for segment in segments))
-    fresh = _fresh(snapshot, column, numbers, allowed, frozenset() if fast_search else uncovered, analyzer)
-    note = f"index {segments[0].name}: {len(segments)} segments"
-    if uncovered and not fast_search:
-        note += f"; {len(uncovered)} fragments that it does not cover are taken apart"
     count, total = sum(index.num_documents for _, index in opened), sum(index.num_tokens for _, index in opened)
-    return TextColumn(column, analyzer, indexed, fresh, count, total, note)
+    return _Indexed(analyzer, indexed, count, total)
 
 
 def _segments(snapshot: Snapshot, column: OutputColumn) -> list[IndexSegment]:
