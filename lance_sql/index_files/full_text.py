@@ -99,6 +99,8 @@ class TextPartition:
     ) -> None:
         self._tokens, self._lists = tokens, lists
         self._block_size, self._is_varint = block_size, is_varint
+        if any(name.startswith("_doc_index") for name in documents.names):
+            raise UnsupportedFeature(f"{documents.path}: a full text index of list elements")
         row_ids, lengths = documents.read(["_rowid", "_num_tokens"])
         with at(file=documents.path):
             if row_ids.type != pa.uint64() or lengths.type != pa.uint32() or row_ids.null_count or lengths.null_count:
