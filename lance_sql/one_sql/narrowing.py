@@ -107,7 +107,15 @@ def _is_unclear(query: exp.Expr) -> bool:
     joins = list(query.find_all(exp.Join))
     if any(join.method or join.args.get("using") for join in joins):
         return True
+    if any(_is_of_all(node) for node in query.find_all(exp.Order, exp.Group)):
+        return True
     return any(not select.expressions for select in query.find_all(exp.Select))
+
+
+def _is_of_all(node: exp.Expr) -> bool:
+    """Whether rows are ordered or grouped by all that is selected, which is less where a star stands for less."""
+    parts = (each.this if isinstance(each, exp.Ordered) else each for each in node.expressions)
+    return bool(node.args.get("all")) or any(part.name.upper() == "ALL" for part in parts)
 
 
 def _qualified(query: exp.Expr, columns: Mapping[str, Mapping[str, str]]) -> exp.Expr:

@@ -96,7 +96,7 @@ class Queries:
                     f" FROM {self.relation()} AS i{self.where('i')} GROUP BY k, a)"
                 )
             case 6:
-                made = f"(SELECT * FROM {self.relation()} AS i{self.where('i')} ORDER BY ALL LIMIT 9)"
+                made = f"(SELECT * FROM {self.relation()} AS i{self.where('i')} ORDER BY k, a, s, f, m, d LIMIT 9)"
             case 7:
                 made = (
                     f"(SELECT {columns} FROM (SELECT *, row_number() OVER (PARTITION BY k ORDER BY a, s, f, m, d) AS n"
@@ -207,6 +207,16 @@ def test_the_answer_is_the_same(tmp_path: Path, seed: int) -> None:
     assert known > _QUERIES_OF_A_SEED / 2
     assert columns > known
     assert filters > known / 2
+
+
+def test_an_order_by_all_keeps_all() -> None:
+    schemas = {"t": pa.schema([("a", pa.int64()), ("b", pa.int64())])}
+    for text in (
+        "SELECT a FROM (SELECT * FROM t ORDER BY ALL LIMIT 3)",
+        "SELECT a FROM (SELECT * FROM t GROUP BY ALL)",
+    ):
+        for dialect in ("duckdb", "spark"):
+            assert asked(sqlglot.parse_one(text, dialect=dialect), schemas) is None
 
 
 @pytest.mark.slow

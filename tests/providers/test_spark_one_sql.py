@@ -53,9 +53,7 @@ def test_random_queries_have_the_answer_of_whole_tables(spark: SparkSession, tmp
         lance_spark.register_table(spark, name, dataset)
     queries, num_rows = Queries(5), 0
     for _ in range(5):
-        text = sqlglot.transpile(
-            queries.query().replace("ORDER BY ALL", "ORDER BY k, a, s, f, m, d"), "duckdb", "spark"
-        )[0]
+        text = sqlglot.transpile(queries.query(), "duckdb", "spark")[0]
         ours = re.sub(r"\bt([012])\b", rf"lance.`{tmp_path}/t\1.lance`", text)
         expected = [tuple(row) for row in spark.sql(text).collect()]
         found = lance_sql.sql(ours, session=spark).fetchall()
