@@ -54,12 +54,12 @@ def test_there_are_enough_kinds_of_tables() -> None:
 
 
 def test_every_verb_is_there() -> None:
-    """All that a handle can do, and all that the command line can, but for the shell's query."""
+    """All that a handle can do, and all that the command line can, but for what takes a query or no table."""
     text = Path(verbs.__file__).read_text()
     methods = {name for name, each in vars(Dataset).items() if not name.startswith("_") and callable(each)}
     assert {name for name in methods if f".{name}(" not in text} == set()
     commands = {name.split()[1] for name in verbs.COMMANDS}
-    assert set(main.commands) - commands <= {"query", "write", "merge"}
+    assert set(main.commands) - commands <= {"cache", "materialize", "query", "write", "merge"}
 
 
 @pytest.mark.parametrize("kind", SAMPLE)

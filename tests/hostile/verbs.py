@@ -12,6 +12,7 @@ import pyarrow as pa
 
 import lance_sql
 from lance_sql.dataset import Dataset
+from lance_sql.search import text_query
 
 Verb = Callable[[str], object]
 
@@ -54,6 +55,17 @@ def _published(dataset: Dataset) -> object:
     return dataset.plan_publish("hostile"), dataset.publish("hostile")
 
 
+def _searched(dataset: Dataset) -> object:
+    query = text_query(dataset.snapshot, "new row", "s", k=5)
+    return _rows(dataset.search_rows(query, "id > 5").scan().to_reader())
+
+
+def _materialized(path: str) -> object:
+    view = lance_sql.materialize(f"SELECT id, s FROM '{path}' WHERE id > 5", f"{path}.view")
+    lance_sql.write(_new_rows(), path, mode="append")
+    return view.refresh(verify=True)
+
+
 def _new_rows() -> dict[str, list[Any]]:
     return {"id": [1000], "s": ["new"], "l": [[1]], "x": [0.5]}
 
@@ -89,6 +101,8 @@ DATASET: Final[dict[str, Verb]] = {
     "changes": _on(lambda dataset: _rows(dataset.changes(since=1).to_reader())),
     "changes all": _on(lambda dataset: _rows(dataset.changes().to_reader())),
     "changes net": _on(lambda dataset: _rows(dataset.changes(since=1, mode="net").to_reader())),
+    "search": _on(lambda dataset: _rows(dataset.search(text="new", text_column="s", k=5).to_reader())),
+    "search rows": _on(_searched),
     "follow": _on(lambda dataset: [each.changes.count_rows() for each in dataset.changes(since=1).follow(timeout=0)]),
     "debezium": _on(lambda dataset: sum(1 for _ in dataset.changes(since=1).to_debezium())),
     "cursor": _on(_cursor),
@@ -151,6 +165,7 @@ PACKAGE: Final[dict[str, Verb]] = {
     "open tag": lambda path: lance_sql.open(path, tag="good").count_rows(),
     "open branch": lambda path: lance_sql.open(path, branch="side").count_rows(),
     "open old": lambda path: _rows(lance_sql.open(path, version=-1).scan().to_reader()),
+    "materialize": _materialized,
     "query": _engine("SELECT count(*), max(id) FROM '{}'"),
     "query changes": _engine("SELECT count(*) FROM lance_changes('{}', since := 2)"),
 }
@@ -172,6 +187,8 @@ _COMMANDS: Final = (
     "verify {}",
     "changes {} --follow --timeout 0",
     "cursors {}",
+    "search {} new --text-column s",
+    "refresh {}",
     "rules {}",
     "check {}",
     "verify {} --deep",
