@@ -217,7 +217,7 @@ def test_the_example_job_and_its_tests_pass_without_java(tmp_path: Path, environ
     done = subprocess.run(
         command, env={**environment, "LAKE": str(tmp_path / "lake")}, capture_output=True, text=True, check=False
     )
-    assert "7 passed" in done.stdout, done.stdout
+    assert "9 passed" in done.stdout, done.stdout
 
 
 def test_the_fixture_of_the_plugin_is_sail_where_java_is_not(tmp_path: Path, environment: dict[str, str]) -> None:
