@@ -171,7 +171,7 @@ class View:
             if (
                 reason is None
                 and query.is_complete
-                and not any(self._is_new(each, query.tables[each.name]) for each in known.sources)
+                and not any(self._is_new(each, query.tables.get(each.name)) for each in known.sources)
             ):
                 return Refresh("unchanged", None, self.dataset)
         assert query is not None
@@ -183,8 +183,8 @@ class View:
         return Refresh(run.mode, run.reason, self.dataset, *(count or 0 for count in counts))
 
     @staticmethod
-    def _is_new(source: SourceVersion, now: Dataset) -> bool:
-        return (source.version, source.timestamp) != (now.version, definition.timestamp(now))
+    def _is_new(source: SourceVersion, now: Dataset | None) -> bool:
+        return now is None or (source.version, source.timestamp) != (now.version, definition.timestamp(now))
 
     def _verify(self) -> None:
         known = self.definition
@@ -192,7 +192,7 @@ class View:
         kind = query.shape()
         if not isinstance(kind, Shape):
             return
-        if any(self._is_new(each, query.tables[each.name]) for each in known.sources):
+        if any(self._is_new(each, query.tables.get(each.name)) for each in known.sources):
             raise LanceError(
                 f"{self.dataset.snapshot.label}: a table was written to meanwhile; refresh and verify again"
             )
@@ -308,7 +308,8 @@ class _Run:
         known = definition.of(view.snapshot.manifest.config, view.snapshot.label)
         query = self._other or self._query
         self._query = None
-        if query is None or (known is not None and self._other is None and known.query != query.text):
+        is_old = query is not None and self._other is None and known is not None and _is_behind(query, known)
+        if query is None or is_old:
             if known is None:
                 raise InvalidArgument(f"{view.snapshot.label} is no materialized view: lance_sql.materialize")
             query = _Query(known.query, known, view.uri)
@@ -350,8 +351,16 @@ class _Run:
             return None
 
 
+def _is_behind(query: _Query, known: Definition) -> bool:
+    """Whether another refresh was first, and has rows of versions that came after the tables were opened here."""
+    opened = {name: table.version for name, table in query.tables.items()}
+    return known.query != query.text or any(each.version > opened.get(each.name, 0) for each in known.sources)
+
+
 def _versions(query: _Query, known: Definition) -> Versions | str:
     """The tables at the versions that the view has, and now; or why the former are of no use."""
+    if {each.name for each in known.sources} != set(query.tables):
+        return "it remembers versions of other tables"
     before = {}
     for each in known.sources:
         now = query.tables[each.name]

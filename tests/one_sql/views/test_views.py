@@ -16,7 +16,9 @@ from click.testing import CliRunner
 
 import lance_sql
 from lance_sql.cli import main
+from lance_sql.distributed import change_rows
 from lance_sql.errors import CorruptFile, InvalidArgument, LanceError, TableExists, UnsupportedFeature
+from lance_sql.one_sql import views
 
 QUERY = "SELECT customer, sum(amount)::BIGINT AS spent FROM 'orders.lance' GROUP BY customer"
 ORDERS = pa.table({"id": [1, 2, 3], "customer": ["ada", "bo", "ada"], "amount": [10, 20, 5]})
@@ -192,6 +194,29 @@ def test_refreshes_at_the_same_time_count_nothing_twice() -> None:
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(lambda _: lance_sql.View.open("view.lance").refresh(), range(4)))
         assert rows("view.lance") == [(each,) for each in range(1, number + 1)]
+
+
+def test_a_refresh_that_comes_second_takes_what_the_first_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = lance_sql.materialize("SELECT id FROM 'orders.lance' WHERE id > 0", "view.lance")
+    append(id=[4], customer=["bo"], amount=[1])
+    run = change_rows
+
+    def another_is_first(*arguments: Any, **options: Any) -> Any:
+        monkeypatch.setattr(views.view, "change_rows", run)
+        append(id=[5], customer=["bo"], amount=[1])
+        lance_sql.View.open("view.lance").refresh()
+        return run(*arguments, **options)
+
+    monkeypatch.setattr(views.view, "change_rows", another_is_first)
+    done = view.refresh(verify=True)
+    assert (done.mode, rows(view)) == ("changes", [(1,), (2,), (3,), (4,), (5,)])
+
+
+def test_a_definition_of_other_tables_is_computed_anew() -> None:
+    view = lance_sql.materialize(QUERY, "spent.lance")
+    text = view.dataset.snapshot.manifest.config["lance_sql.view"]
+    view.dataset.update_config({"lance_sql.view": text.replace('"name":"orders.lance"', '"name":"other.lance"')})
+    assert view.refresh(verify=True).reason == "it remembers versions of other tables"
 
 
 def test_another_query_needs_to_be_said() -> None:
