@@ -10,7 +10,6 @@ Source: full text index specification.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from threading import Lock
@@ -23,7 +22,7 @@ from cachetools import LRUCache
 
 from lance_sql import _kernels, row_ranges
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.index_files.index_file import IndexFile
+from lance_sql.index_files.index_file import IndexFile, json_note
 from lance_sql.index_files.token_fst import TokenFst
 
 METADATA: Final = "metadata.lance"
@@ -50,8 +49,8 @@ class FullTextIndex:
         """
         metadata = file(METADATA)
         with at(file=metadata.path):
-            self.parameters: Mapping[str, Any] = _json(metadata.note("params"), dict)
-            numbers = _json(metadata.note("partitions"), list)
+            self.parameters: Mapping[str, Any] = json_note(metadata.note("params"), dict)
+            numbers = json_note(metadata.note("partitions"), list)
             if len(numbers) > _MOST_PARTITIONS or not all(isinstance(each, int) and each >= 0 for each in numbers):
                 raise CorruptFile(f"{len(numbers)} partitions: {str(numbers)[:80]}")
             version = metadata.number("format_version", 1) or 1
@@ -191,13 +190,3 @@ class TextPartition:
             return TokenFst(data[0].as_py())
         tokens, numbers = self._tokens.read(["_token", "_token_id"])
         return {token.encode(): number for token, number in zip(tokens.to_pylist(), numbers.to_pylist(), strict=True)}
-
-
-def _json(text: str | None, type: type[Any]) -> Any:
-    try:
-        found = json.loads(text or "")
-    except (ValueError, RecursionError) as error:
-        raise CorruptFile("metadata that is no JSON") from error
-    if not isinstance(found, type):
-        raise CorruptFile(f"metadata that is {found.__class__.__name__}, not {type.__name__}")
-    return found

@@ -5,9 +5,10 @@ Source: indices, directory layout.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -174,3 +175,19 @@ class IndexFile:
                 found[field.id] = len(found)
             waiting.extend(reversed(() if is_leaf(field) else field.children))
         return found
+
+
+def json_note(text: str | None, type: type[Any]) -> Any:
+    """What a note says that is JSON.
+
+    text: of `IndexFile.note`
+    type: of the value
+    raises: CorruptFile
+    """
+    try:
+        found = json.loads(text or "")
+    except (ValueError, RecursionError) as error:
+        raise CorruptFile("metadata that is no JSON") from error
+    if not isinstance(found, type):
+        raise CorruptFile(f"metadata that is {found.__class__.__name__}, not {type.__name__}")
+    return found

@@ -8,7 +8,6 @@ Source: vector index specification; messages IVF and Tensor.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
@@ -22,7 +21,7 @@ from google.protobuf.message import DecodeError
 
 from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.index_files.index_file import IndexFile
+from lance_sql.index_files.index_file import IndexFile, json_note
 from lance_sql.proto import vector_index_pb2
 
 INDEX: Final = "index.idx"
@@ -71,7 +70,7 @@ class VectorIndex:
         """
         self._file = auxiliary
         with at(file=index.path):
-            said = _json(index.note("lance:index"), dict)
+            said = json_note(index.note("lance:index"), dict)
             parts = str(said.get("type", "")).split("_")
             self.is_graph = parts[1:2] == ["HNSW"]
             self.kind = parts[-1]
@@ -93,8 +92,8 @@ class VectorIndex:
             ends = self.offsets + self.lengths
             if (self.offsets < 0).any() or (ends > auxiliary.num_rows).any():
                 raise CorruptFile(f"a partition behind the end of the {auxiliary.num_rows} rows")
-            stored = _json(auxiliary.note("storage_metadata"), list)
-            self.storage = _json(stored[0] if stored and isinstance(stored[0], str) else None, dict)
+            stored = json_note(auxiliary.note("storage_metadata"), list)
+            self.storage = json_note(stored[0] if stored and isinstance(stored[0], str) else None, dict)
             self.names = tuple(name for name in COLUMNS[self.kind] if auxiliary.has(name))
             if not self.names or not auxiliary.has(ROW_ID) or auxiliary.type_of(ROW_ID) != pa.uint64():
                 raise CorruptFile(f"the columns are {', '.join(auxiliary.names)[:100]}")
@@ -245,16 +244,6 @@ def _parsed(message: Any, data: bytes) -> Any:
         return message.FromString(data)
     except DecodeError as error:
         raise CorruptFile(f"a buffer of {len(data)} bytes is no {message.DESCRIPTOR.name}") from error
-
-
-def _json(text: str | None, type: type[Any]) -> Any:
-    try:
-        found = json.loads(text or "")
-    except (ValueError, RecursionError) as error:
-        raise CorruptFile("metadata that is no JSON") from error
-    if not isinstance(found, type):
-        raise CorruptFile(f"metadata that is {found.__class__.__name__}, not {type.__name__}")
-    return found
 
 
 def _numbers(array: pa.Array) -> Array:
