@@ -80,9 +80,9 @@ def test_an_interrupt_in_a_stream_is_one_of_the_program() -> None:
             pass
 
 
-# DuckDB asks for the frame of its caller while it binds a query, and drops what is raised there. Plain DuckDB then says that
-# there is no such table; a path of a table is found all the same, and the query goes on. An interrupt that comes just
-# then is sent once more a little later; in all other code it is raised.
+# DuckDB asks for the frame of its caller while it binds a query, and drops what is raised there. Plain DuckDB then
+# says that there is no such table; a path of a table is found all the same, and the query goes on. An interrupt that
+# comes just then is sent once more a little later; in all other code it is raised.
 LOOP = """
 import os, signal, sys, threading, lance_sql
 def interrupted(number, frame):
