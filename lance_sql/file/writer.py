@@ -14,7 +14,7 @@ Source: data file 2.x.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -23,8 +23,9 @@ import pyarrow as pa
 
 from lance_sql import file_versions
 from lance_sql.casts.storage import check_batch
-from lance_sql.errors import InvalidArgument
+from lance_sql.errors import CorruptFile, InvalidArgument
 from lance_sql.file.blob_v2 import as_filed
+from lance_sql.file.copied_pages import PageBytes
 from lance_sql.file.footer import serialize_footer
 from lance_sql.file.leaf_writer import LeafWriter
 from lance_sql.file.metadata_v2 import WrittenPage, serialize_column, serialize_descriptor
@@ -73,9 +74,17 @@ class WrittenFile:
 class FileWriter:
     """One data file while it is being written. Not thread-safe; ends with `finish` or `abort`."""
 
-    def __init__(self, store: Store, path: str, schema: Schema, file_version: str = file_versions.DEFAULT.name) -> None:
+    def __init__(
+        self,
+        store: Store,
+        path: str,
+        schema: Schema,
+        file_version: str = file_versions.DEFAULT.name,
+        copied: Collection[Field] = (),
+    ) -> None:
         """
         schema: of the columns that the file holds, which may be part of the table's
+        copied: fields at its top whose pages are copied from other files, see `copy_page`; batches are without them
         raises: UnsupportedFeature for a version that is not written, and for types that it cannot hold
         """
         version = file_versions.by_name(file_version)
@@ -88,10 +97,14 @@ class FileWriter:
         self._version = version
         self._checked: pa.Schema | None = None
         self._columns: list[ColumnsWriter] = []
+        self._encoded: list[ColumnsWriter] = []
+        self._written = Schema(tuple(field for field in schema.fields if field not in copied), schema.metadata)
         num_columns = 0
         page_bytes = max(min(PAGE_BYTES, _PENDING_BYTES // max(len(schema.by_id), 1)), _LEAST_PAGE_BYTES)
         for field in schema.fields:
             self._columns.append(self._columns_writer(field, num_columns, page_bytes))
+            if field not in copied:
+                self._encoded.append(self._columns[-1])
             num_columns += len(self._columns[-1].fields)
         self._pages: list[list[WrittenPage]] = [[] for _ in range(num_columns)]
         self._next_rows = [0] * num_columns
@@ -113,13 +126,14 @@ class FileWriter:
     def write(self, batch: pa.RecordBatch) -> None:
         """Adds rows.
 
-        batch: the columns of the schema in its order, as users see them: JSON as text, blobs as bytes
+        batch: the columns of the schema in its order, without those that are copied, as users see them: JSON as text,
+            blobs as bytes
         raises: InvalidArgument for other columns, and for NULLs where there may be none and text that is not JSON, in
             this batch or in small ones before it
         """
         if self._checked is None or not batch.schema.equals(self._checked, check_metadata=True):
             self._take_apart()
-            check_batch(self._schema, batch.schema)
+            check_batch(self._written, batch.schema)
             self._checked = batch.schema
         if batch.num_rows == 0:
             return
@@ -129,6 +143,15 @@ class FileWriter:
         self._held_rows += batch.num_rows
         if self._held_rows >= _LEAST_ROWS or self._held_bytes >= _LEAST_PAGE_BYTES:
             self._take_apart()
+
+    def copy_page(self, column: int, page: PageBytes) -> None:
+        """Adds a page of another file of the same version to a column of a field that is copied.
+
+        column: among those of the file, which are the leaves of its schema
+        """
+        buffers = tuple(map(self._write_aligned, page.buffers))
+        self._pages[column].append(WrittenPage(page.num_rows, buffers, page.encoding, self._next_rows[column]))
+        self._next_rows[column] += page.num_rows
 
     def add_buffer(self, data: bytes) -> int:
         """Writes bytes beside the pages, and returns the number of the global buffer that they are."""
@@ -150,6 +173,9 @@ class FileWriter:
                 self._put_out(_MAX_JOBS)
         self._put_out(0)
         self._close_pool()
+        self.num_rows = self.num_rows if self._encoded else self._next_rows[0]
+        if len(self._encoded) < len(self._columns) and any(rows != self.num_rows for rows in self._next_rows):
+            raise CorruptFile(f"pages of {min(self._next_rows)} to {max(self._next_rows)} rows do not make one file")
         fields = [field for column in self._columns for field in column.fields]
         filed = self._schema
         if any(field.is_blob_v2 for field in filed.by_id.values()):
@@ -188,7 +214,7 @@ class FileWriter:
         held, self._held, self._held_rows, self._held_bytes = self._held, [], 0, 0
         for rows in joined(held):
             num_bytes = rows.nbytes
-            for column, array in zip(self._columns, rows.columns, strict=True):
+            for column, array in zip(self._encoded, rows.columns, strict=True):
                 self._encode(column.add(_own(array, num_bytes), first_row))
             first_row += rows.num_rows
 

@@ -19,6 +19,7 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.progress import Work
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.batches import cut
+from lance_sql.statements import copying
 from lance_sql.statements import indices as indexing
 from lance_sql.statements.fragments import FileLimits
 from lance_sql.statements.scanning import read_fragments
@@ -115,14 +116,23 @@ def compact(
         if not groups:
             return latest
         before.append(latest)
-        limits = FileLimits(max_rows=target_rows)
         work = Work(sum(group.num_rows for group in groups))
-        written = [session.writer(limits=limits).write_all(work.over(rows(latest, group))) for group in groups]
+        written = [_write(session, group, target_rows, work) for group in groups]
         return session.commit(rewrite(session, groups, written), RowCounts())
 
     # what was rewritten for nothing once is not rewritten again unasked
     made = on_latest(snapshot, "compact", change, properties, max_attempts=1)
     return made if not before else settled(before[0], made, indices, properties)
+
+
+def _write(session: WriteSession, group: Group, target_rows: int, work: Work) -> Sequence[Fragment]:
+    """New fragments with the rows of a group: pages that are large enough are copied, others decoded and joined."""
+    fragments = session.snapshot.manifest.fragments[group.start : group.end]
+    fields = copying.fields_to_copy(session.snapshot, fragments)
+    if fields:
+        return [copying.write(session, fragments, fields, work)]
+    limits = FileLimits(max_rows=target_rows)
+    return session.writer(limits=limits).write_all(work.over(rows(session.snapshot, group)))
 
 
 def settled(before: Snapshot, made: Snapshot, indices: IndexChoice, properties: Mapping[str, str] | None) -> Snapshot:

@@ -23,7 +23,7 @@ from lance_sql.commit import committer
 from lance_sql.commit.operations import U32, Operation, ReserveFragments
 from lance_sql.errors import LanceError, RetryableConflict, UnsupportedFeature
 from lance_sql.file.writer import FileWriter
-from lance_sql.schema import Schema
+from lance_sql.schema import Field, Schema
 from lance_sql.statements.fragments import FileLimits, FragmentWriter, new_file_name
 from lance_sql.table import commit_origin, features
 from lance_sql.table.commit_summary import CommitSummary, check_properties
@@ -122,9 +122,12 @@ class WriteSession:
         made = committer.commit(self.snapshot, ReserveFragments(count), properties=summary.to_properties())
         return (made.manifest.max_fragment_id or 0) - count + 1
 
-    def file_writer(self, schema: Schema) -> FileWriter:
-        """What writes a data file with other columns of rows that are in the table already."""
-        made = FileWriter(self.snapshot.store, f"data/{new_file_name()}", schema, file_version(self.snapshot))
+    def file_writer(self, schema: Schema, copied: Collection[Field] = ()) -> FileWriter:
+        """What writes a data file with columns of rows that are in the table already.
+
+        copied: as for `FileWriter`
+        """
+        made = FileWriter(self.snapshot.store, f"data/{new_file_name()}", schema, file_version(self.snapshot), copied)
         self._file_writers.append(made)
         return made
 

@@ -17,6 +17,7 @@ from lance_sql import _kernels, row_ranges
 from lance_sql.errors import CorruptFile, InvalidArgument, at
 from lance_sql.file.columns import Column, Filtered, filter_columns, read_columns
 from lance_sql.file.leaves import is_leaf, join
+from lance_sql.file.metadata_v2 import ColumnMetadata
 from lance_sql.file.reader import FileReader
 from lance_sql.file.small_files import MAX_BYTES, SmallFile
 from lance_sql.file.zone_statistics import KeyKind
@@ -280,6 +281,18 @@ class OpenFragment:
         delivered: another type for a top-level leaf field
         """
         return self._stored(field, delivered).columns.values()
+
+    def stored(self, field: Field) -> tuple[FileReader, ColumnMetadata] | None:
+        """The file that has the column of a field, and what it says of it; None where no file has one.
+
+        raises: CorruptFile, UnsupportedFeature
+        """
+        number = self.listed.place(field.id)
+        index = None if number is None else self.listed.files[number].columns.get(field.id)
+        if number is None or index is None:
+            return None
+        opened = self._open(self._fragment.files[number])
+        return opened, opened.column(index)
 
     def _stored(self, field: Field, delivered: pa.DataType | None) -> _FieldColumns:
         found = self._columns.get((field, delivered))

@@ -1,0 +1,78 @@
+"""Pages that a new file takes over as they are: their bytes, and the message that says how these are encoded.
+
+A page says nothing of the file that it is in but where its buffers are, which is written anew. That holds for the
+layouts below: blobs refer to other bytes of their file, and array trees to other columns.
+
+Source: data file 2.x, message ColumnMetadata.Page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from lance_sql.file.metadata_v2 import ColumnMetadata, MetadataV2
+from lance_sql.file.reader import FileReader
+from lance_sql.layouts.tree import Constant, FullZip, MiniBlock
+from lance_sql.schema import Field
+
+_LAYOUTS: Final = (MiniBlock, FullZip, Constant)
+
+
+@dataclass(frozen=True, slots=True)
+class PageBytes:
+    """One page.
+
+    buffers: in their order
+    encoding: the message that wraps its layout
+    """
+
+    num_rows: int
+    buffers: Sequence[pa.Buffer]
+    encoding: bytes
+
+
+def can_be_copied(column: ColumnMetadata, num_rows: int) -> bool:
+    """Whether the pages of a column mean the same in another file of the same version.
+
+    num_rows: of the file
+    raises: CorruptFile, UnsupportedFeature for a layout that cannot be read
+    """
+    return column.num_rows == num_rows and all(
+        isinstance(page.encoding, bytes) and isinstance(page.layout, _LAYOUTS) for page in column.pages
+    )
+
+
+def is_as_described(file: FileReader, field: Field) -> bool:
+    """Whether the file was written with what the field says now of its type and of how it is encoded.
+
+    raises: CorruptFile
+    """
+    if not isinstance(file.metadata, MetadataV2):
+        return False
+    with file.at():
+        described = file.metadata.schema.by_id.get(field.id)
+    return (
+        described is not None
+        and described.logical_type == field.logical_type
+        and described.metadata == field.metadata
+        and described.dictionary == field.dictionary
+    )
+
+
+def read(file: FileReader, columns: Sequence[ColumnMetadata]) -> list[list[PageBytes]]:
+    """The pages of some columns of a file, see `can_be_copied`. One request brings them all.
+
+    raises: CorruptFile; what the store raises
+    """
+    buffers = iter(file.fetch([each for column in columns for page in column.pages for each in page.buffers]))
+    pages: list[list[PageBytes]] = []
+    for column in columns:
+        pages.append([])
+        for page in column.pages:
+            assert isinstance(page.encoding, bytes)
+            pages[-1].append(PageBytes(page.num_rows, [next(buffers) for _ in page.buffers], page.encoding))
+    return pages
