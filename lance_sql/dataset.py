@@ -114,8 +114,9 @@ class Dataset(ArrowDataset):
     @property
     def last_change(self) -> CommitSummary | None:
         """What the change did that returned this handle: `operation`, `rows_inserted`, `rows_updated`, `rows_deleted`,
-        `files_written`, `bytes_written` and `duration_ms`. Zeros where it found nothing to change, and made no version;
-        None of a handle that no change returned, as one from `open`. `history` has it of every version.
+        `files_written`, `bytes_written` and `duration_ms`; of a merge `rows_equal`, the matched rows that had its
+        values already. Zeros where it found nothing to change, and made no version; None of a handle that no change
+        returned, as one from `open`. `history` has it of every version.
 
         >>> change = orders.delete("status = 'cancelled'").last_change
         >>> change.operation, change.rows_deleted
@@ -589,8 +590,8 @@ class Dataset(ArrowDataset):
         progress: Progress | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> Dataset:
-        """Merges rows by their keys: an upsert, unless said otherwise. Matched rows keep their ids. No version is made
-        where no row changes and none is new.
+        """Merges rows by their keys: an upsert, unless said otherwise. Matched rows keep their ids; those that have
+        the values of the source already are not rewritten. No version is made where no row changes and none is new.
 
         source: rows, as for `lance_sql.write`, with some or all of the columns; columns that it lacks keep their
             values in matched rows and are NULL in inserted ones

@@ -35,6 +35,7 @@ from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.selection import matching
 from lance_sql.statements import compact
 from lance_sql.statements.compact import Group, IndexChoice
+from lance_sql.statements.equal_rows import differing
 from lance_sql.statements.fragments import FileLimits, FragmentWriter
 from lance_sql.statements.moved_rows import MovedRows
 from lance_sql.statements.rows import carrying, delete_offsets
@@ -68,7 +69,8 @@ class Written:
     new: fragments with new rows
     replaced: addresses of the rows that the copies replace
     deleted: addresses of the rows that go
-    num_replaced, num_deleted: how many there were, rows that came twice included
+    equal: addresses of rows that had the new values already
+    num_replaced, num_deleted, num_equal: how many there were, rows that came twice included
     """
 
     carried: tuple[Fragment, ...]
@@ -77,6 +79,8 @@ class Written:
     deleted: U64Set
     num_replaced: int
     num_deleted: int
+    equal: U64Set
+    num_equal: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +88,12 @@ class ChangeJob:
     """A change that has begun, from one version of a table. Picklable.
 
     id: what the names of its data files begin with
+    skips_equal: rows that have the new values already are not written
     """
 
     snapshot: Snapshot
     limits: FileLimits
+    skips_equal: bool = False
     id: str = dataclasses.field(default_factory=lambda: uuid4().hex)
 
     @property
@@ -104,7 +110,7 @@ class ChangeJob:
         """
         table, version = self.snapshot.manifest.schema, file_version(self.snapshot)
         writers = [FragmentWriter(self.snapshot.store, table, version, self.limits, f"{self.id}_") for _ in range(2)]
-        replaced, deleted = MovedRows(), MovedRows()
+        replaced, deleted, equal = MovedRows(), MovedRows(), MovedRows()
         cast: TableCast | None = None
         try:
             for batch in Work(None).over(batches):
@@ -117,9 +123,14 @@ class ChangeJob:
                     cast = TableCast(values.schema, table, self.snapshot.name)
                 is_new = pc.is_null(rows.column(ROW_ADDRESS))
                 is_old = pc.invert(is_new)
-                writers[0].write(cast(matching(values, is_old)))
+                old, new_values = matching(rows, is_old), cast(matching(values, is_old))
+                if self.skips_equal and old.num_rows:
+                    places = _numbers(old, ROW_ADDRESS)
+                    differ = differing(self.snapshot, table.names, places, pa.Table.from_batches([new_values]))
+                    equal.add(places[~differ])
+                    old, new_values = (matching(each, pa.array(differ)) for each in (old, new_values))
+                writers[0].write(new_values)
                 writers[1].write(cast(matching(values, is_new)))
-                old = matching(rows, is_old)
                 replaced.add(_numbers(old, ROW_ADDRESS), _numbers(old, ROW_ID))
             carried, new = (writer.finish() for writer in writers)
         except BaseException:
@@ -133,6 +144,8 @@ class ChangeJob:
             deleted.addresses,
             replaced.num_rows,
             deleted.num_rows,
+            equal.addresses,
+            equal.num_rows,
         )
 
     def remove_files(self) -> None:
@@ -146,6 +159,7 @@ def change_rows(
     run: Callable[[ChangeJob], Iterable[Written]],
     *,
     inserts_by_key: bool = False,
+    skips_equal: bool = False,
     max_rows_per_file: int = MAX_ROWS_PER_FILE,
     properties: Mapping[str, str] | None = None,
     config: Callable[[], Mapping[str, Expected]] | None = None,
@@ -155,18 +169,19 @@ def change_rows(
     operation: what the user asked for, such as "merge"
     run: has workers write for a job; called again with another job when other writers changed the same rows first
     inserts_by_key: rows are inserted because no row had their keys
+    skips_equal: rows that have the new values already are not written; the summary of the commit counts them
     config: asked after `run` what the commit sets in the table's config; it is made for that alone as well
     raises: InvalidArgument when a row is replaced or deleted twice; CommitConflict; what `run` raises
     """
     limits = FileLimits(max_rows=max_rows_per_file)
 
     def change(session: WriteSession) -> Snapshot:
-        job = ChangeJob(session.snapshot, limits)
+        job = ChangeJob(session.snapshot, limits, skips_equal)
         session.on_failure(job.remove_files)
         parts = list(run(job))
         used = {file.path for part in parts for each in (*part.carried, *part.new) for file in each.files}
         values = {} if config is None else config()
-        made = _commit(session, parts, values, inserts_by_key=inserts_by_key)
+        made = _commit(session, parts, values, inserts_by_key=inserts_by_key, counts_equal=skips_equal)
         _tidy(session, job.id, used)
         return made
 
@@ -175,12 +190,18 @@ def change_rows(
 
 
 def _commit(
-    session: WriteSession, parts: list[Written], config: Mapping[str, Expected], *, inserts_by_key: bool
+    session: WriteSession,
+    parts: list[Written],
+    config: Mapping[str, Expected],
+    *,
+    inserts_by_key: bool,
+    counts_equal: bool,
 ) -> Snapshot:
     snapshot = session.snapshot
     num_replaced, num_deleted = sum(part.num_replaced for part in parts), sum(part.num_deleted for part in parts)
     removed = U64Set.union(each for part in parts for each in (part.replaced, part.deleted))
-    if len(removed) < num_replaced + num_deleted:
+    num_equal = sum(part.num_equal for part in parts)
+    if len(U64Set.union([removed, *(part.equal for part in parts)])) < num_replaced + num_deleted + num_equal:
         raise InvalidArgument("Two rows of the source match one row of the table")
     carried = tuple(fragment for part in parts for fragment in part.carried)
     new = tuple(fragment for part in parts for fragment in part.new)
@@ -188,13 +209,14 @@ def _commit(
     gone = delete_offsets(snapshot, removed.halves)
     if not carried and not new and not gone.affected:
         if all(each.value == each.before for each in config.values()):
-            return snapshot
+            return session.unchanged(RowCounts(equal=num_equal)) if counts_equal else snapshot
         entries = {key: each.value for key, each in config.items()}
         return session.commit(UpdateConfig(UpdateMap(entries)), RowCounts(), config=config)
     counts = RowCounts(
         inserted=sum(fragment.physical_rows for fragment in new),
         updated=num_replaced,
         deleted=num_deleted,
+        equal=num_equal if counts_equal else None,
     )
     if not carried and not new:
         return session.commit(Delete(gone.updated, gone.removed), counts, affected_rows=gone.affected, config=config)

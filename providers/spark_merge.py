@@ -101,7 +101,9 @@ class MergeBuilder:
         if not self._clauses:
             raise InvalidArgument("The merge does nothing: say what becomes of rows, such as when_matched_update()")
         inserts = any(clause.side == "not_matched" for clause in self._clauses)
-        return change_rows(self._table.dataset(), "merge", self._run, inserts_by_key=inserts, properties=properties)
+        return change_rows(
+            self._table.dataset(), "merge", self._run, inserts_by_key=inserts, skips_equal=True, properties=properties
+        )
 
     def when_matched_update_all(self, condition: Expression | None = None) -> MergeBuilder:
         """Matched rows get the values of the source's columns."""

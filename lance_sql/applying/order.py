@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_sql.changes.values import same
+from lance_sql.equal_values import same
 
 I64 = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

@@ -82,13 +82,21 @@ def merge(
 def told(made: Dataset) -> str | None:
     """What a change did to rows, in words; None for nothing."""
     change = made.last_change
-    return None if change is None else told_of(change.rows_inserted, change.rows_updated, change.rows_deleted)
+    return (
+        None
+        if change is None
+        else told_of(change.rows_inserted, change.rows_updated, change.rows_deleted, change.rows_equal)
+    )
 
 
-def told_of(inserted: int | None, updated: int | None, deleted: int | None) -> str | None:
-    """Numbers of rows in words; None for none."""
+def told_of(inserted: int | None, updated: int | None, deleted: int | None, equal: int | None = None) -> str | None:
+    """Numbers of rows in words; None where none changes."""
     counts = (("insert", inserted), ("update", updated), ("delete", deleted))
     said = [f"{what} {count:,} {'row' if count == 1 else 'rows'}" for what, count in counts if count]
+    if said and equal:
+        said.append(
+            f"leave {equal:,} equal {'row' if equal == 1 else 'rows'} as {'it is' if equal == 1 else 'they are'}"
+        )
     return ", ".join(said) or None
 
 

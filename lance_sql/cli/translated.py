@@ -60,7 +60,7 @@ def _engine(connection: Any) -> Engine:
 
 def _told(written: Written) -> str | None:
     change = written.change
-    return told_of(change.rows_inserted, change.rows_updated, change.rows_deleted)
+    return told_of(change.rows_inserted, change.rows_updated, change.rows_deleted, change.rows_equal)
 
 
 def _change(change: Change, text: str, engine: Engine, consent: Consent, *, quiet: bool) -> None:

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from lance_sql import selection
 from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE, PREIMAGE
-from lance_sql.changes.values import Flags, same
 from lance_sql.differences.columns import SharedColumns, plain, to_type
 from lance_sql.differences.difference import Cell, UpdatedRow
 from lance_sql.differences.pairing import Meeting, OnlyAfter, OnlyBefore, Paired, pair
+from lance_sql.equal_values import Flags, same
 from lance_sql.scan.system_columns import ROW_ID
 from lance_sql.value_text import values
 

@@ -75,7 +75,9 @@ class Merge(Change):
             return self._rows(name, cast)
 
         inserts = any(clause.action == "insert" for clause in self.clauses)
-        return row_changes.change(dataset, "merge", engine, rows, values=own, deleting=deleting, inserts=inserts)
+        return row_changes.change(
+            dataset, "merge", engine, rows, values=own, deleting=deleting, inserts=inserts, skips_equal=True
+        )
 
     def _source_columns(self, engine: Engine) -> list[str]:
         """The names of the source's columns."""

@@ -75,6 +75,7 @@ def change(
     values: Mapping[int, Mapping[str, str]],
     deleting: frozenset[int],
     inserts: bool = False,
+    skips_equal: bool = False,
 ) -> Dataset:
     """Changes the rows that a query finds in the newest version, in one commit.
 
@@ -82,6 +83,7 @@ def change(
     values: by the number of a clause: for each column that it sets, the column of the query with the new values
     deleting: numbers of clauses whose rows go
     inserts: there may be new rows
+    skips_equal: rows that have the new values already are not written
     raises: InvalidArgument when a row is changed twice, and for values that a column does not hold; CommitConflict
     """
 
@@ -93,7 +95,7 @@ def change(
         prepared = engine.prepare(rows, {name: source}, is_typed=False)
         return [job.write(_batches(prepared.reader(), job.dataset, values, deleting, inserts))]
 
-    return change_rows(dataset, operation, run, inserts_by_key=inserts)
+    return change_rows(dataset, operation, run, inserts_by_key=inserts, skips_equal=skips_equal)
 
 
 def _batches(

@@ -10,7 +10,8 @@ from lance_sql.table.commit_summary import CommitSummary
 
 
 class Written(Frames):
-    """What was done, as one row: `operation`, `version`, `rows_inserted`, `rows_updated`, `rows_deleted`.
+    """What was done, as one row: `operation`, `version`, `rows_inserted`, `rows_updated`, `rows_deleted`, and
+    of a merge `rows_equal`: matched rows that had its values already.
 
     dataset: the version that was made, or the newest one where there was nothing to change; None of a rehearsal
     change: what was done, or what would be
@@ -23,15 +24,18 @@ class Written(Frames):
     def to_table(self) -> pa.Table:
         """The row."""
         change = self.change
-        counts = (change.rows_inserted, change.rows_updated, change.rows_deleted)
+        counts = {
+            "rows_inserted": change.rows_inserted,
+            "rows_updated": change.rows_updated,
+            "rows_deleted": change.rows_deleted,
+        }
+        if change.rows_equal is not None:
+            counts["rows_equal"] = change.rows_equal
         return pa.table(
             {
                 "operation": pa.array([change.operation], pa.string()),
                 "version": pa.array([None if self.dataset is None else self.dataset.version], pa.uint64()),
-                **{
-                    name: pa.array([value], pa.int64())
-                    for name, value in zip(("rows_inserted", "rows_updated", "rows_deleted"), counts, strict=True)
-                },
+                **{name: pa.array([value], pa.int64()) for name, value in counts.items()},
             }
         )
 

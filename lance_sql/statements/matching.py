@@ -52,6 +52,10 @@ class Matches:
     source: I64
     unmatched: I64
 
+    def only(self, chosen: npt.NDArray[np.bool_]) -> Matches:
+        """Some of the pairs."""
+        return Matches(self.addresses[chosen], self.ids[chosen], self.source[chosen], self.unmatched)
+
 
 def match(
     snapshot: Snapshot, source: pa.Table, on: Sequence[str], *, one_each: bool = True, nulls_are_equal: bool = False

@@ -1,6 +1,7 @@
 """Merging rows by key: update or delete those that are there, insert those that are not, delete what has no match.
 
-Matched rows are rewritten with their row ids, in front of inserted ones; see `update`.
+Matched rows are rewritten with their row ids, in front of inserted ones; see `update`. Those that have the values of
+the source already stay as they are, and are no change.
 
 Source: message Transaction.Update; row lineage, what each operation does.
 """
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_sql import selection
-from lance_sql.bitmaps import U64Set
+from lance_sql.bitmaps import U64, U64Set
 from lance_sql.casts.table import TableCast
 from lance_sql.commit.operations import Update
 from lance_sql.errors import ColumnNotFound, InvalidArgument
@@ -24,6 +25,7 @@ from lance_sql.scan.projection import resolve
 from lance_sql.scan.take import parts, take
 from lance_sql.schema import Schema
 from lance_sql.schema.primary_key import primary_key
+from lance_sql.statements.equal_rows import differing
 from lance_sql.statements.matching import I64, Matches, match
 from lance_sql.statements.rows import carrying, delete_rows
 from lance_sql.statements.scanning import addresses
@@ -47,7 +49,8 @@ def merge(
     unique: bool = False,
     properties: Mapping[str, str] | None = None,
 ) -> Snapshot:
-    """Merges rows into the newest version by their keys; no version is made when no row changes and none is new.
+    """Merges rows into the newest version by their keys; rows that have these values already are not rewritten. No
+    version is made when no row changes and none is new.
 
     source: rows, see `to_reader`, with some or all columns of the table; columns that it lacks keep their values in
         matched rows, and are NULL in inserted ones
@@ -84,19 +87,25 @@ def merge(
             raise InvalidArgument(f"{latest.name} has a row of this key already: {row}")
         inserted = found.unmatched if when_not_matched == "insert" else np.empty(0, np.int64)
         moved = found if when_matched == "update" else _NOTHING
+        num_equal = None
+        if when_matched == "update":
+            names = [name for name in present.names if name not in keys]
+            moved = found.only(differing(latest, names, found.addresses, rows, found.source))
+            num_equal = len(found.source) - len(moved.source)
         work = Work(len(moved.source) + len(inserted))
         fragments = session.writer().write_all(work.over(_new_rows(latest, rows, moved, inserted)))
-        gone = delete_rows(latest, _removed(latest, found, when_matched, delete_unmatched))
+        goes = found if when_matched == "delete" else moved
+        gone = delete_rows(latest, _removed(latest, found, goes.addresses, delete_unmatched))
+        num_moved = len(moved.source)
+        counts = RowCounts(len(inserted), num_moved, gone.num_rows - num_moved, equal=num_equal)
         if not fragments and not gone.affected:
-            return latest
+            return session.unchanged(counts)
         operation = Update(
             removed_fragment_ids=gone.removed,
             updated_fragments=gone.updated,
             new_fragments=carrying(latest, fragments, row_ids.from_values(moved.ids)),
             fields_for_preserving_frag_bitmap=tuple(sorted(present.by_id)),
         )
-        num_moved = len(moved.source)
-        counts = RowCounts(inserted=len(inserted), updated=num_moved, deleted=gone.num_rows - num_moved)
         return session.commit(operation, counts, affected_rows=gone.affected, inserts_by_key=len(inserted) > 0)
 
     return on_latest(snapshot, "merge", change, properties)
@@ -181,9 +190,13 @@ def _assembled(target: pa.Schema, new: pa.Table, old: pa.Table | None) -> list[p
     return batches
 
 
-def _removed(snapshot: Snapshot, found: Matches, when_matched: WhenMatched, delete_unmatched: bool | str) -> U64Set:
-    matched = U64Set.of(found.addresses)
-    gone = [matched] if when_matched in ("update", "delete") else []
+def _removed(snapshot: Snapshot, found: Matches, matched: U64, delete_unmatched: bool | str) -> U64Set:
+    """The addresses of rows that go.
+
+    matched: of rows that a row of the source matches, those that go
+    """
+    gone = [U64Set.of(matched)]
     if delete_unmatched is not False:
-        gone.append(addresses(snapshot, None if delete_unmatched is True else delete_unmatched) - matched)
+        unmatched = addresses(snapshot, None if delete_unmatched is True else delete_unmatched)
+        gone.append(unmatched - U64Set.of(found.addresses))
     return U64Set.union(gone)

@@ -41,11 +41,15 @@ files that it names have to stay."""
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
-    """How many rows a change concerns; None where that is not known."""
+    """How many rows a change concerns; None where that is not known.
+
+    equal: had the values already that they were to be given; None where nobody has looked
+    """
 
     inserted: int | None = 0
     updated: int | None = 0
     deleted: int | None = 0
+    equal: int | None = None
 
 
 @dataclass
@@ -116,6 +120,11 @@ class WriteSession:
             self._is_sent = False
             raise
 
+    def unchanged(self, rows: RowCounts) -> Snapshot:
+        """The version that was read, of a change that found nothing to do."""
+        summary = summarize(self.operation, rows, (), self.started, self.properties)
+        return self.snapshot.with_commit(summary.to_properties())
+
     def reserve_fragments(self, count: int) -> int:
         """Reserves ids for `count` fragments in a version of its own, and returns the first one."""
         summary = summarize("reserve_fragments", RowCounts(), (), time.time(), self.properties)
@@ -184,6 +193,7 @@ def summarize(
         rows_inserted=rows.inserted,
         rows_updated=rows.updated,
         rows_deleted=rows.deleted,
+        rows_equal=rows.equal,
         files_written=len(files),
         bytes_written=sum(file.size_bytes for file in files),
         duration_ms=max(round(1000 * (time.time() - started)), 0),

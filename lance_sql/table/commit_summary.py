@@ -4,6 +4,7 @@
     lance_sql.rows_inserted     rows, as decimal numbers; a key is left out where the number is not known
     lance_sql.rows_updated
     lance_sql.rows_deleted
+    lance_sql.rows_equal        of a merge: matched rows that had these values already, and were not written
     lance_sql.files_written     data files
     lance_sql.bytes_written     their size
     lance_sql.duration_ms       from the beginning of the change to its commit, failed attempts included
@@ -40,7 +41,15 @@ TXN_VERSION: Final = f"{PREFIX}txn_version"
 CONSUMED: Final = f"{PREFIX}consumed."
 PUBLISHED: Final = f"{PREFIX}published"
 
-_COUNTS: Final = ("rows_inserted", "rows_updated", "rows_deleted", "files_written", "bytes_written", "duration_ms")
+_COUNTS: Final = (
+    "rows_inserted",
+    "rows_updated",
+    "rows_deleted",
+    "rows_equal",
+    "files_written",
+    "bytes_written",
+    "duration_ms",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +57,7 @@ class CommitSummary:
     """What a commit did; None for numbers that are not known.
 
     operation: as the user meant it: an upsert is a "merge", whatever the transaction calls it
+    rows_equal: matched rows of a merge that had its values already
     files_written, bytes_written: of new data files
     writer: library and release
     job: id of a write in two steps, None for other changes
@@ -64,6 +74,7 @@ class CommitSummary:
     files_written: int | None = None
     bytes_written: int | None = None
     duration_ms: int | None = None
+    rows_equal: int | None = None
     writer: str | None = None
     job: str | None = None
     job_name: str | None = None

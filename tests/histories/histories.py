@@ -166,7 +166,7 @@ def _merge_columns(history: History, writer: Writer, columns: dict[str, str]) ->
     history.random.shuffle(rows)
     before = history.model.next_row_id
     writer.merge(history.path, history.table(rows, columns))
-    history.model.merge(rows, history.version)
+    history.model.merge(rows, history.version, keeps_equal=isinstance(writer, Ours))
     history.take_over_new_ids(before)
 
 

@@ -55,15 +55,18 @@ class Model:
                 row.update(change(row))
                 row["_row_last_updated_at_version"] = version
 
-    def merge(self, source: Iterable[Mapping[str, Any]], version: int) -> None:
-        """Update what matches by `k`, insert the rest, which get the next ids in the order of the source."""
+    def merge(self, source: Iterable[Mapping[str, Any]], version: int, *, keeps_equal: bool) -> None:
+        """Update what matches by `k`, insert the rest, which get the next ids in the order of the source.
+
+        keeps_equal: rows that have these values already are not rewritten
+        """
         by_key = {row["k"]: row for row in self.rows}
         new = []
         for each in source:
             found = by_key.get(each["k"])
             if found is None:
                 new.append(each)
-            else:
+            elif not keeps_equal or any(repr(found[name]) != repr(value) for name, value in each.items()):
                 found.update(each)
                 found["_row_last_updated_at_version"] = version
         self.insert(new, version)

@@ -53,7 +53,7 @@ def _merge_many(history: History, writer: Writer) -> None:
     history.random.shuffle(rows)
     before = history.model.next_row_id
     writer.merge(history.path, history.table(rows, columns))
-    history.model.merge(rows, history.version)
+    history.model.merge(rows, history.version, keeps_equal=isinstance(writer, Ours))
     history.take_over_new_ids(before)
 
 

@@ -164,7 +164,7 @@ def listed(patch: pytest.MonkeyPatch, change: Callable[[], object]) -> list[str]
         lambda table: lance_sql.write(ROWS, table.uri, mode="overwrite"),
         lambda table: table.delete("k = 1"),
         lambda table: table.update({"v": 0}, "k = 1"),
-        lambda table: table.merge(ROWS, on="k"),
+        lambda table: table.merge({"k": [1], "v": [-1]}, on="k"),
         lambda table: table.add_columns({"w": 1}),
         lambda table: table.update_config({"a": "b"}),
     ],

@@ -1,0 +1,66 @@
+"""Matched rows that have the values already which a merge would give them: they stay where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql import selection
+from lance_sql.bitmaps import U64
+from lance_sql.equal_values import Flags, same
+from lance_sql.scan.projection import resolve
+from lance_sql.scan.take import parts, take_at
+from lance_sql.schema import Field
+from lance_sql.table.snapshot import Snapshot
+
+
+def differing(
+    snapshot: Snapshot,
+    names: Sequence[str],
+    addresses: U64,
+    rows: pa.Table,
+    numbers: npt.NDArray[np.int64] | None = None,
+) -> Flags:
+    """For each row of a version whether a new one has another value in one of some columns: bool[addresses].
+
+    One column after the other is read, each of the rows that were equal so far alone.
+
+    names: of columns at the top, which `rows` have in the table's types
+    addresses: of rows that are there
+    numbers: which of `rows` is the new one of each; the first, the second, .. without them
+    raises: CorruptFile, UnsupportedFeature
+    """
+    fields = {field.name: field for field in snapshot.manifest.schema.fields}
+    differ = np.zeros(len(addresses), np.bool_)
+    if any(_has_blobs(fields[name]) for name in names):
+        # their bytes are read when somebody asks for them
+        return ~differ
+    columns = resolve(snapshot, names)
+    # what is decoded soonest tells most rows apart
+    order = sorted(range(len(names)), key=lambda i: (not pa.types.is_primitive(columns[i].arrow.type), i))
+    per_row = rows.nbytes / max(rows.num_rows, 1)
+    for part in parts(snapshot, columns, addresses, more_bytes=per_row, by_address=True):
+        left = np.arange(part.start, min(part.stop, len(addresses)))
+        for i in order:
+            if len(left) == 0:
+                break
+            old = take_at(snapshot, [columns[i]], addresses[left]).column(0)
+            new = selection.take(rows.select([names[i]]), pa.array(left if numbers is None else numbers[left])).column(
+                0
+            )
+            is_same = same(_whole(old), _whole(new)) if old.type == new.type else np.zeros(len(left), np.bool_)
+            differ[left[~is_same]] = True
+            left = left[is_same]
+    return differ
+
+
+def _has_blobs(field: Field) -> bool:
+    return field.is_blob_v1 or field.is_blob_v2 or any(map(_has_blobs, field.children))
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    array = column.combine_chunks()
+    return array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)
