@@ -221,6 +221,36 @@ class IndexSection(_message.Message):
     indices: _containers.RepeatedCompositeFieldContainer[IndexMetadata]
     def __init__(self, indices: _Optional[_Iterable[_Union[IndexMetadata, _Mapping]]] = ...) -> None: ...
 
+class InvertedIndexDetails(_message.Message):
+    __slots__ = ["ascii_folding", "base_tokenizer", "block_size", "language", "lower_case", "max_ngram_length", "max_token_length", "min_ngram_length", "posting_format_version", "prefix_only", "remove_stop_words", "stem", "with_position"]
+    ASCII_FOLDING_FIELD_NUMBER: _ClassVar[int]
+    BASE_TOKENIZER_FIELD_NUMBER: _ClassVar[int]
+    BLOCK_SIZE_FIELD_NUMBER: _ClassVar[int]
+    LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    LOWER_CASE_FIELD_NUMBER: _ClassVar[int]
+    MAX_NGRAM_LENGTH_FIELD_NUMBER: _ClassVar[int]
+    MAX_TOKEN_LENGTH_FIELD_NUMBER: _ClassVar[int]
+    MIN_NGRAM_LENGTH_FIELD_NUMBER: _ClassVar[int]
+    POSTING_FORMAT_VERSION_FIELD_NUMBER: _ClassVar[int]
+    PREFIX_ONLY_FIELD_NUMBER: _ClassVar[int]
+    REMOVE_STOP_WORDS_FIELD_NUMBER: _ClassVar[int]
+    STEM_FIELD_NUMBER: _ClassVar[int]
+    WITH_POSITION_FIELD_NUMBER: _ClassVar[int]
+    ascii_folding: bool
+    base_tokenizer: str
+    block_size: int
+    language: str
+    lower_case: bool
+    max_ngram_length: int
+    max_token_length: int
+    min_ngram_length: int
+    posting_format_version: int
+    prefix_only: bool
+    remove_stop_words: bool
+    stem: bool
+    with_position: bool
+    def __init__(self, base_tokenizer: _Optional[str] = ..., language: _Optional[str] = ..., with_position: bool = ..., max_token_length: _Optional[int] = ..., lower_case: bool = ..., stem: bool = ..., remove_stop_words: bool = ..., ascii_folding: bool = ..., min_ngram_length: _Optional[int] = ..., max_ngram_length: _Optional[int] = ..., prefix_only: bool = ..., block_size: _Optional[int] = ..., posting_format_version: _Optional[int] = ...) -> None: ...
+
 class Manifest(_message.Message):
     __slots__ = ["base_paths", "branch", "config", "data_format", "fields", "fragments", "index_section", "max_fragment_id", "next_row_id", "reader_feature_flags", "schema_metadata", "table_metadata", "tag", "timestamp", "transaction_file", "transaction_section", "transaction_section_old", "version", "version_aux_data", "writer_feature_flags", "writer_version"]
     class ConfigEntry(_message.Message):

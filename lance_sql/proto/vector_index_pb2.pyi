@@ -20,6 +20,20 @@ class IVF(_message.Message):
     offsets: _containers.RepeatedScalarFieldContainer[int]
     def __init__(self, centroids: _Optional[_Iterable[float]] = ..., offsets: _Optional[_Iterable[int]] = ..., lengths: _Optional[_Iterable[int]] = ..., centroids_tensor: _Optional[_Union[Tensor, _Mapping]] = ..., loss: _Optional[float] = ...) -> None: ...
 
+class ProductCodes(_message.Message):
+    __slots__ = ["num_bits", "num_sub_vectors"]
+    NUM_BITS_FIELD_NUMBER: _ClassVar[int]
+    NUM_SUB_VECTORS_FIELD_NUMBER: _ClassVar[int]
+    num_bits: int
+    num_sub_vectors: int
+    def __init__(self, num_bits: _Optional[int] = ..., num_sub_vectors: _Optional[int] = ...) -> None: ...
+
+class ScalarCodes(_message.Message):
+    __slots__ = ["num_bits"]
+    NUM_BITS_FIELD_NUMBER: _ClassVar[int]
+    num_bits: int
+    def __init__(self, num_bits: _Optional[int] = ...) -> None: ...
+
 class Tensor(_message.Message):
     __slots__ = ["data", "data_type", "shape"]
     class DataType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
@@ -39,3 +53,21 @@ class Tensor(_message.Message):
     data_type: Tensor.DataType
     shape: _containers.RepeatedScalarFieldContainer[int]
     def __init__(self, data_type: _Optional[_Union[Tensor.DataType, str]] = ..., shape: _Optional[_Iterable[int]] = ..., data: _Optional[bytes] = ...) -> None: ...
+
+class VectorIndexDetails(_message.Message):
+    __slots__ = ["metric", "product_codes", "scalar_codes", "target_partition_size", "vectors"]
+    METRIC_FIELD_NUMBER: _ClassVar[int]
+    PRODUCT_CODES_FIELD_NUMBER: _ClassVar[int]
+    SCALAR_CODES_FIELD_NUMBER: _ClassVar[int]
+    TARGET_PARTITION_SIZE_FIELD_NUMBER: _ClassVar[int]
+    VECTORS_FIELD_NUMBER: _ClassVar[int]
+    metric: int
+    product_codes: ProductCodes
+    scalar_codes: ScalarCodes
+    target_partition_size: int
+    vectors: Vectors
+    def __init__(self, metric: _Optional[int] = ..., target_partition_size: _Optional[int] = ..., product_codes: _Optional[_Union[ProductCodes, _Mapping]] = ..., scalar_codes: _Optional[_Union[ScalarCodes, _Mapping]] = ..., vectors: _Optional[_Union[Vectors, _Mapping]] = ...) -> None: ...
+
+class Vectors(_message.Message):
+    __slots__ = []
+    def __init__(self) -> None: ...
