@@ -25,6 +25,7 @@ void bind_files(nb::module_& m);
 void bind_pages(nb::module_& m);
 void bind_reading(nb::module_& m);
 void bind_zones(nb::module_& m);
+void bind_index_building(nb::module_& m);
 void bind_search(nb::module_& m);
 void bind_streams(nb::module_& m);
 
@@ -319,6 +320,7 @@ NB_MODULE(_kernels, m) {
     lance::bind_files(m);
     lance::bind_zones(m);
     lance::bind_search(m);
+    lance::bind_index_building(m);
     lance::bind_pages(m);
     lance::bind_reading(m);
     lance::bind_streams(m);

@@ -1341,3 +1341,121 @@ def decode_postings(
     is_varint: the last, partial block has differences in as few bytes as they take, else numbers of 32 bits
     raises: InvalidDataError for documents that do not ascend, or are not below `most_documents`
     """
+
+class WordDictionary:
+    """Texts taken apart into words; each distinct one has a number, as they came. Not for several threads at once."""
+
+    def __init__(self, splitting: int, least: int, most: int, prefix_only: bool, word_characters: Buffer) -> None:
+        """
+        splitting: 0 runs of characters of words, 1 what is between white space, 2 whole texts, 3 all parts of `least`
+            to `most` characters
+        prefix_only: of these, those at the beginning of a text
+        word_characters: u32 pairs, the first and the last code point of each range
+        """
+
+    def add(self, text: Buffer, offsets: Buffer, num_texts: int) -> tuple[bytes, bytes]:
+        """The words of some texts by their numbers, u32, and where those of each text end, i64.
+
+        offsets: i64, of the texts in `text`, and the end of the last one
+        raises: InvalidDataError for offsets outside
+        """
+
+    @property
+    def num_words(self) -> int:
+        """Distinct words."""
+
+    @property
+    def num_bytes(self) -> int:
+        """The memory that they take, roughly."""
+
+    def words(self, first: int) -> list[bytes]:
+        """The words from a number on."""
+
+class PostingLists:
+    """Lists of the documents of each word, being built. Not for several threads at once."""
+
+    def __init__(self, has_positions: bool, has_no_order: bool) -> None:
+        """
+        has_positions: where words are is kept
+        has_no_order: they are all at place 0
+        """
+
+    def add(self, tokens: Buffer, ends: Buffer, num_texts: int, words: Buffer, is_document: Buffer) -> None:
+        """Adds texts, of which those without words are no documents.
+
+        tokens, ends: as of `WordDictionary.add`
+        words: u32, for each number of tokens the word that it is; 2^32 - 1 for one that is left out
+        is_document: a byte for each text, written
+        raises: InvalidDataError for numbers outside
+        """
+
+    @property
+    def num_bytes(self) -> int:
+        """The memory that they take, roughly."""
+
+    @property
+    def num_words(self) -> int:
+        """Words that there are lists of."""
+
+    @property
+    def num_documents(self) -> int:
+        """Texts with words."""
+
+    def lengths(self) -> bytes:
+        """Words of each document, u32."""
+
+    def encode(
+        self, order: Buffer
+    ) -> tuple[tuple[bytes, bytes, bytes], tuple[bytes, bytes, bytes], bytes, bytes, bytes, bytes, bytes, bytes]:
+        """The lists of these words, u32: blocks and impacts, each as bytes, i64 ends of items and i32 ends of lists;
+        greatest scores, f32, and counts, u32, of each word; positions as bytes, i64 ends of words, u32 starts of blocks
+        and i32 ends of the lists of these. All ends begin with 0.
+
+        raises: InvalidDataError for words that there are not
+        """
+
+def token_set(words: Buffer, ends: Buffer, num_words: int) -> bytes:
+    """The transducer of words in the order of their bytes; each has its place as its number.
+
+    ends: i64, with a 0 in front
+    raises: InvalidDataError for words out of order
+    """
+
+def nearest_centroids(
+    rows: Buffer,
+    num_rows: int,
+    stride: int,
+    first: int,
+    centroids: Buffer,
+    num_centroids: int,
+    dimension: int,
+    numbers: Buffer,
+    distances: Buffer | None,
+) -> None:
+    """The centroid that is nearest to each row by the squared distance: numbers, u32, and distances, f32.
+
+    rows: f32, `stride` values each, of which `dimension` count from `first` on
+    centroids: f32 [num_centroids, dimension]
+    """
+
+def sum_by_centroid(
+    rows: Buffer,
+    num_rows: int,
+    stride: int,
+    first: int,
+    dimension: int,
+    numbers: Buffer,
+    num_centroids: int,
+    sums: Buffer,
+    counts: Buffer,
+) -> None:
+    """Adds rows to the sums, f64 [num_centroids, dimension], and counts, i64, of the centroids that they belong to."""
+
+def product_codes(
+    rows: Buffer, num_rows: int, dimension: int, codebook: Buffer, num_parts: int, num_bits: int, out: Buffer
+) -> None:
+    """For each part of each row the nearest item of its codebook, u8 [num_rows, num_parts * num_bits / 8].
+
+    rows: f32 [num_rows, dimension]
+    codebook: f32 [num_parts, 2^num_bits, dimension / num_parts]
+    """

@@ -735,15 +735,18 @@ class Dataset(ArrowDataset):
         replace: bool = False,
         progress: Progress | None = None,
         properties: Mapping[str, str] | None = None,
+        **options: Any,
     ) -> Dataset:
-        """Builds a scalar index, which filters of this library and of pylance use, over the newest version.
+        """Builds an index, which filters or searches of this library and of pylance use, over the newest version.
 
         column: `a.b` is a member of a struct
         kind: "zonemap" for columns whose values lie together, "btree" for many distinct values, "bitmap" for few,
-            "bloomfilter" for `=` and `IN` alone
+            "bloomfilter" for `=` and `IN` alone; "ivf_pq", "ivf_sq" or "ivf_flat" for vectors, "inverted" for words
         name: of the index; `<column>_idx` without it
         replace: instead of an index of that name, which is refused otherwise
         progress: told how many rows are done, and of how many, for each step
+        options: of vectors `metric`, `num_partitions`, and for "ivf_pq" `num_sub_vectors` and `num_bits`; of words
+            `with_position`, `language`, `stem`, `base_tokenizer` and others, see docs/search.md
         raises: ColumnNotFound; InvalidArgument; UnsupportedFeature for a column of a type that the kind does not have
 
         >>> orders.create_index("status", "bitmap").indices()[0].kind
@@ -753,7 +756,13 @@ class Dataset(ArrowDataset):
 
         with reporting(progress):
             made = indexing.create(
-                self.snapshot, column, kind, name=name, replace_existing=replace, properties=properties
+                self.snapshot,
+                column,
+                kind,
+                name=name,
+                replace_existing=replace,
+                properties=properties,
+                options=options,
             )
         return self._after("create_index", made)
 

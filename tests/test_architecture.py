@@ -19,7 +19,7 @@ FLOORS = (
     ("terminal_text",),
     ("errors",),
     ("file_versions", "gathering", "progress", "selection", "row_ranges", "proto", "_kernels", "value_text"),
-    ("ages", "bitmaps", "equal_values", "local_paths", "version_names", "schema", "pages", "frames"),
+    ("ages", "bitmaps", "equal_values", "local_paths", "version_names", "schema", "pages", "frames", "text_analysis"),
     ("store", "casts", "encodings"),
     ("layouts",),
     ("file",),

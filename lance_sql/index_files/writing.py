@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from lance_sql.file.writer import FileWriter, WrittenFile
 from lance_sql.schema import Schema
-from lance_sql.schema.from_arrow import from_arrow
+from lance_sql.schema.from_arrow import of_index_file
 from lance_sql.store import Store
 
 
@@ -29,7 +29,7 @@ def write(
     raises: what the store does
     """
     metadata = {key: value.encode() for key, value in notes.items()}
-    writer = FileWriter(store, path, Schema(from_arrow(schema).fields, metadata), file_version)
+    writer = FileWriter(store, path, Schema(of_index_file(schema).fields, metadata), file_version)
     try:
         for batch in batches:
             writer.write(batch)

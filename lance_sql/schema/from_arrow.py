@@ -76,6 +76,15 @@ def from_arrow(schema: pa.Schema, *, file_version: str = file_versions.DEFAULT.n
     return extend(Schema((), metadata), schema, 0, file_version=file_version)
 
 
+def of_index_file(schema: pa.Schema) -> Schema:
+    """The schema of a file that is not a table's, whose columns may have any names.
+
+    raises: UnsupportedFeature for types without a logical type
+    """
+    ids = itertools.count()
+    return Schema(tuple(_field(field, ids, -1, (), blob_v2=False) for field in schema))
+
+
 def extend(
     schema: Schema, fields: Iterable[pa.Field], first_id: int, *, file_version: str = file_versions.DEFAULT.name
 ) -> Schema:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.take import parts, take_at
-from lance_sql.search.analysis import Token
+from lance_sql.text_analysis.analyzer import Token
 from lance_sql.search.fuzzy import expansions
 from lance_sql.search.numbering import RowNumbers, row_numbers
 from lance_sql.search.ranking import SCORE, Ranking

@@ -31,6 +31,7 @@ from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.row_versions import RowVersions
 from lance_sql.table.segments import Segment
+from lance_sql.table.indices import IndexSegment
 from lance_sql.table.snapshot import Snapshot
 
 _LOG: Final = logging.getLogger("lance_sql")
@@ -168,10 +169,13 @@ def _left_behind(before: Snapshot, after: Snapshot, *, keeps_zones: bool) -> lis
     """
     old, new = set(before.manifest.fragments.ids), set(after.manifest.fragments.ids)
     covered: dict[str, set[int]] = {}
+    built: dict[str, list[IndexSegment]] = {}
+    for segment in after.indices():
+        built.setdefault(segment.name, []).append(segment)
     for segment in after.indices():
         if keeps_zones and segment.index_type in OF_ZONES:
             continue
-        if segment.index_type in indexing.BUILT.values():
+        if indexing.is_built(after, built[segment.name]):
             covered.setdefault(segment.name, set()).update(after.open_indices.fully_covered(segment, new))
     was_covered = {
         segment.name for segment in before.indices() if before.open_indices.fully_covered(segment, old - new)

@@ -1,4 +1,4 @@
-"""Scalar indices: built over fragments, dropped, and brought up to date.
+"""Indices: built over fragments, dropped, and brought up to date; of vectors and words in `search_indices`.
 
     column of the live rows --> a builder of the kind --> files in _indices/<uuid> --> one commit
 
@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Final
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
 from uuid import uuid4
 
 import numpy as np
@@ -24,7 +26,8 @@ from lance_sql.bitmaps import U64
 from lance_sql.commit.operations import CreateIndex
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.file.writer import WrittenFile
-from lance_sql.index_files import bloom_values, order
+from lance_sql.index_files import bloom_values, order, write_full_text, write_vector
+from lance_sql.index_files.vector_model import VectorModel
 from lance_sql.index_files.write_bitmap import BitmapBuilder
 from lance_sql.index_files.write_bloom import BloomBuilder
 from lance_sql.index_files.write_btree import BTreeBuilder
@@ -32,13 +35,13 @@ from lance_sql.index_files.write_zone_map import ROWS_PER_ZONE, ZoneMapBuilder
 from lance_sql.progress import Work
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.schema import Field, arrow_field
+from lance_sql.statements import search_indices
 from lance_sql.statements.scanning import numbers, read_fragments
 from lance_sql.statements.session import RowCounts, WriteSession, file_version, on_latest
 from lance_sql.table import versions
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.index_summaries import column_name
 from lance_sql.table.indices import FRAGMENT_REUSE, IndexSegment, zone_map_details
-from lance_sql.table.open_indices import KINDS
 from lance_sql.table.paths import INDICES
 from lance_sql.table.snapshot import Snapshot
 
@@ -47,6 +50,8 @@ BUILT: Final[Mapping[str, str]] = {
     "btree": "BTreeIndexDetails",
     "bitmap": "BitmapIndexDetails",
     "bloomfilter": "BloomFilterIndexDetails",
+    **dict.fromkeys(search_indices.VECTOR_KINDS, "VectorIndexDetails"),
+    search_indices.TEXT_KIND: "InvertedIndexDetails",
 }
 """The kinds that are written, and the types of their details."""
 
@@ -59,6 +64,7 @@ def create(
     name: str | None = None,
     replace_existing: bool = False,
     properties: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Snapshot:
     """Builds an index on a column of the newest version, over all fragments.
 
@@ -66,11 +72,14 @@ def create(
     kind: one of `BUILT`
     name: `<column>_idx` without it
     replace_existing: an index of this name goes in the same commit; otherwise it is refused
+    options: of the kinds of vectors and words; other kinds have none
     raises: ColumnNotFound; InvalidArgument for a kind that there is not, and a name that is taken; UnsupportedFeature
         for types that the kind does not know, and for tables with files of version 0.1
     """
     if kind not in BUILT:
         raise InvalidArgument(f"There is no kind of index {kind!r}; there are {', '.join(BUILT)}")
+    if options and kind not in search_indices.KINDS:
+        raise InvalidArgument(f"An index of kind {kind!r} has no options")
     name = f"{column}_idx" if name is None else name
     if not name or name.startswith("__"):
         raise InvalidArgument(f"An index cannot have the name {name!r}")
@@ -81,7 +90,12 @@ def create(
         if old and not replace_existing:
             raise InvalidArgument(f"{latest.name} has an index {name!r} already")
         field = _field(latest, column, kind)
-        made = _build(session, name, column, field, kind, list(latest.manifest.fragments))
+        how = None
+        fragments = list(latest.manifest.fragments)
+        if kind in search_indices.KINDS:
+            num_rows = sum(each.physical_rows for each in fragments)
+            how = search_indices.recipe(kind, field, num_rows, options or {})
+        made = _build(session, name, column, field, kind, fragments, how)
         return session.commit(CreateIndex((made,), old), RowCounts())
 
     return on_latest(snapshot, "create_index", change, properties)
@@ -142,7 +156,7 @@ def _brought_up_to_date(
     """The segments to add to an index, and those to remove."""
     latest = session.snapshot
     fragments = latest.manifest.fragments
-    kind = KINDS[segments[0].index_type]
+    kind = _kind(segments[0].index_type)
     live = set(fragments.ids)
     used = latest.open_indices.with_sources(live)
     dead = [segment for segment in segments if segment.fragment_ids is not None and not segment.fragment_ids & used]
@@ -151,18 +165,23 @@ def _brought_up_to_date(
     if not left and not rebuild:
         # the last one stays, so that the index does
         return [], dead[: len(segments) - 1]
-    if rebuild or (kind in ("btree", "bitmap") and _have_old_entries(latest, segments, kind, left)):
+    if rebuild or (kind in ("btree", "bitmap", search_indices.TEXT_KIND) and _have_old_entries(latest, segments, kind, left)):
         left, dead = live, list(segments)
     column, field = _column_of(latest, segments[0].field_ids[0])
     _check_type(field, kind)
+    how = None
+    if kind in search_indices.KINDS:
+        how = search_indices.recipe_of(latest, segments, arrow_field(field).type)
+        if rebuild and isinstance(how, VectorModel):
+            how = replace(how, centroids=None, codebook=None)
     chosen = [fragment for fragment in fragments if fragment.id in left]
-    return [_build(session, name, column, field, kind, chosen)], dead
+    return [_build(session, name, column, field, kind, chosen, how)], dead
 
 
 def _have_old_entries(snapshot: Snapshot, segments: Sequence[IndexSegment], kind: str, left: Collection[int]) -> bool:
     """Whether a segment may have entries of rows that are in fragments which it does not cover, or entries that go
     with no new ones."""
-    if kind == "bitmap" and snapshot.manifest.has_stable_row_ids:
+    if kind in ("bitmap", search_indices.TEXT_KIND) and snapshot.manifest.has_stable_row_ids:
         # an updated row has another place, and the same id
         return True
     if snapshot.open_indices.with_sources(left) != set(left):
@@ -188,12 +207,17 @@ def _build(
     field: Field,
     kind: str,
     fragments: Sequence[Fragment],
+    how: search_indices.Recipe | None,
 ) -> IndexSegment:
     """A segment over some fragments; its files go when the session fails."""
     snapshot = session.snapshot
     uuid = uuid4()
     folder = f"{INDICES}/{uuid}"
-    written = _write(snapshot, column, field, kind, fragments, folder)
+    if how is None:
+        written = _write(snapshot, column, field, kind, fragments, folder)
+    else:
+        rows = partial(_rows, snapshot, column, ROW_ID, fragments)
+        written = search_indices.write(snapshot, column, how, fragments, rows, folder, file_version(snapshot))
     session.track(file.path for file in written)
     return IndexSegment(
         name,
@@ -202,12 +226,32 @@ def _build(
         snapshot.version,
         BUILT[kind],
         frozenset(fragment.id for fragment in fragments),
-        index_version=_btree_version(snapshot) if kind == "btree" else 0,
+        index_version=_version(snapshot, kind),
         file_sizes={file.path.rpartition("/")[2]: file.size_bytes for file in written},
-        details=zone_map_details(ROWS_PER_ZONE) if kind == "zonemap" else b"",
+        details=_details(kind, how),
         created_at=int(time.time() * 1000),
         checksums={file.path.rpartition("/")[2]: file.checksum for file in written},
     )
+
+
+def _version(snapshot: Snapshot, kind: str) -> int:
+    """Of the format of an index."""
+    if kind == "btree":
+        return _btree_version(snapshot)
+    if kind == search_indices.TEXT_KIND:
+        return write_full_text.FORMAT
+    return write_vector.VERSION if kind in search_indices.VECTOR_KINDS else 0
+
+
+def _details(kind: str, how: search_indices.Recipe | None) -> bytes:
+    if how is not None:
+        return search_indices.details(how)
+    return zone_map_details(ROWS_PER_ZONE) if kind == "zonemap" else b""
+
+
+def _kind(index_type: str) -> str:
+    """One of `BUILT`; of vectors any one."""
+    return next(kind for kind, type in BUILT.items() if type == index_type)
 
 
 def _btree_version(snapshot: Snapshot) -> int:
@@ -298,12 +342,14 @@ def _field(snapshot: Snapshot, column: str, kind: str) -> Field:
         raise UnsupportedFeature("indices of tables with data files of version 0.1")
     *parents, field = snapshot.manifest.schema.resolve(column, table=snapshot.label)
     if any(parent.logical_type != "struct" for parent in parents):
-        raise UnsupportedFeature(f"a scalar index on {column!r}, which is inside of lists")
+        raise UnsupportedFeature(f"an index on {column!r}, which is inside of lists")
     _check_type(field, kind)
     return field
 
 
 def _check_type(field: Field, kind: str) -> None:
+    if kind in search_indices.KINDS:
+        return
     check = bloom_values.check if kind == "bloomfilter" else order.check
     check(arrow_field(field).type)
 
@@ -327,15 +373,23 @@ def _chosen(snapshot: Snapshot, names: Collection[str] | None) -> dict[str, list
     for name in names or ():
         if name not in found:
             raise InvalidArgument(f"{snapshot.name} has no index {name!r}{_known(snapshot)}")
-        if not _is_built(found[name]):
+        if not is_built(snapshot, found[name]):
             raise UnsupportedFeature(f"building the index {name!r}, which is of type {found[name][0].index_type!r}")
     return {
-        name: segments for name, segments in found.items() if (names is None or name in names) and _is_built(segments)
+        name: segments
+        for name, segments in found.items()
+        if (names is None or name in names) and is_built(snapshot, segments)
     }
 
 
-def _is_built(segments: Sequence[IndexSegment]) -> bool:
-    return all(segment.index_type in BUILT.values() and len(segment.field_ids) == 1 for segment in segments)
+def is_built(snapshot: Snapshot, segments: Sequence[IndexSegment]) -> bool:
+    """Whether an index is of a kind that is written, so that it can be brought up to date."""
+    if not all(segment.index_type in BUILT.values() and len(segment.field_ids) == 1 for segment in segments):
+        return False
+    if _kind(segments[0].index_type) not in search_indices.KINDS:
+        return True
+    field = snapshot.manifest.schema.by_id.get(segments[0].field_ids[0])
+    return field is not None and search_indices.is_known(snapshot, segments, arrow_field(field).type)
 
 
 def _known(snapshot: Snapshot) -> str:

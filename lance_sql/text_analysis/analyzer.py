@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
@@ -106,7 +106,7 @@ class Analyzer:
     def _kept(self, token: str) -> str | None:
         found = self._known.get(token, "")
         if found == "":
-            found = self._known[token] = self._changed(token)
+            found = self._known[token] = self.changed(token)
         return found
 
     @cached_property
@@ -114,7 +114,8 @@ class Analyzer:
         """What became of tokens; bounded, for texts may have any number of them."""
         return _Bounded()
 
-    def _changed(self, token: str) -> str | None:
+    def changed(self, token: str) -> str | None:
+        """What becomes of a word; None for one that is left out."""
         if self.max_bytes is not None and len(token.encode()) >= self.max_bytes:
             return None
         if self.lower:
@@ -171,12 +172,18 @@ class _Bounded(dict[str, str | None]):
 
 @cache
 def _table(name: str) -> Any:
-    return json.loads(resources.files("lance_sql.search").joinpath(f"tables/{name}.json").read_text("utf-8"))
+    return json.loads(resources.files("lance_sql.text_analysis").joinpath(f"tables/{name}.json").read_text("utf-8"))
+
+
+def word_characters() -> Sequence[tuple[int, int]]:
+    """The first and the last of each range of characters that words are of."""
+    found: Sequence[tuple[int, int]] = _table("word_characters")
+    return found
 
 
 @cache
 def _words() -> re.Pattern[str]:
-    ranges = "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in _table("word_characters"))
+    ranges = "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in word_characters())
     return re.compile(f"[{ranges}]+")
 
 

@@ -1,0 +1,114 @@
+"""Centroids of vectors: k-means in the kernels, over threads.
+
+Source: Lloyd's algorithm.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lance_sql import _kernels
+
+F32 = npt.NDArray[np.float32]
+U32 = npt.NDArray[np.uint32]
+
+MOST_ROUNDS: Final = 25
+_ROWS_AT_ONCE: Final = 8192
+_LEAST_GAIN: Final = 2e-4
+"""A round that makes the sum of distances smaller by less than this share of it is the last one."""
+
+
+def num_threads() -> int:
+    """For work of the kernels."""
+    return min(os.cpu_count() or 1, 8)
+
+
+def nearest(rows: F32, centroids: F32, first: int = 0, distances: F32 | None = None) -> U32:
+    """The centroid nearest to each row.
+
+    rows: f32[n, stride], of which d values count from `first` on
+    centroids: f32[k, d]
+    distances: where squared distances are written, f32[n]
+    """
+    found = np.empty(len(rows), np.uint32)
+    _kernels.nearest_centroids(
+        rows, len(rows), rows.shape[1], first, centroids, len(centroids), centroids.shape[1], found, distances
+    )
+    return found
+
+
+def cluster(
+    rows: F32,
+    count: int,
+    rng: np.random.Generator,
+    *,
+    first: int = 0,
+    size: int | None = None,
+    is_binary: bool = False,
+    pool: ThreadPoolExecutor | None = None,
+    told: Callable[[], None] = lambda: None,
+) -> F32:
+    """Centroids, f32[count, d], of a sample of rows; some are the same where there are fewer different rows.
+
+    rows: f32[n, stride], of which `size` values count from `first` on, all without it
+    is_binary: values are 0 or 1, and so are those of centroids
+    pool: threads that share a round
+    told: called after each round
+    """
+    size = rows.shape[1] if size is None else size
+    chosen = rng.permutation(len(rows))[:count]
+    chosen = np.concatenate((chosen, rng.integers(0, len(rows), count - len(chosen))))
+    centroids = np.ascontiguousarray(rows[chosen, first : first + size], np.float32)
+    before = np.inf
+    for _ in range(MOST_ROUNDS):
+        sums, counts, total = _round(rows, centroids, first, pool)
+        filled = counts > 0
+        centroids[filled] = (sums[filled] / counts[filled, None]).astype(np.float32)
+        _split(centroids, counts, rng)
+        if is_binary:
+            centroids = (centroids >= 0.5).astype(np.float32)
+        told()
+        if filled.all() and before - total <= _LEAST_GAIN * before:
+            break
+        before = total
+    return centroids
+
+
+def _round(
+    rows: F32, centroids: F32, first: int, pool: ThreadPoolExecutor | None
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64], float]:
+    """Sums and counts of the rows of each centroid, and the sum of all distances."""
+
+    def part(start: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64], float]:
+        some = rows[start : start + step]
+        far = np.empty(len(some), np.float32)
+        numbers = nearest(some, centroids, first, far)
+        sums, counts = np.zeros(centroids.shape), np.zeros(len(centroids), np.int64)
+        _kernels.sum_by_centroid(
+            some, len(some), some.shape[1], first, centroids.shape[1], numbers, len(centroids), sums, counts
+        )
+        return sums, counts, float(far.sum(dtype=np.float64))
+
+    step = len(rows) if pool is None else max(_ROWS_AT_ONCE, -(-len(rows) // (2 * num_threads())))
+    every = list((map if pool is None else pool.map)(part, range(0, len(rows), max(step, 1))))
+    sums, counts, total = every[0]
+    for more in every[1:]:
+        sums += more[0]
+        counts += more[1]
+        total += more[2]
+    return sums, counts, total
+
+
+def _split(centroids: F32, counts: npt.NDArray[np.int64], rng: np.random.Generator) -> None:
+    """Puts those without rows beside those with most."""
+    empty = np.flatnonzero(counts == 0)
+    largest = np.argsort(-counts, kind="stable")[: len(empty)]
+    for to, near in zip(empty.tolist(), largest.tolist(), strict=False):
+        if counts[near] > 1:
+            centroids[to] = centroids[near] * (1 + rng.normal(size=centroids.shape[1]).astype(np.float32) / 1024)

@@ -1,0 +1,237 @@
+"""What a vector index has learned of its column: where partitions are, and how vectors are coded.
+
+Source: vector index specification, sections on product and scalar quantisation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql import _kernels
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.index_files.clustering import MOST_ROUNDS, cluster, nearest, num_threads
+from lance_sql.index_files.vector_index import VectorIndex
+
+F32 = npt.NDArray[np.float32]
+U8 = npt.NDArray[np.uint8]
+
+SAMPLES_OF_A_CENTROID: Final = 256
+_MOST_SAMPLES: Final = 1 << 18
+_CODEBOOK_SAMPLES: Final = 1 << 16
+
+
+@dataclass(frozen=True)
+class VectorModel:
+    """A value; without centroids it is not trained yet.
+
+    kind: FLAT, PQ or SQ
+    metric: l2, cosine, dot, hamming
+    type: of the values of vectors
+    codebook: f32[parts, 2^bits, d / parts], of PQ
+    bounds: of SQ
+    """
+
+    kind: str
+    metric: str
+    type: pa.DataType
+    dimension: int
+    num_partitions: int
+    num_parts: int = 0
+    num_bits: int = 8
+    centroids: F32 | None = None
+    codebook: F32 | None = None
+    bounds: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def code_bytes(self) -> int:
+        """Bytes of a coded vector."""
+        match self.kind:
+            case "PQ":
+                return self.num_parts * self.num_bits // 8
+            case "SQ":
+                return self.dimension
+            case _:
+                return int(self.dimension * self.type.bit_width // 8)
+
+    @property
+    def num_samples(self) -> int:
+        """Rows that it is trained on, if there are as many."""
+        least = _CODEBOOK_SAMPLES if self.kind == "PQ" else 1 << 14
+        return max(min(SAMPLES_OF_A_CENTROID * self.num_partitions, _MOST_SAMPLES), least)
+
+    @property
+    def num_rounds(self) -> int:
+        """Of training, at most."""
+        return MOST_ROUNDS * (1 + (self.num_parts if self.kind == "PQ" else 0))
+
+    def prepared(self, vectors: pa.Array) -> tuple[npt.NDArray[np.bool_], npt.NDArray[Any]]:
+        """Which vectors the index has, and these as it compares them: bits of bytes, of length 1 for cosine.
+
+        vectors: fixed-size lists
+        """
+        size = self.dimension
+        inner = vectors.values.slice(vectors.offset * size, len(vectors) * size)
+        valid = vectors.is_valid().to_numpy(zero_copy_only=False)
+        if inner.null_count:
+            valid = valid & inner.is_valid().to_numpy(zero_copy_only=False).reshape(-1, size).all(axis=1)
+            inner = inner.fill_null(0)
+        values = inner.to_numpy().reshape(len(vectors), size)
+        if self.metric != "hamming":
+            compared = values if values.dtype == np.float64 else values.astype(np.float32, copy=False)
+            with np.errstate(over="ignore", invalid="ignore"):
+                squares = np.einsum("ij,ij->i", compared, compared)
+            valid = valid & np.isfinite(squares)
+            if self.metric == "cosine":
+                valid = valid & (squares > 0)
+                values = compared / np.sqrt(np.where(valid, squares, 1))[:, None].astype(compared.dtype)
+        return valid, values if valid.all() else values[valid]
+
+    def comparable(self, values: npt.NDArray[Any]) -> F32:
+        """Vectors as centroids are compared with: of bytes their bits."""
+        if self.metric == "hamming":
+            return np.unpackbits(values, axis=1).astype(np.float32)
+        return np.ascontiguousarray(values, np.float32)
+
+    def trained(
+        self, values: npt.NDArray[Any], rng: np.random.Generator, told: Callable[[], None] = lambda: None
+    ) -> VectorModel:
+        """The model with centroids and codes that fit a sample.
+
+        values: of `prepared`, at least one
+        told: called after each round
+        """
+        rows = self.comparable(values)
+        with ThreadPoolExecutor(num_threads()) as pool:
+            some = rows[: max(SAMPLES_OF_A_CENTROID * self.num_partitions, 1)]
+            centroids = cluster(
+                some, self.num_partitions, rng, is_binary=self.metric == "hamming", pool=pool, told=told
+            )
+            made = replace(self, centroids=self._rounded(centroids))
+            if self.kind == "SQ":
+                low, high = float(rows.min()), float(rows.max())
+                return replace(made, bounds=(low, high if high > low else low + 1))
+            if self.kind != "PQ":
+                return made
+            book_rows = made.left_of(rows[:_CODEBOOK_SAMPLES], nearest(rows[:_CODEBOOK_SAMPLES], made.filled))
+            size = self.dimension // self.num_parts
+            seeds = rng.integers(0, 2**32, self.num_parts)
+
+            def part(number: int) -> F32:
+                own = np.random.default_rng(seeds[number])
+                return cluster(book_rows, 1 << self.num_bits, own, first=number * size, size=size, told=told)
+
+            return replace(made, codebook=self._rounded(np.stack(list(pool.map(part, range(self.num_parts))))))
+
+    def _rounded(self, values: F32) -> F32:
+        """As the files have them: in the type of the column."""
+        return values.astype(np.float16).astype(np.float32) if pa.types.is_float16(self.type) else values
+
+    @property
+    def filled(self) -> F32:
+        """The centroids; bits of bytes for hamming."""
+        assert self.centroids is not None
+        return self.centroids
+
+    def left_of(self, rows: F32, partitions: npt.NDArray[np.uint32]) -> F32:
+        """What codes are of: what is left of vectors without their centroids, but for dot."""
+        return rows if self.metric == "dot" else rows - self.filled[partitions]
+
+    def coded(self, values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint32], U8]:
+        """The partitions of vectors, and their codes, u8[n, code_bytes].
+
+        values: of `prepared`
+        """
+        rows = self.comparable(values)
+        partitions = nearest(rows, self.filled)
+        if self.kind == "PQ":
+            out = np.empty((len(rows), self.code_bytes), np.uint8)
+            left = np.ascontiguousarray(self.left_of(rows, partitions))
+            assert self.codebook is not None
+            _kernels.product_codes(left, len(rows), self.dimension, self.codebook, self.num_parts, self.num_bits, out)
+            return partitions, out
+        if self.kind == "SQ":
+            low, high = self.bounds
+            scaled = (rows - np.float32(low)) * np.float32(255 / (high - low))
+            return partitions, np.clip(scaled, 0, 255).astype(np.uint8)
+        stored = np.ascontiguousarray(values, self.type.to_pandas_dtype())
+        return partitions, stored.view(np.uint8).reshape(len(rows), self.code_bytes)
+
+
+def model_of(index: VectorIndex, type: pa.DataType) -> VectorModel:
+    """The model that a segment was made with.
+
+    type: of the values of the column
+    raises: UnsupportedFeature for kinds that are not built; CorruptFile
+    """
+    if index.is_graph or index.kind not in ("FLAT", "PQ", "SQ"):
+        raise UnsupportedFeature(f"building vector indices of kind IVF_{'HNSW_' * index.is_graph}{index.kind}")
+    centroids = index.centroids
+    model = VectorModel(index.kind, index.metric, type, index.dimension, len(centroids))
+    if index.metric == "hamming":
+        return replace(model, centroids=np.unpackbits(centroids, axis=1).astype(np.float32))
+    model = replace(model, centroids=np.ascontiguousarray(centroids, np.float32))
+    if index.kind == "SQ":
+        bounds = index.storage.get("bounds") or {}
+        return replace(model, bounds=(float(bounds["start"]), float(bounds["end"])))
+    if index.kind == "PQ":
+        parts, bits = index.storage["num_sub_vectors"], index.storage["nbits"]
+        book = index.tensor(index.storage["codebook_position"], 2)
+        shape = (parts, 1 << bits, index.dimension // parts)
+        return replace(
+            model, num_parts=parts, num_bits=bits, codebook=np.ascontiguousarray(book.reshape(shape), np.float32)
+        )
+    return model
+
+
+def new_model(kind: str, type: pa.DataType, num_rows: int, options: dict[str, Any]) -> VectorModel:
+    """An untrained model.
+
+    kind: FLAT, PQ or SQ
+    type: of the column
+    options: metric, num_partitions, and of PQ num_sub_vectors and num_bits; each may be missing
+    raises: InvalidArgument for options that make no sense; UnsupportedFeature for other types
+    """
+    if not pa.types.is_fixed_size_list(type):
+        raise UnsupportedFeature(f"a vector index on a column of type {type}")
+    value, dimension = type.value_type, int(type.list_size)
+    is_bytes = pa.types.is_uint8(value)
+    if not is_bytes and not pa.types.is_floating(value):
+        raise UnsupportedFeature(f"a vector index on vectors of {value}")
+    if is_bytes and kind != "FLAT":
+        raise UnsupportedFeature(f"vectors of bytes in an index of kind IVF_{kind}: IVF_FLAT takes them")
+    metric = str(options.pop("metric", None) or ("hamming" if is_bytes else "l2")).lower()
+    metric = {"euclidean": "l2"}.get(metric, metric)
+    if metric not in (("hamming",) if is_bytes else ("l2", "cosine", "dot")):
+        raise InvalidArgument(f"metric={metric!r} is not one for vectors of {value}")
+    count = options.pop("num_partitions", None)
+    count = max(1, round(num_rows / 8192)) if count is None else _number("num_partitions", count, 1 << 16)
+    model = VectorModel(kind, metric, value, dimension, count)
+    if kind == "PQ":
+        bits = options.pop("num_bits", None) or 8
+        if bits not in (4, 8):
+            raise InvalidArgument(f"num_bits={bits!r} is not 4 or 8")
+        parts = options.pop("num_sub_vectors", None)
+        parts = _parts(dimension) if parts is None else _number("num_sub_vectors", parts, dimension)
+        if dimension % parts or parts * bits % 8:
+            raise InvalidArgument(f"Vectors of {dimension} values are not to be had in {parts} parts of {bits} bits")
+        model = replace(model, num_parts=parts, num_bits=bits)
+    if options:
+        raise InvalidArgument(f"An index of kind IVF_{kind} has no option {sorted(options)[0]!r}")
+    return model
+
+
+def _parts(dimension: int) -> int:
+    return next((dimension // size for size in (16, 8, 4, 2) if dimension % size == 0), dimension)
+
+
+def _number(name: str, value: Any, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise InvalidArgument(f"{name}={value!r} is not a number from 1 to {most}")
+    return value

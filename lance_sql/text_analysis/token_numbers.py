@@ -1,0 +1,87 @@
+"""Tokens of many texts at once, by numbers: the kernels find words, each distinct one is changed once in Python."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql import _kernels
+from lance_sql.text_analysis.analyzer import Analyzer, word_characters
+
+LEFT_OUT: Final = 0xFFFFFFFF
+"""The number of what is no token, but has a place."""
+
+_SPLITTINGS: Final = {"simple": 0, "whitespace": 1, "raw": 2, "ngram": 3}
+
+
+class TokenNumbers:
+    """The tokens of the texts that it was shown. Not for several threads at once.
+
+    tokens: by their numbers
+    """
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self._analyzer = analyzer
+        self._words = _kernels.WordDictionary(
+            _SPLITTINGS[analyzer.base], analyzer.least, analyzer.most, analyzer.prefix_only, _word_characters()
+        )
+        self.tokens: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._token_of = np.empty(1024, np.uint32)
+        self._known = 0
+
+    @property
+    def num_bytes(self) -> int:
+        """The memory that it takes, roughly."""
+        return self._words.num_bytes + 200 * len(self.tokens)
+
+    def numbers(self, texts: pa.Array) -> tuple[bytes, bytes, npt.NDArray[np.uint32]]:
+        """The words of texts, u32, where those of each end, i64, and of each word the number of its token.
+
+        texts: strings, or lists of them, whose words follow each other; NULL is a text without words
+        """
+        size = len(texts)
+        ends_of_rows = None
+        if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
+            lengths = texts.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+            ends_of_rows = np.cumsum(lengths, dtype=np.int64)
+            texts = texts.flatten()
+        texts = pa.array(texts, pa.large_string()) if texts.type != pa.large_string() else texts
+        texts = texts.fill_null("")
+        _, offsets, data = texts.buffers()
+        starts = np.zeros(1, np.int64) if offsets is None else np.frombuffer(offsets, np.int64)
+        starts = starts[texts.offset : texts.offset + len(texts) + 1]
+        words, ends = self._words.add(data or b"", np.ascontiguousarray(starts), len(texts))
+        if ends_of_rows is not None:
+            every = np.concatenate(([0], np.frombuffer(ends, np.int64)))
+            ends = every[ends_of_rows].tobytes()
+        assert len(ends) == 8 * size
+        return words, ends, self._token_numbers()
+
+    def _token_numbers(self) -> npt.NDArray[np.uint32]:
+        known, count = self._known, self._words.num_words
+        if count > len(self._token_of):
+            self._token_of = np.concatenate((self._token_of[:known], np.empty(2 * count - known, np.uint32)))
+        if count > known:
+            self._token_of[known:count] = [
+                LEFT_OUT if token is None else self._number(token)
+                for token in map(self._analyzer.changed, (word.decode("utf-8", "replace") for word in self._words.words(known)))
+            ]
+            self._known = count
+        return self._token_of[:count]
+
+    def _number(self, token: str) -> int:
+        number = self._numbers.get(token)
+        if number is None:
+            number = self._numbers[token] = len(self.tokens)
+            self.tokens.append(token)
+        return number
+
+
+@cache
+def _word_characters() -> bytes:
+    return np.array(word_characters(), np.uint32).tobytes()
