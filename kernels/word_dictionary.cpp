@@ -66,9 +66,7 @@ void WordDictionary::add(Bytes text, Bytes offsets, int64_t num_texts) {
         switch (rule_.splitting) {
             case Splitting::kWords: split_words(from, to); break;
             case Splitting::kWhitespace: split_whitespace(from, to); break;
-            case Splitting::kWhole:
-                if (from < to) tokens_.push_back(number_of(from, to - from));
-                break;
+            case Splitting::kWhole: tokens_.push_back(number_of(from, to - from)); break;
             case Splitting::kNgrams: split_ngrams(from, to); break;
         }
         ends_.push_back(static_cast<int64_t>(tokens_.size()));

@@ -12,7 +12,7 @@ namespace lance {
 enum class Splitting : int {
     kWords = 0,       // runs of characters of words
     kWhitespace = 1,  // what is between tabs, line ends and spaces
-    kWhole = 2,       // a text is one word
+    kWhole = 2,       // a text is one word, an empty one too
     kNgrams = 3,      // all parts of so many characters
 };
 

@@ -1,6 +1,9 @@
-"""`lance-sql index`: lists, builds, drops and updates the scalar indices of a table; `lance-sql explain`."""
+"""`lance-sql index`: lists, builds, drops and updates the indices of a table; `lance-sql explain`."""
 
 from __future__ import annotations
+
+import json
+from typing import Any
 
 import click
 
@@ -9,14 +12,17 @@ from lance_sql.cli.agreement import done, latest, quiet_option
 from lance_sql.cli.errors import reports_errors
 from lance_sql.terminal_text import one_line
 
+_KINDS = ("zonemap", "btree", "bitmap", "bloomfilter", "ivf_pq", "ivf_sq", "ivf_flat", "inverted")
+
 
 @click.group()
 def index() -> None:
-    """Lists, builds, drops and updates scalar indices.
+    """Lists, builds, drops and updates indices.
 
     \b
     lance-sql index list events.lance
     lance-sql index create events.lance user_id btree
+    lance-sql index create events.lance embedding ivf_pq --option metric=cosine
     lance-sql index update events.lance
     """
 
@@ -37,22 +43,38 @@ def list_indices(table: str, output: str) -> None:
 @index.command()
 @click.argument("table")
 @click.argument("column")
-@click.argument("kind", type=click.Choice(("zonemap", "btree", "bitmap", "bloomfilter")))
+@click.argument("kind", type=click.Choice(_KINDS))
 @click.option("--name", help="Of the index; COLUMN_idx without it.")
 @click.option("--replace", is_flag=True, help="Instead of an index of that name.")
+@click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="Of kinds for vectors and words.")
 @quiet_option
 @reports_errors
-def create(table: str, column: str, kind: str, name: str | None, replace: bool, quiet: bool) -> None:
+def create(
+    table: str, column: str, kind: str, name: str | None, replace: bool, options: tuple[str, ...], quiet: bool
+) -> None:
     """Builds an index of KIND on COLUMN of TABLE.
 
     zonemap for columns whose values lie together, btree for many distinct values, bitmap for few, bloomfilter for = and
-    IN alone.
+    IN alone; ivf_pq, ivf_sq and ivf_flat for vectors, with the options metric, num_partitions, and of ivf_pq
+    num_sub_vectors and num_bits; inverted for words, with with_position, language, stem and others.
     """
     from lance_sql.cli.progress import shown
 
+    given = dict(map(_option, options))
     with shown("rows indexed", hidden=quiet):
-        made = latest(table).create_index(column, kind, name=name, replace=replace)
+        made = latest(table).create_index(column, kind, name=name, replace=replace, **given)
     done(made)
+
+
+def _option(text: str) -> tuple[str, Any]:
+    """A name and what its value means: numbers, true, false and lists as in JSON, else text."""
+    name, equals, value = text.partition("=")
+    if not equals or name in ("name", "replace", "progress", "properties"):
+        raise click.UsageError(f"--option is NAME=VALUE, not {text!r}")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
 
 
 @index.command()

@@ -18,7 +18,7 @@ from lance_sql import _kernels
 F32 = npt.NDArray[np.float32]
 U32 = npt.NDArray[np.uint32]
 
-MOST_ROUNDS: Final = 25
+MOST_ROUNDS: Final = 50
 _ROWS_AT_ONCE: Final = 8192
 _LEAST_GAIN: Final = 2e-4
 """A round that makes the sum of distances smaller by less than this share of it is the last one."""
@@ -74,7 +74,7 @@ def cluster(
         if is_binary:
             centroids = (centroids >= 0.5).astype(np.float32)
         told()
-        if filled.all() and before - total <= _LEAST_GAIN * before:
+        if filled.all() and total >= before * (1 - _LEAST_GAIN):
             break
         before = total
     return centroids
@@ -111,4 +111,4 @@ def _split(centroids: F32, counts: npt.NDArray[np.int64], rng: np.random.Generat
     largest = np.argsort(-counts, kind="stable")[: len(empty)]
     for to, near in zip(empty.tolist(), largest.tolist(), strict=False):
         if counts[near] > 1:
-            centroids[to] = centroids[near] * (1 + rng.normal(size=centroids.shape[1]).astype(np.float32) / 1024)
+            centroids[to] = centroids[near] * (1 + rng.normal(0, 1 / 1024, centroids.shape[1]))

@@ -79,7 +79,11 @@ def parameters_of(options: Mapping[str, Any]) -> dict[str, Any]:
         default = DEFAULTS[name]
         if isinstance(default, bool) and not isinstance(value, bool):
             raise InvalidArgument(f"{name}={value!r} is not True or False")
-        if type(default) is int and value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        if (
+            type(default) is int
+            and value is not None
+            and (isinstance(value, bool) or not isinstance(value, int) or value < 1)
+        ):
             raise InvalidArgument(f"{name}={value!r} is not a number of at least 1")
     found = {**DEFAULTS, **options}
     if found["base_tokenizer"] == "ngram":
@@ -231,9 +235,7 @@ class FullTextBuilder:
         fields = [pa.field(key, values.type, nullable=False) for key, values in columns.items()]
         batch = pa.RecordBatch.from_arrays(list(columns.values()), schema=pa.schema(fields))
         path = f"{self._folder}/{name}"
-        made = writing.write(
-            self._store, path, batch.schema, [batch], file_version=self._file_version, notes=notes
-        )
+        made = writing.write(self._store, path, batch.schema, [batch], file_version=self._file_version, notes=notes)
         self._written.append(made)
 
 

@@ -28,7 +28,12 @@ U64 = npt.NDArray[np.uint64]
 VERSION: Final = 1
 RUN_BYTES: Final = 64 << 20
 _COLUMNS: Final = {"FLAT": "flat", "PQ": "__pq_code", "SQ": "__sq_code"}
-_TENSORS: Final = {np.dtype(np.float16): 1, np.dtype(np.float32): 2, np.dtype(np.float64): 3, np.dtype(np.uint8): 4}
+_TENSORS: Final = {
+    np.dtype(np.float16): "FLOAT16",
+    np.dtype(np.float32): "FLOAT32",
+    np.dtype(np.float64): "FLOAT64",
+    np.dtype(np.uint8): "UINT8",
+}
 
 
 class VectorBuilder:
@@ -198,8 +203,8 @@ class VectorBuilder:
         if self._file is None:
             self._file = (Path(self._folder.name) / "runs").open("w+b")
         self._runs.append((self._file.seek(0, 2), found[0]))
-        self._file.write(memoryview(found[1]).cast("B"))
-        self._file.write(memoryview(found[2]).cast("B"))
+        self._file.write(found[1].tobytes())
+        self._file.write(found[2].tobytes())
         self._held, self._held_bytes = [], 0
 
     def _read(self, run: tuple[int, npt.NDArray[np.int64]], number: int) -> tuple[U64, U8]:

@@ -3,7 +3,7 @@
 OPTIMIZE t                                                    Dataset.compact
 VACUUM t RETAIN 168 HOURS [DRY RUN]                           Dataset.cleanup
 RESTORE [TABLE] t TO VERSION AS OF 4, TO TIMESTAMP AS OF ..   Dataset.restore
-CREATE INDEX [name] ON t [USING btree] (column)               Dataset.create_index
+CREATE INDEX [name] ON t [USING btree] (column) [WITH (..)]   Dataset.create_index
 DROP INDEX name ON t                                          Dataset.drop_index
 ANALYZE [TABLE] t [COMPUTE STATISTICS FOR COLUMNS a, b]       Dataset.analyze
 DROP TABLE [IF EXISTS] t
@@ -12,22 +12,38 @@ CREATE TABLE t SHALLOW CLONE s [VERSION AS OF 4]              Dataset.shallow_cl
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 import lance_sql.dataset
 from lance_sql.ages import parse_age
 from lance_sql.dataset import Dataset
-from lance_sql.errors import UnsupportedFeature
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql.changes import Change, unversioned
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.tasks import Cleanup, Removal, Task
 from lance_sql.one_sql.token_reader import TokenReader
 
+_OFFICIAL: Final = {"metric_type": "metric"}
+"""Names of options in DuckDB's extension of Lance that are others here."""
+
 _UNITS: Final = {"HOUR": "hours", "HOURS": "hours", "DAY": "days", "DAYS": "days"}
-_KINDS: Final = ("bitmap", "bloomfilter", "btree", "label_list", "ngram", "zonemap")
+_KINDS: Final = (
+    "bitmap",
+    "bloomfilter",
+    "btree",
+    "fts",
+    "inverted",
+    "ivf_flat",
+    "ivf_pq",
+    "ivf_sq",
+    "label_list",
+    "ngram",
+    "zonemap",
+)
 
 
 @dataclass(frozen=True)
@@ -144,15 +160,37 @@ def _create_index(read: TokenReader, *, replace: bool = False) -> Change | None:
     kind = kind or _using(read) or "btree"
     if kind not in _KINDS:
         raise UnsupportedFeature(f"CREATE INDEX .. USING {kind}: there are {', '.join(_KINDS)}")
+    options = _options(read) if read.accept("WITH") else {}
     read.end()
+    chosen = "inverted" if kind == "fts" else kind
 
     def work(dataset: Dataset) -> Dataset | None:
         known = {index.name for index in dataset.indices()}
         if if_not_exists and (name or f"{column}_idx") in known:
             return None
-        return dataset.create_index(column, kind, name=name, replace=replace)
+        return dataset.create_index(column, chosen, name=name, replace=replace, **options)
 
     return Upkeep(unversioned(path), work)
+
+
+def _options(read: TokenReader) -> dict[str, Any]:
+    """(name = value, ..): numbers, true, false, and texts."""
+    found: dict[str, Any] = {}
+    read.expect("(")
+    while not read.accept(")"):
+        name = read.name("the name of an option").lower()
+        if name in ("name", "replace", "progress", "properties"):
+            raise InvalidArgument(f"CREATE INDEX .. WITH has no option {name!r}")
+        read.expect("=")
+        text = read.value("a value")
+        try:
+            found[_OFFICIAL.get(name, name)] = json.loads(text.lower())
+        except ValueError:
+            found[_OFFICIAL.get(name, name)] = text
+        if not read.accept(","):
+            read.expect(")")
+            break
+    return found
 
 
 def _using(read: TokenReader) -> str | None:

@@ -21,10 +21,10 @@ from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import OutputColumn, resolve
 from lance_sql.scan.scan import Scan
 from lance_sql.scan.system_columns import ROW_ADDRESS
-from lance_sql.text_analysis.analyzer import Analyzer, Token
 from lance_sql.search.numbering import RowNumbers
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.text_analysis.analyzer import Analyzer, Token
 
 I64 = npt.NDArray[np.int64]
 F32 = npt.NDArray[np.float32]

@@ -15,12 +15,12 @@ import pyarrow as pa
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.take import parts, take_at
-from lance_sql.text_analysis.analyzer import Token
 from lance_sql.search.fuzzy import expansions
 from lance_sql.search.numbering import RowNumbers, row_numbers
 from lance_sql.search.ranking import SCORE, Ranking
 from lance_sql.search.text_column import Documents, TextColumn, open_column, tokens_of
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.text_analysis.analyzer import Token
 
 if TYPE_CHECKING:
     from lance_sql.search.text_query import Match, Part, Phrase, TextQuery

@@ -26,12 +26,11 @@ from lance_sql.statements.scanning import read_fragments
 from lance_sql.statements.session import RowCounts, WriteSession, on_latest
 from lance_sql.table import row_ids, row_versions, segments
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE, Fragment
-from lance_sql.table.indices import OF_ZONES
+from lance_sql.table.indices import OF_ZONES, IndexSegment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.row_versions import RowVersions
 from lance_sql.table.segments import Segment
-from lance_sql.table.indices import IndexSegment
 from lance_sql.table.snapshot import Snapshot
 
 _LOG: Final = logging.getLogger("lance_sql")

@@ -165,7 +165,9 @@ def _brought_up_to_date(
     if not left and not rebuild:
         # the last one stays, so that the index does
         return [], dead[: len(segments) - 1]
-    if rebuild or (kind in ("btree", "bitmap", search_indices.TEXT_KIND) and _have_old_entries(latest, segments, kind, left)):
+    if rebuild or (
+        kind in ("btree", "bitmap", search_indices.TEXT_KIND) and _have_old_entries(latest, segments, kind, left)
+    ):
         left, dead = live, list(segments)
     column, field = _column_of(latest, segments[0].field_ids[0])
     _check_type(field, kind)

@@ -174,9 +174,10 @@ def _sample(
         addresses.append(offsets.astype(np.uint64) | np.uint64(number) << np.uint64(32))
     chosen = np.concatenate([np.empty(0, np.uint64), *addresses])
     (resolved,) = resolve(snapshot, [column])
-    found = []
-    for part in parts(snapshot, (resolved,), chosen, by_address=True):
-        for chunk in take_at(snapshot, (resolved,), chosen[part]).column(0).chunks:
-            found.append(model.prepared(chunk)[1])
+    found = [
+        model.prepared(chunk)[1]
+        for part in parts(snapshot, (resolved,), chosen, by_address=True)
+        for chunk in take_at(snapshot, (resolved,), chosen[part]).column(0).chunks
+    ]
     every = np.concatenate(found) if found else np.empty((0, model.dimension))
     return every[rng.permutation(len(every))]

@@ -94,8 +94,7 @@ class Analyzer:
             case "whitespace":
                 yield from enumerate(_WHITESPACE.findall(text))
             case "raw":
-                if text:
-                    yield 0, text
+                yield 0, text
             case _:
                 starts = range(1 if self.prefix_only else len(text))
                 for start in starts:
@@ -104,10 +103,11 @@ class Analyzer:
                             yield 0, text[start : start + size]
 
     def _kept(self, token: str) -> str | None:
-        found = self._known.get(token, "")
-        if found == "":
+        try:
+            return self._known[token]
+        except KeyError:
             found = self._known[token] = self.changed(token)
-        return found
+            return found
 
     @cached_property
     def _known(self) -> dict[str, str | None]:
@@ -126,7 +126,7 @@ class Analyzer:
             return None
         if self.folds and not token.isascii():
             token = token.translate(_folding())
-        return token or None
+        return token if token or self.base == "raw" else None
 
     @cached_property
     def _stem(self) -> Any:

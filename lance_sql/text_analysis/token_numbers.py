@@ -50,6 +50,9 @@ class TokenNumbers:
             lengths = texts.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
             ends_of_rows = np.cumsum(lengths, dtype=np.int64)
             texts = texts.flatten()
+        elif texts.null_count:
+            ends_of_rows = np.cumsum(texts.is_valid().to_numpy(zero_copy_only=False), dtype=np.int64)
+            texts = texts.drop_null()
         texts = pa.array(texts, pa.large_string()) if texts.type != pa.large_string() else texts
         texts = texts.fill_null("")
         _, offsets, data = texts.buffers()
@@ -69,7 +72,9 @@ class TokenNumbers:
         if count > known:
             self._token_of[known:count] = [
                 LEFT_OUT if token is None else self._number(token)
-                for token in map(self._analyzer.changed, (word.decode("utf-8", "replace") for word in self._words.words(known)))
+                for token in map(
+                    self._analyzer.changed, (word.decode("utf-8", "replace") for word in self._words.words(known))
+                )
             ]
             self._known = count
         return self._token_of[:count]
