@@ -445,7 +445,13 @@ class Dataset(ArrowDataset):
         return read_rules(self.snapshot)
 
     def set_rule(
-        self, name: str, rule: str, *, severity: Severity = "error", properties: Mapping[str, str] | None = None
+        self,
+        name: str,
+        rule: str,
+        *,
+        severity: Severity = "error",
+        enforce: bool = False,
+        properties: Mapping[str, str] | None = None,
     ) -> Dataset:
         """Adds a rule to the table, or replaces the one of this name. It is stored with the table; `check` looks
         whether it is kept, and `publish` does before it commits.
@@ -454,6 +460,8 @@ class Dataset(ArrowDataset):
             `foreign_key(customer, 'customers.lance', id)`, `freshness(loaded_at, '1d')`, `row_count_change(-0.1,
             0.5)`, or a condition in SQL that no row breaks
         severity: "error", or "warn" for a rule that stops no publication
+        enforce: every commit of this library that would break it is refused with ContractBroken; other writers do not
+            know of it. Rows that are there already are not looked at
         raises: InvalidArgument for a rule that makes no sense for the table; ColumnNotFound; UnsupportedFeature for
             SQL that a filter cannot have; CommitConflict
 
@@ -463,7 +471,7 @@ class Dataset(ArrowDataset):
         """
         from lance_sql.contracts import set_rule
 
-        return self._after("set_rule", set_rule(self.snapshot, name, rule, severity, properties))
+        return self._after("set_rule", set_rule(self.snapshot, name, rule, severity, enforce, properties))
 
     def drop_rule(self, name: str, *, properties: Mapping[str, str] | None = None) -> Dataset:
         """Removes a rule.

@@ -100,7 +100,7 @@ class RetryableConflict(CommitConflict):
 
 
 class ContractBroken(LanceError):
-    """Rows that were to be published break a rule of the table; nothing was published.
+    """Rows that were to be published or committed break a rule of the table; nothing was.
 
     report: a `ContractReport`, with all rules and examples
     """

@@ -29,10 +29,9 @@ from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE, PRE
 from lance_sql.changes.keyed import key_match, numbered
 from lance_sql.commit import clones
 from lance_sql.commit.operations import Update
-from lance_sql.contracts import check
+from lance_sql.contracts import broken, check
 from lance_sql.errors import (
     CommitConflict,
-    ContractBroken,
     CorruptFile,
     InvalidArgument,
     UnsupportedFeature,
@@ -140,12 +139,7 @@ def publish(
             raise _conflict(branch, latest, conflicts)
         report = check(branch.head, branch.ref.version, rules_of=latest)
         if not report.is_kept:
-            broken = "; ".join(
-                f"{each.rule.name}, {each.rule.text}: {each.message}"
-                for each in report.broken
-                if each.rule.severity == "error"
-            )
-            raise ContractBroken(f"{report.table} breaks rules, and was not published: {broken}", report)
+            raise broken(report, "was not published")
         return _commit(branch, session)
 
     made = on_latest(snapshot, "publish", change, {**(properties or {}), PUBLISHED: branch.identity})

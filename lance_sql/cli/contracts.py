@@ -20,11 +20,14 @@ BROKEN: Final = 1
 @click.argument("name", required=False)
 @click.argument("rule", required=False)
 @click.option("--warn", is_flag=True, help="The rule stops no publication.")
+@click.option("--enforce", is_flag=True, help="Commits that would break it are refused.")
 @click.option("--drop", is_flag=True, help="Remove it.")
 @screen.output_option
 @yes_option
 @reports_errors
-def rules(table: str, name: str | None, rule: str | None, warn: bool, drop: bool, output: str, yes: bool) -> None:
+def rules(
+    table: str, name: str | None, rule: str | None, warn: bool, enforce: bool, drop: bool, output: str, yes: bool
+) -> None:
     """Lists the rules that the rows of TABLE are to keep, or sets or removes one.
 
     A rule is unique(id), not_null(id), accepted_values(status, 'open', 'paid'), foreign_key(customer,
@@ -49,7 +52,7 @@ def rules(table: str, name: str | None, rule: str | None, warn: bool, drop: bool
     elif rule is None:
         raise click.UsageError('Say what the rule is, such as "amount >= 0", or --drop.')
     else:
-        done(dataset.set_rule(name, rule, severity="warn" if warn else "error"))
+        done(dataset.set_rule(name, rule, severity="warn" if warn else "error", enforce=enforce))
 
 
 @click.command()

@@ -24,7 +24,16 @@ from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from lance_sql import file_versions
-from lance_sql.commit import conflicts, consumed, manifest_builder, rebase, repeated_ids, transactions, written_files
+from lance_sql.commit import (
+    conflicts,
+    consumed,
+    gate,
+    manifest_builder,
+    rebase,
+    repeated_ids,
+    transactions,
+    written_files,
+)
 from lance_sql.commit.conflicts import Outcome
 from lance_sql.commit.draft import NextVersion
 from lance_sql.commit.operations import U32, Delete, Merge, Operation, Overwrite, Update
@@ -32,6 +41,7 @@ from lance_sql.commit.rebase import Committed
 from lance_sql.commit.transactions import Transaction
 from lance_sql.errors import (
     CommitConflict,
+    ContractBroken,
     CorruptFile,
     InvalidArgument,
     LanceError,
@@ -60,7 +70,7 @@ MAX_ATTEMPTS: Final = 20
 _MIN_SLOT_SECONDS: Final = 0.005
 _MAX_WAIT_SECONDS: Final = 5.0
 
-REFUSALS: Final = (CommitConflict, InvalidArgument, UnsupportedFeature)
+REFUSALS: Final = (CommitConflict, ContractBroken, InvalidArgument, UnsupportedFeature)
 """What a commit raises when nothing was committed, and nothing will be."""
 
 
@@ -93,7 +103,8 @@ def commit(
     config: keys of the table's config that are set in the same version, as long as nobody else has set them
     uuid: of the transaction, for callers that have to find out later whether it was tried; see `was_tried`
     returns: the new version
-    raises: RetryableConflict when the operation has to be computed again from the latest version, or when all attempts
+    raises: ContractBroken when the new version would break a rule that is enforced; RetryableConflict when the
+        operation has to be computed again from the latest version, or when all attempts
         lost against others; CommitConflict when it does not go together with another commit; UnsupportedFeature for a
         table that needs more of a writer; InvalidArgument for an operation that makes no sense for the table. After
         these nothing is committed; after what a store raises, OSError or CorruptFile, it may be
@@ -174,7 +185,9 @@ def _commit(
                 transaction_file=transaction.file_name,
                 config=values,
             )
-        file = put_version(snapshot.store, version, transaction, naming_scheme(files[-1]), latest.name)
+        scheme = naming_scheme(files[-1])
+        gate.check(latest, version.manifest, scheme, rebased)
+        file = put_version(snapshot.store, version, transaction, scheme, latest.name)
         if file is not None:
             return snapshot.sibling(file)
         _wait(attempt, time.monotonic() - started)

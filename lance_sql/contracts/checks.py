@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -23,19 +23,14 @@ from lance_sql.changes import bounds
 from lance_sql.changes.bounds import Bound
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.history import History
-from lance_sql.changes.images import INSERT, POSTIMAGE
 from lance_sql.changes.keyed import numbered
+from lance_sql.contracts.checked_rows import MAX_EXAMPLES, ChangedRows, ProposedRows, Rows, scan
 from lance_sql.contracts.report import ContractReport, RuleResult
 from lance_sql.contracts.rules import CONDITION, Rule, literal, negated, quoted, read_rules
 from lance_sql.errors import InvalidArgument
-from lance_sql.scan.filters import to_predicate
-from lance_sql.scan.projection import resolve
-from lance_sql.scan.scan import Scan
 from lance_sql.statements.matching import match
 from lance_sql.store.open import local_path
 from lance_sql.table.snapshot import Snapshot, open_snapshot
-
-_MAX_EXAMPLES: Final = 5
 
 
 def check(
@@ -56,21 +51,31 @@ def check(
     unknown = [name for name in names or () if name not in rules]
     if unknown:
         raise InvalidArgument(f"{snapshot.name} has no rule {unknown[0]!r}; its rules: {', '.join(rules) or 'none'}")
-    base = None
-    feed = None
-    if since is not None:
-        first, _ = bounds.resolve(History(snapshot), None, None, since)
-        base = first - 1
-        feed = ChangeFeed(snapshot, since=base, mode="net", drop_unchanged=True)
-    rows = _Rows(snapshot, feed)
+    chosen = [rule for name, rule in rules.items() if names is None or name in names]
+    if since is None:
+        return _report(snapshot.label, None, chosen, Rows(snapshot))
+    first, _ = bounds.resolve(History(snapshot), None, None, since)
+    feed = ChangeFeed(snapshot, since=first - 1, mode="net", drop_unchanged=True)
+    return _report(snapshot.label, first - 1, chosen, ChangedRows(snapshot, feed))
+
+
+def check_proposed(latest: Snapshot, proposed: Snapshot, rules: Sequence[Rule]) -> ContractReport:
+    """Checks rules on a version that is about to be committed: on the rows of files that the newest one has not.
+
+    latest: the newest version, whose rows are known to keep the rules
+    raises: CorruptFile, and what the store raises
+    """
+    return _report(proposed.label, latest.version, rules, ProposedRows(latest, proposed))
+
+
+def _report(table: str, since: int | None, rules: Sequence[Rule], rows: Rows) -> ContractReport:
     results = []
-    for name, rule in rules.items():
-        if names is None or name in names:
-            started = time.perf_counter()
-            found = _CHECKS[rule.kind](rule, rows)
-            seconds = time.perf_counter() - started
-            results.append(RuleResult(rule, not found.message, found.count, found.message, found.examples, seconds))
-    return ContractReport(snapshot.label, base, tuple(results))
+    for rule in rules:
+        started = time.perf_counter()
+        found = _CHECKS[rule.kind](rule, rows)
+        seconds = time.perf_counter() - started
+        results.append(RuleResult(rule, not found.message, found.count, found.message, found.examples, seconds))
+    return ContractReport(table, since, tuple(results))
 
 
 @dataclass(frozen=True)
@@ -82,46 +87,7 @@ class _Found:
     examples: pa.Table | None = None
 
 
-class _Rows:
-    """The rows that a check looks at.
-
-    feed: the changes since the version from which on rows are looked at; None for all rows
-    """
-
-    def __init__(self, snapshot: Snapshot, feed: ChangeFeed | None) -> None:
-        self.snapshot = snapshot
-        self.feed = feed
-
-    def scans(
-        self, columns: Sequence[str] | None, filter: str | None = None, limit: int | None = None
-    ) -> Iterator[Any]:
-        """Reads of them: each has `to_reader`, `to_table` and `count_rows`."""
-        if self.feed is None:
-            chosen = resolve(self.snapshot, columns)
-            yield Scan(self.snapshot, chosen, to_predicate(self.snapshot, filter), limit, None)
-        elif self.feed.end >= self.feed.start:
-            names = self.snapshot.manifest.schema.names if columns is None else columns
-            for kind in (INSERT, POSTIMAGE):
-                yield self.feed.only(kind).scan(names, filter, limit=limit)
-
-    def count(self, filter: str) -> int:
-        """How many pass a filter."""
-        return sum(scan.count_rows() for scan in self.scans([], filter))
-
-    def table(self, columns: Sequence[str], filter: str | None = None) -> pa.Table:
-        """Some columns of them."""
-        found = [scan.to_table() for scan in self.scans(columns, filter)]
-        if not found:
-            return pa.schema([self.snapshot.manifest.schema.arrow.field(name) for name in columns]).empty_table()
-        return pa.concat_tables(found, promote_options="permissive")
-
-    def examples(self, filter: str) -> pa.Table:
-        """Some of those that pass a filter."""
-        found = [scan.to_table() for scan in self.scans(None, filter, _MAX_EXAMPLES)]
-        return pa.concat_tables(found, promote_options="permissive").slice(0, _MAX_EXAMPLES)
-
-
-def _filtered(rows: _Rows, filter: str, one: str, several: str) -> _Found:
+def _filtered(rows: Rows, filter: str, one: str, several: str) -> _Found:
     """The rows that pass a filter, which none is to. one, several: what they do, in words"""
     count = rows.count(filter)
     if not count:
@@ -130,25 +96,25 @@ def _filtered(rows: _Rows, filter: str, one: str, several: str) -> _Found:
     return _Found(f"{_number(count)} {one if count == 1 else several}, such as {_shown(examples)}", count, examples)
 
 
-def _condition(rule: Rule, rows: _Rows) -> _Found:
+def _condition(rule: Rule, rows: Rows) -> _Found:
     return _filtered(rows, negated(rule.text), "breaks it", "break it")
 
 
-def _not_null(rule: Rule, rows: _Rows) -> _Found:
+def _not_null(rule: Rule, rows: Rows) -> _Found:
     return _filtered(rows, " OR ".join(f"{quoted(column)} IS NULL" for column in rule.columns), "has NULL", "have NULL")
 
 
-def _accepted_values(rule: Rule, rows: _Rows) -> _Found:
+def _accepted_values(rule: Rule, rows: Rows) -> _Found:
     listed = ", ".join(map(literal, rule.values))
     return _filtered(rows, f"{quoted(rule.columns[0])} NOT IN ({listed})", "has another value", "have another value")
 
 
-def _unique(rule: Rule, rows: _Rows) -> _Found:
+def _unique(rule: Rule, rows: Rows) -> _Found:
     names = list(rule.columns)
     keys = rows.table(names)
     (numbers,) = numbered([[column.combine_chunks() for column in keys.columns]])
     distinct, first, counts = np.unique(numbers, return_index=True, return_counts=True)
-    if rows.feed is not None and len(distinct):
+    if rows.is_part and len(distinct):
         one_each = selection.take(keys, pa.array(np.sort(first)))
         matches = match(rows.snapshot, one_each, names, one_each=False)
         counts = np.bincount(matches.source, minlength=one_each.num_rows)
@@ -156,7 +122,7 @@ def _unique(rule: Rule, rows: _Rows) -> _Found:
     broken = np.flatnonzero(counts > 1)
     if not len(broken):
         return _Found()
-    examples = selection.take(keys, pa.array(first[broken[:_MAX_EXAMPLES]]))
+    examples = selection.take(keys, pa.array(first[broken[:MAX_EXAMPLES]]))
     what = "key is there several times" if len(broken) == 1 else "keys are there several times"
     return _Found(
         f"{len(broken)} {what}, such as {_shown(examples)} ({int(counts[broken[0]])} rows)",
@@ -165,26 +131,26 @@ def _unique(rule: Rule, rows: _Rows) -> _Found:
     )
 
 
-def _foreign_key(rule: Rule, rows: _Rows) -> _Found:
+def _foreign_key(rule: Rule, rows: Rows) -> _Found:
     column, other_column = rule.columns
     other = open_snapshot(_beside(rows.snapshot, rule.values[0]), storage_options=rows.snapshot.storage_options)
     values = rows.table([column]).column(0).combine_chunks().unique().drop_null()
-    known = Scan(other, resolve(other, [other_column]), None, None, None).to_table().column(0)
+    known = scan(other, [other_column], None, None).to_table().column(0)
     if known.type != values.type:
         values = values.cast(known.type)
     missing = values.filter(pc.invert(pc.is_in(values, value_set=known.combine_chunks())))
     if not len(missing):
         return _Found()
-    examples = pa.table({column: missing.slice(0, _MAX_EXAMPLES)})
-    shown = ", ".join(repr(value.as_py()) for value in missing[:_MAX_EXAMPLES])
+    examples = pa.table({column: missing.slice(0, MAX_EXAMPLES)})
+    shown = ", ".join(repr(value.as_py()) for value in missing[:MAX_EXAMPLES])
     return _Found(f"{_number(len(missing), 'value')} not in {other_column} of {other.name}: {shown}", None, examples)
 
 
-def _freshness(rule: Rule, rows: _Rows) -> _Found:
+def _freshness(rule: Rule, rows: Rows) -> _Found:
     column, age = rule.columns[0], parse_age(rule.values[0])
     newest = None
     # what changed is young enough more often than not
-    for looked_at in [rows, _Rows(rows.snapshot, None)] if rows.feed is not None else [rows]:
+    for looked_at in [rows, Rows(rows.snapshot)] if rows.is_part else [rows]:
         newest = pc.max(looked_at.table([column]).column(0)).as_py()
         if newest is not None and datetime.now(UTC) - _moment(newest, column) <= age:
             return _Found()
@@ -201,18 +167,17 @@ def _moment(value: object, column: str) -> datetime:
     raise InvalidArgument(f"freshness is of a column of dates or times; {column!r} has {type(value).__name__}")
 
 
-def _row_count_change(rule: Rule, rows: _Rows) -> _Found:
-    history = History(rows.snapshot)
-    base = rows.snapshot.version - 1 if rows.feed is None else rows.feed.start - 1
-    if base not in history.files:
+def _row_count_change(rule: Rule, rows: Rows) -> _Found:
+    base = rows.before
+    if base is None:
         # nothing is known of what there was before
         return _Found()
-    before, now = (Scan(each, (), None, None, None).count_rows() for each in (history.snapshot_at(base), rows.snapshot))
-    low, high = rule.values
+    before, now = (scan(each, (), None, None).count_rows() for each in (base, rows.snapshot))
     share = (now - before) / before if before else (0.0 if now == before else float("inf"))
+    low, high = rule.values
     if low <= share <= high:
         return _Found()
-    return _Found(f"{before} rows in version {base}, {now} now: a change of {share:+.1%}", None)
+    return _Found(f"{before} rows in version {base.version}, {now} now: a change of {share:+.1%}", None)
 
 
 def _beside(snapshot: Snapshot, path: str) -> str:

@@ -9,7 +9,7 @@ row_count_change(-0.1, 0.5)                    so many rows more or less than th
 those amount >= 0 OR status = 'cancelled'            anything else is a condition that no row breaks; NULL does not
 break it
 
-config  lance_sql.rule.<name> = {"rule": "unique(id)", "severity": "error"}
+config  lance_sql.rule.<name> = {"rule": "unique(id)", "severity": "error", "enforce": true}
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -51,6 +51,7 @@ class Rule:
     kind: one of `KINDS`, or "condition"
     columns: that it is about; none of a condition
     values: its other arguments, in types of Python
+    enforce: commits of this library that break it are refused
     """
 
     name: str
@@ -59,6 +60,7 @@ class Rule:
     kind: str
     columns: tuple[str, ...] = ()
     values: tuple[Any, ...] = ()
+    enforce: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,8 @@ def read_rules(snapshot: Snapshot) -> dict[str, Rule]:
             name = key.removeprefix(PREFIX)
             try:
                 content = json.loads(value)
-                found[name] = parse_rule(name, content["rule"], content["severity"], snapshot)
+                rule = parse_rule(name, content["rule"], content["severity"], snapshot)
+                found[name] = replace(rule, enforce=content.get("enforce") is True)
             except (ValueError, RecursionError, TypeError, LookupError, AttributeError) as error:
                 raise CorruptFile(
                     f"{snapshot.label}: the rule {name[:100]!r} cannot be checked ({error}); set it anew, or drop it"
@@ -157,20 +160,30 @@ def read_rules(snapshot: Snapshot) -> dict[str, Rule]:
     return found
 
 
+def is_enforced(entry: tuple[str, str]) -> bool:
+    """Whether a key of the config and its value may be a rule that is enforced; cheap, and sure of a no."""
+    return entry[0].startswith(PREFIX) and '"enforce"' in entry[1]
+
+
 def set_rule(
     snapshot: Snapshot,
     name: str,
     text: str,
     severity: str,
+    enforce: bool = False,
     properties: Mapping[str, str] | None = None,
 ) -> Snapshot:
     """Adds a rule to the newest version of the branch, or replaces the one of this name.
 
-    raises: as `parse_rule`; CommitConflict
+    raises: as `parse_rule`; InvalidArgument for one that only warns and is enforced; CommitConflict
     """
+    if enforce and severity == "warn":
+        raise InvalidArgument("A rule is enforced, or only warns (severity='warn'); not both")
     rule = parse_rule(name, text, severity, snapshot.latest())
-    content = json.dumps({"rule": rule.text, "severity": rule.severity}, ensure_ascii=False)
-    return maintenance.update_config(snapshot, {PREFIX + name: content}, properties)
+    content: dict[str, Any] = {"rule": rule.text, "severity": rule.severity}
+    if enforce:
+        content["enforce"] = True
+    return maintenance.update_config(snapshot, {PREFIX + name: json.dumps(content, ensure_ascii=False)}, properties)
 
 
 def drop_rule(snapshot: Snapshot, name: str, properties: Mapping[str, str] | None = None) -> Snapshot:
@@ -245,5 +258,6 @@ def as_table(rules: Mapping[str, Rule]) -> pa.Table:
             "text": pa.array([rule.text for rule in listed], pa.string()),
             "severity": pa.array([rule.severity for rule in listed], pa.string()),
             "kind": pa.array([rule.kind for rule in listed], pa.string()),
+            "enforce": pa.array([rule.enforce for rule in listed], pa.bool_()),
         }
     )

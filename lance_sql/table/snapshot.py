@@ -176,6 +176,16 @@ class Snapshot:
             learning=self.learning,
         )
 
+    def proposed(self, manifest: Manifest, file: VersionFile) -> Snapshot:
+        """A version that is not committed yet. Its indices are not looked into.
+
+        file: where its manifest will be
+        """
+        made = self.sibling(file)
+        made.use_indices = False
+        made._manifest = manifest
+        return made
+
     def with_commit(self, properties: Mapping[str, str] | None) -> Snapshot:
         """The same version, as a commit with these properties has made it."""
         place = (self.uri, self._main, self.store, self._file)

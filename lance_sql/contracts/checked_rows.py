@@ -1,0 +1,112 @@
+"""The rows that a check looks at: all of a version, those that changed, or those that are about to be committed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import pyarrow as pa
+
+from lance_sql.changes.feed import ChangeFeed
+from lance_sql.changes.history import History
+from lance_sql.changes.images import INSERT, POSTIMAGE
+from lance_sql.scan.filters import to_predicate
+from lance_sql.scan.projection import resolve
+from lance_sql.scan.scan import Scan
+from lance_sql.table.fragments import Fragments
+from lance_sql.table.snapshot import Snapshot
+
+MAX_EXAMPLES: Final = 5
+
+
+class Rows:
+    """The rows that a check looks at: all of a version.
+
+    is_part: these are only some of its rows
+    """
+
+    is_part = False
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+
+    @property
+    def before(self) -> Snapshot | None:
+        """The version that this one is compared with; None where it is not there."""
+        return self._version(self.snapshot.version - 1)
+
+    def scans(
+        self, columns: Sequence[str] | None, filter: str | None = None, limit: int | None = None
+    ) -> Iterator[Any]:
+        """Reads of them: each has `to_reader`, `to_table` and `count_rows`."""
+        yield scan(self.snapshot, columns, filter, limit)
+
+    def _version(self, version: int) -> Snapshot | None:
+        history = History(self.snapshot)
+        return history.snapshot_at(version) if version in history.files else None
+
+    def count(self, filter: str) -> int:
+        """How many pass a filter."""
+        return sum(scan.count_rows() for scan in self.scans([], filter))
+
+    def table(self, columns: Sequence[str], filter: str | None = None) -> pa.Table:
+        """Some columns of them."""
+        found = [scan.to_table() for scan in self.scans(columns, filter)]
+        if not found:
+            return pa.schema([self.snapshot.manifest.schema.arrow.field(name) for name in columns]).empty_table()
+        return pa.concat_tables(found, promote_options="permissive")
+
+    def examples(self, filter: str) -> pa.Table:
+        """Some of those that pass a filter."""
+        found = [scan.to_table() for scan in self.scans(None, filter, MAX_EXAMPLES)]
+        return pa.concat_tables(found, promote_options="permissive").slice(0, MAX_EXAMPLES)
+
+
+class ChangedRows(Rows):
+    """Those that a feed has, as they are at its end."""
+
+    is_part = True
+
+    def __init__(self, snapshot: Snapshot, feed: ChangeFeed) -> None:
+        super().__init__(snapshot)
+        self._feed = feed
+
+    @property
+    def before(self) -> Snapshot | None:
+        return self._version(self._feed.start - 1)
+
+    def scans(
+        self, columns: Sequence[str] | None, filter: str | None = None, limit: int | None = None
+    ) -> Iterator[Any]:
+        if self._feed.end >= self._feed.start:
+            names = self.snapshot.manifest.schema.names if columns is None else columns
+            for kind in (INSERT, POSTIMAGE):
+                yield self._feed.only(kind).scan(names, filter, limit=limit)
+
+
+class ProposedRows(Rows):
+    """Those of a version that is not committed yet, in files that the newest one has not."""
+
+    is_part = True
+
+    def __init__(self, latest: Snapshot, proposed: Snapshot) -> None:
+        super().__init__(proposed)
+        self._latest = latest
+        known = {each.id: each.files for each in latest.manifest.fragments}
+        fragments = [each for each in proposed.manifest.fragments if known.get(each.id) != each.files]
+        self._new = proposed.proposed(replace(proposed.manifest, fragments=Fragments.of(fragments)), proposed.file)
+
+    @property
+    def before(self) -> Snapshot | None:
+        return self._latest
+
+    def scans(
+        self, columns: Sequence[str] | None, filter: str | None = None, limit: int | None = None
+    ) -> Iterator[Any]:
+        yield scan(self._new, columns, filter, limit)
+
+
+def scan(snapshot: Snapshot, columns: Sequence[str] | None, filter: str | None, limit: int | None) -> Scan:
+    """A read of a version, as SQL asks for it."""
+    return Scan(snapshot, resolve(snapshot, columns), to_predicate(snapshot, filter), limit, None)

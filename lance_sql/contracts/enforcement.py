@@ -1,0 +1,46 @@
+"""Rules that a commit keeps: they are looked at for the version that is about to be there, and for no other.
+
+What is checked is on top of the newest version, as it will be committed, so that of two writers who only together break
+a rule, the second one is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lance_sql.commit.operations import Append, DataReplacement, Delete, Merge, Operation, Overwrite, Project, Update
+from lance_sql.contracts.checks import check_proposed
+from lance_sql.contracts.report import ContractReport
+from lance_sql.contracts.rules import is_enforced, parse_rule, read_rules
+from lance_sql.errors import ContractBroken, LanceError
+from lance_sql.table.snapshot import Snapshot
+
+_CHANGES: Final = (Append, DataReplacement, Delete, Merge, Overwrite, Project, Update)
+"""Operations after which rows or columns may be others. A restore is not one: it is how a broken table gets well."""
+
+
+def enforce(latest: Snapshot, proposed: Snapshot, operation: Operation) -> None:
+    """Refuses a version that breaks a rule that is enforced.
+
+    latest: the newest version, which has the rules
+    raises: ContractBroken; InvalidArgument where the new columns do not allow a rule
+    """
+    if not isinstance(operation, _CHANGES) or not any(map(is_enforced, latest.manifest.config.items())):
+        return
+    rules = [rule for rule in read_rules(latest).values() if rule.enforce]
+    for rule in rules:
+        try:
+            parse_rule(rule.name, rule.text, rule.severity, proposed)
+        except LanceError as error:
+            raise ContractBroken(f"{latest.label} has the rule {rule.name}, {rule.text}: {error.message}") from error
+    report = check_proposed(latest, proposed, rules)
+    if not report.is_kept:
+        raise broken(report, "nothing was committed")
+
+
+def broken(report: ContractReport, outcome: str) -> ContractBroken:
+    """The error for a report in which a rule is broken that does not only warn."""
+    rules = "; ".join(
+        f"{each.rule.name}, {each.rule.text}: {each.message}" for each in report.broken if each.rule.severity == "error"
+    )
+    return ContractBroken(f"{report.table} breaks rules, and {outcome}: {rules}", report)

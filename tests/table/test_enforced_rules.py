@@ -1,0 +1,165 @@
+"""Rules that commits keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import lance_sql
+from lance_sql import ContractBroken, Dataset, InvalidArgument
+from lance_sql.contracts import ContractReport
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Dataset:
+    rows = {"id": [1, 2, 3], "amount": [10, 20, 30], "status": ["open", "paid", "open"]}
+    return lance_sql.write(rows, tmp_path / "orders.lance", stable_row_ids=True)
+
+
+def _files(dataset: Dataset) -> set[str]:
+    return {path.name for path in Path(dataset.uri, "data").iterdir()}
+
+
+WRITES: dict[str, Callable[[Dataset], object]] = {
+    "append": lambda t: lance_sql.write({"id": [4], "amount": [-1], "status": ["open"]}, t, mode="append"),
+    "overwrite": lambda t: lance_sql.write({"id": [4], "amount": [-1], "status": ["open"]}, t, mode="overwrite"),
+    "update": lambda t: t.update({"amount": "-amount"}, "id = 2"),
+    "merge": lambda t: t.merge({"id": [2], "amount": [-5], "status": ["open"]}, on="id"),
+    "apply": lambda t: lance_sql.apply_changes(t, [{"id": 3, "amount": -5, "status": "open"}], "id"),
+    "sql": lambda t: lance_sql.sql(f"UPDATE '{t.uri}' SET amount = -1 WHERE id = 1"),
+    "job": lambda t: _job(t),
+    "drop": lambda t: t.drop_columns(["amount"]),
+}
+
+
+def _job(table: Dataset) -> Dataset:
+    job = lance_sql.begin_write(table, pa.schema([("id", pa.int64()), ("amount", pa.int64())]), mode="append")
+    return job.commit([job.write({"id": [9], "amount": [-9]})])
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_write_that_breaks_a_rule_leaves_nothing(table: Dataset, name: str) -> None:
+    ruled = table.set_rule("sane", "amount >= 0", enforce=True)
+    before = ruled.scan().to_table()
+    files = _files(ruled)
+
+    with pytest.raises(ContractBroken, match="sane"):
+        WRITES[name](ruled)
+
+    assert ruled.latest().version == ruled.version
+    assert ruled.latest().scan().to_table().equals(before)
+    if name not in ("job", "apply"):
+        assert _files(ruled) == files
+
+
+def test_the_error_has_the_report(table: Dataset) -> None:
+    ruled = table.set_rule("states", "accepted_values(status, 'open', 'paid')", enforce=True).set_rule(
+        "ids", "unique(id)"
+    )
+
+    with pytest.raises(ContractBroken, match="states") as caught:
+        lance_sql.write({"id": [1], "amount": [1], "status": ["lost"]}, ruled, mode="append")
+
+    report = caught.value.report
+    assert isinstance(report, ContractReport)
+    (result,) = report.broken
+    assert result.examples is not None
+    assert (result.rule.name, result.broken, result.examples.column("status").to_pylist()) == ("states", 1, ["lost"])
+
+
+def test_rules_that_are_kept_let_everything_through(table: Dataset) -> None:
+    ruled = table.set_rule("ids", "unique(id)", enforce=True).set_rule("sane", "amount >= 0", enforce=True)
+    ruled = ruled.set_rule("steady", "row_count_change(-0.5, 1)", enforce=True)
+
+    made = lance_sql.write({"id": [4], "amount": [1], "status": ["open"]}, ruled, mode="append")
+    made = made.delete("id = 4").update({"id": "id + 10"}).compact().add_columns({"net": "amount / 2"})
+    with pytest.raises(ContractBroken, match="3 rows in version"):
+        made.delete("id > 11")
+
+    assert made.latest().check().is_kept
+    assert [
+        row["enforce"] for row in lance_sql.sql(f"SELECT enforce FROM lance_rules('{made.uri}')").to_table().to_pylist()
+    ] == [True] * 3
+
+
+def test_a_restore_and_a_rule_set_anew_go_through(table: Dataset) -> None:
+    broken = lance_sql.write({"id": [4], "amount": [-1], "status": ["open"]}, table, mode="append")
+    mended = broken.delete("amount < 0").set_rule("sane", "amount >= 0", enforce=True)
+
+    restored = lance_sql.open(mended.uri, version=broken.version).restore()
+    again = mended.latest().set_rule("sane", "amount >= 0")
+
+    assert restored.count_rows("amount < 0") == again.count_rows("amount < 0") == 1
+    assert not again.rules()["sane"].enforce
+    assert again.update({"amount": "-7"}, "id = 1").count_rows("amount = -7") == 1
+
+
+def test_a_rule_that_only_warns_is_not_enforced(table: Dataset) -> None:
+    with pytest.raises(InvalidArgument, match="only warns"):
+        table.set_rule("sane", "amount >= 0", severity="warn", enforce=True)
+
+
+def test_of_two_writers_of_one_key_the_second_is_refused(table: Dataset) -> None:
+    ruled = table.set_rule("ids", "unique(id)", enforce=True)
+    writers = 4
+    together = Barrier(writers)
+
+    def insert(number: int) -> str:
+        mine = lance_sql.open(ruled.uri)
+        together.wait()
+        try:
+            lance_sql.write({"id": [7], "amount": [number], "status": ["open"]}, mine, mode="append")
+        except ContractBroken:
+            return "refused"
+        return "inserted"
+
+    with ThreadPoolExecutor(writers) as pool:
+        outcomes = sorted(pool.map(insert, range(writers)))
+
+    assert outcomes == ["inserted", *["refused"] * (writers - 1)]
+    assert ruled.latest().count_rows("id = 7") == 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_writes_are_committed_just_when_the_rules_are_kept(tmp_path: Path, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    stable = bool(rng.integers(2))
+    table = lance_sql.write({"id": [0], "v": [0]}, tmp_path / "t.lance", stable_row_ids=stable)
+    table = table.set_rule("ids", "unique(id)", enforce=True).set_rule("small", "v < 8", enforce=True)
+    rows = [(0, 0)]
+    for _ in range(40):
+        kind = rng.choice(["append", "update", "shift", "delete", "compact"])
+        low = int(rng.integers(40))
+        wanted = list(rows)
+        write: Callable[[], object]
+        if kind == "append":
+            new = [(int(rng.integers(40)), int(rng.integers(9))) for _ in range(int(rng.integers(1, 3)))]
+            wanted += new
+            write = lambda: lance_sql.write({"id": [i for i, _ in new], "v": [v for _, v in new]}, table, mode="append")  # noqa: B023, E731
+        elif kind == "update":
+            wanted = [(i, v + 1) if i < low else (i, v) for i, v in rows]
+            write = lambda: table.update({"v": "v + 1"}, f"id < {low}")  # noqa: B023, E731
+        elif kind == "shift":
+            wanted = [(i + 3, v) if i == low else (i, v) for i, v in rows]
+            write = lambda: table.update({"id": "id + 3"}, f"id = {low}")  # noqa: B023, E731
+        elif kind == "delete":
+            wanted = [row for row in rows if row[0] != low]
+            write = lambda: table.delete(f"id = {low}")  # noqa: B023, E731
+        else:
+            write = lambda: table.compact()  # noqa: B023, E731
+        ids = [i for i, _ in wanted]
+        if len(set(ids)) == len(ids) and all(v < 8 for _, v in wanted):
+            write()
+            rows = wanted
+        else:
+            with pytest.raises(ContractBroken):
+                write()
+        table = table.latest()
+        found = table.scan().to_table().to_pylist()
+        assert sorted((row["id"], row["v"]) for row in found) == sorted(rows)
