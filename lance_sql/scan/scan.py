@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -20,6 +20,7 @@ from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import OutputColumn
 from lance_sql.scan.read_batch import read, record_batch
 from lance_sql.scan.sampling import sample
+from lance_sql.store import release_memory
 from lance_sql.table import write_ahead_log
 from lance_sql.table.snapshot import Snapshot
 
@@ -306,7 +307,7 @@ class _Reading:
             most_ahead=read_ahead.MAX_IN_FLIGHT,
             eager=self.keeps_all,
             # the parts are at their end before the last of them are decoded: only the end of the stream is behind that
-            at_end=learned.save if learned is not None and learned.has_folder else None,
+            at_end=release_memory if learned is None or not learned.has_folder else partial(_end, learned.save),
         )
 
     def _decoded(self) -> Iterator[pa.RecordBatch]:
@@ -354,6 +355,11 @@ class _Reading:
             is_light=lambda batch: plan.reads_nothing or (not waits and batches.are_few(plan, batch)),
         )
         return (batch for batch in found if batch is not None)
+
+
+def _end(save: Callable[[], None]) -> None:
+    release_memory()
+    save()
 
 
 def _read_batch(plan: ReadPlan, batch: batches.Batch) -> pa.RecordBatch | None:

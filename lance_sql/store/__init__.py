@@ -7,7 +7,7 @@ from lance_sql.store.contract import ByteRange, MappedFile, ObjectInfo, PutMode,
 from lance_sql.store.dynamodb import DynamoDbManifestStore
 from lance_sql.store.external import ExternalManifests
 from lance_sql.store.fsspec import FsspecStore
-from lance_sql.store.local import LocalStore
+from lance_sql.store.local import LocalStore, release_memory
 from lance_sql.store.manifest_store import ManifestEntry, ManifestStore, SqliteManifestStore
 from lance_sql.store.memory import MemoryStore
 from lance_sql.store.object_store import ObjectStore
@@ -32,5 +32,6 @@ __all__ = [
     "Store",
     "check_path",
     "open_store",
+    "release_memory",
     "together",
 ]

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import accumulate, islice
+from itertools import accumulate, count, islice
 from threading import Lock
 from typing import Final
 from weakref import ref
@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.store import durable
+from lance_sql.store import durable, touched
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
 from lance_sql.store.touched import TouchedBlocks
 
@@ -80,6 +80,7 @@ class LocalStore:
         self._changes = 0
         self._touched = TouchedBlocks()
         self._lock = Lock()
+        _stores[next(_numbers)] = ref(self)
 
     def __reduce__(self) -> tuple[type[LocalStore], tuple[str, str]]:
         return LocalStore, (self._root, self.uri)
@@ -253,11 +254,20 @@ class LocalStore:
     def _touch(self, path: str, ranges: Sequence[ByteRange]) -> None:
         """Counts what may be looked at, and gives memory back where that is too much."""
         with self._lock:
-            released = self._touched.touch(path, ranges)
-            found = [self._mappings[each].mapping for each in released if each in self._mappings]
+            found = self._mappings_of(self._touched.touch(path, ranges))
         for mapping in found:
-            if mapping is not None:
-                _give_back(mapping)
+            _give_back(mapping)
+
+    def release(self) -> None:
+        """Gives back the memory of all files; reading them again is cheap."""
+        with self._lock:
+            found = self._mappings_of(self._touched.release())
+        for mapping in found:
+            _give_back(mapping)
+
+    def _mappings_of(self, paths: Sequence[str]) -> list[mmap.mmap]:
+        known = [self._mappings[path].mapping for path in paths if path in self._mappings]
+        return [mapping for mapping in known if mapping is not None]
 
     def _open(self, path: str) -> tuple[int, int]:
         """A descriptor of the file, and its size."""
@@ -311,6 +321,26 @@ def _none_where_absent() -> Iterator[None]:
     except OSError as error:
         if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
             raise
+
+
+_numbers: Final = count()
+# Neither a set of weak references, whose entries go by running Python, which could lose a signal, nor a lock.
+_stores: Final[dict[int, ref[LocalStore]]] = {}
+
+
+def release_memory() -> None:
+    """Gives back the memory of files that the stores of the process have mapped, where they take more than is kept of
+    them: called when a scan is at its end."""
+    stores = []
+    for number, known in list(_stores.items()):
+        if (store := known()) is not None:
+            stores.append(store)
+        else:
+            _stores.pop(number, None)
+    resident = touched.resident_file_blocks()
+    if any(store._touched.takes_too_much(resident) for store in stores):
+        for store in stores:
+            store.release()
 
 
 def _give_back(mapping: mmap.mmap) -> None:

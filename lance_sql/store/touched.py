@@ -22,6 +22,9 @@ MAX_TOUCHED_BLOCKS: Final = 128
 
 BLOCK_BYTES: Final = 1024 * 1024
 
+MAX_MORE_BLOCKS: Final = 96
+"""Kept on top of them, of files that are read again and again."""
+
 _SHARE_OF_MEMORY: Final = 8
 """Of the memory that there is, files that are read again and again take one part in so many at the most."""
 
@@ -54,6 +57,9 @@ class TouchedBlocks:
         if not self._touched:
             self._most_touched, self._resident_before = self._most_kept, resident_file_blocks()
         self._notice_return(path, blocks)
+        if self._num_touched > self._most_kept and self.takes_too_much(resident_file_blocks()):
+            # it was raised for what had not been looked at then
+            self._most_touched = self._most_kept
         known = self._touched.pop(path, 0)
         num_new = (blocks & ~known).bit_count()
         self._num_touched += num_new
@@ -73,6 +79,20 @@ class TouchedBlocks:
             self._num_touched, known = blocks.bit_count(), 0
             released.append(path)
         self._touched[path] = known | blocks
+        return released
+
+    def takes_too_much(self, resident: int | None) -> bool:
+        """Whether the files take more memory than is kept of them, where so many blocks of files are resident."""
+        before = self._resident_before
+        return resident is not None and before is not None and resident - before > self._most_kept
+
+    def release(self) -> list[str]:
+        """The files whose memory is to be given back, which are all: nothing is being read of them."""
+        released = list(self._touched)
+        for path, blocks in self._touched.items():
+            self._given_back[path] = self._given_back.get(path, 0) | blocks
+        self._touched.clear()
+        self._num_touched, self._resident_before = 0, None
         return released
 
     def forget(self, path: str) -> None:
@@ -136,4 +156,4 @@ def share_of_memory() -> int:
     except (OSError, ValueError):
         # without a limit it says "max"
         pass
-    return total // _SHARE_OF_MEMORY // BLOCK_BYTES
+    return min(total // _SHARE_OF_MEMORY // BLOCK_BYTES, MAX_MORE_BLOCKS)

@@ -358,3 +358,36 @@ def test_folders_with_names_of_any_bytes(tmp_path: Path) -> None:
     assert again.take([0, 20_000, 49_999])["id"].to_pylist() == [0, 20_000, 49_999]
     assert again.to_table().equals(made.to_table())
     assert again.count_rows() == 50_003
+
+
+def test_a_scan_at_its_end_gives_back_what_is_too_much_of_all_stores(
+    tmp_path: Path, given_back: list[object], memory: _Memory
+) -> None:
+    stores = []
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a").write_bytes(bytes(24 * touched.BLOCK_BYTES))
+        stores.append(LocalStore(tmp_path / name))
+        stores[-1].get_ranges("a", [ByteRange(0, 24 * touched.BLOCK_BYTES)])
+    memory.num_blocks = 100 + 32
+    local_module.release_memory()
+    assert not given_back
+    memory.num_blocks += 1
+    local_module.release_memory()
+    assert len(given_back) == 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell what files take in memory")
+def test_files_that_were_looked_at_leave_the_memory_of_the_process(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(bytes(400 * touched.BLOCK_BYTES))
+    before = touched.resident_file_blocks()
+    store = LocalStore(tmp_path)
+    (content,) = store.get_ranges("a", [ByteRange(0, 400 * touched.BLOCK_BYTES)])
+    assert not np.frombuffer(content, np.uint8).any()
+    local_module.release_memory()
+    after = touched.resident_file_blocks()
+    assert before is not None
+    assert after is not None
+    assert after - before <= 64
+    # the bytes are those of the file, whoever still has them
+    assert not np.frombuffer(content, np.uint8).any()
