@@ -361,8 +361,9 @@ def test_folders_with_names_of_any_bytes(tmp_path: Path) -> None:
 
 
 def test_a_scan_at_its_end_gives_back_what_is_too_much_of_all_stores(
-    tmp_path: Path, given_back: list[object], memory: _Memory
+    tmp_path: Path, given_back: list[object], memory: _Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(local_module, "_stores", {})
     stores = []
     for name in ("one", "other"):
         (tmp_path / name).mkdir()
