@@ -6,6 +6,12 @@
 Each verb runs in a process of its own, on a clone of the table; the peak of its anonymous memory is taken, without
 pages of files that are mapped, which the system takes back when it needs them. `sum`: the peak of all memory of a sum
 in DuckDB over random doubles, and over ten times as many.
+
+python -m benchmarks.memory
+python -m benchmarks.memory --limit 1024
+
+With a limit, in MiB, the system gives no process more memory than that (`RLIMIT_DATA`: heaps, stacks and other private
+memory, whether it was touched or not, but no mapped files), and the tables are five times as large in Arrow.
 """
 
 from __future__ import annotations
@@ -13,7 +19,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -28,7 +34,9 @@ from .tables import cached
 
 BATCH_ROWS: Final = 1024 * 1024
 VALUE_BYTES: Final = 1024 * 1024
+SHORT_BYTES: Final = 25
 NUM_FILES: Final = 4
+TIMES_LIMIT: Final = 5
 MOST_MIB: Final = 500
 
 PRICES: Final = pa.schema([("price", pa.float64())])
@@ -63,7 +71,9 @@ VERBS: Final = {
 }
 
 _RUN: Final = """
-import re, sys, threading, time
+import re, resource, sys, threading, time
+if len(sys.argv) > 3:
+    resource.setrlimit(resource.RLIMIT_DATA, (int(sys.argv[3]) << 20,) * 2)
 import numpy as np
 import lance_sql, lance_sql.providers.duckdb
 
@@ -95,8 +105,21 @@ print(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1])
 
 
 def main() -> None:
-    arguments = parser(__doc__, 20_000_000).parse_args()
+    parsed = parser(__doc__, 20_000_000)
+    parsed.add_argument("--limit", type=int, help="MiB that a process may take")
+    parsed.add_argument(
+        "--only", action="append", help="verbs whose names have this in them; several times: any of them"
+    )
+    arguments = parsed.parse_args()
     print_versions("duckdb")
+    if arguments.limit is not None:
+        num_bytes = TIMES_LIMIT * arguments.limit << 20
+        tables = {
+            "long": _table(arguments.data, "long", num_bytes // VALUE_BYTES),
+            "short": _table(arguments.data, "short", num_bytes // SHORT_BYTES),
+        }
+        _print_peaks(tables, arguments.only, arguments.limit)
+        return
     small, large = (_peak(_prices(arguments.data, rows)) for rows in (arguments.rows, 10 * arguments.rows))
     print(f"sum: {arguments.rows} rows {small} MiB; {10 * arguments.rows} rows {large} MiB; x{large / small:.2f}")
     # as large as their readers' users have them, at the default number of rows
@@ -104,21 +127,28 @@ def main() -> None:
         "long": _table(arguments.data, "long", max(arguments.rows // 10_000, NUM_FILES)),
         "short": _table(arguments.data, "short", max(3 * arguments.rows, NUM_FILES)),
     }
+    _print_peaks(tables, arguments.only)
+
+
+def _print_peaks(tables: Mapping[str, Path], only: Sequence[str] | None, limit: int | None = None) -> None:
     for name, path in tables.items():
         for verb, statement in VERBS.items():
-            _print_peak(f"{name}: {verb}", path, statement)
+            what = f"{name}: {verb}"
+            if not only or any(part in what for part in only):
+                _print_peak(what, path, statement, limit)
 
 
-def _print_peak(what: str, path: Path, statement: str) -> None:
+def _print_peak(what: str, path: Path, statement: str, limit: int | None) -> None:
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         command = [sys.executable, "-c", _RUN.replace("VERB", statement), str(path), folder]
+        command += [] if limit is None else [str(limit)]
         done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
         print(f"{what:<28} failed: {done.stderr.strip().splitlines()[-1:]}", flush=True)
         return
     # statements may say something as well
     peak, before, seconds = done.stdout.splitlines()[-1].split()
-    over = "" if int(peak) <= MOST_MIB else f"   more than {MOST_MIB}"
+    over = "" if limit is not None or int(peak) <= MOST_MIB else f"   more than {MOST_MIB}"
     print(f"{what:<28} {peak:>6} MiB, of which before it {before:>3}; {float(seconds):6.1f} s{over}", flush=True)
 
 

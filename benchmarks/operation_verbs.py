@@ -140,8 +140,15 @@ def _read(columns: list[str] | None, filter: str) -> dict[str, Any]:
 
 
 def _take(number: int, columns: list[str] | None = None) -> dict[str, Any]:
+    known: dict[str, pa.ChunkedArray] = {}
+
     def wanted(table: Any) -> pa.Array:
-        return pa.array(np.random.default_rng(number).choice(table.count_rows(), number, replace=False))
+        # without stable row ids these are addresses
+        path = str(table.uri).rpartition("/")[0]
+        if path not in known:
+            known[path] = lance.dataset(table.uri).to_table(columns=[], with_row_id=True)["_rowid"]
+        chosen = np.random.default_rng(number).choice(len(known[path]), number, replace=False)
+        return known[path].take(pa.array(chosen)).combine_chunks()
 
     return {
         "ours": lambda table: table.take(wanted(table), columns),

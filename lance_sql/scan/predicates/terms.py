@@ -11,6 +11,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from . import integer_division
 from .constants import is_bytes, is_decimal, is_text, plain_type
 from .function import Function, Types
 from .list_functions import LIST_FUNCTIONS
@@ -145,16 +146,11 @@ def _arithmetic(name: str) -> Callable[..., pa.Array]:
 
 
 def _floor_divide(result: pa.DataType, left: pa.Array, right: pa.Array) -> pa.Array:
-    import pyarrow.compute as pc
-
-    return pc.divide_checked(left.cast(result), right.cast(result))
+    return integer_division.quotient(left.cast(result), right.cast(result))
 
 
 def _modulo(result: pa.DataType, left: pa.Array, right: pa.Array) -> pa.Array:
-    import pyarrow.compute as pc
-
-    left, right = left.cast(result), right.cast(result)
-    return pc.subtract(left, pc.multiply(pc.divide_checked(left, right), right))
+    return integer_division.rest(left.cast(result), right.cast(result))
 
 
 def _shift_right(result: pa.DataType, left: pa.Array, right: pa.Array) -> pa.Array:
