@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from lance_sql.catalogs import Catalog
@@ -35,6 +35,9 @@ _OF_OTHERS: Final = re.compile(
     r"|tables\s+in)\b|call\s|fsck|undrop|convert\s+to|reorg|generate|refresh\s+table|create\s+(or\s+replace\s+)?stream)",
     re.IGNORECASE,
 )
+
+
+_FIRST_ROWS: Final = re.compile(r"\.lance\b.*\border\s+by\b.*\blimit\s+\d+", re.IGNORECASE | re.DOTALL)
 
 
 def may_be_ours(text: str, *, has_catalogs: bool = False) -> bool:
@@ -96,6 +99,16 @@ class _Statements:
         from lance_sql.one_sql import on_connections
 
         return on_connections.parts(text, lookup)
+
+    def narrowed(self, text: str, run: Callable[[str], Any]) -> str | None:
+        # the others need not wait for the import of a parser
+        if _FIRST_ROWS.search(text) is None:
+            return None
+        from lance_sql.dataset import open as open_table
+        from lance_sql.one_sql.late_columns import late_columns
+
+        queries = late_columns(text, lambda path, version: open_table(path, version=version))
+        return None if queries is None else queries.rows(row for (row,) in run(queries.addresses).fetchall())
 
     def leave(self, connection: Any, statement: Any, parameters: Any) -> None:
         from lance_sql.one_sql import on_connections

@@ -7,6 +7,8 @@ variables of whoever called them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -27,6 +29,12 @@ class Statements(Protocol):
         """The statements of a text: those about Lance tables, and the text of the others; None where all of it is
         DuckDB's as it was typed."""
 
+    def narrowed(self, text: str, run: Callable[[str], Any]) -> str | None:
+        """Another query for the same rows, which reads fewer values; None where there is none.
+
+        run: carries a query of DuckDB out
+        """
+
     def leave(self, connection: Any, statement: Any, parameters: Any) -> None:
         """Carries a statement out, and leaves what it did as the result of the connection."""
 
@@ -43,6 +51,8 @@ class Connection(_Base):
         """As DuckDB's, also for statements about Lance tables, which leave a row that says what was done."""
         parts = _parts(self, query)
         if parts is None:
+            if isinstance(query, str) and not args and not options:
+                query = _statements(self).narrowed(query, partial(_Base.execute, self)) or query
             return _Base.execute(self, query, *args, **options)
         given = args[0] if args else options.get("parameters")
         for number, part in enumerate(parts):
