@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -71,7 +71,7 @@ class Commits:
     versions: I64
     timestamps: I64
     ids: U64 | None = None
-    numbers: I64 | None = None
+    numbers: np.ndarray[tuple[int], np.dtype[np.integer[Any]]] | None = None
 
     @classmethod
     def one(cls, version: int, timestamp: datetime) -> Commits:
@@ -90,7 +90,7 @@ class Commits:
         made: dict[str, pa.Array] = {}
         if COMMIT_VERSION in names or COMMIT_TIMESTAMP in names:
             if self.ids is None or self.numbers is None:
-                number = np.zeros(len(ids), np.int64)
+                number: np.ndarray[tuple[int], np.dtype[np.integer[Any]]] = np.zeros(len(ids), np.int64)
             else:
                 number = self.numbers[np.searchsorted(self.ids, ids)]
             made[COMMIT_VERSION] = pa.array(self.versions[number].astype(np.uint64))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from lance_sql.changes.columns import Sources
 from lance_sql.changes.commit import Changed, Evidence, rewritten
 from lance_sql.changes.difference import Side, compare
 from lance_sql.changes.matching import Pairs, by_row_id
-from lance_sql.changes.rows import I64, U64, Rows
+from lance_sql.changes.rows import U64, Rows
 
 
 @dataclass(frozen=True)
@@ -29,42 +30,53 @@ class Touched:
     """The rows that some commits changed.
 
     ids: ascending, each once
-    versions: parallel; the last commit that changed each
+    commits: parallel, integers of any width; which commit of the range was the last one that changed each
     is_written: parallel; every change of the row wrote it again, inserted or deleted it
     """
 
     ids: U64
-    versions: I64
+    commits: np.ndarray[tuple[int], np.dtype[np.integer[Any]]]
     is_written: np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
-def touched(commits: Iterable[tuple[int, Sequence[tuple[U64, Evidence]]]]) -> Touched:
-    """The rows that commits changed: their ids by version, ascending."""
+def touched(commits: Iterable[Sequence[tuple[U64, Evidence]]]) -> Touched:
+    """The rows that commits changed: their ids by commit, ascending."""
     ids: list[U64] = [np.empty(0, np.uint64)]
-    of_version: list[int] = [0]
+    of_commit: list[int] = [0]
     of_written: list[bool] = [False]
-    for version, parts in commits:
+    for number, parts in enumerate(commits):
         for part, evidence in parts:
             ids.append(part)
-            of_version.append(version)
+            of_commit.append(number)
             of_written.append(evidence is Evidence.WRITTEN)
     lengths = [len(part) for part in ids]
-    together = np.concatenate(ids)
-    ids.clear()
-    versions = np.repeat(np.array(of_version, np.int64), lengths)
+    together = _joined(ids)
+    # most ranges have few commits, and may have very many rows
+    numbers = np.repeat(np.array(of_commit, np.min_scalar_type(max(of_commit))), lengths)
     written = np.repeat(np.array(of_written, np.bool_), lengths)
     if (together[1:] > together[:-1]).all():
         # commits that only inserted rows, the ones after the others
-        return Touched(together, versions, written)
+        return Touched(together, numbers, written)
     order = np.argsort(together, kind="stable")
     ascending = together[order]
     firsts = np.flatnonzero(np.concatenate(([True], ascending[1:] != ascending[:-1])))
     lasts = np.concatenate((firsts[1:], [len(ascending)])) - 1
     return Touched(
         ascending[firsts],
-        versions[order][lasts],
+        numbers[order][lasts],
         np.logical_and.reduceat(written[order], firsts),
     )
+
+
+def _joined(parts: list[U64]) -> U64:
+    """The numbers of all parts, each of which is let go of when it was copied."""
+    joined: U64 = np.empty(sum(map(len, parts)), np.uint64)
+    end = len(joined)
+    while parts:
+        part = parts.pop()
+        joined[end - len(part) : end] = part
+        end -= len(part)
+    return joined
 
 
 def net_changes(found: Touched, old: Side, new: Side, was: Sources, now: Sources, *, has_restores: bool) -> Changed:

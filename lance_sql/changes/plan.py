@@ -145,15 +145,14 @@ class Range:
                 told = Commits(versions, timestamps, each.rows.ids[order], numbers[order])
                 yield replace(each, told=told)
             return
-        touched = net.touched((commit.version, self._touched(commit)) for commit in commits)
+        touched = net.touched(map(self._touched, commits))
         has_restores = any(
             commit.operation in ("restore", None) or commit.version in self.contradicted for commit in commits
         )
         changed = net.net_changes(touched, old, new, was, now, has_restores=has_restores)
         if self.drop_unchanged:
             changed = _without_unchanged(changed, was, now)
-        numbers = np.searchsorted(versions, touched.versions)
-        told = Commits(versions, timestamps, touched.ids, numbers)
+        told = Commits(versions, timestamps, touched.ids, touched.commits)
         yield from self._images(changed, self.first, self.last, told)
 
     def _touched(self, commit: Commit) -> list[tuple[U64, Evidence]]:
