@@ -4,6 +4,7 @@
 #include "nearest.h"
 #include "postings.h"
 #include "python.h"
+#include "word_scores.h"
 
 using namespace nanobind::literals;
 
@@ -19,6 +20,16 @@ Metric to_metric(int64_t number) {
 Queries to_queries(int64_t metric, int64_t value_bits, int64_t dimension, int64_t num_queries, Bytes values) {
     return {to_metric(metric), value_bits, dimension, num_queries, values};
 }
+
+// The words of a query, and the buffers that they look into.
+struct QueriedWords {
+    QueriedWords() = default;
+    QueriedWords(QueriedWords&&) = default;
+    QueriedWords(const QueriedWords&) = delete;
+
+    std::vector<WordList> words;
+    std::vector<InputBuffer> held;
+};
 
 }  // namespace
 
@@ -70,6 +81,19 @@ void bind_search(nb::module_& m) {
                 add_distances(self, number, values, flags, numbers, count);
             },
             "query"_a, "distances"_a, "allowed"_a, "rows"_a, "num_rows"_a)
+        .def(
+            "add_product_codes",
+            [](NearestRows& self, Count query, const InputBuffer& items, Count num_parts, Count num_bits, Count size,
+               bool of_products, const InputBuffer& asked, const InputBuffer& codes, bool columns,
+               const InputBuffer& rows, Count num_rows, const InputBuffer& allowed) {
+                const Codebook book{items, num_parts, num_bits, size, of_products};
+                const int64_t number = query, count = num_rows;
+                const Bytes vector = asked, coded = codes, numbers = rows, flags = allowed;
+                Unlocked unlocked;
+                return add_product_codes(self, number, book, vector, coded, columns, numbers, count, flags);
+            },
+            "query"_a, "items"_a, "num_parts"_a, "num_bits"_a, "size"_a, "of_products"_a, "asked"_a, "codes"_a,
+            "columns"_a, "rows"_a, "num_rows"_a, "allowed"_a)
         .def("join", &NearestRows::join, "other"_a)
         .def("count", [](NearestRows& self, Count query) {
             const int64_t number = query;
@@ -91,15 +115,35 @@ void bind_search(nb::module_& m) {
                 }
             },
             "query"_a, "rows"_a, "distances"_a);
+    nb::class_<QueriedWords>(m, "QueriedWords")
+        .def(nb::init<>())
+        .def(
+            "add",
+            [](QueriedWords& self, InputBuffer documents, InputBuffer ratios, InputBuffer starts, InputBuffer greatest,
+               float factor, Count times) {
+                self.words.push_back({documents, ratios, starts, greatest, factor, times});
+                for (InputBuffer* each : {&documents, &ratios, &starts, &greatest}) self.held.push_back(std::move(*each));
+            },
+            "documents"_a, "ratios"_a, "starts"_a, "greatest"_a, "factor"_a, "times"_a)
+        .def(
+            "show",
+            [](const QueriedWords& self, NearestRows& nearest, const InputBuffer& rows, Count num_documents,
+               const InputBuffer& allowed, Count needed, Count k) {
+                const Bytes numbers = rows, flags = allowed;
+                const int64_t count = num_documents, least = needed, most = k;
+                Unlocked unlocked;
+                add_scored(nearest, self.words, numbers, count, flags, least, most);
+            },
+            "nearest"_a, "rows"_a, "num_documents"_a, "allowed"_a, "needed"_a, "k"_a);
     m.def(
-        "sum_of_codes",
-        [](const InputBuffer& codes, Count num_rows, Count num_codes, Count num_bits, bool columns,
-           const InputBuffer& table, const OutputBuffer& out) {
-            const int64_t rows = num_rows, width = num_codes, bits = num_bits;
+        "prepare_word_list",
+        [](const InputBuffer& documents, const InputBuffer& frequencies, Count count, const InputBuffer& norms,
+           Count num_documents, const OutputBuffer& ratios, const OutputBuffer& starts, const OutputBuffer& greatest) {
+            const int64_t size = count, every = num_documents;
             Unlocked unlocked;
-            sum_of_codes(codes, rows, width, bits, columns, table, out);
+            prepare_word_list(documents, frequencies, size, norms, every, ratios, starts, greatest);
         },
-        "codes"_a, "num_rows"_a, "num_codes"_a, "num_bits"_a, "columns"_a, "table"_a, "out"_a);
+        "documents"_a, "frequencies"_a, "count"_a, "norms"_a, "num_documents"_a, "ratios"_a, "starts"_a, "greatest"_a);
     m.def(
         "decode_postings",
         [](const InputBuffer& blocks, const InputBuffer& offsets, Count num_documents, Count block_size,

@@ -166,24 +166,49 @@ void add_distances(NearestRows& nearest, int64_t query, Bytes distances, Bytes a
     }
 }
 
-void sum_of_codes(Bytes codes, int64_t num_rows, int64_t num_codes, int64_t num_bits, bool columns, Bytes table,
-                  MutableBytes out) {
-    if (num_bits != 4 && num_bits != 8) fail("codes of ", num_bits, " bits");
-    if (num_codes < 1 || num_codes > kMaxCodes || num_codes * num_bits % 8 != 0) fail("rows of ", num_codes, " codes");
-    const int64_t width = num_codes * num_bits / 8;
-    require_input(codes, multiply(num_rows, width), "codes");
-    require_input(table, multiply(num_codes, int64_t{4} << num_bits), "table");
-    require_output(out, multiply(num_rows, 4));
-    std::vector<float> sums(static_cast<size_t>(std::min(num_rows, int64_t{4096})));
-    std::vector<float> numbers(static_cast<size_t>(num_codes << num_bits));
-    std::memcpy(numbers.data(), table.data(), numbers.size() * sizeof(float));
-    const int64_t stride_byte = columns ? num_rows : 1, stride_row = columns ? 1 : width;
-    for (int64_t start = 0; start < num_rows; start += 4096) {
-        const int64_t count = std::min(num_rows - start, int64_t{4096});
-        (num_bits == 8 ? sum_rows<8> : sum_rows<4>)(codes.data() + start * stride_row, count, num_codes, stride_byte,
-                                                    stride_row, numbers.data(), sums.data());
-        copy(out.data() + 4 * start, reinterpret_cast<const uint8_t*>(sums.data()), 4 * count);
+int64_t add_product_codes(NearestRows& nearest, int64_t query, const Codebook& book, Bytes asked, Bytes codes,
+                          bool columns, Bytes rows, int64_t num_rows, Bytes allowed) {
+    const int64_t parts = book.num_parts, bits = book.num_bits, size = book.size;
+    if (query >= nearest.num_queries()) fail("there is no query ", query);
+    if (bits != 4 && bits != 8) fail("codes of ", bits, " bits");
+    if (parts < 1 || parts > kMaxCodes || parts * bits % 8 != 0 || size < 1 || size > kMaxDimension) {
+        fail("rows of ", parts, " codes for ", size, " values");
     }
+    const int64_t items = int64_t{1} << bits, width = parts * bits / 8;
+    require_input(book.items, multiply(multiply(parts * items, size), 4), "items");
+    require_input(asked, multiply(parts * size, 4), "asked");
+    require_input(codes, multiply(num_rows, width), "codes");
+    require_input(rows, multiply(num_rows, 8), "rows");
+    std::vector<float> table(static_cast<size_t>(parts * items));
+    const uint8_t* item = book.items.data();
+    for (int64_t j = 0; j < parts; ++j) {
+        const uint8_t* own = asked.data() + 4 * j * size;
+        for (int64_t c = 0; c < items; ++c, item += 4 * size) {
+            float sum = 0;
+            for (int64_t i = 0; i < size; ++i) {
+                const float value = load<float>(item + 4 * i), other = load<float>(own + 4 * i);
+                sum += book.of_products ? value * other : (value - other) * (value - other);
+            }
+            table[static_cast<size_t>(j * items + c)] = book.of_products ? 1 - sum : sum;
+        }
+    }
+    const float less = book.of_products ? static_cast<float>(parts - 1) : 0;
+    const int64_t stride_byte = columns ? num_rows : 1, stride_row = columns ? 1 : width, num_allowed = size_of(allowed);
+    constexpr int64_t kAtOnce = 1024;
+    float sums[kAtOnce];
+    int64_t shown = 0;
+    for (int64_t start = 0; start < num_rows; start += kAtOnce) {
+        const int64_t count = std::min(num_rows - start, kAtOnce);
+        (bits == 8 ? sum_rows<8> : sum_rows<4>)(codes.data() + start * stride_row, count, parts, stride_byte, stride_row,
+                                                table.data(), sums);
+        for (int64_t i = 0; i < count; ++i) {
+            const int64_t row = load<int64_t>(rows.data() + 8 * (start + i));
+            if (row < 0 || row >= num_allowed || allowed[static_cast<size_t>(row)] == 0) continue;
+            ++shown;
+            nearest.add(query, sums[i] - less, static_cast<uint64_t>(row));
+        }
+    }
+    return shown;
 }
 
 void vector_distances(const Queries& query, Bytes values, int64_t num_rows, MutableBytes out) {

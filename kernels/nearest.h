@@ -76,10 +76,20 @@ void add_multivectors(NearestRows& nearest, const Queries& queries, Bytes values
 // Shows rows with distances, f32, to `nearest`, for one query; those whose byte of `allowed` is 0 are left out.
 void add_distances(NearestRows& nearest, int64_t query, Bytes distances, Bytes allowed, Bytes rows, int64_t num_rows);
 
-// out[i], f32 = the sum over j, ascending, of table[j][code j of row i]. Codes have 8 bits, or 4: the low ones of a
-// byte first. columns: byte j of row i is at j * num_rows + i; else at i * (bytes of a row) + j.
-void sum_of_codes(Bytes codes, int64_t num_rows, int64_t num_codes, int64_t num_bits, bool columns, Bytes table,
-                  MutableBytes out);
+// A codebook of product codes, f32 [num_parts, 2^num_bits, size], and what is coded: vectors, for dot products, or what
+// is left of them without the centroids of their partitions.
+struct Codebook {
+    Bytes items;
+    int64_t num_parts, num_bits, size;
+    bool of_products;
+};
+
+// Shows the rows of a partition of product codes to `nearest`, for one query. asked: the query, or what is left of it
+// without the centroid, f32. codes: of 8 bits, or 4: the low ones of a byte first. columns: byte j of row
+// i is at j * num_rows + i; else at i * (bytes of a row) + j. rows: i64, negative for those that are not
+// there; byte r of `allowed`: whether row r takes part. How many did.
+int64_t add_product_codes(NearestRows& nearest, int64_t query, const Codebook& book, Bytes asked, Bytes codes,
+                          bool columns, Bytes rows, int64_t num_rows, Bytes allowed);
 
 // Distances of all rows to one query, f32.
 void vector_distances(const Queries& query, Bytes values, int64_t num_rows, MutableBytes out);

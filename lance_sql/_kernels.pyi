@@ -1300,6 +1300,33 @@ class NearestRows:
         allowed: a byte for each row, 0 for those that are left out
         """
 
+    def add_product_codes(
+        self,
+        query: int,
+        items: Buffer,
+        num_parts: int,
+        num_bits: int,
+        size: int,
+        of_products: bool,
+        asked: Buffer,
+        codes: Buffer,
+        columns: bool,
+        rows: Buffer,
+        num_rows: int,
+        allowed: Buffer,
+    ) -> int:
+        """Shows the rows of a partition of product codes, for one query; how many took part.
+
+        items: the codebook, f32 [num_parts, 2^num_bits, size]
+        of_products: codes are of vectors, for dot; else of what is left of them without their centroids
+        asked: the query, or what is left of it without the centroid, f32
+        codes: of 8 bits, or 4, the low ones of a byte first
+        columns: byte j of row i is at j * num_rows + i; else at i * (bytes of a row) + j
+        rows: i64, negative for those that are not there
+        allowed: a byte for each number of a row
+        raises: InvalidDataError for buffers that are too small
+        """
+
     def join(self, other: NearestRows) -> None:
         """Shows it the rows of another one."""
 
@@ -1308,16 +1335,6 @@ class NearestRows:
 
     def result(self, query: int, rows: Buffer, distances: Buffer) -> None:
         """The rows, u64, and distances, f32, of a query, best first."""
-
-def sum_of_codes(
-    codes: Buffer, num_rows: int, num_codes: int, num_bits: int, columns: bool, table: Buffer, out: Buffer
-) -> None:
-    """The sum of `table[j][code j]` over the codes of each row, f32, added in their order.
-
-    num_bits: of a code: 8, or 4, of which the low half of a byte comes first
-    columns: all rows' first byte comes first, then all rows' second one
-    table: f32[num_codes, 2**num_bits]
-    """
 
 def vector_distances(
     metric: int, value_bits: int, dimension: int, query: Buffer, values: Buffer, num_rows: int, out: Buffer
@@ -1458,4 +1475,45 @@ def product_codes(
 
     rows: f32 [num_rows, dimension]
     codebook: f32 [num_parts, 2^num_bits, dimension / num_parts]
+    """
+
+class QueriedWords:
+    """The words of a query, of which documents are put in order."""
+
+    def add(
+        self, documents: Buffer, ratios: Buffer, starts: Buffer, greatest: Buffer, factor: float, times: int
+    ) -> None:
+        """Adds a word with its documents, u32, and what `prepare_word_list` has made of them.
+
+        factor: of ratios
+        times: places of the query that have the word
+        """
+
+    def show(
+        self, nearest: NearestRows, rows: Buffer, num_documents: int, allowed: Buffer, needed: int, k: int
+    ) -> None:
+        """Shows rows with their negative scores: the sums of factor times ratio over the words, in their order.
+
+        rows: i64, of each document; negative for one that does not count
+        allowed: a byte for each number of a row
+        needed: words that a document has at least
+        k: only so many of the best are sure to be shown; 0 for all
+        raises: InvalidDataError for lists that do not fit together
+        """
+
+def prepare_word_list(
+    documents: Buffer,
+    frequencies: Buffer,
+    count: int,
+    norms: Buffer,
+    num_documents: int,
+    ratios: Buffer,
+    starts: Buffer,
+    greatest: Buffer,
+) -> None:
+    """Ratios, f32, 2.2 * f / (f + norm), of a list of documents and frequencies, u32; for each window of 512
+    documents where it begins in the list, u32 with the end of the last one, and its greatest ratio, f32.
+
+    norms: f32, of all documents
+    raises: InvalidDataError for documents outside
     """

@@ -49,14 +49,15 @@ class TokenFst:
 
         raises: CorruptFile
         """
-        node, total = self._node(self._root), 0
+        address, total = self._root, 0
         for byte in word:
-            step = next((each for each in node.steps if each[0] == byte), None)
+            step = self._step(address, byte)
             if step is None:
                 return None
-            total += step[1]
-            node = self._node(step[2])
-        return None if node.number is None else total + node.number
+            total += step[0]
+            address = step[1]
+        number = self._node(address).number
+        return None if number is None else total + number
 
     def words(self) -> Iterator[tuple[bytes, int]]:
         """Every word with its number, in the order of their bytes.
@@ -76,6 +77,20 @@ class TokenFst:
             if len(word) >= _MOST_BYTES and node.steps:
                 raise CorruptFile(f"a word of more than {_MOST_BYTES} bytes")
             waiting.extend((word + bytes([byte]), total + add, to) for byte, add, to in reversed(node.steps))
+
+    def _step(self, address: int, byte: int) -> tuple[int, int] | None:
+        """What is added for a byte, and the address of the node that it leads to."""
+        state = self._data[address] if _HEAD_BYTES <= address < len(self._data) - _FOOT_BYTES else 128
+        if state >= 128 or address == 0:
+            return next((each[1:] for each in self._node(address).steps if each[0] == byte), None)
+        count, at, step, add_size, lowest = self._shape(address, state)
+        place = self._data.find(byte, at - count + 1, at + 1)
+        if place < 0:
+            return None
+        i = at - place
+        delta, _ = self._number(at - count - i * step, step)
+        add, _ = self._number(at - count - count * step - i * add_size, add_size)
+        return add, self._target(lowest, delta)
 
     def _node(self, address: int) -> _Node:
         if address == 0:
@@ -103,7 +118,9 @@ class TokenFst:
         add, at = self._number(at, sizes & 15)
         return _Node(None, [(byte, add, self._target(at + 1, delta))])
 
-    def _steps(self, address: int, state: int) -> _Node:
+    def _shape(self, address: int, state: int) -> tuple[int, int, int, int, int]:
+        """Of a node with steps: how many, where their bytes end, the sizes of addresses and numbers, and where the node
+        begins."""
         count = state & 63
         at = address - 1
         if count == 0:
@@ -117,18 +134,21 @@ class TokenFst:
             at -= 256
         step, add_size = sizes >> 4, sizes & 15
         lowest = at - count * (1 + step + add_size) + 1
-        is_final = bool(state & 64)
-        if is_final:
+        if state & 64:
             lowest -= add_size
         if lowest < _HEAD_BYTES:
             raise CorruptFile(f"a node of {count} steps at byte {address}")
+        return count, at, step, add_size, lowest
+
+    def _steps(self, address: int, state: int) -> _Node:
+        count, at, step, add_size, lowest = self._shape(address, state)
         found: list[tuple[int, int, int]] = []
         deltas, adds = at - count, at - count - count * step
         for i in range(count):
             delta, _ = self._number(deltas - i * step, step)
             add, _ = self._number(adds - i * add_size, add_size)
             found.append((self._data[at - i], add, self._target(lowest, delta)))
-        number = self._number(lowest + add_size - 1, add_size)[0] if is_final else None
+        number = self._number(lowest + add_size - 1, add_size)[0] if state & 64 else None
         return _Node(number, found)
 
     def _number(self, at: int, size: int) -> tuple[int, int]:

@@ -37,9 +37,9 @@ _MOST_READ: Final = 64 << 20
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Partition:
-    """The rows of one partition.
+    """The rows of one partition. Two are equal when they are the same object.
 
     row_ids: u64[n]
     columns: by name, [n, width] of a list and [n] of a number

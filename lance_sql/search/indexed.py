@@ -154,15 +154,15 @@ def _probe(
         shown = 0
         for numbers_of_part in _rounds(order, first, fixed=query.nprobes is not None):
             for partition in segment.index.partitions(numbers_of_part):
-                rows = numbers.of_row_ids(partition.row_ids)
-                passed = (
-                    np.where(rows >= 0, flags[np.maximum(rows, 0)], False) if len(flags) else np.zeros(len(rows), bool)
+                shown += segment.stored.show(
+                    candidates,
+                    number,
+                    prepared,
+                    segment.index.centroids[partition.number],
+                    partition,
+                    numbers.of_partition(partition),
+                    flags,
                 )
-                shown += int(passed.sum())
-                if not passed.any():
-                    continue
-                far = segment.stored.distances(prepared, segment.index.centroids[partition.number], partition)
-                candidates.add_distances(number, far, passed.view(np.uint8), rows.view(np.uint64), len(rows))
             searched += len(numbers_of_part)
             if shown >= wanted:
                 break

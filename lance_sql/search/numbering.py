@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lance_sql import row_ranges
+from lance_sql.index_files.vector_index import Partition
 from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import resolve
@@ -45,6 +46,7 @@ class RowNumbers:
         row_ranges.check_held(int(counts.sum()))
         self._firsts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
         self._order = np.argsort(self._ids)
+        self._partitions: WeakKeyDictionary[Partition, I64] = WeakKeyDictionary()
 
     @property
     def num_rows(self) -> int:
@@ -100,6 +102,13 @@ class RowNumbers:
         sorted_ids = ids.view(np.uint64)
         at = np.minimum(np.searchsorted(sorted_ids, row_ids), len(ids) - 1)
         return np.where(sorted_ids[at] == row_ids, numbers[at], -1)
+
+    def of_partition(self, partition: Partition) -> I64:
+        """The same of the rows of a partition of an index, as long as the partition is held."""
+        found = self._partitions.get(partition)
+        if found is None:
+            found = self._partitions[partition] = self.of_row_ids(partition.row_ids)
+        return found
 
     def addresses(self, numbers: I64) -> U64:
         """Where rows are."""

@@ -16,6 +16,8 @@ from lance_sql.index_files.vector_index import METRICS, Array, Partition, Vector
 from lance_sql.search.rabit import RabitVectors
 
 F32 = npt.NDArray[np.float32]
+I64 = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 _MOST_CODES: Final = 1 << 16
 
@@ -32,9 +34,51 @@ class StoredVectors(Protocol):
         """What distances of a query need, for all partitions."""
         ...
 
+    def show(
+        self,
+        nearest: _kernels.NearestRows,
+        query: int,
+        prepared: Any,
+        centroid: Array,
+        partition: Partition,
+        rows: I64,
+        allowed: Flags,
+    ) -> int:
+        """Shows the rows of a partition that take part; how many these are.
+
+        query: its number
+        rows: their numbers, negative for those that are not there
+        allowed: which take part, by number
+        """
+        ...
+
+
+def show_distances(nearest: _kernels.NearestRows, query: int, distances: F32, rows: I64, allowed: Flags) -> int:
+    """The same of rows whose distances are known."""
+    passed = (rows >= 0) & allowed[np.maximum(rows, 0)] if len(allowed) else np.zeros(len(rows), np.bool_)
+    nearest.add_distances(query, distances, passed.view(np.uint8), rows.view(np.uint64), len(rows))
+    return int(passed.sum())
+
+
+class WithDistances:
+    """Vectors whose distances are made for a whole partition."""
+
     def distances(self, prepared: Any, centroid: Array, partition: Partition) -> F32:
         """Of each row of a partition."""
-        ...
+        raise NotImplementedError
+
+    def show(
+        self,
+        nearest: _kernels.NearestRows,
+        query: int,
+        prepared: Any,
+        centroid: Array,
+        partition: Partition,
+        rows: I64,
+        allowed: Flags,
+    ) -> int:
+        """As `StoredVectors.show`."""
+        return show_distances(nearest, query, self.distances(prepared, centroid, partition), rows, allowed)
 
 
 def stored_vectors(index: VectorIndex) -> StoredVectors:
@@ -42,8 +86,8 @@ def stored_vectors(index: VectorIndex) -> StoredVectors:
 
     raises: CorruptFile, UnsupportedFeature
     """
-    kinds: dict[str, type[FlatVectors | ProductCodes | ScalarCodes | RabitVectors]]
-    kinds = {"FLAT": FlatVectors, "PQ": ProductCodes, "SQ": ScalarCodes, "RQ": RabitVectors}
+    kinds: dict[str, type[FlatVectors | ProductCodes | ScalarCodes | RotatedBits]]
+    kinds = {"FLAT": FlatVectors, "PQ": ProductCodes, "SQ": ScalarCodes, "RQ": RotatedBits}
     return kinds[index.kind](index)
 
 
@@ -61,7 +105,7 @@ def vector_distances(metric: str, query: Array, vectors: Array, value_bits: int 
     return out
 
 
-class FlatVectors:
+class FlatVectors(WithDistances):
     """Vectors as they are; normalised for cosine."""
 
     is_exact = True
@@ -107,23 +151,36 @@ class ProductCodes:
     def prepare(self, query: Array) -> Array:
         return query.astype(np.float32)
 
-    def distances(self, prepared: Array, centroid: Array, partition: Partition) -> F32:
+    def show(
+        self,
+        nearest: _kernels.NearestRows,
+        query: int,
+        prepared: Array,
+        centroid: Array,
+        partition: Partition,
+        rows: I64,
+        allowed: Flags,
+    ) -> int:
         parts, _, size = self._book.shape
-        if self._metric == "dot":
-            table = 1 - np.einsum("jcd,jd->jc", self._book, prepared.reshape(parts, size))
-        else:
-            left = (prepared - centroid.astype(np.float32)).reshape(parts, 1, size)
-            table = np.square(self._book - left).sum(axis=2)
+        is_dot = self._metric == "dot"
         codes = partition.columns["__pq_code"]
-        out = np.empty(len(codes), np.float32)
-        numbers = np.ascontiguousarray(table, np.float32)
-        _kernels.sum_of_codes(codes, len(codes), parts, self._bits, self._columns, numbers, out)
-        if self._metric == "dot":
-            out -= np.float32(parts - 1)
-        return out
+        return nearest.add_product_codes(
+            query,
+            self._book,
+            parts,
+            self._bits,
+            size,
+            is_dot,
+            prepared if is_dot else prepared - centroid.astype(np.float32, copy=False),
+            codes,
+            self._columns,
+            rows,
+            len(codes),
+            allowed.view(np.uint8),
+        )
 
 
-class ScalarCodes:
+class ScalarCodes(WithDistances):
     """Each value is a byte between two bounds."""
 
     is_exact = False
@@ -156,3 +213,7 @@ class ScalarCodes:
         else:
             found = vector_distances("l2", prepared, codes) * (self._step * self._step)
         return found.astype(np.float32)
+
+
+class RotatedBits(RabitVectors, WithDistances):
+    """Bits of rotated vectors."""

@@ -9,12 +9,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
+from cachetools import LRUCache
 
+from lance_sql import _kernels
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.index_files.full_text import MOST_VERSION, FullTextIndex, TextPartition
 from lance_sql.scan.predicates import Predicate
@@ -31,6 +33,28 @@ F32 = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
 
 TYPE = "InvertedIndexDetails"
+
+
+K1: Final = np.float32(1.2)
+B: Final = np.float32(0.75)
+_ONE: Final = np.float32(1)
+WINDOW_DOCUMENTS: Final = 512
+_MOST_PREPARED: Final = 32 << 20
+
+
+@dataclass(frozen=True)
+class ScoredList:
+    """The documents of a word, u32, with ratios, f32, and their windows; see `_kernels.prepare_word_list`."""
+
+    documents: npt.NDArray[np.uint32]
+    ratios: F32
+    starts: npt.NDArray[np.uint32]
+    greatest: F32
+
+    @property
+    def num_bytes(self) -> int:
+        """The memory that it takes."""
+        return 64 + self.documents.nbytes + self.ratios.nbytes + self.starts.nbytes + self.greatest.nbytes
 
 
 class Documents(Protocol):
@@ -58,6 +82,36 @@ class IndexedDocuments:
     rows: I64
     lengths: F32
     is_indexed: bool = True
+    _prepared: LRUCache[tuple[int, float], ScoredList] = field(
+        default_factory=lambda: LRUCache(_MOST_PREPARED, lambda each: each.num_bytes)
+    )
+    _lock: Any = field(default_factory=Lock)
+
+    def scored(self, token: str, average: np.float32) -> ScoredList | None:
+        """The documents that have a token, as the kernels want them; None without any.
+
+        average: tokens of a document
+        """
+        number = self.partition.find(token)
+        if number is None:
+            return None
+        key = number, float(average)
+        with self._lock:
+            known = self._prepared.get(key)
+        if known is not None:
+            return known
+        documents, often = self.partition.documents(number)
+        count = len(self.rows)
+        windows = -(-count // WINDOW_DOCUMENTS)
+        ratios, starts = np.empty(len(documents), np.float32), np.empty(windows + 1, np.uint32)
+        greatest = np.empty(windows, np.float32)
+        norms = K1 * (_ONE - B + B * self.lengths / average)
+        _kernels.prepare_word_list(documents, often, len(documents), norms, count, ratios, starts, greatest)
+        made = ScoredList(documents, ratios, starts, greatest)
+        with self._lock:
+            if made.num_bytes < _MOST_PREPARED:
+                self._prepared[key] = made
+        return made
 
     def with_token(self, token: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
         number = self.partition.find(token)

@@ -5,20 +5,24 @@ Source: BM25; full text index specification, scores.
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql import _kernels
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.take import parts, take_at
 from lance_sql.search.fuzzy import expansions
 from lance_sql.search.numbering import RowNumbers, row_numbers
 from lance_sql.search.ranking import SCORE, Ranking
-from lance_sql.search.text_column import Documents, TextColumn, open_column, tokens_of
+from lance_sql.search.text_column import K1, B, Documents, TextColumn, open_column, tokens_of
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.text_analysis.analyzer import Token
 
@@ -30,15 +34,17 @@ Flags = npt.NDArray[np.bool_]
 Hits = tuple[Flags, F32]
 """Which rows there are by their numbers, and their scores; 0 for other rows."""
 
-_K1: Final = np.float32(1.2)
-_B: Final = np.float32(0.75)
 _ONE: Final = np.float32(1)
 _HALF: Final = np.float32(0.5)
 
 
 def rank(query: TextQuery, snapshot: Snapshot, allowed: Predicate | None) -> Ranking:
     """The best rows; see `Ranker.rank`."""
+    from lance_sql.search.text_query import Match
+
     search = _Search(query, snapshot, allowed)
+    if isinstance(query.part, Match) and not query.part.fuzziness and query.part.boost > 0:
+        return search.best(query.part, query.k)
     passing, scores = search.hits(query.part)
     numbers = np.flatnonzero(passing)
     order = np.lexsort((numbers, -scores[numbers].astype(np.float64)))[: query.k]
@@ -92,6 +98,37 @@ class _Search:
                 for _, own in (*must, *should):
                     total += own
                 return passing, np.where(passing, total, 0).astype(np.float32)
+
+    def best(self, part: Match, k: int | None) -> Ranking:
+        """The best rows for some words, for which the kernels pass over most documents."""
+        column = self._column(part.column)
+        pairs = list(dict.fromkeys(column.analyzer.tokens(part.terms)))
+        times = Counter(token for _, token in pairs)
+        # a token at each place of the query, and n-grams are all at one
+        needed = len(times) if part.needs_all and column.analyzer.base != "ngram" else 1
+        nearest = _kernels.NearestRows(1, k or 0, float("-inf"), float("inf"))
+        allowed = self._passing.view(np.uint8)
+        if column.indexed and column.count:
+            average = np.float32(column.total / column.count)
+            factors = {token: float(_idf(column.count, column.num_indexed(token))) for token in times}
+            for each in column.indexed:
+                words = _kernels.QueriedWords()
+                for token, often in times.items():
+                    scored = each.scored(token, average)
+                    if scored is not None:
+                        words.add(
+                            scored.documents, scored.ratios, scored.starts, scored.greatest, factors[token], often
+                        )
+                words.show(nearest, each.rows, len(each.rows), allowed, needed, k or 0)
+        if len(column.fresh.rows):
+            passing, scores = self._scored(replace(column, indexed=()), pairs, None, needs_all=part.needs_all)
+            numbers = np.flatnonzero(passing)
+            nearest.add_distances(0, -scores[numbers], None, numbers.astype(np.uint64), len(numbers))
+        count = nearest.count(0)
+        rows, far = np.empty(count, np.uint64), np.empty(count, np.float32)
+        nearest.result(0, rows, far)
+        scores = -far if part.boost == 1 else -far * np.float32(part.boost)
+        return Ranking(self.numbers.addresses(rows.view(np.int64)), {SCORE: pa.array(scores)}, (column.note,))
 
     def _column(self, name: str) -> TextColumn:
         found = self.columns.get(name)
@@ -203,8 +240,9 @@ def has_phrase(tokens: Sequence[Token], phrase: Sequence[Token], slop: int) -> b
 
 
 def _idf(count: int, having: int) -> np.float32:
-    found: np.float32 = np.log((np.float32(count - having) + _HALF) / (np.float32(having) + _HALF) + _ONE)
-    return np.float32(found)
+    ratio = (np.float32(count - having) + _HALF) / (np.float32(having) + _HALF) + _ONE
+    # in 64 bits and rounded once: NumPy's logarithm of 32 bits has another last bit now and then
+    return np.float32(math.log(float(ratio)))
 
 
 def _bm25(
@@ -229,8 +267,9 @@ def _bm25(
             continue
         which, often = having
         frequency = often.astype(np.float32)
-        norm = _K1 * (_ONE - _B + _B * documents.lengths[which] / average)
-        weight = idf[token] * ((_K1 + _ONE) * frequency / (frequency + norm))
+        norm = K1 * (_ONE - B + B * documents.lengths[which] / average)
+        # in this order, so that every bit is that of pylance
+        weight = idf[token] * ((K1 + _ONE) * frequency / (frequency + norm))
         # once for each place of the query
         for place in every:
             scores[which] += weight

@@ -1,0 +1,130 @@
+"""The kernels that build and score indices, against NumPy and plain Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lance_sql import _kernels
+from lance_sql.index_files.token_fst import TokenFst
+
+
+@pytest.mark.parametrize("dimension", [1, 3, 8, 33, 128])
+@pytest.mark.parametrize("count", [1, 2, 31, 32, 33, 200])
+def test_nearest_centroids(dimension: int, count: int) -> None:
+    rng = np.random.default_rng([dimension, count])
+    rows = rng.normal(size=(301, dimension + 5)).astype(np.float32)
+    centroids = rng.normal(size=(count, dimension)).astype(np.float32)
+    numbers, far = np.empty(len(rows), np.uint32), np.empty(len(rows), np.float32)
+    _kernels.nearest_centroids(rows, len(rows), rows.shape[1], 3, centroids, count, dimension, numbers, far)
+    every = np.square(rows[:, None, 3 : 3 + dimension].astype(np.float64) - centroids[None]).sum(axis=2)
+    np.testing.assert_allclose(far, every.min(axis=1), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(every[np.arange(len(rows)), numbers], every.min(axis=1), rtol=1e-3, atol=1e-3)
+    sums, counts = np.zeros((count, dimension)), np.zeros(count, np.int64)
+    _kernels.sum_by_centroid(rows, len(rows), rows.shape[1], 3, dimension, numbers, count, sums, counts)
+    for number in range(count):
+        chosen = rows[numbers == number, 3 : 3 + dimension]
+        assert counts[number] == len(chosen)
+        np.testing.assert_allclose(sums[number], chosen.sum(axis=0, dtype=np.float64), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_product_codes_and_their_distances(bits: int) -> None:
+    rng = np.random.default_rng(bits)
+    parts, size = 6, 4
+    book = rng.normal(size=(parts, 1 << bits, size)).astype(np.float32)
+    rows = rng.normal(size=(700, parts * size)).astype(np.float32)
+    codes = np.empty((len(rows), parts * bits // 8), np.uint8)
+    _kernels.product_codes(rows, len(rows), parts * size, book, parts, bits, codes)
+    split = rows.reshape(len(rows), parts, 1, size)
+    wanted = np.square(split - book[None]).sum(axis=3).argmin(axis=2)
+    halves = np.stack((codes & 15, codes >> 4), axis=2).reshape(len(rows), -1) if bits == 4 else codes
+    assert (halves == wanted).mean() > 0.999
+    query = rng.normal(size=parts * size).astype(np.float32)
+    items = np.take_along_axis(book[None], halves[:, :, None, None].astype(np.int64), axis=2)[:, :, 0]
+    far = np.square(items - query.reshape(parts, size)).sum(axis=(1, 2))
+    numbers = rng.permutation(len(rows)).astype(np.int64)
+    numbers[::7] = -1
+    allowed = (rng.random(len(rows)) < 0.5).astype(np.uint8)
+    for columns in (False, True):
+        nearest = _kernels.NearestRows(1, 20, float("-inf"), float("inf"))
+        given = np.ascontiguousarray(codes.T) if columns else codes
+        shown = nearest.add_product_codes(
+            0, book, parts, bits, size, False, query, given, columns, numbers, len(rows), allowed
+        )
+        takes_part = (numbers >= 0) & (allowed[numbers] == 1)
+        assert shown == takes_part.sum()
+        found, distances = np.empty(20, np.uint64), np.empty(20, np.float32)
+        nearest.result(0, found, distances)
+        order = np.argsort(np.where(takes_part, far, np.inf))[:20]
+        assert set(found.tolist()) == set(numbers[order].tolist())
+        np.testing.assert_allclose(distances, np.sort(far[takes_part])[:20], rtol=1e-5)
+
+
+@pytest.mark.parametrize("needed", [1, 2, 4])
+@pytest.mark.parametrize("k", [0, 1, 10, 300])
+def test_best_documents(needed: int, k: int) -> None:
+    rng = np.random.default_rng([needed, k])
+    for _ in range(40):
+        count = int(rng.integers(1, 6000))
+        norms = rng.uniform(0.3, 4, count).astype(np.float32)
+        rows = rng.permutation(2 * count)[:count].astype(np.int64)
+        rows[rng.random(count) < 0.1] = -1
+        allowed = (rng.random(2 * count) < rng.choice([0.01, 0.5, 1])).astype(np.uint8)
+        words = _kernels.QueriedWords()
+        scores, having = np.zeros(count, np.float32), np.zeros(count, np.int64)
+        for _ in range(4):
+            documents = np.flatnonzero(rng.random(count) < rng.choice([0.003, 0.1, 0.9])).astype(np.uint32)
+            often = rng.zipf(2, len(documents)).astype(np.uint32)
+            windows = -(-count // 512)
+            ratios, starts = np.empty(len(documents), np.float32), np.empty(windows + 1, np.uint32)
+            greatest = np.empty(windows, np.float32)
+            _kernels.prepare_word_list(documents, often, len(documents), norms, count, ratios, starts, greatest)
+            frequency = often.astype(np.float32)
+            wanted = np.float32(2.2) * frequency / (frequency + norms[documents])
+            np.testing.assert_allclose(ratios, wanted, rtol=1e-6)
+            factor, times = float(np.float32(rng.uniform(0.1, 8))), int(rng.integers(1, 3))
+            words.add(documents, ratios, starts, greatest, factor, times)
+            for _ in range(times):
+                scores[documents] += np.float32(factor) * ratios
+            having[documents] += 1
+        nearest = _kernels.NearestRows(1, k, float("-inf"), float("inf"))
+        words.show(nearest, rows, count, allowed, needed, k)
+        takes_part = (having >= needed) & (rows >= 0) & (allowed[rows] == 1)
+        best = np.lexsort((rows, -scores))
+        best = best[takes_part[best]][: k or None]
+        found, far = np.empty(nearest.count(0), np.uint64), np.empty(nearest.count(0), np.float32)
+        nearest.result(0, found, far)
+        assert found.tolist() == rows[best].tolist()
+        assert (-far).tolist() == scores[best].tolist()
+
+
+def test_sets_of_words() -> None:
+    rng = np.random.default_rng(3)
+    for alphabet in (b"ab", bytes(range(256)), b"abcdefghijklmnopqrstuvwxyz0123456789"):
+        letters = np.frombuffer(alphabet, np.uint8)
+        for count in (0, 1, 2, 50, 3000):
+            words = sorted({rng.choice(letters, int(rng.integers(0, 9))).tobytes() for _ in range(count)})
+            ends = np.concatenate(([0], np.cumsum([len(word) for word in words], dtype=np.int64))).astype(np.int64)
+            found = TokenFst(_kernels.token_set(b"".join(words), ends, len(words)))
+            assert list(found.words()) == [(word, number) for number, word in enumerate(words)]
+            assert all(found.find(word) == number for number, word in enumerate(words))
+            assert found.find(b"not there, for sure") is None
+    with pytest.raises(ValueError, match="order"):
+        _kernels.token_set(b"ba", np.array([0, 1, 1], np.int64), 2)
+
+
+def test_words_that_do_not_fit() -> None:
+    words = _kernels.WordDictionary(0, 3, 3, False, np.array([97, 122], np.uint32))
+    tokens, ends = words.add(b"ab cd\xffab", np.array([0, 8], np.int64), 1)
+    assert np.frombuffer(tokens, np.uint32).tolist() == [0, 1, 0]
+    assert np.frombuffer(ends, np.int64).tolist() == [3]
+    assert words.words(0) == [b"ab", b"cd"]
+    for offsets in ([0, 9], [-1, 3], [4, 2]):
+        with pytest.raises(ValueError, match="text 0 at bytes"):
+            words.add(b"ab cd\xffab", np.array(offsets, np.int64), 1)
+    lists = _kernels.PostingLists(True, False)
+    with pytest.raises(ValueError, match="word 7 of 2"):
+        lists.add(np.array([7], np.uint32), np.array([1], np.int64), 1, np.array([0, 1], np.uint32), bytearray(1))
+    with pytest.raises(ValueError, match="word 3 of 0"):
+        lists.encode(np.array([3], np.uint32))
