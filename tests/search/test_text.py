@@ -79,7 +79,8 @@ def compare(dataset: lance.LanceDataset, opened: lance_sql.Dataset, theirs: Any,
     got = dict(zip(found["id"].to_pylist(), found["_score"].to_pylist(), strict=True))
     assert got.keys() == wanted.keys()
     for row, score in got.items():
-        assert score == wanted[row], row
+        # pylance adds the words of a document up in another order now and then
+        assert score == pytest.approx(wanted[row], rel=1e-6, abs=0), row
     scores = found["_score"].to_pylist()
     assert scores == sorted(scores, reverse=True)
 
