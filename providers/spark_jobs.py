@@ -31,18 +31,23 @@ def run_changes(job: ChangeJob, changes: DataFrame) -> list[Written]:
     """
     # ids that ascend take a bit or a few bytes each in the manifest, and rows that were neighbours stay so
     ordered = changes.sortWithinPartitions(_ROW_ADDRESS)
-    found: list[Written] = _run(ordered, partial(_write_changes, job))
+    found: list[Written] = run_tasks(ordered, partial(_write_changes, job))
     return found
 
 
 def run_compaction(spark: SparkSession, job: CompactionJob) -> list[Any]:
     """Has the tasks rewrite the groups of a compaction, each in a task of its own."""
     count = len(job.groups)
-    done = dict(_run(spark.range(0, count, 1, count), partial(_write_groups, job)))
+    done = dict(run_tasks(spark.range(0, count, 1, count), partial(_write_groups, job)))
     return [done[number] for number in range(count)]
 
 
-def _run(frame: DataFrame, write: Callable[[Iterator[pa.RecordBatch]], list[Any]]) -> list[Any]:
+def run_tasks(frame: DataFrame, write: Callable[[Iterator[pa.RecordBatch]], list[Any]]) -> list[Any]:
+    """What a function gives for the rows of each task, of all tasks in one list.
+
+    write: picklable, and so is what it gives
+    raises: what a task raises, as one line
+    """
     with short_errors():
         rows = frame.mapInArrow(partial(_as_messages, write), f"{_MESSAGE} binary").collect()
     found: list[Any] = []

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 import lance_sql.dataset
 from lance_sql.changes.bounds import Bound
+from lance_sql.changes.feed import ChangeFeed
 from lance_sql.dataset import Dataset
 from lance_sql.distributed import (
     CHANGE,
@@ -30,6 +31,7 @@ from . import read_spark as read
 from . import spark as source
 from . import spark_types
 from .spark import register
+from .spark_apply import apply_changes
 from .spark_columns import spelled
 from .spark_frames import read_changes
 from .spark_jobs import run_changes, run_compaction, table_types
@@ -155,6 +157,46 @@ class LanceTable:
             return run_changes(job, rows.select(*empty, *_SYSTEM, F.lit(DELETE).alias(CHANGE)))
 
         return change_rows(self.dataset(), "delete", run, properties=properties)
+
+    def apply_changes(
+        self,
+        changes: DataFrame | ChangeFeed,
+        keys: str | Sequence[str] | None = None,
+        *,
+        sequence_by: str | Sequence[str] | None = None,
+        delete_when: str | None = None,
+        columns: Sequence[str] | None = None,
+        except_columns: Sequence[str] | None = None,
+        ignore_null_updates: bool | Sequence[str] = False,
+        track_history_on: Sequence[str] | None = None,
+        track_history_except: Sequence[str] | None = None,
+        scd: Literal[1, 2] = 1,
+        properties: Mapping[str, str] | None = None,
+    ) -> Dataset:
+        """Brings the table up to date with changes by key, in one commit; as `lance_sql.apply_changes`. The changes of
+        one key go to one task of Spark, which has those of all its keys in memory.
+
+        changes: a frame, each row being that of its key from then on; or a change feed, from `Dataset.changes` or a
+            cursor, which Spark's tasks read
+        delete_when: a filter as for `lance_sql.read_spark`
+        sequence_by: without it, rows count in the order of the frame
+        raises: as `lance_sql.apply_changes`; what goes wrong in a task, as one line
+        """
+        return apply_changes(
+            self.session,
+            self.dataset(),
+            changes,
+            keys,
+            sequence_by=sequence_by,
+            delete_when=delete_when,
+            columns=columns,
+            except_columns=except_columns,
+            ignore_null_updates=ignore_null_updates,
+            track_history_on=track_history_on,
+            track_history_except=track_history_except,
+            scd=scd,
+            properties=properties,
+        )
 
     def compact(
         self,

@@ -1,6 +1,7 @@
 """Applying changes: a stream of inserts, updates and deletes by key becomes a table of what is, or of what was when.
 
 events      changes of any source as events: of which key, when, and the row from then on
+application one application: parts of the keys, and one commit
 latest      the latest row of each key
 history     all rows of each key, with the times between which they hold
 state       events that the rows of the target do not tell of, in files beside them
@@ -11,10 +12,12 @@ order       which rows have one key, which come first
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, Literal
 
+import pyarrow as pa
+
 from lance_sql.applying import events, history, target_rows
+from lance_sql.applying.application import Application, Run
 from lance_sql.applying.events import Source
 from lance_sql.applying.history import History
 from lance_sql.applying.latest import Latest
@@ -70,8 +73,6 @@ def apply_changes(
     >>> lance_sql.apply_changes(path, changes, "id", sequence_by="at").scan(["city"]).to_table().to_pylist()
     [{'city': 'Köln'}]
     """
-    if scd not in (1, 2):
-        raise InvalidArgument(f"scd={scd!r} is not 1, the latest rows, or 2, all rows that there were")
     source = events.read(
         changes,
         keys=keys,
@@ -86,24 +87,44 @@ def apply_changes(
         given |= changes.properties
         # one commit has the changes of a cursor, and those after come later
         is_in_order = bool(changes.properties) and sequence_by is None
+    application = choose(
+        source, ignore_null_updates, track_history_on, track_history_except, scd=scd, is_in_order=is_in_order
+    )
+    dataset = target_rows.opened(target, schema_of(source, scd), storage_options)
+    if not source.events.num_rows:
+        return dataset
+    run = Run(application, lambda job: [application.part(job, source.events)])
+    return change_rows(dataset, "apply_changes", run, inserts_by_key=True, properties=given, config=run.config)
+
+
+def choose(
+    source: Source,
+    ignore_null_updates: bool | Sequence[str],
+    track_history_on: Sequence[str] | None,
+    track_history_except: Sequence[str] | None,
+    *,
+    scd: int,
+    is_in_order: bool,
+) -> Application:
+    """What the arguments of `apply_changes` mean for changes with these columns.
+
+    raises: InvalidArgument
+    """
     ignored = _ignored(source, ignore_null_updates)
-    run: Latest | History
     if scd == 1:
         if track_history_on is not None or track_history_except is not None:
             raise InvalidArgument("Only a table of all rows that there were (scd=2) tracks history")
-        run = Latest(source, ignored, is_in_order=is_in_order)
-        schema = source.events.rows.schema
-    else:
-        if not source.sequence:
-            raise InvalidArgument("A history needs to know when: say sequence_by")
-        run = History(source, ignored, _tracked(source, track_history_on, track_history_except))
-        schema = history.schema(source)
-    dataset = target_rows.opened(target, schema, storage_options)
-    if not source.events.num_rows:
-        return dataset
-    return change_rows(
-        dataset, "apply_changes", run, inserts_by_key=True, properties=given, config=partial(getattr, run, "config")
-    )
+        return Latest(source.keys, source.sequence, ignored, is_in_order)
+    if scd != 2:
+        raise InvalidArgument(f"scd={scd!r} is not 1, the latest rows, or 2, all rows that there were")
+    if not source.sequence:
+        raise InvalidArgument("A history needs to know when: say sequence_by")
+    return History(source.keys, source.sequence, ignored, _tracked(source, track_history_on, track_history_except))
+
+
+def schema_of(source: Source, scd: int) -> pa.Schema:
+    """The columns of a target."""
+    return source.events.rows.schema if scd == 1 else history.schema(source)
 
 
 def _ignored(source: Source, wanted: bool | Sequence[str]) -> tuple[str, ...]:

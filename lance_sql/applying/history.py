@@ -11,7 +11,7 @@ between them, and what follows from all of them is compared with what is there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,14 +19,13 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.applying import state, target_rows
+from lance_sql.applying.application import Application, Part
 from lance_sql.applying.events import SEQUENCE, Events, Source
-from lance_sql.applying.latest import checked, swap
 from lance_sql.applying.order import I64, Flags, equal_rows, filled, firsts, key_numbers, lasts, ranks
+from lance_sql.applying.state import KeyState
 from lance_sql.applying.target_rows import TargetRows
-from lance_sql.commit.committer import Expected
-from lance_sql.distributed import ChangeJob, Written
+from lance_sql.distributed import ChangeJob
 from lance_sql.errors import InvalidArgument
-from lance_sql.table import applied
 from lance_sql.table.applied import Applied
 
 VALID_FROM: Final = "valid_from"
@@ -44,41 +43,36 @@ def schema(source: Source) -> pa.Schema:
     for name in ADDED:
         if name in rows.names:
             raise InvalidArgument(f"The changes have a column {name!r}, which the history has as well: leave it out")
-    time = _time_type(source)
+    time = _time_type(source.events, source.sequence)
     return pa.schema(
         [*rows, pa.field(VALID_FROM, time), pa.field(VALID_TO, time), pa.field(IS_CURRENT, pa.bool_())], rows.metadata
     )
 
 
-class History:
-    """One application of events; an attempt is computed from the version that it is committed on.
+@dataclass(frozen=True)
+class History(Application):
+    """All rows that each key had.
 
-    ignore_nulls: columns in which NULL is the value before
     tracked: columns of which another value begins another row; of others, a value is changed in the row that there is
     """
 
-    def __init__(self, source: Source, ignore_nulls: Sequence[str], tracked: Sequence[str]) -> None:
-        self._source = source
-        self._ignore_nulls = ignore_nulls
-        self._tracked = tracked
-        self.config: Mapping[str, Expected] = {}
-        """What the commit sets in the config."""
+    tracked: tuple[str, ...]
 
-    def __call__(self, job: ChangeJob) -> Iterable[Written]:
-        """Writes the rows of one attempt."""
-        snapshot, keys = job.snapshot, list(self._source.keys)
+    @property
+    def applied(self) -> Applied:
+        return Applied(self.keys, self.sequence, 2)
+
+    def part(self, job: ChangeJob, events: Events) -> Part:
+        snapshot, keys = job.snapshot, list(self.keys)
         target_rows.check_names(job.dataset, ADDED)
-        before = applied.of(snapshot.manifest.config, snapshot.label)
-        now = checked(before, Applied(self._source.keys, self._source.sequence, 2), snapshot.label)
-        rows = target_rows.in_types_of(self._source.events.rows, snapshot)
-        events = Events(rows, self._source.events.sequence, self._source.events.is_delete)
+        rows = target_rows.in_types_of(events.rows, snapshot)
+        events = Events(rows, events.sequence, events.is_delete)
         numbers = key_numbers(rows.select(keys))
         _, first = np.unique(numbers, return_index=True)
         distinct = rows.select(keys).take(pa.array(first))
         existing = target_rows.rows_of(snapshot, distinct)
-        hidden = state.read(snapshot, now, distinct, events)
-
-        parts = [hidden.events, *_events_of(existing, rows.schema, events.sequence.schema), _reversed(events)]
+        hidden = state.read(snapshot, self.known(snapshot), distinct, events)
+        parts = [hidden, *_events_of(existing, rows.schema, events.sequence.schema), _reversed(events)]
         together = Events.concat(parts)
         of_key = key_numbers(pa.concat_tables([distinct, together.rows.select(keys)]))
         of_key = _in_order_of(of_key, distinct.num_rows)
@@ -87,22 +81,20 @@ class History:
         order = np.lexsort((np.arange(together.num_rows), rank, of_key))
         moment = of_key[order] * (int(rank.max(initial=0)) + 1) + rank[order]
         order = order[firsts(moment)]
-        story = _Story(together.take(order), of_key[order], self._ignore_nulls, self._tracked)
+        story = _Story(together.take(order), of_key[order], self.ignore_nulls, self.tracked)
 
-        fresh = story.intervals(_time_type(self._source))
         time = existing.rows.column(VALID_FROM).type
+        fresh = story.intervals(_time_type(events, self.sequence))
         fresh_rows = _with_type_of_times(fresh.rows, time)
         place = _places(fresh.keys, _beginnings(fresh_rows), existing.keys, _beginnings(existing.rows), snapshot.label)
         changed = _changed(fresh_rows, existing, place)
         is_gone = np.ones(len(existing.ids), np.bool_)
         is_gone[place[place >= 0]] = False
         untold = story.untold()
-        if not _are_equal(untold, hidden.events):
-            now = state.write(snapshot.store, now, distinct, untold, hidden.everything)
-        self.config = swap(before, now)
+        now = None if _are_equal(untold, hidden) else KeyState(distinct, untold)
         written = fresh_rows.filter(pa.array(changed))
-        target_schema = snapshot.manifest.schema.arrow
-        return [job.write(target_rows.batches(target_schema, written, existing, place[changed], is_gone))]
+        schema = snapshot.manifest.schema.arrow
+        return Part(job.write(target_rows.batches(schema, written, existing, place[changed], is_gone)), now)
 
 
 @dataclass(frozen=True)
@@ -196,12 +188,12 @@ def _in_order_of(numbers: I64, num_keys: int) -> I64:
     return of_number[numbers[num_keys:]]
 
 
-def _time_type(source: Source) -> pa.DataType:
+def _time_type(events: Events, names: Sequence[str]) -> pa.DataType:
     """The type of the times: that of the column that orders the changes, or a struct of several."""
-    fields = source.events.sequence.schema
+    fields = events.sequence.schema
     if len(fields) == 1:
         return fields.field(0).type
-    return pa.struct([pa.field(name, fields.field(i).type) for i, name in enumerate(source.sequence)])
+    return pa.struct([pa.field(name, fields.field(i).type) for i, name in enumerate(names)])
 
 
 def _times(sequence: pa.Table, time: pa.DataType) -> pa.Array:

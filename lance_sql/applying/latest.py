@@ -7,56 +7,56 @@ left        7 as of 5;  8 stays deleted;  9 was never there, and what came after
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from lance_sql.applying import state, target_rows
-from lance_sql.applying.events import Events, Source
+from lance_sql.applying.application import Application, Part
+from lance_sql.applying.events import Events
 from lance_sql.applying.order import I64, Flags, equal_rows, filled, firsts, key_numbers, lasts, ranks, start_of_run
+from lance_sql.applying.state import KeyState
 from lance_sql.applying.target_rows import TargetRows
-from lance_sql.commit.committer import Expected
-from lance_sql.distributed import ChangeJob, Written
+from lance_sql.distributed import ChangeJob
 from lance_sql.errors import InvalidArgument
-from lance_sql.table import applied
 from lance_sql.table.applied import Applied
 
 
-class Latest:
-    """One application of events; an attempt is computed from the version that it is committed on.
+@dataclass(frozen=True)
+class Latest(Application):
+    """The latest row of each key.
 
-    is_in_order: nothing that is older than these events can come later, and nothing younger was there before
-    ignore_nulls: columns in which NULL leaves the value as it is
+    is_in_order: nothing that is older than the events can come later, and nothing younger was there before
     """
 
-    def __init__(self, source: Source, ignore_nulls: Sequence[str], *, is_in_order: bool) -> None:
-        self._source = source
-        self._ignore_nulls = ignore_nulls
-        self._is_ordered = bool(source.sequence) and not is_in_order
-        self.config: Mapping[str, Expected] = {}
-        """What the commit sets in the config."""
+    is_in_order: bool
 
-    def __call__(self, job: ChangeJob) -> Iterable[Written]:
-        """Writes the rows of one attempt."""
-        snapshot, keys = job.snapshot, list(self._source.keys)
-        before = applied.of(snapshot.manifest.config, snapshot.label)
-        now = Applied(self._source.keys, self._source.sequence if self._is_ordered else (), 1)
-        now = checked(before, now, snapshot.label)
-        rows = target_rows.in_types_of(self._source.events.rows, snapshot)
-        is_told = set(self._source.sequence) <= set(rows.schema.names)
-        sequence = self._source.events.sequence
-        if is_told and self._source.sequence:
-            sequence = state.sequence_columns(rows, self._source.sequence)
-        events = Events(rows, sequence, self._source.events.is_delete)
+    @property
+    def applied(self) -> Applied:
+        return Applied(self.keys, self.sequence if self._is_ordered else (), 1)
+
+    @property
+    def _is_ordered(self) -> bool:
+        return bool(self.sequence) and not self.is_in_order
+
+    def part(self, job: ChangeJob, events: Events) -> Part:
+        snapshot, keys = job.snapshot, list(self.keys)
+        rows = target_rows.in_types_of(events.rows, snapshot)
+        is_told = set(self.sequence) <= set(rows.schema.names)
+        sequence = events.sequence
+        if is_told and self.sequence:
+            sequence = state.sequence_columns(rows, self.sequence)
+        events = Events(rows, sequence, events.is_delete)
         numbers = key_numbers(rows.select(keys))
         _, first = np.unique(numbers, return_index=True)
         distinct = rows.select(keys).take(pa.array(first))
         existing = target_rows.rows_of(snapshot, distinct)
         at = _one_each(existing, distinct, snapshot.label)
 
-        hidden = state.read(snapshot, now, distinct, events.with_rows(rows.select(keys)))
-        rank, limit = self._known(events, numbers, hidden.events, existing, distinct, is_told=is_told)
+        hidden = state.read(snapshot, self.known(snapshot), distinct, events.with_rows(rows.select(keys)))
+        rank, limit = self._known(events, numbers, hidden, existing, distinct, is_told=is_told)
         is_new = rank > limit[numbers] if self._is_ordered else np.ones(events.num_rows, np.bool_)
         order = np.flatnonzero(is_new)
         order = order[np.lexsort((rank[order], numbers[order]))]
@@ -64,22 +64,19 @@ class Latest:
         final, is_patch = self._folded(events, numbers, at)
         of_key = numbers[lasts(numbers)]
         place = at[of_key]
-        final = final.with_rows(_patched(final.rows, self._ignore_nulls, existing, place, is_patch))
+        final = final.with_rows(_patched(final.rows, self.ignore_nulls, existing, place, is_patch))
         changed = _changed(final, existing, place)
         written = final.rows.filter(pa.array(changed))
         is_gone = np.zeros(len(existing.ids), np.bool_)
         is_gone[place[final.is_delete & (place >= 0)]] = True
 
+        now = None
         if self._is_ordered and len(of_key):
             # a row tells of itself when it has the columns of the sequence
             untold = final if not is_told else final.take(final.is_delete)
-            told_keys = distinct.take(pa.array(of_key))
-            now = state.write(
-                snapshot.store, now, told_keys, untold.with_rows(untold.rows.select(keys)), hidden.everything
-            )
-        self.config = swap(before, now)
+            now = KeyState(distinct.take(pa.array(of_key)), untold.with_rows(untold.rows.select(keys)))
         schema = snapshot.manifest.schema.arrow
-        return [job.write(target_rows.batches(schema, written, existing, place[changed], is_gone))]
+        return Part(job.write(target_rows.batches(schema, written, existing, place[changed], is_gone)), now)
 
     def _known(
         self,
@@ -93,7 +90,7 @@ class Latest:
     ) -> tuple[I64, I64]:
         """The rank of each event, and for each key the rank of what is known of it; -1 for nothing."""
         limit = np.full(distinct.num_rows, -1, np.int64)
-        if not self._source.sequence:
+        if not self.sequence:
             return np.zeros(events.num_rows, np.int64), limit
         parts = [events.sequence]
         keys = []
@@ -104,7 +101,7 @@ class Latest:
             parts.append(hidden.sequence)
             if is_told:
                 keys.append(existing.keys)
-                parts.append(state.sequence_columns(existing.rows, self._source.sequence).cast(events.sequence.schema))
+                parts.append(state.sequence_columns(existing.rows, self.sequence).cast(events.sequence.schema))
         rank = ranks(pa.concat_tables(parts))
         if keys:
             np.maximum.at(limit, np.concatenate(keys), rank[events.num_rows :])
@@ -116,36 +113,10 @@ class Latest:
         is_first = firsts(numbers)
         is_anew = is_first.copy()
         is_anew[1:] |= events.is_delete[:-1]
-        rows = filled(events.rows, self._ignore_nulls, is_anew) if self._ignore_nulls else events.rows
+        rows = filled(events.rows, self.ignore_nulls, is_anew) if self.ignore_nulls else events.rows
         last = np.flatnonzero(lasts(numbers))
         is_patch = start_of_run(is_anew)[last] == start_of_run(is_first)[last]
         return events.with_rows(rows).take(last), is_patch & (at[numbers[last]] >= 0)
-
-
-def checked(before: Applied | None, now: Applied, table: str) -> Applied:
-    """How changes are applied from now on.
-
-    raises: InvalidArgument where they were applied otherwise before
-    """
-    if before is None:
-        return now
-    for what, old, new in (
-        ("keys", before.keys, now.keys),
-        ("scd", before.scd, now.scd),
-        ("sequence_by", before.sequence, now.sequence),
-    ):
-        if old != new:
-            raise InvalidArgument(f"{table}: changes were applied with {what}={_shown(old)} before, not {_shown(new)}")
-    return before
-
-
-def _shown(value: object) -> str:
-    return str(list(value)) if isinstance(value, tuple) else str(value)
-
-
-def swap(before: Applied | None, now: Applied) -> Mapping[str, Expected]:
-    """What the commit sets in the config; also where that is as before, for it must still be so."""
-    return {applied.KEY: Expected(now.to_json(), None if before is None else before.to_json())}
 
 
 def _one_each(existing: TargetRows, distinct: pa.Table, table: str) -> I64:

@@ -31,55 +31,55 @@ _MAX_FILES: Final = 8
 
 
 @dataclass(frozen=True)
-class HiddenEvents:
-    """What the files of a version say of some keys.
+class KeyState:
+    """What is known of some keys beside what the rows tell.
 
+    keys: one row for each key
     events: of these keys
-    everything: of all keys, where the files are to become one; None otherwise
     """
 
+    keys: pa.Table
     events: Events
-    everything: pa.Table | None
+
+    @classmethod
+    def concat(cls, parts: Sequence[KeyState]) -> KeyState:
+        """Of all of them; no key is in two."""
+        if len(parts) == 1:
+            return parts[0]
+        schema = parts[0].keys.schema
+        return cls(
+            pa.concat_tables([part.keys.cast(schema) for part in parts]).combine_chunks(),
+            Events.concat([part.events for part in parts]),
+        )
 
 
-def read(snapshot: Snapshot, applied: Applied, keys: pa.Table, like: Events) -> HiddenEvents:
+def read(snapshot: Snapshot, applied: Applied, keys: pa.Table, like: Events) -> Events:
     """What is known of some keys.
 
     keys: one row for each of them
     like: events with the types that are wanted
     raises: CorruptFile
     """
-    names = keys.schema.names
-    tables = [_read(snapshot, path) for path in applied.files]
-    nothing = like.take(np.empty(0, np.int64))
-    if not tables:
-        return HiddenEvents(nothing, None)
-    with at(table=snapshot.label):
-        together = _newest(tables, names)
-    numbers = key_numbers(pa.concat_tables([together.select(names).cast(keys.schema), keys]))
-    is_wanted = np.isin(numbers[: together.num_rows], numbers[together.num_rows :])
-    is_event = together.column(_KIND).to_numpy() != _NONE
-    wanted = together.filter(pa.array(is_wanted & is_event))
-    everything = None
-    if len(tables) >= _MAX_FILES:
-        everything = together.filter(pa.array(~is_wanted & is_event))
-    return HiddenEvents(_events(wanted, like), everything)
+    if not applied.files:
+        return like.take(np.empty(0, np.int64))
+    lines = _chosen_lines(snapshot, applied, keys, are_wanted=True)
+    return _events(lines, like)
 
 
-def write(store: Store, applied: Applied, keys: pa.Table, events: Events, everything: pa.Table | None) -> Applied:
+def write(snapshot: Snapshot, applied: Applied, now: KeyState) -> Applied:
     """Writes what is known of some keys from now on, and returns what the next version's config says.
 
-    keys: one row for each of them; events of other keys are none of this call
-    everything: see `HiddenEvents`
+    raises: CorruptFile
     """
-    names = keys.schema.names
-    lines = _lines(events)
-    numbers = key_numbers(pa.concat_tables([keys, events.rows.select(names).cast(keys.schema)]))
+    keys, lines = now.keys, _lines(now.events)
+    numbers = key_numbers(pa.concat_tables([keys, now.events.rows.select(keys.schema.names).cast(keys.schema)]))
     without = ~np.isin(numbers[: keys.num_rows], numbers[keys.num_rows :])
-    files = applied.files if everything is None else ()
+    files = applied.files
     parts = [lines]
-    if everything is not None:
-        parts.append(everything)
+    if len(files) >= _MAX_FILES:
+        # one file has what all of them say of other keys
+        parts.append(_chosen_lines(snapshot, applied, keys, are_wanted=False))
+        files = ()
     elif files and without.any():
         gone = selection.filter(keys, pa.array(without))
         parts.append(gone.append_column(_KIND, pa.array(np.full(gone.num_rows, _NONE, np.uint8))))
@@ -90,8 +90,20 @@ def write(store: Store, applied: Applied, keys: pa.Table, events: Events, everyt
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
         writer.write_table(table)
-    store.put(path, sink.getvalue(), mode="create")
+    snapshot.store.put(path, sink.getvalue(), mode="create")
     return replace(applied, files=(*files, path))
+
+
+def _chosen_lines(snapshot: Snapshot, applied: Applied, keys: pa.Table, *, are_wanted: bool) -> pa.Table:
+    """The events in all files of these keys, or of all others."""
+    names = keys.schema.names
+    tables = [_read(snapshot, path) for path in applied.files]
+    with at(table=snapshot.label):
+        together = _newest(tables, names)
+    numbers = key_numbers(pa.concat_tables([together.select(names).cast(keys.schema), keys]))
+    is_of_keys = np.isin(numbers[: together.num_rows], numbers[together.num_rows :])
+    is_event = together.column(_KIND).to_numpy() != _NONE
+    return together.filter(pa.array((is_of_keys == are_wanted) & is_event))
 
 
 def _lines(events: Events) -> pa.Table:

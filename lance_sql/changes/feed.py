@@ -110,6 +110,18 @@ class ChangeFeed(ArrowDataset):
         return self._snapshot.name
 
     @property
+    def snapshot(self) -> Snapshot:
+        """The last version of the range."""
+        return self._last
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Those of `Dataset.changes` with which it is asked for again, with the range in versions."""
+        _, first, last, mode, drop_unchanged, key, trust_snapshots, _ = self._place
+        found = {"since": first - 1, "end": last, "mode": mode, "drop_unchanged": drop_unchanged}
+        return found | {"key": key, "trust_snapshots": trust_snapshots}
+
+    @property
     def start(self) -> int:
         """The first version whose commit belongs to the range."""
         return self.range.first

@@ -354,3 +354,20 @@ def test_frames_of_any_kind(path: str) -> None:
     apply(path, polars.DataFrame({"id": [2], "v": ["polars"]}))
     apply(path, duckdb.sql("SELECT 3::BIGINT AS id, 'duckdb' AS v"))
     assert rows(lance_sql.open(path)) == [(1, "arrow"), (2, "polars"), (3, "duckdb")]
+
+
+def test_a_late_change_of_a_deleted_key_does_not_make_it_forgotten(tmp_path: Path) -> None:
+    """Files of what the rows do not tell become one after some commits, whichever keys these are about."""
+    options: dict[str, Any] = {"sequence_by": "at", "delete_when": "gone", "except_columns": ["gone"]}
+    target = tmp_path / "t.lance"
+    made = lance_sql.apply_changes(
+        target, [{"id": 0, "at": 10, "gone": True}, {"id": 99, "at": 1, "gone": False}], "id", **options
+    )
+    for key in range(1, 12):
+        late = {"id": 0, "at": 5, "gone": False}
+        made = lance_sql.apply_changes(made, [late, {"id": key, "at": 10, "gone": True}], "id", **options)
+        assert made.scan(["id"]).to_table().column("id").to_pylist() == [99]
+    made = lance_sql.apply_changes(
+        made, [{"id": 0, "at": 9, "gone": False}, {"id": 0, "at": 11, "gone": False}], "id", **options
+    )
+    assert made.count_rows("id = 0 AND at = 11") == 1

@@ -1,0 +1,114 @@
+"""One application of changes: worked out for parts of the keys, here or by workers elsewhere, and committed as one.
+
+part        of some keys: rows that are written and that go, and what the rows do not tell of from now on
+settled     of all parts: the file of that, and what the commit says in the config
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lance_sql.applying import state
+from lance_sql.applying.events import Events
+from lance_sql.applying.state import KeyState
+from lance_sql.commit.committer import Expected
+from lance_sql.distributed import ChangeJob, Written
+from lance_sql.errors import InvalidArgument
+from lance_sql.table import applied
+from lance_sql.table.applied import Applied
+from lance_sql.table.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class Part:
+    """What became of some keys, all events of which are in it.
+
+    state: what the rows do not tell of these keys; None where that is as before
+    """
+
+    written: Written
+    state: KeyState | None
+
+
+@dataclass(frozen=True)
+class Application(ABC):
+    """How events become rows. Picklable; it has no events of its own.
+
+    keys, sequence: names of columns
+    ignore_nulls: columns in which NULL leaves the value as it is
+    """
+
+    keys: tuple[str, ...]
+    sequence: tuple[str, ...]
+    ignore_nulls: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def applied(self) -> Applied:
+        """What the config of a table says that has been made so."""
+
+    @abstractmethod
+    def part(self, job: ChangeJob, events: Events) -> Part:
+        """Works out what becomes of the keys of these events, and writes the rows.
+
+        raises: InvalidArgument for values that do not fit, and for keys that the table has several times
+        """
+
+    def known(self, snapshot: Snapshot) -> Applied:
+        """What was applied to a table before; what this says where nothing was.
+
+        raises: InvalidArgument where changes were applied otherwise before
+        """
+        return _checked(applied.of(snapshot.manifest.config, snapshot.label), self.applied, snapshot.label)
+
+    def settled(self, snapshot: Snapshot, states: Sequence[KeyState]) -> Mapping[str, Expected]:
+        """Writes what the rows do not tell of, and returns what the commit sets in the config. That is set also where
+        it is as before, for it must still be so."""
+        before = applied.of(snapshot.manifest.config, snapshot.label)
+        now = self.known(snapshot)
+        if states:
+            now = state.write(snapshot, now, KeyState.concat(states))
+        return {applied.KEY: Expected(now.to_json(), None if before is None else before.to_json())}
+
+
+class Run:
+    """What `change_rows` runs for each attempt.
+
+    parts: works out all of them for a job
+    """
+
+    def __init__(self, application: Application, parts: Callable[[ChangeJob], Iterable[Part]]) -> None:
+        self._application = application
+        self._parts = parts
+        self._config: Mapping[str, Expected] = {}
+
+    def __call__(self, job: ChangeJob) -> list[Written]:
+        """Writes the rows of one attempt."""
+        _ = self._application.known(job.snapshot)
+        parts = list(self._parts(job))
+        states = [part.state for part in parts if part.state is not None]
+        self._config = self._application.settled(job.snapshot, states)
+        return [part.written for part in parts]
+
+    def config(self) -> Mapping[str, Expected]:
+        """What the commit of the last attempt sets in the config."""
+        return self._config
+
+
+def _checked(before: Applied | None, now: Applied, table: str) -> Applied:
+    if before is None:
+        return now
+    for what, old, new in (
+        ("keys", before.keys, now.keys),
+        ("scd", before.scd, now.scd),
+        ("sequence_by", before.sequence, now.sequence),
+    ):
+        if old != new:
+            raise InvalidArgument(f"{table}: changes were applied with {what}={_shown(old)} before, not {_shown(new)}")
+    return before
+
+
+def _shown(value: object) -> str:
+    return str(list(value)) if isinstance(value, tuple) else str(value)
