@@ -15,12 +15,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from lance_sql.applying import choose, events, schema_of, target_rows
-from lance_sql.applying.application import Application, Part, Run
-from lance_sql.applying.events import Source
+from lance_sql.applying import Application, Part, Run, Source, choose, opened, read, schema_of
 from lance_sql.changes.feed import ChangeFeed
-from lance_sql.changes.images import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, INSERT
-from lance_sql.changes.snapshot_feed import SnapshotFeed
 from lance_sql.dataset import Dataset
 from lance_sql.distributed import ChangeJob, change_rows
 from lance_sql.errors import InvalidArgument
@@ -38,7 +34,7 @@ class Reading:
     """How the rows of a task become events. Picklable.
 
     schema: of the frame, in Arrow's types
-    arguments: of `events.read`
+    arguments: of `lance_sql.applying.read`
     """
 
     schema: pa.Schema
@@ -46,7 +42,7 @@ class Reading:
 
     def events(self, rows: pa.Table) -> Source:
         """raises: as `lance_sql.apply_changes`"""
-        return events.read(rows, **self.arguments)
+        return read(rows, **self.arguments)
 
 
 def apply_changes(
@@ -86,7 +82,7 @@ def apply_changes(
     application = choose(
         empty, ignore_null_updates, track_history_on, track_history_except, scd=scd, is_in_order=is_in_order
     )
-    dataset = target_rows.opened(target, schema_of(empty, scd), None)
+    dataset = opened(target, schema_of(empty, scd), None)
     # rows that the sequence does not tell apart count in the order of the frame
     ordered = changes.withColumn(_ORDER, F.monotonically_increasing_id())
     ordered = ordered.repartition(*(F.col("`" + key.replace("`", "``") + "`") for key in application.keys))
@@ -120,12 +116,12 @@ class _Task:
 def _frame(session: SparkSession, feed: ChangeFeed) -> DataFrame:
     """The images of a feed, read by Spark's tasks."""
     newest = Dataset(feed.snapshot)
-    if not isinstance(feed, SnapshotFeed):
+    if not feed.is_snapshot:
         return source.read_changes(session, newest, None, None, feed.arguments)
     rows = source.read(session, newest, [*newest.schema.names, "_rowid"])
     told = {
-        CHANGE_TYPE: F.lit(INSERT),
-        COMMIT_VERSION: F.lit(feed.end).cast("bigint"),
-        COMMIT_TIMESTAMP: F.lit(newest.snapshot.manifest.timestamp),
+        "_change_type": F.lit("insert"),
+        "_commit_version": F.lit(feed.end).cast("bigint"),
+        "_commit_timestamp": F.lit(newest.snapshot.manifest.timestamp),
     }
     return rows.withColumns(told)

@@ -16,17 +16,18 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from lance_sql.applying import events, history, target_rows
-from lance_sql.applying.application import Application, Run
-from lance_sql.applying.events import Source
+from lance_sql.applying import history
+from lance_sql.applying.application import Application, Part, Run
+from lance_sql.applying.events import Source, read
 from lance_sql.applying.history import History
 from lance_sql.applying.latest import Latest
+from lance_sql.applying.target_rows import opened
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.dataset import Dataset
 from lance_sql.distributed import change_rows
 from lance_sql.errors import InvalidArgument
 
-__all__ = ["apply_changes"]
+__all__ = ["Application", "Part", "Run", "Source", "apply_changes", "choose", "opened", "read", "schema_of"]
 
 
 def apply_changes(
@@ -73,7 +74,7 @@ def apply_changes(
     >>> lance_sql.apply_changes(path, changes, "id", sequence_by="at").scan(["city"]).to_table().to_pylist()
     [{'city': 'Köln'}]
     """
-    source = events.read(
+    source = read(
         changes,
         keys=keys,
         sequence_by=sequence_by,
@@ -90,7 +91,7 @@ def apply_changes(
     application = choose(
         source, ignore_null_updates, track_history_on, track_history_except, scd=scd, is_in_order=is_in_order
     )
-    dataset = target_rows.opened(target, schema_of(source, scd), storage_options)
+    dataset = opened(target, schema_of(source, scd), storage_options)
     if not source.events.num_rows:
         return dataset
     run = Run(application, lambda job: [application.part(job, source.events)])

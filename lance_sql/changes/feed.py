@@ -52,6 +52,9 @@ class ChangeFeed(ArrowDataset):
 
     range_type: ClassVar[type[Range]] = Range
 
+    is_snapshot: ClassVar[bool] = False
+    """These are not changes, but all rows of one version."""
+
     def __init__(
         self,
         snapshot: Snapshot,

@@ -37,6 +37,7 @@ class SnapshotFeed(ChangeFeed):
     """The rows of a version as inserts of that version. Its columns are those of a change feed."""
 
     range_type: ClassVar[type[Range]] = _Snapshot
+    is_snapshot: ClassVar[bool] = True
 
     def __init__(
         self, snapshot: Snapshot, *, key: str | Sequence[str] | None = None, kinds: tuple[str, ...] = KINDS
