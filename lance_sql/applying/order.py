@@ -29,10 +29,12 @@ def key_numbers(keys: pa.Table) -> I64:
 
 
 def ranks(columns: pa.Table) -> I64:
-    """The order of rows by some columns, the first one before the others; rows that are equal have one rank."""
+    """The order of rows by some columns, the first one before the others; rows that are equal have one rank. NULL,
+    which rows have that were there before changes were applied, is before everything."""
     found = np.zeros(columns.num_rows, np.int64)
     for column in columns.columns:
         own = pc.rank(_plain(column), sort_keys="ascending", tiebreaker="dense").to_numpy().astype(np.int64)
+        own[column.is_null().to_numpy()] = 0
         _, found = np.unique(found * (int(own.max(initial=0)) + 1) + own, return_inverse=True)
     return found.astype(np.int64)
 

@@ -371,3 +371,27 @@ def test_a_late_change_of_a_deleted_key_does_not_make_it_forgotten(tmp_path: Pat
         made, [{"id": 0, "at": 9, "gone": False}, {"id": 0, "at": 11, "gone": False}], "id", **options
     )
     assert made.count_rows("id = 0 AND at = 11") == 1
+
+
+@pytest.mark.parametrize("moment", [{}, {"at": [None, None]}])
+def test_rows_that_were_there_without_a_moment_are_older_than_every_change(
+    tmp_path: Path, moment: dict[str, list[None]]
+) -> None:
+    rows = pa.table({"id": [5, 6], "name": ["a", "b"], **{name: pa.array(x, pa.int64()) for name, x in moment.items()}})
+    table = lance_sql.write(rows, tmp_path / "t.lance")
+    made = lance_sql.apply_changes(table, [{"id": 5, "name": "new", "at": -7}], "id", sequence_by="at")
+    late = lance_sql.apply_changes(made, [{"id": 5, "name": "late", "at": -8}], "id", sequence_by="at")
+    assert late.version == made.version
+    assert made.scan(["id", "name", "at"]).to_table().sort_by("id").to_pylist() == [
+        {"id": 5, "name": "new", "at": -7},
+        {"id": 6, "name": "b", "at": None},
+    ]
+
+
+def test_a_history_of_rows_that_were_there_before_begins_with_them(tmp_path: Path) -> None:
+    table = lance_sql.write({"id": [5, 6], "name": ["a", "b"]}, tmp_path / "t.lance")
+    changes = [{"id": 5, "name": "new", "at": 7}]
+    made = lance_sql.apply_changes(table, changes, "id", sequence_by="at", except_columns=["at"], scd=2)
+    names = ["name", "valid_from", "valid_to", "is_current"]
+    found = made.scan(names, "id = 5").to_table().to_pylist()
+    assert [tuple(row.values()) for row in found] == [("a", None, 7, False), ("new", 7, None, True)]
