@@ -28,6 +28,9 @@ from lance_sql.file_versions import PageRules
 CHUNK_BYTES = 1 << 14
 """Values of a chunk in bytes, where chunks may be that large."""
 
+DENSE_CHUNK_BYTES = 1 << 15
+"""Of strings that are compressed to be small: what repeats is found within a chunk, all of which a row needs."""
+
 FEW_VALUES = dictionary.SAMPLED_VALUES
 """Of a page of so many, nothing is found out on a sample."""
 
@@ -62,7 +65,7 @@ def chunk_codec(values: Block, preferences: Preferences, rules: PageRules) -> Ch
         case FixedWidth():
             return _fixed_width(values, preferences, most_bytes)
         case VariableWidth():
-            return _strings(values, preferences, most_bytes)
+            return _strings(values, preferences, rules)
         case Lists():
             return fixed_size_list.chunks(values, most_bytes)
         case Struct() if packed_struct.is_fixed(values):
@@ -178,9 +181,12 @@ def _compressed(codec: ChunkCodec, preferences: Preferences) -> ChunkCodec:
     return general.chunks(codec, preferences.compression, preferences.compression_level)
 
 
-def _strings(values: VariableWidth, preferences: Preferences, most_bytes: int) -> ChunkCodec:
+def _strings(values: VariableWidth, preferences: Preferences, rules: PageRules) -> ChunkCodec:
     """Codes of symbols where that helps, or the plain strings."""
-    chunk_bytes = preferences.chunk_bytes or variable.CHUNK_BYTES
+    most_bytes, chunk_bytes = _most_bytes(rules), preferences.chunk_bytes or variable.CHUNK_BYTES
+    if preferences.compression is Compression.ZSTD:
+        most_bytes = min(DENSE_CHUNK_BYTES, rules.max_chunk_bytes // 2)
+        chunk_bytes = preferences.chunk_bytes or most_bytes
     if _suits_symbols(values, preferences) and (codec := fsst.chunks(values, most_bytes, chunk_bytes)):
         return codec
     return _compressed(variable.chunks(values, most_bytes, chunk_bytes), preferences)

@@ -173,7 +173,7 @@ class FileWriter:
                 self._put_out(_MAX_JOBS)
         self._put_out(0)
         self._close_pool()
-        self.num_rows = self.num_rows if self._encoded else self._next_rows[0]
+        self.num_rows = self._next_rows[0] if self._next_rows and not self._encoded else self.num_rows
         if len(self._encoded) < len(self._columns) and any(rows != self.num_rows for rows in self._next_rows):
             raise CorruptFile(f"pages of {min(self._next_rows)} to {max(self._next_rows)} rows do not make one file")
         fields = [field for column in self._columns for field in column.fields]
