@@ -23,6 +23,7 @@ from lance_sql.cli import (
     materializing,
     merge,
     queries,
+    recall,
     repair,
     salvage,
     screen,
@@ -95,6 +96,7 @@ _GROUPS = (
         (
             "query",
             "search",
+            "recall",
             "head",
             "describe",
             "schema",
@@ -291,6 +293,7 @@ def audit_lineage(table: str, branch: str | None, no_checksums: bool, output: st
 for _verb in (
     *looking.VERBS,
     search.search,
+    recall.recall,
     feed.changes,
     differences.diff,
     merge.merge,

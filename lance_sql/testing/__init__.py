@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from lance_sql.testing.invariants import assert_invariants
     from lance_sql.testing.playback import replay
     from lance_sql.testing.schemas import assert_schema
+    from lance_sql.testing.searches import assert_search
     from lance_sql.testing.snapshots import assert_matches_snapshot
     from lance_sql.testing.sql import assert_sql
 
@@ -30,6 +31,7 @@ __all__ = [
     "assert_invariants",
     "assert_matches_snapshot",
     "assert_schema",
+    "assert_search",
     "assert_sql",
     "assert_table_equal",
     "replay",
@@ -41,6 +43,7 @@ _MODULES = {
     "assert_invariants": "lance_sql.testing.invariants",
     "assert_matches_snapshot": "lance_sql.testing.snapshots",
     "assert_schema": "lance_sql.testing.schemas",
+    "assert_search": "lance_sql.testing.searches",
     "assert_sql": "lance_sql.testing.sql",
     "assert_table_equal": "lance_sql.testing.equality",
     "replay": "lance_sql.testing.playback",

@@ -188,6 +188,7 @@ _COMMANDS: Final = (
     "changes {} --follow --timeout 0",
     "cursors {}",
     "search {} new --text-column s",
+    "recall {} --queries 3",
     "refresh {}",
     "rules {}",
     "check {}",

@@ -1,0 +1,48 @@
+"""`lance-sql recall`."""
+
+from __future__ import annotations
+
+import click
+
+from lance_sql.cli import screen
+from lance_sql.cli.errors import reports_errors
+
+
+@click.command()
+@click.argument("table")
+@click.option("--column", help="The column of vectors.")
+@click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="So many rows of a search.")
+@click.option("--nprobes", metavar="N,N,..", help="Partitions that are searched; some numbers and auto without it.")
+@click.option("--refine", type=click.IntRange(min=1), help="So many times k candidates are compared exactly.")
+@click.option("--queries", type=click.IntRange(min=2), default=100, show_default=True, help="So many searches.")
+@screen.output_option
+@reports_errors
+def recall(
+    table: str, column: str | None, k: int, nprobes: str | None, refine: int | None, queries: int, output: str
+) -> None:
+    """Says how much of the nearest rows the index of TABLE finds, by how many partitions are searched.
+
+    \b
+    lance-sql recall images.lance --column embedding --nprobes 1,10,50
+    """
+    import pyarrow as pa
+
+    from lance_sql.cli import tables
+    from lance_sql.search.recall import NPROBES, recalls
+
+    probes: list[int | None] = [*NPROBES, None]
+    if nprobes is not None:
+        try:
+            probes = [None if each.strip() == "auto" else int(each) for each in nprobes.split(",")]
+        except ValueError:
+            raise click.BadParameter("it is numbers and auto, with commas between", param_hint="--nprobes") from None
+    snapshot = tables.open_table(table).snapshot
+    found = recalls(snapshot, column, k=k, nprobes=probes, refine_factor=refine, num_queries=queries)
+    result = pa.table(
+        {
+            "nprobes": ["auto" if each.nprobes is None else str(each.nprobes) for each in found],
+            "recall": [round(each.share, 4) for each in found],
+            "milliseconds": [round(each.milliseconds, 2) for each in found],
+        }
+    )
+    screen.show(result.to_reader(), output)
