@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lance_sql.cli.agreement import agreed, done, dry_run_option, rehearse, unversioned, yes_option
+from lance_sql.cli import progress
+from lance_sql.cli.agreement import agreed, done, dry_run_option, quiet_option, rehearse, unversioned, yes_option
 from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.merge import read_source
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 @click.option("--track-history-on", metavar="COLUMNS", help="Of a history: another value of these begins a new row.")
 @click.option("--track-history-except", metavar="COLUMNS", help="Of a history: another value of these does not.")
 @click.option("--scd", type=click.IntRange(1, 2), default=1, show_default=True, help="1: the latest rows; 2: all rows.")
+@quiet_option
 @dry_run_option
 @yes_option
 @reports_errors
@@ -41,6 +43,7 @@ def apply(
     track_history_on: str | None,
     track_history_except: str | None,
     scd: int,
+    quiet: bool,
     dry_run: bool,
     yes: bool,
 ) -> None:
@@ -71,7 +74,8 @@ def apply(
     }
 
     def change(target: Dataset | str) -> Dataset:
-        return apply_changes(target, rows, keys.split(","), **options)
+        with progress.shown("rows applied", hidden=quiet):
+            return apply_changes(target, rows, keys.split(","), **options)
 
     try:
         dataset = tables.open_table(path)

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import click
 
-from lance_sql.cli import screen
+from lance_sql.cli import progress, screen
+from lance_sql.cli.agreement import quiet_option
 from lance_sql.cli.errors import reports_errors
+from lance_sql.progress import Work
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from lance_sql import Cursor
     from lance_sql.changes.feed import ChangeFeed
-    from lance_sql.changes.scan import ChangeScan
 
 _IN_LINES = ("jsonl", "debezium")
 
@@ -46,6 +49,7 @@ _IN_LINES = ("jsonl", "debezium")
     type=click.Choice(("table", "json", "csv", "markdown", "arrow", *_IN_LINES)),
     help="Format: table, or jsonl of what is followed.",
 )
+@quiet_option
 @reports_errors
 def changes(
     table: str,
@@ -66,6 +70,7 @@ def changes(
     timeout: float | None,
     command: str | None,
     output: str | None,
+    quiet: bool,
 ) -> None:
     """Lists what the versions START to END of TABLE changed: inserted and deleted rows, both images of updated ones.
 
@@ -94,7 +99,7 @@ def changes(
             raise click.UsageError("A cursor moves over all changes; leave --limit out.")
     if command is not None and output not in (None, *_IN_LINES):
         raise click.UsageError("--exec gets lines: --output jsonl, or debezium.")
-    delivery = _Delivery(output or ("jsonl" if follow or command else "table"), where, limit, command)
+    delivery = _Delivery(output or ("jsonl" if follow or command else "table"), where, limit, command, quiet=quiet)
     if follow:
         if end is not None or limit is not None or explain or mode == "net":
             raise click.UsageError("--follow has no end: leave END, --limit, --explain and --mode net out.")
@@ -152,11 +157,14 @@ class _Delivery:
     command: for a shell, run with the changes of each commit on its stdin; stdout without it
     """
 
-    def __init__(self, output: str, where: str | None, limit: int | None, command: str | None) -> None:
+    def __init__(
+        self, output: str, where: str | None, limit: int | None, command: str | None, *, quiet: bool = False
+    ) -> None:
         self.output = output
         self._where = where
         self._limit = limit
         self._command = command
+        self._quiet = quiet
         self._has_header = False
 
     def write(self, feed: ChangeFeed) -> None:
@@ -164,6 +172,12 @@ class _Delivery:
 
         raises: click.ClickException where the command fails
         """
+        # rows on a terminal say by themselves how far they are
+        hidden = self._quiet or (self._command is None and sys.stdout.isatty())
+        with progress.shown("changes written", hidden=hidden):
+            self._write(feed)
+
+    def _write(self, feed: ChangeFeed) -> None:
         if self._command is None:
             self._write_to(sys.stdout, feed)
             return
@@ -192,9 +206,9 @@ class _Delivery:
         elif self.output == "csv" and self._has_header:
             from lance_sql.cli import formats
 
-            formats.write_csv(self._scan(feed).to_reader(), stream, with_header=False)
+            formats.write_csv(self._reader(feed), stream, with_header=False)
         else:
-            screen.show(self._scan(feed).to_reader(), self.output)
+            screen.show(self._reader(feed), self.output)
             self._has_header = True
         stream.flush()
 
@@ -205,7 +219,10 @@ class _Delivery:
             if self._where is not None or self._limit is not None:
                 raise click.UsageError("An envelope has both images of a row: leave --where and --limit out.")
             return (formats.json_line(each) for each in feed.to_debezium())
-        return formats.json_lines(self._scan(feed).to_reader())
+        return formats.json_lines(self._reader(feed))
 
-    def _scan(self, feed: ChangeFeed) -> ChangeScan:
-        return feed.scan(filter=self._where, limit=self._limit)
+    def _reader(self, feed: ChangeFeed) -> pa.RecordBatchReader:
+        import pyarrow as pa
+
+        reader = feed.scan(filter=self._where, limit=self._limit).to_reader()
+        return pa.RecordBatchReader.from_batches(reader.schema, Work(None).over(reader))

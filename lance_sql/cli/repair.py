@@ -35,7 +35,7 @@ def repair(table: str, branch: str | None, deep: bool, quiet: bool, dry_run: boo
     lance-sql repair events.lance --deep --dry-run
     """
     from lance_sql import repairs
-    from lance_sql.cli import verification
+    from lance_sql.cli import progress, verification
 
     path = unversioned(table)
     report = verification.run(path, version=None, tag=None, branch=branch, deep=deep, quiet=quiet)
@@ -54,7 +54,9 @@ def repair(table: str, branch: str | None, deep: bool, quiet: bool, dry_run: boo
     click.echo(str(report), err=True)
     what = f"{planned}{_rows(path, planned)}; no version is removed"
     if agreed(what, dry_run, yes):
-        done(repairs.carry_out(planned))
+        with progress.shown("rows indexed", hidden=quiet):
+            made = repairs.carry_out(planned)
+        done(made)
 
 
 def _rows(path: str, planned: Repair) -> str:

@@ -33,6 +33,10 @@ VERBS = {
     "verify": ["verify", "t.lance"],
     "analyze": ["analyze", "t.lance", "id", "--cache", "statistics"],
     "index update": ["index", "update", "t.lance"],
+    "apply": ["apply", "t.lance", "SELECT i AS id, 7 AS g FROM range(50) r(i)", "--keys", "id", "--yes"],
+    "changes": ["changes", "t.lance", "--output", "jsonl"],
+    "net changes": ["changes", "t.lance", "--mode", "net", "--output", "csv"],
+    "repair": ["repair", "t.lance", "--yes"],
     "salvage": ["salvage", "t.lance", "saved.lance"],
     "write": ["write", "new.lance", "FROM 't.lance'"],
     "sql optimize": ["--yes", "OPTIMIZE 't.lance'"],
@@ -83,7 +87,7 @@ def test_a_terminal_shows_how_far_a_verb_is(folder: Path, verb: str) -> None:
     assert "\r\x1b[2K" in shown, shown
 
 
-@pytest.mark.parametrize("verb", ["delete", "compact", "sql update"])
+@pytest.mark.parametrize("verb", ["delete", "compact", "changes", "apply", "sql update"])
 def test_quiet_shows_nothing(folder: Path, verb: str) -> None:
     first, *others = VERBS[verb]
     arguments = [*VERBS[verb], "--quiet"] if not verb.startswith("sql") else ["--quiet", first, *others]
