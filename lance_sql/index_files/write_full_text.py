@@ -91,6 +91,10 @@ def parameters_of(options: Mapping[str, Any]) -> dict[str, Any]:
         if found["with_position"]:
             raise InvalidArgument("n-grams have no order: with_position is not for them")
     if found["custom_stop_words"] is not None:
+        if isinstance(found["custom_stop_words"], str) or not isinstance(
+            found["custom_stop_words"], list | tuple | set
+        ):
+            raise InvalidArgument("custom_stop_words is a list of words")
         found["custom_stop_words"] = sorted(map(str, found["custom_stop_words"]))
     Analyzer.of(found)
     return found

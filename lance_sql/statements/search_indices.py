@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
-from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.errors import CorruptFile, InvalidArgument, MissingDependency, UnsupportedFeature
 from lance_sql.file.writer import WrittenFile
 from lance_sql.index_files import write_full_text
 from lance_sql.index_files.clustering import num_threads
@@ -92,7 +92,7 @@ def is_known(snapshot: Snapshot, segments: Sequence[IndexSegment], type: pa.Data
     """Whether segments can be added to an index."""
     try:
         recipe_of(snapshot, segments, type)
-    except (UnsupportedFeature, CorruptFile):
+    except (UnsupportedFeature, CorruptFile, InvalidArgument, MissingDependency):
         return False
     return True
 
