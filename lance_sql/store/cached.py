@@ -1,7 +1,8 @@
 """A store whose files are kept in a folder of this machine as they are read: those that never change once written.
 
 Data files, deletion files and the files of indices have names that no other file has had or will have. What may change
-under its name, manifests and names of versions, is asked for every time.
+under its name, such as the names of versions, is asked for every time. A manifest is read from the folder where the
+listing that has just found it tells the tag of a content that is kept.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ ENVIRONMENT: Final = "LANCE_SQL_CACHE"
 """The variable with the folder, for stores that are not told."""
 
 _FOLDERS: Final = ("data/", "_deletions/", "_indices/")
+_VERSIONS: Final = "_versions"
 _MOST_SIZES: Final = 65_536
 
 _asked: ContextVar[str | bool | None] = ContextVar("cache", default=None)
@@ -45,6 +47,7 @@ class CachedStore:
         self._cache = cache
         self._lock = Lock()
         self._sizes: LRUCache[str, int] = LRUCache(_MOST_SIZES)
+        self._listed: LRUCache[str, ObjectInfo] = LRUCache(_MOST_SIZES)
 
     def __reduce__(self) -> tuple[Any, tuple[Store, str, int]]:
         return _restore, (self._files, str(self._cache.folder), self._cache.most_bytes)
@@ -82,6 +85,11 @@ class CachedStore:
 
     def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
         check_path(path)
+        with self._lock:
+            # whoever asks once more wants to know what is there now
+            listed = self._listed.pop(path, None)
+        if listed is not None and listed.tag is not None and listed.size:
+            return self._manifest(listed, listed.size, listed.tag, num_bytes)
         is_told = size is not None
         if not is_told and path.startswith(_FOLDERS):
             size = self._cache.size_of(self._files.uri, path)
@@ -108,6 +116,21 @@ class CachedStore:
                 self._cache.added(found)
         return found, content
 
+    def _manifest(self, listed: ObjectInfo, size: int, tag: str, num_bytes: int) -> tuple[int, pa.Buffer]:
+        """The end of a file that was listed just now."""
+        # only what comes as a whole is kept
+        kept = self._cache.file(self._files.uri, f"{listed.path} {tag}", size) if size <= num_bytes else None
+        wanted = ByteRange(0, size)
+        if kept is not None and not kept.missing([wanted]):
+            return size, kept.read(wanted)
+        found, content = self._files.tail(listed.path, num_bytes, size=size)
+        # Another content may have taken its place before it was read: then the tag is another one now.
+        if kept is not None and found == size and listed == next(self._files.files(_VERSIONS), None):
+            with suppress(OSError):
+                kept.keep(wanted, content)
+                self._cache.added(len(content))
+        return found, content
+
     def _kept(self, path: str, size: int | None) -> CachedFile | None:
         if not size or not path.startswith(_FOLDERS):
             return None
@@ -132,7 +155,13 @@ class CachedStore:
         return True
 
     def files(self, prefix: str) -> Iterator[ObjectInfo]:
-        return self._files.files(prefix)
+        if prefix != _VERSIONS:
+            yield from self._files.files(prefix)
+            return
+        for info in self._files.files(prefix):
+            with self._lock:
+                self._listed[info.path] = info
+            yield info
 
     def names(self, prefix: str) -> list[str] | None:
         return self._files.names(prefix)

@@ -25,10 +25,14 @@ class ByteRange(NamedTuple):
 
 
 class ObjectInfo(NamedTuple):
-    """A file in a listing. `size` is None where the store would have to ask for it."""
+    """A file in a listing. `size` is None where the store would have to ask for it.
+
+    tag: of its content, which another content has not; None where the store does not tell
+    """
 
     path: str
     size: int | None
+    tag: str | None = None
 
 
 PutMode = Literal["create", "overwrite", "hint"]

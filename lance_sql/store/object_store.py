@@ -123,7 +123,7 @@ class ObjectStore:
                     path = str(info["path"])
                     last = path
                     if "/" not in path.removeprefix(start):
-                        yield ObjectInfo(path, int(info["size"]))
+                        yield ObjectInfo(path, int(info["size"]), info.get("e_tag") or None)
                 return
             except _BrokenOffError:
                 if attempt == _READ_ATTEMPTS - 1 or not (self.lists_by_name or last == ""):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import multiprocessing
 import os
 import pickle
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from lance_sql.errors import CorruptFile, InvalidArgument
-from lance_sql.store import ByteRange, disk_cache
+from lance_sql.store import ByteRange, ObjectInfo, disk_cache
 from lance_sql.store.cached import CachedStore, with_cache
 from lance_sql.store.disk_cache import DiskCache
 from lance_sql.store.memory import MemoryStore
@@ -215,3 +216,73 @@ def test_options_and_the_environment_ask_for_it(far: FarStore, tmp_path: Path, m
     with pytest.raises(InvalidArgument, match="folder"):
         with_cache(far, {"cache": 7})
     assert os.fspath(tmp_path) in repr(pickle.loads(pickle.dumps(DiskCache(tmp_path).folder)))
+
+
+class TaggedStore(FarStore):
+    """A store whose listings tell the tag of a content.
+
+    before_read: called once, before the next end of a file is read
+    """
+
+    before_read: Callable[[], object] | None = None
+
+    def files(self, prefix: str) -> Iterator[ObjectInfo]:
+        for info in super().files(prefix):
+            size, whole = MemoryStore.tail(self, info.path, 10_000)
+            yield ObjectInfo(info.path, size, hashlib.md5(whole.to_pybytes()).hexdigest())
+
+    def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
+        if (call := self.before_read) is not None:
+            self.before_read = None
+            call()
+        return super().tail(path, num_bytes, size=size)
+
+
+MANIFEST = "_versions/1.manifest"
+
+
+def _open(store: CachedStore) -> bytes:
+    """The newest manifest, as a table that is opened reads it."""
+    (info, *_) = store.files("_versions")
+    _, found = store.tail(info.path, 4096, size=info.size)
+    return bytes(memoryview(found))
+
+
+def test_a_manifest_is_read_once_for_each_tag_that_is_listed(tmp_path: Path) -> None:
+    far = TaggedStore()
+    far.put(MANIFEST, content(1), mode="create")
+    for _ in range(3):
+        assert _open(CachedStore(far, DiskCache(tmp_path))) == content(1)
+    assert len(far.asked) == 1
+    # the table was replaced, in as many bytes
+    far.put(MANIFEST, content(2), mode="overwrite")
+    for _ in range(2):
+        assert _open(CachedStore(far, DiskCache(tmp_path))) == content(2)
+    assert len(far.asked) == 2
+
+
+def test_a_manifest_that_was_not_listed_just_now_is_asked_for(tmp_path: Path) -> None:
+    far = TaggedStore()
+    far.put(MANIFEST, content(1), mode="create")
+    store = CachedStore(far, DiskCache(tmp_path))
+    _open(store)
+    assert _open(store) == content(1)
+    far.put(MANIFEST, content(2), mode="overwrite")
+    assert store.tail(MANIFEST, 4096)[1].to_pybytes() == content(2)
+
+
+def test_a_manifest_that_was_replaced_between_listing_and_reading_is_not_kept(tmp_path: Path) -> None:
+    far = TaggedStore()
+    far.put(MANIFEST, content(1), mode="create")
+    far.before_read = lambda: far.put(MANIFEST, content(2), mode="overwrite")
+    _open(CachedStore(far, DiskCache(tmp_path)))
+    far.put(MANIFEST, content(1), mode="overwrite")
+    assert _open(CachedStore(far, DiskCache(tmp_path))) == content(1)
+
+
+def test_a_manifest_that_does_not_come_as_a_whole_is_read_as_before(tmp_path: Path) -> None:
+    far = TaggedStore()
+    far.put(MANIFEST, content(1, 9000), mode="create")
+    for _ in range(2):
+        assert _open(CachedStore(far, DiskCache(tmp_path))) == content(1, 9000)[-4096:]
+    assert len(far.asked) == 2
