@@ -79,17 +79,23 @@ def stage(table: str, name: str) -> None:
 @click.option("--key", metavar="COLUMNS", help="A key that both branches have given to different rows is a conflict.")
 @click.option("--keep", is_flag=True, help="Keep the branch.")
 @screen.output_option
+@screen.html_option
 @dry_run_option
 @yes_option
 @reports_errors
-def publish(table: str, name: str, key: str | None, keep: bool, output: str, dry_run: bool, yes: bool) -> None:
+def publish(
+    table: str, name: str, key: str | None, keep: bool, output: str, html: str | None, dry_run: bool, yes: bool
+) -> None:
     """Commits what a branch of TABLE came to where it began, as one version, and removes the branch.
 
-    Rows that both have changed since are listed, and nothing is published then.
+    Rows that both have changed since are listed, and nothing is published then. --html writes a page of what would be
+    published, of conflicts and of rules, before anything else.
     """
     dataset = latest(table)
     keys = None if key is None else key.split(",")
     planned = dataset.plan_publish(name, key=keys)
+    if html is not None:
+        screen.write_page(html, planned.to_html())
     if planned.conflicts.num_rows:
         screen.show(planned.conflicts.to_reader(), output)
         click.echo(f"{planned}. Nothing was published.", err=True)

@@ -17,6 +17,7 @@ from lance_sql.cli.errors import reports_errors
 @click.option("--drop", is_flag=True, help="Remove it.")
 @click.option("--branch", help="A branch, instead of main.")
 @screen.output_option
+@screen.html_option
 @yes_option
 @reports_errors
 def cursors(
@@ -27,6 +28,7 @@ def cursors(
     drop: bool,
     branch: str | None,
     output: str,
+    html: str | None,
     yes: bool,
 ) -> None:
     """Lists the cursors of TABLE, or creates, moves or removes one: places in its changes that jobs go on from.
@@ -34,6 +36,7 @@ def cursors(
     \b
     lance-sql cursors orders.lance
     lance-sql cursors orders.lance warehouse --start latest
+    lance-sql cursors orders.lance --html cursors.html
     lance-sql changes orders.lance --cursor warehouse
     lance-sql cursors orders.lance warehouse --seek 41
     """
@@ -46,7 +49,10 @@ def cursors(
     if name is None:
         if start is not None or seek is not None or drop:
             raise click.UsageError("Say which cursor.")
-        screen.show(metadata_tables.cursors(dataset).to_reader(), output)
+        if html is not None:
+            screen.write_page(html, metadata_tables.cursor_page(dataset))
+        else:
+            screen.show(metadata_tables.cursors(dataset).to_reader(), output)
     elif start is not None:
         to = tables.bound(start)
         assert to is not None

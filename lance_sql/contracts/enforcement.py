@@ -40,7 +40,5 @@ def enforce(latest: Snapshot, proposed: Snapshot, operation: Operation) -> None:
 
 def broken(report: ContractReport, outcome: str) -> ContractBroken:
     """The error for a report in which a rule is broken that does not only warn."""
-    rules = "; ".join(
-        f"{each.rule.name}, {each.rule.text}: {each.message}" for each in report.broken if each.rule.severity == "error"
-    )
+    rules = "; ".join(f"{each.rule.name}, {each.rule.text}: {each.message}" for each in report.failures)
     return ContractBroken(f"{report.table} breaks rules, and {outcome}: {rules}", report)

@@ -45,12 +45,17 @@ class ContractReport:
     @property
     def is_kept(self) -> bool:
         """No rule is broken but those that only warn."""
-        return all(each.is_kept or each.rule.severity == "warn" for each in self.results)
+        return not self.failures
 
     @property
     def broken(self) -> tuple[RuleResult, ...]:
         """The rules that are broken."""
         return tuple(each for each in self.results if not each.is_kept)
+
+    @property
+    def failures(self) -> tuple[RuleResult, ...]:
+        """The rules that are broken and do not only warn."""
+        return tuple(each for each in self.broken if each.rule.severity == "error")
 
     def to_dict(self) -> dict[str, Any]:
         """In types of JSON."""

@@ -13,6 +13,7 @@ import pyarrow as pa
 from lance_sql.contracts.rules import as_table
 from lance_sql.dataset import Dataset
 from lance_sql.metadata_tables.columns import columns
+from lance_sql.metadata_tables.cursor_page import cursor_page
 from lance_sql.metadata_tables.files import files, fragments
 from lance_sql.metadata_tables.indices import indices
 from lance_sql.metadata_tables.names import branches, cursors, tags
@@ -23,6 +24,7 @@ __all__ = [
     "BY_NAME",
     "branches",
     "columns",
+    "cursor_page",
     "cursors",
     "files",
     "fragments",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import lance_sql
+from lance_sql.metadata_tables import cursor_page
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>'\"&amp;\x1b[31m\u202e{{ 7*7 }}"
 NAME = "<script>alert(3)</script>"
@@ -14,6 +15,23 @@ def checked(table: lance_sql.Dataset) -> str:
     """A check of rules, of which some are broken, by rows with values that are no markup."""
     table = table.set_rule("ids", "unique(id)").set_rule("amounts", "amount < 8").set_rule("known", "not_null(id)")
     return table.set_rule("small", "row_count_change(-0.1, 0.1)", severity="warn").check().to_html()
+
+
+def published(table: lance_sql.Dataset) -> str:
+    """A load that cannot be published: the same row was changed on both sides, and a rule is broken."""
+    table = table.set_rule("amounts", "amount < 1000")
+    with table.staged("load") as branch:
+        changed = branch.update({"amount": "5000", NAME: "'on the branch'"}, "id = 3").delete("id = 4")
+        _ = lance_sql.write({"id": [7000], NAME: [HOSTILE], "amount": [1.0]}, changed, mode="append")
+    table = table.latest().update({"amount": "7"}, "id = 3")
+    return table.plan_publish("load").to_html()
+
+
+def consumed(table: lance_sql.Dataset) -> str:
+    """Cursors, of which one is behind and one is not."""
+    table.cursor("warehouse", start="earliest")
+    table.cursor("up-to-date", start="latest")
+    return cursor_page(table)
 
 
 def make(folder: Path) -> dict[str, str]:
@@ -39,6 +57,8 @@ def make(folder: Path) -> dict[str, str]:
         "history": table.history().to_html(),
         "layout": table.layout().to_html(),
         "contract": checked(table),
+        "cursors": consumed(table),
+        "publication": published(table),
         "healthy": lance_sql.verify(table.uri).to_html(),
     }
     first = min((Path(table.uri) / "data").iterdir(), key=lambda path: path.stat().st_mtime_ns)

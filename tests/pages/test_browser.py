@@ -14,7 +14,7 @@ from tests.pages.made import make
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-KINDS = ("contract", "diff", "history", "layout", "verify")
+KINDS = ("contract", "cursors", "diff", "history", "layout", "publication", "verify")
 PHONE, DESK = 375, 1100
 
 

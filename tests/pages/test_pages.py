@@ -64,7 +64,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     return make(tmp_path_factory.mktemp("pages"))
 
 
-KINDS = ("contract", "diff", "history", "layout", "healthy", "verify")
+KINDS = ("contract", "cursors", "diff", "healthy", "history", "layout", "publication", "verify")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,4 +1,4 @@
-"""Write, audit, publish: a job writes to a branch, and main gets all of it in one commit when it has been looked at.
+"""What a branch came to, committed where it began.
 
     main     7 ------------------------ 8 ---- 9 = what 7..10 of the branch came to
     load       \\ 8 -- 9 -- 10          somebody else's commit
@@ -37,6 +37,7 @@ from lance_sql.errors import (
     UnsupportedFeature,
     VersionNotFound,
 )
+from lance_sql.publishing.publication import Publication
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.schema.primary_key import primary_key
 from lance_sql.statements.rows import carrying, delete_rows
@@ -53,41 +54,6 @@ _IN_CONFLICT: Final = 1000
 """So many rows of a conflict are shown."""
 
 
-@dataclass(frozen=True)
-class Publication:
-    """What publishing a branch would do to the branch that it began with.
-
-    branch, version: what would be published
-    base: the version that the branch began with
-    onto: the newest version of the other branch
-    inserted, updated, deleted: rows
-    conflicts: rows that both have changed, as both have them: the columns of the table, `_rowid`, `_change_type`, and
-        `side`, which is "branch" or "other"; at most 1,000 of each
-    """
-
-    branch: str
-    version: int
-    base: int
-    onto: int
-    inserted: int
-    updated: int
-    deleted: int
-    conflicts: pa.Table
-
-    @property
-    def is_forward(self) -> bool:
-        """Nothing else was committed since the branch began."""
-        return self.onto == self.base
-
-    def __str__(self) -> str:
-        counts = f"{self.inserted} inserted, {self.updated} updated and {self.deleted} deleted rows"
-        message = f"{self.branch} version {self.version}: {counts} onto version {self.onto}"
-        if self.conflicts.num_rows:
-            ids = pc.unique(self.conflicts.column(ROW_ID)).to_pylist()
-            message += f"; {len(ids)} rows were changed on both, such as the one with _rowid {ids[0]}"
-        return message
-
-
 def plan(snapshot: Snapshot, name: str, key: str | Sequence[str] | None = None) -> Publication:
     """What `publish` would do.
 
@@ -98,6 +64,7 @@ def plan(snapshot: Snapshot, name: str, key: str | Sequence[str] | None = None) 
     conflicts = _conflicts(branch, latest, key)
     counts = branch.counts()
     return Publication(
+        latest.name,
         name,
         branch.head.version,
         branch.ref.version,
@@ -106,6 +73,7 @@ def plan(snapshot: Snapshot, name: str, key: str | Sequence[str] | None = None) 
         counts.get(POSTIMAGE, 0),
         counts.get(DELETE, 0),
         conflicts,
+        check(branch.head, branch.ref.version, rules_of=latest),
     )
 
 

@@ -1,0 +1,86 @@
+"""What publishing a branch would do, before it is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lance_sql.changes.images import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION
+from lance_sql.contracts import ContractReport
+from lance_sql.scan.system_columns import ROW_ID
+
+_OF_A_CHANGE: Final = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP, ROW_ID, "side")
+_SHOWN_CONFLICTS: Final = 100
+"""Rows of both sides on a page."""
+
+
+@dataclass(frozen=True, repr=False)
+class Publication:
+    """What publishing a branch would do to the branch that it began with.
+
+    table: its name
+    branch, version: what would be published
+    base: the version that the branch began with
+    onto: the newest version of the other branch
+    inserted, updated, deleted: rows
+    conflicts: rows that both have changed, as both have them: the columns of the table, `_rowid`, `_change_type`, and
+        `side`, which is "branch" or "other"; at most 1,000 of each
+    report: whether the rows of the branch keep the rules of the table
+    """
+
+    table: str
+    branch: str
+    version: int
+    base: int
+    onto: int
+    inserted: int
+    updated: int
+    deleted: int
+    conflicts: pa.Table
+    report: ContractReport
+
+    @property
+    def is_forward(self) -> bool:
+        """Nothing else was committed since the branch began."""
+        return self.onto == self.base
+
+    def __str__(self) -> str:
+        counts = f"{self.inserted} inserted, {self.updated} updated and {self.deleted} deleted rows"
+        message = f"{self.branch} version {self.version}: {counts} onto version {self.onto}"
+        if self.conflicts.num_rows:
+            ids = pc.unique(self.conflicts.column(ROW_ID)).to_pylist()
+            message += f"; {len(ids)} rows were changed on both, such as the one with _rowid {ids[0]}"
+        if not self.report.is_kept:
+            message += f"; {len(self.report.failures)} rules are broken"
+        return message
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def to_html(self) -> str:
+        """A page in one file, which needs no network.
+
+        raises: MissingDependency where Jinja2 is not installed
+        """
+        from lance_sql import pages
+
+        return pages.render("publication", **self._values())
+
+    def _repr_html_(self) -> str | None:
+        from lance_sql import pages
+
+        return pages.part("publication_part", **self._values())
+
+    def _values(self) -> dict[str, Any]:
+        """What the templates show: of conflicts, both sides of a row beside each other."""
+        shown = self.conflicts.sort_by([(ROW_ID, "ascending"), ("side", "ascending")]).slice(0, _SHOWN_CONFLICTS)
+        names = ["side", CHANGE_TYPE, *(name for name in shown.schema.names if name not in _OF_A_CHANGE), ROW_ID]
+        return {
+            "plan": self,
+            "num_conflicts": pc.count_distinct(self.conflicts.column(ROW_ID)).as_py(),
+            "conflict_names": names,
+            "conflict_rows": [tuple(row.values()) for row in shown.select(names).to_pylist()],
+        }
