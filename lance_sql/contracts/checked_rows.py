@@ -71,6 +71,8 @@ class ChangedRows(Rows):
     def __init__(self, snapshot: Snapshot, feed: ChangeFeed) -> None:
         super().__init__(snapshot)
         self._feed = feed
+        # what changed is found out once for all rules
+        self._kinds = [feed.only(kind) for kind in (INSERT, POSTIMAGE)]
 
     @property
     def before(self) -> Snapshot | None:
@@ -81,8 +83,8 @@ class ChangedRows(Rows):
     ) -> Iterator[Any]:
         if self._feed.end >= self._feed.start:
             names = self.snapshot.manifest.schema.names if columns is None else columns
-            for kind in (INSERT, POSTIMAGE):
-                yield self._feed.only(kind).scan(names, filter, limit=limit)
+            for feed in self._kinds:
+                yield feed.scan(names, filter, limit=limit)
 
 
 class ProposedRows(Rows):
