@@ -198,6 +198,8 @@ class LanceTable:
             properties=properties,
         )
 
+    applyChanges = apply_changes  # noqa: N815 - as the other methods are called in that style
+
     def compact(
         self,
         *,

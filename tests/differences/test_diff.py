@@ -50,11 +50,12 @@ def rows_of(dataset: lance_sql.Dataset) -> Rows:
 
 @pytest.fixture
 def table(tmp_path: Path) -> lance_sql.Dataset:
-    """Versions: 1 written, 2 an update of rows 2 and 3, 3 a merge, 4 a delete, 5 a compaction."""
+    """Versions: 1 written, 2 an update of rows 2 and 3 that writes row 0 too, 3 a merge, 4 a delete, 5 a compaction."""
     made = lance_sql.write(
         {"id": list(range(6)), "a": [1.0, 2.0, None, 4.0, 5.0, 6.0], "b": list("uvwxyz")}, tmp_path / "t.lance"
     )
-    made = made.update({"a": "7.5", "b": "'changed'"}, "id IN (2, 3)")
+    values = {"a": "CASE WHEN id = 0 THEN a ELSE 7.5 END", "b": "CASE WHEN id = 0 THEN b ELSE 'changed' END"}
+    made = made.update(values, "id IN (0, 2, 3)")
     made = made.merge({"id": [0, 9], "b": ["u", "new"]}, on="id")
     made = made.delete("id = 5")
     return made.compact()
