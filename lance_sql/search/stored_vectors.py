@@ -5,6 +5,7 @@ Source: vector index specification, sections on product, scalar and RaBitQ quant
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -60,12 +61,12 @@ def show_distances(nearest: _kernels.NearestRows, query: int, distances: F32, ro
     return int(passed.sum())
 
 
-class WithDistances:
+class WithDistances(ABC):
     """Vectors whose distances are made for a whole partition."""
 
+    @abstractmethod
     def distances(self, prepared: Any, centroid: Array, partition: Partition) -> F32:
         """Of each row of a partition."""
-        raise NotImplementedError
 
     def show(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from threading import Barrier
 
@@ -141,18 +142,19 @@ def test_random_writes_are_committed_just_when_the_rules_are_kept(tmp_path: Path
         if kind == "append":
             new = [(int(rng.integers(40)), int(rng.integers(9))) for _ in range(int(rng.integers(1, 3)))]
             wanted += new
-            write = lambda: lance_sql.write({"id": [i for i, _ in new], "v": [v for _, v in new]}, table, mode="append")  # noqa: B023, E731
+            added = {"id": [i for i, _ in new], "v": [v for _, v in new]}
+            write = partial(lance_sql.write, added, table, mode="append")
         elif kind == "update":
             wanted = [(i, v + 1) if i < low else (i, v) for i, v in rows]
-            write = lambda: table.update({"v": "v + 1"}, f"id < {low}")  # noqa: B023, E731
+            write = partial(table.update, {"v": "v + 1"}, f"id < {low}")
         elif kind == "shift":
             wanted = [(i + 3, v) if i == low else (i, v) for i, v in rows]
-            write = lambda: table.update({"id": "id + 3"}, f"id = {low}")  # noqa: B023, E731
+            write = partial(table.update, {"id": "id + 3"}, f"id = {low}")
         elif kind == "delete":
             wanted = [row for row in rows if row[0] != low]
-            write = lambda: table.delete(f"id = {low}")  # noqa: B023, E731
+            write = partial(table.delete, f"id = {low}")
         else:
-            write = lambda: table.compact()  # noqa: B023, E731
+            write = table.compact
         ids = [i for i, _ in wanted]
         if len(set(ids)) == len(ids) and all(v < 8 for _, v in wanted):
             write()
