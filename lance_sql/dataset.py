@@ -48,6 +48,7 @@ _LOG: Final = logging.getLogger("lance_sql")
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
+    from lance_sql.changes.answer_scan import AnswerScan
     from lance_sql.changes.bounds import Bound
     from lance_sql.changes.feed import ChangeFeed
     from lance_sql.changes.plan import Mode
@@ -296,41 +297,28 @@ class Dataset(ArrowDataset):
         >>> lance_sql.write(table, path).search([2, 3], k=2).to_table().to_pydict()["_distance"]
         [0.0, 8.0]
         """
-        from lance_sql.search import HybridQuery, text_query, vector_query
+        from lance_sql.search import asked_query
 
-        if vector is None and text is None:
-            raise InvalidArgument("Give a vector, text, or both")
-        is_hybrid = vector is not None and text is not None
-        if is_hybrid and k is None:
-            raise InvalidArgument("A search by vectors and words needs k")
-        _check_positive("oversample_factor", oversample_factor, least=1)
-        candidates = k * oversample_factor if is_hybrid and k is not None else k
-        queries: list[Ranker] = []
-        if vector is not None:
-            queries.append(
-                by_vector := vector_query(
-                    self.snapshot,
-                    vector,
-                    column,
-                    k=candidates,
-                    metric=metric,
-                    nprobes=nprobes,
-                    refine_factor=refine_factor,
-                    use_index=use_index,
-                    fast_search=fast_search,
-                    distance_range=distance_range,
-                )
-            )
-        if text is not None:
-            queries.append(
-                by_words := text_query(
-                    self.snapshot, text, text_column, k=candidates, use_index=use_index, fast_search=fast_search
-                )
-            )
-        if is_hybrid:
-            assert k is not None
-            queries = [HybridQuery(by_vector, by_words, k, alpha, fusion)]
-        rows = self.search_rows(queries[0], filter, since=since)
+        query = asked_query(
+            self.snapshot,
+            vector,
+            text,
+            column=column,
+            text_column=text_column,
+            k=k,
+            of_vectors={
+                "metric": metric,
+                "nprobes": nprobes,
+                "refine_factor": refine_factor,
+                "use_index": use_index,
+                "fast_search": fast_search,
+                "distance_range": distance_range,
+            },
+            of_words={"use_index": use_index, "fast_search": fast_search},
+            oversample_factor=oversample_factor,
+            of_both={"alpha": alpha, "fusion": fusion},
+        )
+        rows = self.search_rows(query, filter, since=since)
         names = column_names(columns)
         return rows.scan(None if names is None else rows.with_numbers(names))
 
@@ -357,6 +345,73 @@ class Dataset(ArrowDataset):
 
             first, _ = resolve_bounds(History(self.snapshot), None, None, since)
         return search_rows(self.snapshot, query, filter, updated_from=first, prefilter=prefilter)
+
+    def search_changes(
+        self,
+        vector: Any = None,
+        *,
+        since: Bound | None,
+        text: str | Mapping[str, Any] | None = None,
+        column: str | None = None,
+        text_column: str | None = None,
+        k: int | None = 10,
+        columns: Sequence[str] | None = None,
+        filter: str | pc.Expression | Predicate | None = None,
+        metric: str | None = None,
+        nprobes: int | None = None,
+        refine_factor: int | None = None,
+        use_index: bool = False,
+        distance_range: tuple[float | None, float | None] | None = None,
+        alpha: float = 0.5,
+        oversample_factor: int = 4,
+        fusion: str = "linear",
+    ) -> AnswerScan:
+        """How what `search` finds differs between another version and this one: rows that are new in the answer, that
+        changed, and that are gone from it, each with its distance or score before and now.
+
+        `_change` is "new", "changed" or "gone"; `_row_change` says what happened to the row itself, as the change feed
+        does: "insert", "update", "delete", or NULL where it is as it was, and other rows came before it, or went.
+        Values are those of this version, and of the other one for rows that are gone.
+
+        since: the version, tag or time before
+        use_index: search vectors by their index as well; it is exact without it, so that no row is told of which an
+            index has only missed in one of the versions
+        vector, text, column, text_column, k, columns, filter, metric, nprobes, refine_factor, distance_range, alpha,
+            oversample_factor, fusion: as for `search`, asked for in both versions; one query at a time
+        raises: as `search`, `changes` and opening the version
+
+        >>> import numpy as np, os, pyarrow as pa, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "texts.lance")
+        >>> texts = lance_sql.write({"id": [1, 2], "body": ["a fox", "a dog"]}, path)
+        >>> found = texts.update({"body": "'two foxes, a fox'"}, "id = 2").search_changes(text="fox", since=1)
+        >>> found.to_table().select(["id", "_change", "_row_change"]).to_pylist()
+        [{'id': 2, '_change': 'new', '_row_change': 'update'}]
+        """
+        from lance_sql.changes.answers import answer_changes
+        from lance_sql.search import asked_query
+
+        def asked(snapshot: Snapshot) -> Ranker:
+            return asked_query(
+                snapshot,
+                vector,
+                text,
+                column=column,
+                text_column=text_column,
+                k=k,
+                of_vectors={
+                    "metric": metric,
+                    "nprobes": nprobes,
+                    "refine_factor": refine_factor,
+                    "use_index": use_index,
+                    "distance_range": distance_range,
+                },
+                oversample_factor=oversample_factor,
+                of_both={"alpha": alpha, "fusion": fusion},
+            )
+
+        found = answer_changes(self.snapshot, asked, since, filter)
+        names = column_names(columns)
+        return found.scan(None if names is None else found.with_numbers(names))
 
     def fresh_rows(self) -> FreshRows:
         """The rows of this version and of the table's write-ahead log: of each primary key the last one, or none where

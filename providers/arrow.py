@@ -19,12 +19,13 @@ from lance_sql.errors import UnsupportedFeature
 from lance_sql.scan import system_columns
 
 if TYPE_CHECKING:
+    from lance_sql.changes.answers import AnswerChanges
     from lance_sql.changes.feed import ChangeFeed
     from lance_sql.fresh_rows import FreshRows
     from lance_sql.scan.predicates import Predicate
     from lance_sql.search import SearchRows
 
-Relation: TypeAlias = "Dataset | ChangeFeed | FreshRows | SearchRows"
+Relation: TypeAlias = "Dataset | ChangeFeed | FreshRows | SearchRows | AnswerChanges"
 Widen: TypeAlias = Callable[[pa.DataType], pa.DataType]
 
 

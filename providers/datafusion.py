@@ -13,6 +13,8 @@
                                             the change feed; bounds are versions, tags or times, or NULL
     lance_vector_search('path', 'v', '[1, 2]', k, filter, prefilter, version, tag, branch, as_of, since, metric, ...)
                                             the rows whose vectors are nearest; the vector is JSON, as text
+    lance_fts, lance_hybrid_search, lance_vector_join, lance_search_changes
+                                            the other searches, likewise
     FROM name                               a table that was registered under a name, with its own columns
 
 DataFusion hands filters over for good and reads one partition per fragment of the dataset.

@@ -22,6 +22,10 @@
     lance_fts('path', 'body', 'words', ...), lance_hybrid_search('path', 'v', [..], 'body', 'words', alpha := 0.5, ...)
         the rows whose vectors are nearest, that have words, or both; the arguments are those of the official extension
         and of time travel
+    lance_vector_join('path', 'v', 'queries.lance', k := 3), lance_vector_join('path', 'v', [[..], [..]])
+        the rows that are nearest to each of several vectors
+    lance_search_changes('path', 41, vector_column := 'v', vector := [..], text_column := 'body', query := 'words')
+        how what a search finds has changed since a version
     FROM 'path/x.lance', FROM 'path/x.lance@41', FROM 'path/x.lance@tag'
         a table without system columns, on connections of `connect`: an extension makes a macro of such a name
     FROM lake.x
@@ -65,7 +69,7 @@ from .arrow import EngineDataset
 from .changes import open_changes, open_row_history
 from .duckdb_tables import NO_COLUMN, FreshTable, feed_table, has_sources, table
 from .folders import check_alike, is_written, paths_of
-from .searching import SEARCHES, open_search
+from .searching import NUM_NEEDED, SEARCHES, open_search
 from .snapshots import open_version
 
 if TYPE_CHECKING:
@@ -101,12 +105,11 @@ def _changes(mode: str, drop_unchanged: str, key: str = "NULL", trust_snapshots:
 
 def _search(function: str) -> str:
     """A macro for a search; what it is given is one JSON text, in which lists of numbers stay what they are."""
-    needed = 2 if function != "lance_hybrid_search" else 4
-    names = SEARCHES[function]
+    needed, names = NUM_NEEDED[function], SEARCHES[function]
     defaults = {"k": "10"}
     parameters = [*names[:needed], *(f"{name} := {defaults.get(name, 'NULL')}" for name in names[needed:])]
     # as texts, but what is a number, a list or true
-    texts = {"filter", "version", "tag", "branch", "as_of", "since"}
+    texts = {"filter", "query_filter", "version", "tag", "branch", "as_of", "since"}
     given = ", ".join(f"'{name}': {name}::VARCHAR" if name in texts else f"'{name}': {name}" for name in names)
     call = f"{_QUERY}({_SEARCH}('{function}', path::VARCHAR, to_json({{{given}}})::VARCHAR))"
     return f"MACRO {function}(path, {', '.join(parameters)}) AS TABLE SELECT * FROM {call}"

@@ -12,8 +12,9 @@ from .changes import bound
 from .snapshots import open_version
 
 if TYPE_CHECKING:
+    from lance_sql.changes.answers import AnswerChanges
     from lance_sql.dataset import Dataset
-    from lance_sql.search import HybridQuery, Ranker, SearchRows, TextQuery, VectorQuery
+    from lance_sql.search import HybridQuery, JoinQuery, Ranker, SearchRows, TextQuery, VectorQuery
 
 PLACE: Final = ("version", "tag", "branch", "as_of")
 _COMMON: Final = ("k", "filter", "prefilter", *PLACE, "since")
@@ -42,36 +43,71 @@ SEARCHES: Final[Mapping[str, tuple[str, ...]]] = {
         "fusion",
         *_VECTOR,
     ),
+    "lance_vector_join": ("vector_column", "queries", *_COMMON, "query_column", "query_filter", *_VECTOR),
+    "lance_search_changes": (
+        "since",
+        "vector_column",
+        "vector",
+        "text_column",
+        "query",
+        "k",
+        "filter",
+        *PLACE,
+        "alpha",
+        "oversample_factor",
+        "fusion",
+        "metric",
+        "nprobs",
+        "nprobes",
+        "refine_factor",
+        "use_index",
+    ),
 }
 """The table functions, and the names of their arguments after the path."""
 
+NUM_NEEDED: Final[Mapping[str, int]] = {
+    "lance_vector_search": 2,
+    "lance_fts": 2,
+    "lance_hybrid_search": 4,
+    "lance_vector_join": 2,
+    "lance_search_changes": 1,
+}
+"""How many of them have to be given."""
 
-def open_search(function: str, path: str, arguments: Mapping[str, Any]) -> SearchRows:
+
+def open_search(function: str, path: str, arguments: Mapping[str, Any]) -> SearchRows | AnswerChanges:
     """What a search finds.
 
     function, arguments: of `SEARCHES`; those that are None count as not given, but a `k` that is there
-    raises: as `lance_sql.open` and `Dataset.search`
+    raises: as `lance_sql.open`, `Dataset.search` and `Dataset.search_changes`
     """
     given = {name: value for name, value in arguments.items() if value is not None or name == "k"}
     dataset = open_version(path, **{name: given.pop(name) for name in PLACE if name in given})
-    for name in SEARCHES[function]:
-        if name in _NEEDED and name not in given:
+    for name in SEARCHES[function][: NUM_NEEDED[function]]:
+        if name not in given:
             raise InvalidArgument(f"{function} needs a {_NEEDED[name]}, not NULL")
     query: Ranker
-    if function == "lance_vector_search":
-        query = _by_vector(dataset, given, given.get("k", 10))
-    elif function == "lance_fts":
-        query = _by_words(dataset, given, given.get("k", 10))
-    else:
-        query = _hybrid(dataset, given)
+    match function:
+        case "lance_search_changes":
+            return _changes(dataset, given)
+        case "lance_vector_search":
+            query = _by_vector(dataset, given, given.get("k", 10))
+        case "lance_fts":
+            query = _by_words(dataset, given, given.get("k", 10))
+        case "lance_hybrid_search":
+            query = _hybrid(dataset, given)
+        case _:
+            query = _join(dataset, given)
     return _rows(dataset, query, given)
 
 
 _NEEDED: Final = {
     "vector_column": "column of vectors",
     "vector": "query vector",
+    "queries": "table of query vectors, or a list of them",
     "text_column": "column of text",
     "query": "query",
+    "since": "version, tag or time since which answers have changed",
 }
 
 
@@ -81,18 +117,55 @@ def _by_vector(dataset: Dataset, given: Mapping[str, Any], k: int | None) -> Vec
     return vector_query(dataset.snapshot, _vector(given["vector"]), given["vector_column"], k=k, **_of_vectors(given))
 
 
+def _join(dataset: Dataset, given: Mapping[str, Any]) -> JoinQuery:
+    from lance_sql.search import join_query
+
+    queries = given["queries"]
+    if isinstance(queries, str):
+        queries = _vector(queries) if queries.lstrip().startswith("[") else open_version(queries).snapshot
+    elif isinstance(queries, tuple):
+        # lists of constants come as tuples
+        queries = list(queries)
+    of_queries = {name: given[name] for name in ("query_column", "query_filter") if name in given}
+    options = {**of_queries, **_of_vectors(given)}
+    return join_query(dataset.snapshot, queries, given["vector_column"], k=given.get("k", 10), **options)
+
+
+def _changes(dataset: Dataset, given: Mapping[str, Any]) -> AnswerChanges:
+    for one, other in (("vector", "vector_column"), ("query", "text_column")):
+        if (one in given) != (other in given):
+            raise InvalidArgument(f"lance_search_changes takes {one} and {other} together")
+    options = {name: given[name] for name in ("alpha", "oversample_factor", "fusion") if name in given}
+    found = dataset.search_changes(
+        _vector(given.get("vector")),
+        since=bound(given["since"]),
+        text=_words(given.get("query")),
+        column=given.get("vector_column"),
+        text_column=given.get("text_column"),
+        k=given.get("k", 10),
+        filter=given.get("filter"),
+        **_of_vectors(given),
+        **options,
+    )
+    return found.changes
+
+
 def _by_words(dataset: Dataset, given: Mapping[str, Any], k: int | None) -> TextQuery:
     from lance_sql.search import text_query
 
-    query = given["query"]
+    options = {name: given[name] for name in ("use_index", "fast_search") if name in given}
+    return text_query(dataset.snapshot, _words(given["query"]), given["text_column"], k=k, **options)
+
+
+def _words(query: Any) -> Any:
+    """Words, or a query object that may have come as JSON."""
     if isinstance(query, str) and query.lstrip().startswith("{"):
         try:
-            query = json.loads(query)
+            return json.loads(query)
         except ValueError:
             # words that begin so
-            query = given["query"]
-    options = {name: given[name] for name in ("use_index", "fast_search") if name in given}
-    return text_query(dataset.snapshot, query, given["text_column"], k=k, **options)
+            return query
+    return query
 
 
 def _hybrid(dataset: Dataset, given: Mapping[str, Any]) -> HybridQuery:

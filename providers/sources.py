@@ -16,13 +16,14 @@ from .searching import SEARCHES, open_search
 from .snapshots import open_version
 
 if TYPE_CHECKING:
+    from lance_sql.changes.answers import AnswerChanges
     from lance_sql.changes.feed import ChangeFeed
     from lance_sql.changes.row_history import RowHistory
     from lance_sql.dataset import Dataset
     from lance_sql.fresh_rows import FreshRows
     from lance_sql.search import SearchRows
 
-Relation: TypeAlias = "Dataset | ChangeFeed | RowHistory | FreshRows | SearchRows | pa.Table"
+Relation: TypeAlias = "Dataset | ChangeFeed | RowHistory | FreshRows | SearchRows | AnswerChanges | pa.Table"
 
 _PLACE: Final = ("version", "tag", "branch", "as_of")
 _BOUNDS: Final = ("start_version", "end_version", "since")

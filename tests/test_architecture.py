@@ -48,6 +48,8 @@ PUBLIC = (
     "arrow_dataset",
     "casts.conversion",
     "catalogs",
+    "changes.answer_scan",
+    "changes.answers",
     "changes.bounds",
     "changes.feed",
     "changes.plan",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lance_sql.cli import screen
 from lance_sql.cli.errors import reports_errors
+
+if TYPE_CHECKING:
+    from lance_sql.changes.answer_scan import AnswerScan
 
 
 @click.command()
@@ -21,6 +24,11 @@ from lance_sql.cli.errors import reports_errors
 @click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="So many rows.")
 @click.option("--filter", "where", metavar="SQL", help="Only rows for which this is true take part.")
 @click.option("--since", metavar="WHEN", help="Only rows that changed after this version, tag or time take part.")
+@click.option(
+    "--changes-since",
+    metavar="WHEN",
+    help="Show how the answer changed since this version, tag or time: rows that are new, changed or gone.",
+)
 @click.option("--metric", help="l2, cosine, dot or hamming.")
 @click.option("--nprobes", type=click.IntRange(min=1), help="Partitions of an index that are searched.")
 @click.option("--refine", type=click.IntRange(min=1), help="So many times k candidates are compared exactly.")
@@ -40,6 +48,7 @@ def search(
     k: int,
     where: str | None,
     since: str | None,
+    changes_since: str | None,
     metric: str | None,
     nprobes: int | None,
     refine: int | None,
@@ -55,9 +64,10 @@ def search(
     lance-sql search articles.lance "quick fox"
     lance-sql search images.lance --vector '[0.1, 0.9, 0.3]'
     lance-sql search images.lance@41 --like-row 17 -k 5 --filter "kind = 'cat'"
+    lance-sql search articles.lance "quick fox" --changes-since 41
     """
     from lance_sql.cli import tables
-    from lance_sql.search import vector_column
+    from lance_sql.search import SearchScan, vector_column
 
     if vector is not None and like_row is not None:
         raise click.UsageError("Give --vector or --like-row.")
@@ -74,26 +84,30 @@ def search(
         name = column or vector_column(dataset.snapshot)
         query = dataset.take([like_row], [name]).column(0)[0].as_py()
     chosen = columns.split(",") if columns is not None else None
-    found = dataset.search(
-        query,
-        text=words,
-        column=column,
-        text_column=text_column,
-        k=k,
-        columns=chosen,
-        filter=where,
-        since=tables.bound(since),
-        metric=metric,
-        nprobes=nprobes,
-        refine_factor=refine,
-        use_index=not exact,
-    )
+    asked: dict[str, Any] = {
+        "text": words,
+        "column": column,
+        "text_column": text_column,
+        "k": k,
+        "columns": chosen,
+        "filter": where,
+        "metric": metric,
+        "nprobes": nprobes,
+        "refine_factor": refine,
+    }
+    found: SearchScan | AnswerScan
+    if changes_since is None:
+        found = dataset.search(query, since=tables.bound(since), use_index=not exact, **asked)
+    elif since is None:
+        found = dataset.search_changes(query, since=tables.bound(changes_since), **asked)
+    else:
+        raise click.UsageError("Give --since, for rows that changed, or --changes-since, for how the answer did.")
     if chosen is None:
         from lance_sql.search import is_vector
 
         # hundreds of numbers are nothing to look at
-        shown = [field.name for field in found.schema if not is_vector(field.type)]
-        found = found.rows.scan(shown)
+        shown = [each.name for each in found.schema if not is_vector(each.type) and each.name != "_rowid"]
+        found = found.rows.scan(shown) if isinstance(found, SearchScan) else found.changes.scan(shown)
     if explain:
         click.echo(found.explain())
     else:

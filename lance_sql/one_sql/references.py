@@ -146,7 +146,10 @@ def _of_function(node: exp.Func, schema: tuple[str, ...] = ()) -> Reference | No
         path = path_of_name((*schema, *path.split("."))) or path
     if not isinstance(path, str) and not (isinstance(path, tuple) and path and all(isinstance(e, str) for e in path)):
         raise InvalidArgument(f"{function} takes a path first, in quotes, or a list of them, not {path!r}")
-    return Reference(function, function, path, tuple((key, value) for key, value in given.items() if value is not None))
+    # of a search, NULL for `k` is no default: it means all rows
+    kept = {"k"} if function in SEARCHES else ()
+    arguments = tuple((key, value) for key, value in given.items() if value is not None or key in kept)
+    return Reference(function, function, path, arguments)
 
 
 def _names_table(node: exp.Func, schema: tuple[str, ...]) -> bool:

@@ -1,6 +1,8 @@
 """Rows ranked by how near their vectors are, or by their words, at any version."""
 
+from lance_sql.search.asked import asked_query
 from lance_sql.search.hybrid import HybridQuery
+from lance_sql.search.joining import JoinQuery, join_query
 from lance_sql.search.ranking import Ranker, Ranking
 from lance_sql.search.rows import SearchRows
 from lance_sql.search.scan import SearchScan
@@ -9,13 +11,16 @@ from lance_sql.search.vector_query import VectorQuery, is_vector, vector_column,
 
 __all__ = [
     "HybridQuery",
+    "JoinQuery",
     "Ranker",
     "Ranking",
     "SearchRows",
     "SearchScan",
     "TextQuery",
     "VectorQuery",
+    "asked_query",
     "is_vector",
+    "join_query",
     "text_query",
     "vector_column",
     "vector_query",

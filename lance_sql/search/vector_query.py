@@ -21,7 +21,7 @@ METRICS: Final = ("l2", "cosine", "dot", "hamming")
 """By the numbers that they have in kernels and in index files. l2 is squared, dot is 1 - the product."""
 
 _MOST_ROWS: Final = 2**32
-_MOST_QUERIES: Final = 2**16
+MOST_QUERIES: Final = 2**16
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def _vectors(given: Any, type: pa.DataType, name: str, *, is_multi: bool) -> tup
         found = np.asarray(given, np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidArgument(f"The query vector for {name!r} is no list of numbers: {_shown(given)}") from error
-    if found.ndim not in (1, 2) or found.size == 0 or len(found) > _MOST_QUERIES:
+    if found.ndim not in (1, 2) or found.size == 0 or len(found) > MOST_QUERIES:
         raise InvalidArgument(
             f"The query for {name!r} has the shape {found.shape}: give a vector, or a list of vectors"
         )

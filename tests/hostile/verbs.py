@@ -103,6 +103,9 @@ DATASET: Final[dict[str, Verb]] = {
     "changes net": _on(lambda dataset: _rows(dataset.changes(since=1, mode="net").to_reader())),
     "search": _on(lambda dataset: _rows(dataset.search(text="new", text_column="s", k=5).to_reader())),
     "search rows": _on(_searched),
+    "search changes": _on(
+        lambda dataset: _rows(dataset.search_changes(text="new", since=1, text_column="s").to_reader())
+    ),
     "follow": _on(lambda dataset: [each.changes.count_rows() for each in dataset.changes(since=1).follow(timeout=0)]),
     "debezium": _on(lambda dataset: sum(1 for _ in dataset.changes(since=1).to_debezium())),
     "cursor": _on(_cursor),

@@ -1,0 +1,233 @@
+"""How the answer to a query differs between two versions: which of its rows are new, changed or gone.
+
+version 41     7: 0.1     3: 0.4     9: 0.5
+version 42     7: 0.1     5: 0.2     3: 0.3        5 is new, 3 changed, 9 is gone
+
+A row may be new in the answer, or gone from it, though it is as it was: others made room, or took it. What happened to
+the row itself is what the change feed says of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lance_sql.changes import answer_scan
+from lance_sql.changes.answer_scan import CHANGE, PREVIOUS, ROW_CHANGE
+from lance_sql.changes.bounds import Bound
+from lance_sql.changes.columns import Source
+from lance_sql.changes.feed import ChangeFeed
+from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE
+from lance_sql.errors import InvalidArgument, at
+from lance_sql.scan.predicates import Predicate, from_arrow, from_sql
+from lance_sql.scan.projection import OutputColumn, resolve
+from lance_sql.scan.system_columns import ROW_ID, field
+from lance_sql.scan.take import take_at
+from lance_sql.search.ranking import Ranker
+from lance_sql.search.rows import SearchRows, search_rows
+from lance_sql.table.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+
+I64: TypeAlias = npt.NDArray[np.int64]
+U64: TypeAlias = npt.NDArray[np.uint64]
+
+NEW: Final = "new"
+CHANGED: Final = "changed"
+GONE: Final = "gone"
+_ROW_CHANGES: Final = {INSERT: "insert", POSTIMAGE: "update", DELETE: "delete"}
+
+
+def answer_changes(
+    snapshot: Snapshot,
+    asked: Callable[[Snapshot], Ranker],
+    since: Bound | None,
+    filter: str | pc.Expression | Predicate | None = None,
+) -> AnswerChanges:
+    """What changed in the answer to a query since a version.
+
+    asked: the query, over a version
+    filter: only these rows of each version take part
+    raises: as `Dataset.search_changes`
+    """
+    if since is None:
+        raise InvalidArgument("since= is the version, tag or time before, with which the answer is compared")
+    if not snapshot.manifest.has_stable_row_ids:
+        raise InvalidArgument(
+            f"{snapshot.name} was created without stable row ids, so which rows are the same is not recorded: have it"
+            " recorded from now on with enable_stable_row_ids()"
+        )
+    feed = ChangeFeed(snapshot, since=since, end=snapshot.version, mode="net")
+    history = feed.range.history
+    before = None
+    if feed.start <= feed.end and feed.start - 1 in history.files:
+        earlier = history.snapshot_at(feed.start - 1)
+        if not earlier.manifest.has_stable_row_ids:
+            raise InvalidArgument(f"{earlier.label} had no stable row ids yet: compare with a later version")
+        before = search_rows(earlier, asked(earlier), filter)
+    return AnswerChanges(before, search_rows(snapshot, asked(snapshot), filter), feed)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Rows of one of the two versions.
+
+    is_before: of the version before
+    addresses: there, in the order in which they are told of
+    changes: what became of them in the answer
+    now, previous: their places in either ranking, -1 where they are not in it
+    """
+
+    is_before: bool
+    addresses: U64
+    ids: U64
+    changes: Sequence[str]
+    now: I64
+    previous: I64
+
+
+@dataclass(frozen=True, repr=False)
+class AnswerChanges:
+    """New and changed rows, best first, then those that are gone. The columns are those of the later version, then
+    `_change`, `_row_change`, the numbers of the query now and before, and `_rowid`.
+
+    before: None where nothing was there, or nothing was committed since
+    """
+
+    before: SearchRows | None
+    after: SearchRows
+    feed: ChangeFeed
+
+    def __post_init__(self) -> None:
+        if self.after.ranker.leading:
+            raise InvalidArgument("Changes of answers are told of one query at a time")
+        taken = set(self.after.snapshot.manifest.schema.names)
+        for name in self.own:
+            if name in taken:
+                raise InvalidArgument(f"{self.after.snapshot.label} has a column {name!r}, which the changes have too")
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The later version."""
+        return self.after.snapshot
+
+    @cached_property
+    def own(self) -> Mapping[str, pa.Field]:
+        """What is told of the rows beside their values."""
+        now = [each.with_nullable(True) for each in self.after.ranker.fields]
+        previous = [each.with_name(PREVIOUS + each.name) for each in now]
+        told = [pa.field(CHANGE, pa.string(), nullable=False), pa.field(ROW_CHANGE, pa.string()), *now, *previous]
+        return {each.name: each for each in [*told, field(ROW_ID)]}
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The table's columns, and what is told of the change."""
+        stored = self.snapshot.manifest.schema.arrow
+        # a column that an earlier version did not have is NULL in its rows
+        return pa.schema([*(each.with_nullable(True) for each in stored), *self.own.values()], stored.metadata)
+
+    @property
+    def system_columns(self) -> tuple[str, ...]:
+        """None beside those of the schema."""
+        return ()
+
+    @property
+    def compact_types(self) -> Mapping[str, pa.DataType]:
+        """None: values come in the table's types."""
+        return {}
+
+    def with_numbers(self, names: Sequence[str]) -> list[str]:
+        """The names, and what is told of the change, as far as it is not among them."""
+        return [*names, *(name for name in self.own if name not in names and name != ROW_ID)]
+
+    def scan(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: str | pc.Expression | Predicate | None = None,
+        *,
+        limit: int | None = None,
+        batch_size: int | None = None,
+    ) -> answer_scan.AnswerScan:
+        """A read of some columns and rows; the searches are made when it is first read.
+
+        filter: on what is told, and on the values that are told
+        raises: as `Dataset.scan`
+        """
+        chosen = self._resolve(self.schema.names if columns is None else columns)
+        return answer_scan.AnswerScan(self, chosen, self._condition(filter), limit, batch_size)
+
+    @cached_property
+    def row_changes(self) -> Mapping[int, str]:
+        """What happened to rows since, by their ids."""
+        told = self.feed.scan([CHANGE_TYPE, ROW_ID]).to_table()
+        pairs = zip(told[ROW_ID].to_pylist(), told[CHANGE_TYPE].to_pylist(), strict=True)
+        return {row_id: _ROW_CHANGES[kind] for row_id, kind in pairs if kind in _ROW_CHANGES}
+
+    @cached_property
+    def found(self) -> tuple[Found, ...]:
+        """The rows that are told of."""
+        if self.feed.end < self.feed.start:
+            return ()
+        with at(table=self.snapshot.label):
+            later, now_ids = self.after.ranking, _row_ids(self.after)
+            if self.before is None:
+                earlier, previous_ids = None, np.empty(0, np.uint64)
+            else:
+                earlier, previous_ids = self.before.ranking, _row_ids(self.before)
+        was = {row_id: place for place, row_id in enumerate(previous_ids.tolist())}
+        previous = np.array([was.get(row_id, -1) for row_id in now_ids.tolist()], np.int64)
+        updated = np.array([self.row_changes.get(row_id) == "update" for row_id in now_ids.tolist()], np.bool_)
+        places = np.flatnonzero((previous < 0) | updated)
+        changes = [CHANGED if each >= 0 else NEW for each in previous[places].tolist()]
+        found = [Found(False, later.addresses[places], now_ids[places], changes, places, previous[places])]
+        if earlier is not None:
+            places = np.flatnonzero(~np.isin(previous_ids, now_ids))
+            nowhere = np.full(len(places), -1, np.int64)
+            gone = [GONE] * len(places)
+            found.append(Found(True, earlier.addresses[places], previous_ids[places], gone, nowhere, places))
+        return tuple(each for each in found if len(each.ids))
+
+    def sources_before(self) -> Mapping[str, Source]:
+        """The columns of the later version in the version before, by name."""
+        return {source.column.name: source for source in self.feed.range.sources(self.feed.start - 1)}
+
+    def _resolve(self, names: Sequence[str]) -> tuple[OutputColumn, ...]:
+        own = self.own
+        for name in names:
+            if list(names).count(name) > 1:
+                raise InvalidArgument(f"Column {name!r} is asked for twice")
+        stored = iter(resolve(self.snapshot, [name for name in names if name not in own]))
+        return tuple(
+            OutputColumn(name, None, (), own[name])
+            if name in own
+            else replace(each := next(stored), arrow=each.arrow.with_nullable(True))
+            for name in names
+        )
+
+    def _condition(self, filter: str | pc.Expression | Predicate | None) -> Predicate | None:
+        if filter is None or isinstance(filter, Predicate):
+            return filter
+        read = from_sql if isinstance(filter, str) else from_arrow
+        return read(filter, self.schema, table=self.snapshot.label)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # without what was found, which is found again
+        return AnswerChanges, (self.before, self.after, self.feed)
+
+    def __repr__(self) -> str:
+        return f"AnswerChanges({self.snapshot.label!r}, since {self.feed.start - 1}, {self.after.ranker.describe()!r})"
+
+
+def _row_ids(rows: SearchRows) -> U64:
+    """Of the rows that were found."""
+    addresses = rows.ranking.addresses
+    columns = resolve(rows.snapshot, [ROW_ID])
+    found: U64 = take_at(rows.snapshot, columns, addresses)[ROW_ID].to_numpy() if len(addresses) else addresses
+    return found
