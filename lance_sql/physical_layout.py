@@ -18,6 +18,7 @@ from lance_sql.table.snapshot import Snapshot
 MAX_PARSED: Final = 200_000
 """So many fragments of earlier versions are looked at for when the fragments were added."""
 
+_IN_A_PART: Final = 10
 _SHOWN: Final = 500
 _STRIP_HEIGHT: Final = 64.0
 _MOST_WITH_GAPS: Final = 100
@@ -110,14 +111,17 @@ class Layout:
 
         raises: MissingDependency where Jinja2 is not installed
         """
-        return pages.render("layout", **self._values())
+        return pages.render("layout", **self._values(_SHOWN))
 
-    def _values(self) -> dict[str, Any]:
+    def _repr_html_(self) -> str | None:
+        return pages.part("layout_part", **self._values(_IN_A_PART))
+
+    def _values(self, num_fragments: int) -> dict[str, Any]:
         sections = charts.strip([each.rows + each.deleted_rows for each in self.fragments])
         return {
             "layout": self,
             "now": datetime.now(UTC),
-            "shown": self.fragments[:_SHOWN],
+            "shown": self.fragments[:num_fragments],
             "gaps": len(self.fragments) <= _MOST_WITH_GAPS,
             "strip": [
                 (start, end, each.deleted_share * _STRIP_HEIGHT, _title(each))

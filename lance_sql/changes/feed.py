@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, overload
 
 import pyarrow as pa
 
@@ -22,7 +22,7 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.scan import system_columns
 from lance_sql.scan.predicates import Predicate, from_arrow, from_sql
 from lance_sql.schema import arrow_field
-from lance_sql.schema.primary_key import primary_key
+from lance_sql.schema.primary_key import naming_columns, primary_key
 from lance_sql.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -154,6 +154,17 @@ class ChangeFeed(ArrowDataset):
         """Whether rows are told apart by the values of columns, and not by row ids."""
         return self._place[5] is not None
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns by whose values rows are told apart; empty where row ids tell."""
+        key = self._place[5]
+        return () if key is None else (key,) if isinstance(key, str) else tuple(key)
+
+    @property
+    def naming_columns(self) -> tuple[str, ...]:
+        """What people know a row by: the columns of a key, or the first column where that may be one."""
+        return self.key or naming_columns(self._last.manifest.schema)
+
     def follow(self, *, poll: float = 1.0, timeout: float | None = None) -> Follow:
         """The commits of the range one by one, and then those that are made from now on; `async for` takes it as well.
 
@@ -258,7 +269,7 @@ class ChangeFeed(ArrowDataset):
         chosen = tuple(self._column(name) for name in (self.schema.names if names is None else names))
         if len({column.name for column in chosen}) < len(chosen):
             raise InvalidArgument("A column is asked for twice")
-        return ChangeScan(self, chosen, self._predicate(filter), limit, batch_size)
+        return ChangeScan(self, chosen, self.predicate(filter), limit, batch_size)
 
     def to_pandas(self, **options: Any) -> Any:
         """All changes as a DataFrame of pandas; see `Scan.to_pandas`."""
@@ -279,6 +290,22 @@ class ChangeFeed(ArrowDataset):
     def count_rows(self, filter: str | pc.Expression | Predicate | None = None, **_: Any) -> int:
         """The number of images that pass the filter."""
         return self.scan([], filter).count_rows()
+
+    def to_html(self, filter: str | pc.Expression | Predicate | None = None) -> str:
+        """A page in one file, which needs no network: what each commit inserted, updated and deleted. The first rows of
+        each are read, and all are counted.
+
+        filter: which images, as for `scan`
+        raises: MissingDependency where Jinja2 is not installed; as `scan`
+        """
+        from lance_sql.changes import feed_page
+
+        return feed_page.as_page(self, self.predicate(filter))
+
+    def _repr_html_(self) -> str | None:
+        from lance_sql.changes import feed_page
+
+        return feed_page.as_part(self)
 
     def explain(self) -> str:
         """What is read and why, as text."""
@@ -316,7 +343,17 @@ class ChangeFeed(ArrowDataset):
         path = tuple(field.name for field in below)
         return FeedColumn(name, number, path, pa.field(name, leaf.type, True, leaf.metadata))
 
-    def _predicate(self, filter: str | pc.Expression | Predicate | None) -> Predicate | None:
+    @overload
+    def predicate(self, filter: None) -> None: ...
+
+    @overload
+    def predicate(self, filter: str | pc.Expression | Predicate) -> Predicate: ...
+
+    def predicate(self, filter: str | pc.Expression | Predicate | None) -> Predicate | None:
+        """A filter on images, bound to the columns of the feed.
+
+        raises: as `scan`
+        """
         if filter is None or isinstance(filter, Predicate):
             return filter
         schema = pa.schema([*self.schema, *(system_columns.field(name) for name in self.system_columns)])

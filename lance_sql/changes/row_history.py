@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,11 @@ from lance_sql.changes.narrowing import narrowed
 from lance_sql.changes.plan import Part, Range
 from lance_sql.changes.rows import I64, U64, Rows
 from lance_sql.scan.predicates import Predicate
+from lance_sql.scan.system_columns import ROW_ID
 from lance_sql.table.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
 
 FROM_VERSION: Final = "valid_from_version"
 TO_VERSION: Final = "valid_to_version"
@@ -178,6 +182,42 @@ class RowHistory(ChangeFeed):
         since: Bound | None = None,
     ) -> None:
         super().__init__(snapshot, start, end, since=since)
+
+    def of_rows(self, filter: str | pc.Expression | Predicate | None = None, max_rows: int = 20) -> pa.Table:
+        """All images of some rows: of the first of those of which an image passes a filter.
+
+        filter: as for `scan`
+        max_rows: so many rows, in the order of the history
+        returns: the columns of the relation, by row and then by time
+        raises: as `scan`
+
+        >>> orders.update({"amount": "0"}, "id = 3").row_history().of_rows("id = 3")["amount"].to_pylist()
+        [31.1, 0.0]
+        """
+        ids: dict[int, None] = {}
+        for batch in self.scan([ROW_ID], filter).to_reader():
+            ids |= dict.fromkeys(batch.column(0).to_pylist())
+            if len(ids) >= max_rows:
+                break
+        chosen = list(ids)[:max_rows]
+        images = self.scan(filter=f"{ROW_ID} IN ({', '.join(map(str, chosen)) or 'NULL'})").to_table()
+        beginnings = images[FROM_VERSION].fill_null(0).to_numpy()
+        return images.take(np.lexsort((beginnings, images[ROW_ID].to_numpy())))
+
+    def to_html(self, filter: str | pc.Expression | Predicate | None = None) -> str:
+        """A page in one file, which needs no network: what happened to rows, from when they came until they went.
+
+        filter: rows of which an image passes; the first ones are told of
+        raises: MissingDependency where Jinja2 is not installed; as `scan`
+        """
+        from lance_sql.changes import story_page
+
+        return story_page.as_page(self, self.predicate(filter))
+
+    def _repr_html_(self) -> str | None:
+        from lance_sql.changes import story_page
+
+        return story_page.as_part(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self._place[0], self.start, self.end)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
@@ -27,10 +27,12 @@ class SqlCompleter(Completer):
     """Completes at the cursor. Tables are opened for their columns once for each path.
 
     connection: of DuckDB, which says what functions there are
+    verbs: of the command line, which are commands here
     """
 
-    def __init__(self, connection: Any) -> None:
+    def __init__(self, connection: Any, verbs: Sequence[str] = ()) -> None:
         self._connection = connection
+        self._verbs = verbs
         self._columns: dict[str, tuple[str, ...]] = {}
         self._functions: tuple[str, ...] | None = None
 
@@ -38,10 +40,16 @@ class SqlCompleter(Completer):
         before = document.text_before_cursor
         quoted = _OPEN_QUOTE.search(before) if before.count("'") % 2 else None
         if quoted is not None:
-            yield from _completions(_paths(quoted[1]), quoted[1])
+            ends = not document.text_after_cursor.startswith("'")
+            yield from _completions([path + "'" * (ends and _is_whole(path)) for path in _paths(quoted[1])], quoted[1])
             return
         if before.startswith("."):
-            yield from _completions(COMMANDS, before)
+            command, space, _ = before.partition(" ")
+            if not space:
+                yield from _completions((*COMMANDS, *(f".{verb}" for verb in self._verbs)), before)
+            elif command[1:] in self._verbs or command == ".schema":
+                last = before.rpartition(" ")[2]
+                yield from _completions(_paths(last), last)
             return
         word = _WORD.search(before)
         typed = word[0] if word is not None else ""
@@ -79,6 +87,11 @@ def _completions(words: Iterable[str], typed: str) -> Iterator[Completion]:
         if word.casefold().startswith(typed.casefold()) and shown < _MOST:
             shown += 1
             yield Completion(word, start_position=-len(typed))
+
+
+def _is_whole(path: str) -> bool:
+    """Whether nothing comes behind it in the quotes: it is a table, or a file."""
+    return path.endswith(".lance") or not path.endswith("/")
 
 
 def _paths(typed: str) -> list[str]:

@@ -49,6 +49,7 @@ _IN_LINES = ("jsonl", "debezium")
     type=click.Choice(("table", "json", "csv", "markdown", "arrow", *_IN_LINES)),
     help="Format: table, or jsonl of what is followed.",
 )
+@screen.html_option
 @quiet_option
 @reports_errors
 def changes(
@@ -70,6 +71,7 @@ def changes(
     timeout: float | None,
     command: str | None,
     output: str | None,
+    html: str | None,
     quiet: bool,
 ) -> None:
     """Lists what the versions START to END of TABLE changed: inserted and deleted rows, both images of updated ones.
@@ -82,6 +84,7 @@ def changes(
     lance-sql changes events.lance --since yesterday-audited --mode net
     lance-sql changes events.lance --cursor warehouse --output jsonl
     lance-sql changes events.lance --follow --output debezium
+    lance-sql changes events.lance 41 42 --html changes.html
     """
     from lance_sql.cli import tables
 
@@ -99,6 +102,8 @@ def changes(
             raise click.UsageError("A cursor moves over all changes; leave --limit out.")
     if command is not None and output not in (None, *_IN_LINES):
         raise click.UsageError("--exec gets lines: --output jsonl, or debezium.")
+    if html is not None and (follow or name is not None or explain or output is not None or limit is not None):
+        raise click.UsageError("A page is of a range: leave --follow, --cursor, --explain, --output and --limit out.")
     delivery = _Delivery(output or ("jsonl" if follow or command else "table"), where, limit, command, quiet=quiet)
     if follow:
         if end is not None or limit is not None or explain or mode == "net":
@@ -123,6 +128,8 @@ def changes(
         feed = dataset.changes(tables.bound(start), tables.bound(end), since=tables.bound(since), **options)
         if explain:
             screen.show_text(feed.scan(filter=where, limit=limit).explain())
+        elif html is not None:
+            screen.write_page(html, feed.to_html(where))
         else:
             delivery.write(feed)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, TextIO, TypeVar
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from lance_sql.value_text import as_json, text, values
 
 # Wider texts are cut in tables with lines; all else has them whole.
 _MAX_WIDTH = 80
+_MAX_TYPE = 24
 _MOST_COUNTED: Final = 1_000_000
 # of those that JSON need not escape: controls, and what turns the direction of writing
 _ESCAPED: Final = {
@@ -36,13 +38,15 @@ def write(
     boxes: bool,
     width: int | None = None,
     max_rows: int | None = None,
+    types: bool = False,
 ) -> None:
     """Writes all rows to a text stream, Arrow to the bytes below it.
 
     output: table, json, csv, markdown or arrow
     boxes: draw tables with lines
     width: characters of a line, which tables with lines are fitted to
-    max_rows: at most so many rows of a table; those that are left out are counted
+    max_rows: at most so many rows of a table, the first and the last ones; those that are left out are counted
+    types: say below the names of a table with lines of which type its columns are
     """
     match output:
         case "json":
@@ -54,7 +58,7 @@ def write(
         case "arrow":
             _write_arrow(reader, stream)
         case _:
-            _write_table(reader, stream, boxes=boxes, width=width, max_rows=max_rows)
+            _write_table(reader, stream, boxes=boxes, width=width, max_rows=max_rows, types=types)
 
 
 def _write_json(reader: pa.RecordBatchReader, stream: TextIO) -> None:
@@ -114,62 +118,100 @@ def _write_arrow(reader: pa.RecordBatchReader, stream: TextIO) -> None:
 
 
 def _write_table(
-    reader: pa.RecordBatchReader, stream: TextIO, *, boxes: bool, width: int | None, max_rows: int | None
+    reader: pa.RecordBatchReader, stream: TextIO, *, boxes: bool, width: int | None, max_rows: int | None, types: bool
 ) -> None:
     """Columns aligned, numbers to the right; the widths need all rows that are shown at once."""
     limit = _MAX_WIDTH if boxes else None
     names = [_cell(name, limit) for name in reader.schema.names]
     right = [_is_number(field.type) for field in reader.schema]
-    kept, more, is_exact = _first(reader, max_rows)
-    rows = [["NULL" if value is None else _cell(text(value), limit) for value in row] for row in kept]
+    excerpt = _excerpt(reader, max_rows)
+    rows = [["NULL" if value is None else _cell(text(value), limit) for value in row] for row in excerpt.rows]
     widths = [max(width_of(row[index]) for row in [names, *rows]) for index in range(len(names))]
     if not boxes:
-        for row in [names, ["-" * width for width in widths], *rows]:
+        for number, row in enumerate([names, ["-" * width for width in widths], *rows]):
+            if number == excerpt.first + 2 and number < len(rows) + 2:
+                stream.write(f"... {excerpt.left_out:,} more rows\n")
             stream.write("  ".join(_padded(row, widths, right)).rstrip() + "\n")
-        if more:
-            stream.write(f"... {more:,} more rows\n")
+        if excerpt.left_out and excerpt.first == len(rows):
+            stream.write(f"... {excerpt.left_out:,} more rows\n")
         return
-    left_out = 0
+    heads = [names]
+    if types:
+        # long ones are cut rather than that they make a column wide
+        heads.append([_cell(str(field.type), _MAX_TYPE) for field in reader.schema])
+        widths = [max(width, width_of(type)) for width, type in zip(widths, heads[1], strict=True)]
+    columns_left_out = 0
     if width is not None and widths:
         shown, widths = fit(widths, width)
-        left_out = len(names) - len(shown)
-        gap = len(shown) - len(shown) // 2 if left_out else None
-        names, right = _chosen(names, shown, gap, "…"), _chosen(right, shown, gap, False)
-        rows = [_chosen(row, shown, gap, "…") for row in rows]
+        columns_left_out = len(names) - len(shown)
+        gap = len(shown) - len(shown) // 2 if columns_left_out else None
+        right = _chosen(right, shown, gap, False)
         widths = [*widths[:gap], 1, *widths[gap:]] if gap is not None else widths
-        names, *rows = [[cut(cell, size) for cell, size in zip(row, widths, strict=True)] for row in [names, *rows]]
+        heads, rows = ([_fitted(_chosen(row, shown, gap, "…"), widths) for row in part] for part in (heads, rows))
     lines = ["─" * (width + 2) for width in widths]
     stream.write(f"┌{'┬'.join(lines)}┐\n")
-    _write_boxed(stream, _padded(names, widths, right))
+    for head in heads:
+        _write_boxed(stream, _padded(head, widths, right))
     stream.write(f"├{'┼'.join(lines)}┤\n")
-    for row in rows:
+    for number, row in enumerate(rows):
+        if number == excerpt.first:
+            _write_boxed(stream, _padded(["·" for _ in widths], widths, right))
         _write_boxed(stream, _padded(row, widths, right))
     stream.write(f"└{'┴'.join(lines)}┘\n")
-    total = len(rows) + more
-    count = f"{total:,} {'row' if total == 1 else 'rows'}" if is_exact else f"More than {total:,} rows"
-    notes = [f"{len(rows):,} shown"] if more else []
-    notes += [f"{left_out} of {len(reader.schema)} columns left out"] if left_out else []
+    total = len(rows) + excerpt.left_out
+    count = f"{total:,} {'row' if total == 1 else 'rows'}" if excerpt.is_exact else f"More than {total:,} rows"
+    notes = [f"{len(rows):,} shown"] if excerpt.left_out else []
+    notes += [f"{columns_left_out} of {len(reader.schema)} columns left out"] if columns_left_out else []
     stream.write(count + (f" ({', '.join(notes)})" if notes else "") + "\n")
 
 
-def _first(reader: pa.RecordBatchReader, most: int | None) -> tuple[list[tuple[Any, ...]], int, bool]:
-    """The first rows, how many more there are, and whether that is all that there are."""
+@dataclass(frozen=True, slots=True)
+class _Excerpt:
+    """The rows that are shown.
+
+    first: so many of them are the first ones, and the others the last
+    left_out: how many lie between, or behind
+    is_exact: these are all that there are
+    """
+
+    rows: list[tuple[Any, ...]]
+    first: int
+    left_out: int
+    is_exact: bool
+
+
+def _excerpt(reader: pa.RecordBatchReader, most: int | None) -> _Excerpt:
+    """The first rows and the last ones; the first alone where counting takes too long."""
     kept: list[tuple[Any, ...]] = []
+    last: list[pa.RecordBatch] = []
+    at_end = (most or 0) // 4
     more = 0
     for batch in reader:
         room = batch.num_rows if most is None else min(most - len(kept), batch.num_rows)
         kept += _values_of(batch.slice(0, room))
         more += batch.num_rows - room
+        if room < batch.num_rows:
+            last.append(batch.slice(max(room, batch.num_rows - at_end)))
+            while len(last) > 1 and sum(each.num_rows for each in last[1:]) >= at_end:
+                del last[0]
         if more >= _MOST_COUNTED:
             reader.close()
-            return kept, more, False
-    return kept, more, True
+            return _Excerpt(kept, len(kept), more, False)
+    if not more:
+        return _Excerpt(kept, len(kept), 0, True)
+    end = [row for each in last for row in _values_of(each)][-at_end:] if at_end else []
+    first = len(kept) - len(end)
+    return _Excerpt([*kept[:first], *end], first, more, True)
 
 
 def _chosen(cells: Sequence[T], shown: Sequence[int], gap: int | None, between: T) -> list[T]:
     """The cells of some columns, and something where others are left out."""
     chosen = [cells[column] for column in shown]
     return chosen if gap is None else [*chosen[:gap], between, *chosen[gap:]]
+
+
+def _fitted(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
+    return [cut(cell, width) for cell, width in zip(cells, widths, strict=True)]
 
 
 def _write_boxed(stream: TextIO, cells: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""The verbs that look at a table as a whole: `history` and `layout`, in a terminal or as a page."""
+"""The verbs that look at a table, its history and its rows, in a terminal or as a page."""
 
 from __future__ import annotations
 
@@ -132,7 +132,47 @@ def head(table: str, rows: int, columns: str | None, where: str | None, branch: 
 
     chosen = None if columns is None else columns.split(",")
     scan = tables.open_table(table, branch=branch).scan(chosen, where, limit=rows)
-    screen.show(scan.to_reader(), output, max_rows=0)
+    screen.show(scan.to_reader(), output, max_rows=0, types=True)
 
 
-VERBS = (describe, head, history, layout)
+@click.command("row-history")
+@click.argument("table")
+@click.argument("start", required=False)
+@click.argument("end", required=False)
+@click.option("--where", "-w", metavar="SQL", help='Rows that at some time passed a filter, such as "id = 7".')
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many rows.")
+@click.option("--branch", help="A branch, instead of main.")
+@screen.output_option
+@screen.html_option
+@reports_errors
+def row_history(
+    table: str,
+    start: str | None,
+    end: str | None,
+    where: str | None,
+    limit: int,
+    branch: str | None,
+    output: str,
+    html: str | None,
+) -> None:
+    """Tells the story of rows of TABLE: every image of each, and the versions between which it was there.
+
+    \b
+    lance-sql row-history events.lance --where "id = 7"
+    lance-sql row-history events.lance 5 9 --where "status = 'lost'" --html rows.html
+    """
+    from lance_sql.cli import tables
+
+    found = tables.open_table(table, branch=branch).row_history(tables.bound(start), tables.bound(end))
+    if html is not None:
+        screen.write_page(html, found.to_html(where))
+        return
+    images = found.of_rows(where, limit)
+    if output == "table":
+        # versions say when it was; on a terminal there is no room for times as well
+        shown = ("_rowid", "valid_from_version", "valid_to_version", *found.snapshot.manifest.schema.names)
+        images = images.select(shown)
+    screen.show(images.to_reader(), output, max_rows=0)
+
+
+VERBS = (describe, head, history, layout, row_history)

@@ -108,7 +108,7 @@ _GROUPS = (
             "queries",
         ),
     ),
-    ("Changes", ("changes", "diff", "cursors", "apply", "materialize", "refresh")),
+    ("Changes", ("changes", "diff", "row-history", "cursors", "apply", "materialize", "refresh")),
     ("Write", ("write", "update", "delete", "merge", "tag", "branch", "stage", "publish", "restore")),
     ("Keep in order", ("index", "compact", "cleanup", "analyze", "enable-stable-row-ids", "rules", "check", "cache")),
     ("When something is wrong", ("verify", "audit", "repair", "salvage")),

@@ -35,10 +35,11 @@ def width() -> int | None:
     return max(shutil.get_terminal_size().columns, 40) if sys.stdout.isatty() else None
 
 
-def show(reader: pa.RecordBatchReader, output: str, *, max_rows: int | None = None) -> None:
+def show(reader: pa.RecordBatchReader, output: str, *, max_rows: int | None = None, types: bool = False) -> None:
     """Writes rows to stdout: fitted to a terminal and capped with a count there, and whole everywhere else.
 
     max_rows: at most so many rows of a table; 0 for all of them, None for as many as fit the place
+    types: say on a terminal of which types the columns are
     """
     from lance_sql.cli import formats
 
@@ -46,7 +47,7 @@ def show(reader: pa.RecordBatchReader, output: str, *, max_rows: int | None = No
         raise click.UsageError("Arrow output is binary: send it to a file or a pipe.")
     on_terminal = sys.stdout.isatty()
     most = (MAX_ROWS if on_terminal else None) if max_rows is None else max_rows or None
-    formats.write(reader, output, sys.stdout, boxes=on_terminal, width=width(), max_rows=most)
+    formats.write(reader, output, sys.stdout, boxes=on_terminal, width=width(), max_rows=most, types=types)
 
 
 def show_text(text: str) -> None:

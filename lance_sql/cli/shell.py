@@ -7,8 +7,10 @@ lance> .help
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,10 +36,15 @@ Tab completes paths, columns and functions; the arrow keys go through the histor
   .schema TABLE    the columns of a table, with their types
   .mode FORMAT     table, json, csv or markdown; also .output
   .rows N          at most so many rows of a table; 0 for all
+  .VERB ...        a verb of the command line: .history events.lance, .diff events.lance 5 6; also without the dot
   .help            this text; also help
   .quit            as Ctrl-D; also quit and exit"""
 _PLAIN: Final = ("help", "quit", "exit")
 _FORMATS: Final = ("table", "json", "csv", "markdown")
+# verbs that are also how a statement begins: they need the dot
+_BEGIN_STATEMENTS: Final = frozenset(
+    ("analyze", "delete", "describe", "explain", "merge", "query", "refresh", "restore", "update")
+)
 
 
 class Shell:
@@ -53,7 +60,7 @@ class Shell:
         text = typed.strip()
         if text.startswith("."):
             return self._command(text)
-        if text.rstrip(";").strip().lower() in _PLAIN:
+        if text.rstrip(";").strip().lower() in _PLAIN or is_verb(text):
             return self._command("." + text)
         if text.rstrip("; \n"):
             self._statements(text)
@@ -81,9 +88,26 @@ class Shell:
                 self._max_rows = int(number)
             case ".rows", _:
                 click.echo("Error: .rows takes a number; 0 for all rows", err=True)
+            case _ if name[1:] in verbs():
+                self._verb(text.rstrip("; \n")[1:])
             case _:
                 click.echo(f"Error: {name} is not known; .help lists what is", err=True)
         return True
+
+    def _verb(self, text: str) -> None:
+        from lance_sql.cli.main import main
+
+        try:
+            main.main(shlex.split(text), prog_name="lance-sql", standalone_mode=False)
+        except ValueError as error:
+            click.echo(f"Error: {error}", err=True)
+        except (KeyboardInterrupt, click.Abort):
+            click.echo("Interrupted", err=True)
+        except click.ClickException as error:
+            click.echo(f"Error: {error.format_message()}", err=True)
+        except SystemExit:
+            # the exit code of a check; what it found has been said
+            pass
 
     def _statements(self, text: str) -> None:
         from lance_sql.cli import failures, statements
@@ -106,10 +130,24 @@ class Shell:
             click.echo(f"{time.monotonic() - started:.3f} s", err=True)
 
 
+@cache
+def verbs() -> tuple[str, ...]:
+    """The verbs of the command line."""
+    from lance_sql.cli.main import main
+
+    return tuple(main.commands)
+
+
+def is_verb(text: str) -> bool:
+    """Whether a line without a dot is a verb of the command line all the same, and no statement."""
+    word = text.partition(" ")[0]
+    return word in verbs() and word not in _BEGIN_STATEMENTS
+
+
 def is_whole(typed: str, connection: Any) -> bool:
     """Whether what was typed is to be run: a command, nothing, or statements up to a semicolon outside of texts."""
     text = typed.strip()
-    if not text or text.startswith(".") or text.lower() in _PLAIN:
+    if not text or text.startswith(".") or text.lower() in _PLAIN or is_verb(text):
         return True
     if not text.endswith(";"):
         return False
@@ -169,7 +207,7 @@ def session(connection: Any, input: Input | None = None, output: Output | None =
     path = history_path()
     made: PromptSession[str] = PromptSession(
         PROMPT,
-        completer=SqlCompleter(connection),
+        completer=SqlCompleter(connection, verbs()),
         complete_while_typing=False,
         history=InMemoryHistory() if path is None else FileHistory(path),
         # Enter begins a line until the statement is whole

@@ -76,7 +76,7 @@ def run(
                     changed = sum(number for (number,) in result.fetchall())
                     click.echo(f"{changed:,} {'row' if changed == 1 else 'rows'} written", err=True)
                 else:
-                    screen.show(count(result.to_arrow_reader()), output, max_rows=max_rows)
+                    screen.show(count(result.to_arrow_reader()), output, max_rows=max_rows, types=True)
 
 
 def _is_count(statement: Any, result: Any) -> bool:

@@ -18,7 +18,7 @@ from lance_sql.errors import ColumnNotFound, InvalidArgument, VersionNotFound
 from lance_sql.progress import Progress, reporting
 from lance_sql.scan.system_columns import ROW_ID
 from lance_sql.schema import Schema
-from lance_sql.schema.primary_key import primary_key
+from lance_sql.schema.primary_key import naming_columns, primary_key
 from lance_sql.store.place import place
 from lance_sql.table.new_files import new_files
 from lance_sql.version_names import split_name
@@ -200,18 +200,10 @@ def _check_key(key: Sequence[str], shared: SharedColumns) -> None:
             raise InvalidArgument(f"key column {name!r} is nested: give columns with plain values")
 
 
-def _label(table: Dataset, names: Mapping[str, str]) -> list[str]:
-    """What people know a row by: its primary key, or the first column where that may be one."""
-    found = list(primary_key(table.snapshot.manifest.schema))
-    if not found:
-        first = table.schema[0] if len(table.schema) else None
-        if first is not None and (
-            pa.types.is_integer(first.type)
-            or pa.types.is_string(columns.plain(first.type))
-            or pa.types.is_large_string(columns.plain(first.type))
-        ):
-            found = [first.name]
-    return found if set(found) <= set(names) else []
+def _label(table: Dataset, names: Mapping[str, str]) -> Sequence[str]:
+    """What people know a row by, where both tables have it."""
+    found = naming_columns(table.snapshot.manifest.schema)
+    return found if set(found) <= set(names) else ()
 
 
 def _by_name(before: pa.Schema, after: pa.Schema) -> dict[str, str]:

@@ -9,6 +9,8 @@ from typing import Final
 
 WIDTH: Final = 1000.0
 _LEAST: Final = 2.0
+_MOST_DIGITS: Final = 24
+# all ticks together, so that they do not run into each other on a phone
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,22 +24,66 @@ class Bar:
     height: float
 
 
+@dataclass(frozen=True, slots=True)
+class VersionChart:
+    """Bars of counts by version, above a line and below it, with what its axes say.
+
+    columns: the bars of each version, and what it says to whoever points at it
+    line: where the line is, from the top
+    above, below: the counts at the upper and the lower end
+    ticks: some of the versions, and where they are, in percent of the width
+    """
+
+    columns: Sequence[tuple[Sequence[Bar], str]]
+    line: float
+    height: float
+    above: int
+    below: int
+    ticks: Sequence[tuple[int, float]]
+
+
+def by_version(
+    versions: Sequence[int], counts: Sequence[Sequence[tuple[str, int, bool]]], titles: Sequence[str], height: float
+) -> VersionChart:
+    """
+    counts: the bars of each version: kind, count, whether it grows downwards; from the line outwards
+    titles: what each says
+    """
+    columns, line = diverging(counts, height)
+    above, below = _extent(counts)
+    return VersionChart(list(zip(columns, titles, strict=True)), line, height, above, below, _ticks(versions))
+
+
+def _extent(columns: Sequence[Sequence[tuple[str, int, bool]]]) -> tuple[int, int]:
+    """The largest count above the line, and the one below."""
+    above, below = (
+        max((sum(count for _, count, down in column if down is wanted) for column in columns), default=0)
+        for wanted in (False, True)
+    )
+    return above, below
+
+
+def _ticks(versions: Sequence[int]) -> list[tuple[int, float]]:
+    """Versions in equal steps, from the first one on; fewer where numbers are long."""
+    count = len(versions)
+    most = _MOST_DIGITS // max((len(str(version)) for version in versions), default=1)
+    step = -(-count // most) or 1
+    return [(versions[index], 100 * (index + 0.5) / count) for index in range(0, count, step)]
+
+
 def diverging(columns: Sequence[Sequence[tuple[str, int, bool]]], height: float) -> tuple[list[list[Bar]], float]:
     """Columns of stacked bars, side by side, above a line and below it. A bar that is not empty can be seen.
 
     columns: the bars of each: kind, count, whether it grows downwards; from the line outwards
     returns: the bars of each column, and where the line is
     """
-    above, below = (
-        max((sum(count for _, count, down in column if down is wanted) for column in columns), default=0)
-        for wanted in (False, True)
-    )
+    above, below = _extent(columns)
     total = above + below or 1
     line = height * above / total
     step = WIDTH / max(len(columns), 1)
     width = min(step * 0.7, 28.0)
-    found = []
-    for place, column in enumerate(columns):
+    stacks = []
+    for number, column in enumerate(columns):
         ends = {False: line, True: line}
         bars = []
         for kind, count, down in column:
@@ -45,10 +91,10 @@ def diverging(columns: Sequence[Sequence[tuple[str, int, bool]]], height: float)
                 continue
             length = max(height * count / total, _LEAST)
             top = ends[down] if down else ends[down] - length
-            bars.append(Bar(kind, step * (place + 0.5) - width / 2, top, width, length))
+            bars.append(Bar(kind, step * (number + 0.5) - width / 2, top, width, length))
             ends[down] += length if down else -length
-        found.append(bars)
-    return found, line
+        stacks.append(bars)
+    return stacks, line
 
 
 def area(values: Sequence[int | None], height: float) -> str:

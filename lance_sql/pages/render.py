@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 _AGES: Final = ((86_400 * 365, "year"), (86_400 * 30, "month"), (86_400, "day"), (3_600, "hour"), (60, "minute"))
+_SCALES: Final = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
 UNKNOWN: Final = "\N{EN DASH}"
 MAX_CHARACTERS: Final = 2_000
 """Longer values are cut."""
@@ -64,6 +65,7 @@ def _environment() -> Environment:
         "ago": ago,
         "duration": duration,
         "counted": counted,
+        "short": short,
     }
     made.globals |= {
         "style": _resource("style.css"),
@@ -81,6 +83,14 @@ def _resource(name: str) -> str:
 def number(value: float | None) -> str:
     """A count, or a dash for one that is not known."""
     return UNKNOWN if value is None else f"{value:,}"
+
+
+def short(value: int) -> str:
+    """A count for an axis, with three digits or so."""
+    if value < 10_000:
+        return f"{value:,}"
+    scale, unit = next((scale, unit) for scale, unit in _SCALES if value >= scale)
+    return f"{value / scale:.4g}{unit}"
 
 
 def counted(count: int, noun: str) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pyarrow as pa
+
 from lance_sql.errors import InvalidArgument
 from lance_sql.schema.fields import Field, Schema
 
@@ -32,6 +34,18 @@ def primary_key(schema: Schema) -> tuple[str, ...]:
     keys = [path for path in _paths(schema.fields, ()) if is_key(path[-1])]
     keys.sort(key=lambda path: (position(path[-1].metadata.get(POSITION)) or 1 << 32, path[-1].id))
     return tuple(".".join(field.name for field in path) for path in keys)
+
+
+def naming_columns(schema: Schema) -> tuple[str, ...]:
+    """What people know a row by: the columns of its primary key, or the first column where that may be one."""
+    found = primary_key(schema)
+    if found or not schema.fields:
+        return found
+    type = schema.arrow.field(0).type
+    if pa.types.is_dictionary(type):
+        type = type.value_type
+    may_be_one = pa.types.is_integer(type) or pa.types.is_string(type) or pa.types.is_large_string(type)
+    return (schema.names[0],) if may_be_one else ()
 
 
 def check(schema: Schema) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from lance_sql import pages
 from lance_sql.table.location import table_name
@@ -15,10 +15,20 @@ if TYPE_CHECKING:
 State: TypeAlias = Literal["ok", "bad", "none", "unknown"]
 
 _MAX_PROBLEMS: Final = 200
+_IN_A_PART: Final = 10
 
 
 def as_page(report: Report) -> str:
     """A whole page."""
+    return pages.render("verify", **_values(report, _MAX_PROBLEMS))
+
+
+def as_part(report: Report) -> str | None:
+    """The first problems, for a notebook."""
+    return pages.part("verify_part", **_values(report, _IN_A_PART))
+
+
+def _values(report: Report, max_problems: int) -> dict[str, Any]:
     columns = list(
         dict.fromkeys(name for version in reversed(report.versions) for name in report.columns.get(version, ()))
     )
@@ -28,16 +38,15 @@ def as_page(report: Report) -> str:
     for state, members in groupby(states, key=lambda each: each[1]):
         versions = sorted(version for version, _ in members)
         groups.append((as_ranges(versions).partition(" ")[2], state))
-    return pages.render(
-        "verify",
-        report=report,
-        name=table_name(report.uri),
-        versions=as_ranges(report.versions),
-        damaged=len({version for problem in report.problems for version in problem.versions}),
-        columns=columns,
-        groups=groups,
-        problems=[(each, as_ranges(each.versions)) for each in report.problems[:_MAX_PROBLEMS]],
-    )
+    return {
+        "report": report,
+        "name": table_name(report.uri),
+        "versions": as_ranges(report.versions),
+        "damaged": len({version for problem in report.problems for version in problem.versions}),
+        "columns": columns,
+        "groups": groups,
+        "problems": [(each, as_ranges(each.versions)) for each in report.problems[:max_problems]],
+    }
 
 
 def _states(report: Report, version: int, columns: list[str]) -> tuple[State, ...]:

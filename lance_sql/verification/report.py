@@ -119,6 +119,11 @@ class Report:
 
         return page.as_page(self)
 
+    def _repr_html_(self) -> str | None:
+        from lance_sql.verification import page
+
+        return page.as_part(self)
+
     def __str__(self) -> str:
         checked = f"{self.uri}: {as_ranges(self.versions)} checked" + (", every page decoded" if self.is_deep else "")
         if self.is_healthy:

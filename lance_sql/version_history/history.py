@@ -136,6 +136,32 @@ def history(snapshot: Snapshot, limit: int | None = None) -> History:
     return History(snapshot, entries)
 
 
+def operation(snapshot: Snapshot) -> str | None:
+    """What the commit of a version did, as `HistoryEntry.operation`; None where it is not known.
+
+    raises: UnsupportedFeature, CorruptFile
+    """
+    transaction = snapshot.transaction()
+    if transaction is None:
+        return None
+    said = from_properties(transaction.properties)
+    if said is not None and said.operation:
+        return said.operation
+    if snapshot.version == 1:
+        return "create"
+    meant = _AS_MEANT.get(transaction.operation or "", transaction.operation)
+    return _merge_or_update(_by_row_versions(snapshot)[0]) if _counts(snapshot, meant) else meant
+
+
+def _counts(snapshot: Snapshot, meant: str | None) -> bool:
+    """Whether the versions of rows say more than the transaction: merges are recorded as updates."""
+    return meant == "update" and snapshot.manifest.has_stable_row_ids
+
+
+def _merge_or_update(inserted: int) -> str:
+    return "merge" if inserted else "update"
+
+
 def _readable(snapshot: Snapshot) -> Snapshot | None:
     try:
         _ = snapshot.manifest
@@ -197,10 +223,9 @@ def _derived(
             return CommitSummary(meant, 0, 0, rows_before - rows, *written)
         case "overwrite":
             return CommitSummary(meant, rows, 0, rows_before, *written)
-        case "update" if snapshot.manifest.has_stable_row_ids:
+        case _ if _counts(snapshot, meant):
             inserted, updated = _by_row_versions(snapshot)
-            name = "merge" if inserted else "update"
-            return CommitSummary(name, inserted, updated, rows_before + inserted - rows, *written)
+            return CommitSummary(_merge_or_update(inserted), inserted, updated, rows_before + inserted - rows, *written)
     return CommitSummary(meant, None, None, None, *written)
 
 

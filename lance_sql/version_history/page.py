@@ -65,7 +65,8 @@ def _values(
     now: datetime | None,
 ) -> dict[str, Any]:
     shown = entries[-most:]
-    columns, line = charts.diverging(
+    chart = charts.by_version(
+        [entry.version for entry in shown],
         [
             (
                 ("ins", entry.rows_inserted or 0, False),
@@ -74,6 +75,7 @@ def _values(
             )
             for entry in shown
         ],
+        [_title(entry) for entry in shown],
         _BARS_HEIGHT,
     )
     kinds = Counter(_kind(entry) for entry in shown)
@@ -95,11 +97,9 @@ def _values(
         "updated": updated,
         "deleted": deleted,
         "bytes": sum(entry.bytes_written or 0 for entry in entries),
-        "columns": [(bars, _title(entry)) for bars, entry in zip(columns, shown, strict=True)],
-        "line": line,
+        "chart": chart,
         "area": charts.area([entry.rows for entry in shown], _AREA_HEIGHT),
-        "first": shown[0].version if shown else None,
-        "last": shown[-1].version if shown else None,
+        "most_rows": max((entry.rows or 0 for entry in shown), default=0),
         "chart_label": f"Rows inserted, updated and deleted by each of {len(shown)} versions: {inserted:,} inserted, "
         f"{updated:,} updated, {deleted:,} deleted in all; the list below has the numbers",
     }

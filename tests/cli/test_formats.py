@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pyarrow as pa
+import pytest
 
 from lance_sql.cli.formats import write
 
@@ -42,3 +44,36 @@ def test_long_texts_are_cut_on_a_terminal_only() -> None:
 def test_no_rows_leave_the_header() -> None:
     table = pa.table({"a": pa.array([], pa.int64())})
     assert shown(table, boxes=False) == "a\n-\n"
+
+
+def test_types_stand_below_names_on_a_terminal() -> None:
+    stream = io.StringIO()
+    table = pa.table({"n": pa.array([1], pa.int8()), "s": pa.array([{"a": 1, "b": "x" * 9}])})
+    write(table.to_reader(), "table", stream, boxes=True, types=True)
+    lines = stream.getvalue().splitlines()
+    assert lines[2].startswith("│ int8 │ struct<a: int64, b: str…")
+    stream = io.StringIO()
+    write(table.to_reader(), "table", stream, boxes=False, types=True)
+    assert "int8" not in stream.getvalue()
+
+
+@pytest.mark.parametrize("boxes", [True, False])
+@pytest.mark.parametrize("batch_rows", [1, 3, 1000])
+@pytest.mark.parametrize(("most", "shown"), [(4, [0, 1, 2, 99]), (8, [0, 1, 2, 3, 4, 5, 98, 99]), (3, [0, 1, 2])])
+def test_of_many_rows_the_first_and_the_last_are_shown(
+    boxes: bool, batch_rows: int, most: int, shown: list[int]
+) -> None:
+    table = pa.table({"n": range(100)})
+    stream = io.StringIO()
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(batch_rows))
+    write(reader, "table", stream, boxes=boxes, max_rows=most)
+    text = stream.getvalue()
+    assert [int(number) for number in re.findall(r"^[│ ]*(\d+)[ │]*$", text, re.MULTILINE)] == shown
+    assert (f"100 rows ({most} shown)" if boxes else f"... {100 - most} more rows") in text
+
+
+def test_as_many_rows_as_there_is_room_for_are_all_shown() -> None:
+    stream = io.StringIO()
+    write(pa.table({"n": range(8)}).to_reader(), "table", stream, boxes=True, max_rows=8)
+    assert "·" not in stream.getvalue()
+    assert stream.getvalue().endswith("\n8 rows\n")

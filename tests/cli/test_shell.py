@@ -97,9 +97,48 @@ def completions(connection: Any, text: str) -> list[str]:
 
 
 def test_paths_are_completed_in_quotes(connection: Any) -> None:
-    assert completions(connection, "FROM 'o") == ["orders.lance", "others.csv"]
+    assert completions(connection, "FROM 'o") == ["orders.lance'", "others.csv'"]
     assert completions(connection, "FROM 'fo") == ["folder/"]
     assert completions(connection, "FROM 'no/such/") == []
+
+
+def test_a_quote_that_is_there_is_not_doubled(connection: Any) -> None:
+    document = Document("FROM 'o' LIMIT 1", cursor_position=len("FROM 'o"))
+    found = [each.text for each in SqlCompleter(connection).get_completions(document, CompleteEvent())]
+    assert found == ["orders.lance", "others.csv"]
+
+
+def test_verbs_of_the_command_line_are_commands(connection: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    typed(
+        connection,
+        ".history orders.lance -o csv\rversions 'orders.lance' -o csv\r.diff orders.lance 1 9\r.history 'open\r"
+        ".verify orders.lance\r.update orders.lance customer=x\rSELECT 7 AS still;\r\x04",
+    )
+    out, err = capsys.readouterr()
+    assert out.count("version,") == 2
+    assert "Version 9 does not exist in orders.lance" in err
+    assert "Text needs quotes" in err
+    assert "No closing quotation" in err
+    assert "no damage found" in out
+    assert "still" in out
+
+
+def test_words_that_begin_statements_are_statements(connection: Any) -> None:
+    for word in ("update", "delete", "merge", "describe", "restore"):
+        assert not shell.is_whole(f"{word} 'orders.lance'", connection), word
+        assert shell.is_whole(f".{word} 'orders.lance'", connection), word
+    assert shell.is_whole("history 'orders.lance'", connection)
+
+
+def test_verbs_and_their_tables_are_completed(connection: Any) -> None:
+    completer = SqlCompleter(connection, shell.verbs())
+
+    def found(text: str) -> list[str]:
+        return [each.text for each in completer.get_completions(Document(text), CompleteEvent())]
+
+    assert found(".row-") == [".row-history"]
+    assert found(".history or") == ["orders.lance"]
+    assert found(".schema or") == ["orders.lance"]
 
 
 def test_columns_of_named_tables_are_completed(connection: Any) -> None:

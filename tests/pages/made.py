@@ -53,6 +53,8 @@ def make(folder: Path) -> dict[str, str]:
     table.create_branch("dev")
     table = table.add_columns({"net": "amount / 1.2"})
     found = {
+        "feed": table.changes().to_html(),
+        "stories": table.row_history().to_html("id < 8"),
         "diff": lance_sql.diff(f"{table.uri}@1", table, max_rows=12).to_html(),
         "history": table.history().to_html(),
         "layout": table.layout().to_html(),

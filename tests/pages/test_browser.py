@@ -14,7 +14,7 @@ from tests.pages.made import make
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-KINDS = ("contract", "cursors", "diff", "history", "layout", "publication", "verify")
+KINDS = ("contract", "cursors", "diff", "feed", "history", "layout", "publication", "stories", "verify")
 PHONE, DESK = 375, 1100
 
 
@@ -142,7 +142,9 @@ def test_versions_open_and_are_filtered(browser: Browser, files: Mapping[str, st
 def test_figures_lead_to_their_rows(browser: Browser, files: Mapping[str, str]) -> None:
     with opened(browser, files["diff"], width=PHONE) as page:
         page.get_by_role("link", name="rows inserted").click()
-        assert 0 <= page.locator("#inserted").evaluate("e => e.getBoundingClientRect().top") < 800
+        page.wait_for_function(
+            "(top => 0 <= top && top < 800)(document.getElementById('inserted').getBoundingClientRect().top)"
+        )
 
 
 FOCUSED = """() => {

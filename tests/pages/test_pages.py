@@ -64,7 +64,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     return make(tmp_path_factory.mktemp("pages"))
 
 
-KINDS = ("contract", "cursors", "diff", "healthy", "history", "layout", "publication", "verify")
+KINDS = ("contract", "cursors", "diff", "feed", "healthy", "history", "layout", "publication", "stories", "verify")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -77,7 +77,7 @@ def test_a_page_is_whole_and_only_text_is_text(pages: Mapping[str, str], kind: s
     shown = pages[kind].partition("<body")[2]
     assert "\x1b" not in shown
     assert "\u202e" not in shown
-    if kind in ("diff", "history"):
+    if kind in ("diff", "feed", "history", "stories"):
         assert "{{ 7*7 }}" in "".join(reader.text)
 
 
@@ -122,11 +122,19 @@ def test_pages_say_what_there_is(pages: Mapping[str, str]) -> None:
     assert "deleted" in layout
     assert "damaged" in verify
     assert "No damage found." in text_of(pages["healthy"])
+    feed, stories = text_of(pages["feed"]), text_of(pages["stories"])
+    assert "9 commits" in feed
+    assert "Version 3 delete" in feed
+    assert "35 rows more" in feed
+    assert "id 3 is there" in stories
+    assert "id 6 is gone" in stories
+    assert "version 3 delete" in stories
 
 
 def test_notebooks_show_parts(tmp_path: Path) -> None:
     table = lance_sql.write({"id": [1, 2], "<b>": ["<i>", None]}, tmp_path / "t.lance").delete("id = 2")
     shown: list[Any] = [table, table.scan(["id"], "id > 0"), table.history(), lance_sql.diff(f"{table.uri}@1", table)]
+    shown += [table.changes(), table.row_history(), table.layout(), lance_sql.verify(table.uri)]
     for each in shown:
         html = each._repr_html_()
         reader = read(html)

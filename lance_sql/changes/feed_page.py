@@ -1,0 +1,176 @@
+"""A feed as a page: commit by commit, what came, what went, and what was changed from what."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from lance_sql import pages
+from lance_sql.changes.images import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, DELETE, INSERT, POSTIMAGE, PREIMAGE
+from lance_sql.changes.shown_rows import ShownRow, alone, chosen_columns, paired
+from lance_sql.pages import charts
+from lance_sql.scan.predicates import And, Predicate
+from lance_sql.scan.system_columns import ROW_ID
+from lance_sql.version_history.history import operation
+
+if TYPE_CHECKING:
+    from lance_sql.changes.feed import ChangeFeed
+
+MAX_COMMITS: Final = 100
+"""So many commits are shown with their rows, the newest ones; all are counted."""
+MAX_ROWS: Final = 25
+"""So many rows of a kind are shown of a commit."""
+_IN_A_PART: Final = (3, 5)
+_BARS_HEIGHT: Final = 130.0
+_KINDS: Final = {INSERT: "ins", POSTIMAGE: "upd", DELETE: "del"}
+
+
+@dataclass
+class _Commit:
+    """What is shown of a commit. counts: by kind, as the style calls them"""
+
+    version: int
+    timestamp: datetime
+    operation: str | None = None
+    counts: Counter[str] = field(default_factory=Counter)
+    names: Sequence[str] = ()
+    rows: Sequence[ShownRow] = ()
+
+    @property
+    def left_out(self) -> int:
+        """Rows that are not shown."""
+        return self.counts.total() - len(self.rows)
+
+    @property
+    def title(self) -> str:
+        """For whoever points at its bar."""
+        counts = ", ".join(f"{self.counts[kind]:,} {what}" for kind, what in _WORDS if self.counts[kind])
+        return f"version {self.version}: {counts}"
+
+
+_WORDS: Final = (("ins", "inserted"), ("upd", "updated"), ("del", "deleted"))
+
+
+def as_page(feed: ChangeFeed, predicate: Predicate | None = None, now: datetime | None = None) -> str:
+    """A whole page in one file, which needs no network.
+
+    predicate: which images
+    now: what ages are counted to
+    raises: MissingDependency where Jinja2 is not installed; as reading the feed
+    """
+    return pages.render("feed", **_values(feed, predicate, MAX_COMMITS, MAX_ROWS, now))
+
+
+def as_part(feed: ChangeFeed) -> str | None:
+    """The newest commits, for a notebook."""
+    return pages.part("feed_part", **_values(feed, None, *_IN_A_PART, None))
+
+
+def _values(
+    feed: ChangeFeed, predicate: Predicate | None, max_commits: int, max_rows: int, now: datetime | None
+) -> dict[str, Any]:
+    commits = _counted(feed, predicate)
+    shown = commits[-max_commits:]
+    for each in shown:
+        each.operation = None if feed.is_snapshot else operation(feed.range.history.snapshot_at(each.version))
+        rows = list(_rows(feed, each.version, predicate, max_rows))
+        each.names = chosen_columns(_names(feed), rows, feed.naming_columns)
+        each.rows = rows
+    chart = charts.by_version(
+        [each.version for each in shown],
+        [[(kind, each.counts[kind], kind == "del") for kind, _ in _WORDS] for each in shown],
+        [each.title for each in shown],
+        _BARS_HEIGHT,
+    )
+    totals: Counter[str] = Counter()
+    for each in commits:
+        totals += each.counts
+    return {
+        "feed": feed,
+        "filter": predicate,
+        "now": now or datetime.now(UTC),
+        "commits": shown[::-1],
+        "older": len(commits) - len(shown),
+        "total": len(commits),
+        "totals": totals,
+        "words": _WORDS,
+        "chart": chart,
+        "num_columns": len(_names(feed)),
+    }
+
+
+def _names(feed: ChangeFeed) -> list[str]:
+    told = {column.name for column in feed.told_fields}
+    return [name for name in feed.schema.names if name not in told and name != ROW_ID]
+
+
+def _counted(feed: ChangeFeed, predicate: Predicate | None) -> list[_Commit]:
+    """The commits that changed rows, ascending, with how many of each kind; no value of a column is read for it but
+    what the filter asks for."""
+    commits: dict[int, _Commit] = {}
+    for batch in feed.scan([COMMIT_VERSION, COMMIT_TIMESTAMP, CHANGE_TYPE], predicate).to_reader():
+        names = list(batch.schema.names)
+        groups = pa.Table.from_batches([batch]).group_by(names).aggregate([([], "count_all")])
+        for group in groups.to_pylist():
+            kind = _KINDS.get(group[CHANGE_TYPE])
+            if kind is not None:
+                version = group[COMMIT_VERSION]
+                commit = commits.setdefault(version, _Commit(version, group[COMMIT_TIMESTAMP]))
+                commit.counts[kind] += group["count_all"]
+    return [commits[version] for version in sorted(commits)]
+
+
+def _rows(feed: ChangeFeed, version: int, predicate: Predicate | None, most: int) -> Iterator[ShownRow]:
+    """The first rows of a commit that were updated, inserted and deleted."""
+    yield from _updated(feed, version, predicate, most)
+    for kind in (INSERT, DELETE):
+        found = _images(feed, version, kind, predicate, most)
+        yield from alone(_KINDS[kind], found, _names(feed), _ids(feed, found))
+
+
+def _updated(feed: ChangeFeed, version: int, predicate: Predicate | None, most: int) -> Iterator[ShownRow]:
+    """Rows whose images from after a commit pass the filter, with those from before it."""
+    after = _images(feed, version, POSTIMAGE, predicate, most)
+    wanted = defaultdict(list)
+    for number, key in enumerate(_keys(feed, after)):
+        wanted[key].append(number)
+    left = set(wanted)
+    earlier, later, places = [], [], []
+    told = f"{COMMIT_VERSION} = {version} AND {CHANGE_TYPE} = '{PREIMAGE}'"
+    if not feed.is_by_key:
+        told += f" AND {ROW_ID} IN ({', '.join(str(key[0]) for key in wanted) or 'NULL'})"
+    for batch in feed.scan([*_names(feed), ROW_ID], told).to_reader() if left else ():
+        images = pa.Table.from_batches([batch])
+        for number, key in enumerate(_keys(feed, images)):
+            if key in left:
+                left.discard(key)
+                earlier.append(images.slice(number, 1))
+                later.append(after.slice(wanted[key][0], 1))
+                places.append(wanted[key][0])
+        if not left:
+            break
+    if earlier:
+        before, then = pa.concat_tables(earlier), pa.concat_tables(later)
+        shown = list(paired(before, then, _names(feed), _ids(feed, then)))
+        yield from (row for _, row in sorted(zip(places, shown, strict=True), key=lambda each: each[0]))
+
+
+def _images(feed: ChangeFeed, version: int, kind: str, predicate: Predicate | None, most: int) -> pa.Table:
+    told = feed.predicate(f"{COMMIT_VERSION} = {version} AND {CHANGE_TYPE} = '{kind}'")
+    wanted = told if predicate is None else And((told, predicate))
+    return feed.scan([*_names(feed), ROW_ID], wanted, limit=most).to_table()
+
+
+def _keys(feed: ChangeFeed, images: pa.Table) -> list[tuple[Any, ...]]:
+    """What tells rows apart."""
+    columns = [images[name].to_pylist() for name in feed.key or (ROW_ID,)]
+    return list(zip(*columns, strict=True))
+
+
+def _ids(feed: ChangeFeed, images: pa.Table) -> Sequence[int | None]:
+    return [None] * images.num_rows if feed.is_by_key else images[ROW_ID].to_pylist()

@@ -1,0 +1,82 @@
+"""Rows with what changed in them, as pages show them: one line a row, the value before beside the one after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from lance_sql.equal_values import same
+from lance_sql.value_text import values
+
+MAX_COLUMNS: Final = 24
+"""So many are shown of a wider table."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCell:
+    """A value of a row.
+
+    has_changed: `before` is what it was until then
+    """
+
+    value: Any
+    before: Any = None
+    has_changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """A row.
+
+    kind: "ins", "upd" or "del", as the style calls them
+    row_id: None where rows are told apart by a key
+    """
+
+    kind: str
+    row_id: int | None
+    cells: Mapping[str, ShownCell]
+
+
+def alone(kind: str, images: pa.Table, names: Sequence[str], ids: Sequence[int | None]) -> Iterable[ShownRow]:
+    """Rows that have one image: those that came, or went."""
+    columns = [values(_whole(images[name])) for name in names]
+    for number, row_id in enumerate(ids):
+        cells = {name: ShownCell(column[number]) for name, column in zip(names, columns, strict=True)}
+        yield ShownRow(kind, row_id, cells)
+
+
+def paired(before: pa.Table, after: pa.Table, names: Sequence[str], ids: Sequence[int | None]) -> Iterable[ShownRow]:
+    """Rows that have both images, in the same order."""
+    columns = {}
+    for name in names:
+        earlier, later = _whole(before[name]), _whole(after[name])
+        columns[name] = values(earlier), values(later), ~same(earlier, later)
+    for number, row_id in enumerate(ids):
+        yield ShownRow(
+            "upd",
+            row_id,
+            {
+                name: ShownCell(later[number], earlier[number], has_changed=bool(differs[number]))
+                for name, (earlier, later, differs) in columns.items()
+            },
+        )
+
+
+def chosen_columns(names: Sequence[str], rows: Sequence[ShownRow], first: Sequence[str]) -> list[str]:
+    """Which columns are shown, in their order: all, or of a wide table those that name rows and those that changed.
+
+    first: the columns that name rows
+    """
+    if len(names) <= MAX_COLUMNS:
+        return list(names)
+    changed = dict.fromkeys(name for row in rows for name, cell in row.cells.items() if cell.has_changed)
+    most = set(list(dict.fromkeys([*first, *changed, *names]))[:MAX_COLUMNS])
+    return [name for name in names if name in most]
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    whole = column.combine_chunks()
+    return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole

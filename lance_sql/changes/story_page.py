@@ -1,0 +1,149 @@
+"""The story of rows as a page: when each came, what it was changed from and to, and when it went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import pyarrow as pa
+
+from lance_sql import pages
+from lance_sql.changes.row_history import FROM, FROM_VERSION, IS_CURRENT, TO, TO_VERSION, RowHistory
+from lance_sql.changes.shown_rows import MAX_COLUMNS, ShownRow, alone, paired
+from lance_sql.scan.predicates import Predicate
+from lance_sql.scan.system_columns import ROW_ID
+from lance_sql.version_history.history import operation
+
+MAX_ROWS: Final = 20
+"""So many rows are told of."""
+MAX_IMAGES: Final = 200
+"""And so many images of each, from its first one on."""
+_ROWS_IN_A_PART: Final = 3
+
+
+@dataclass(frozen=True)
+class _Event:
+    """Something that happened to a row.
+
+    version: None for what was before the range
+    kind: as the style calls it
+    what: operation of the commit, or what it did to the row where that is not known
+    row: None where the row went
+    names: the columns that are shown
+    """
+
+    version: int | None
+    timestamp: datetime | None
+    kind: str
+    what: str
+    row: ShownRow | None
+    names: Sequence[str]
+
+
+@dataclass(frozen=True)
+class _Story:
+    """What happened to a row.
+
+    naming: columns by which people know it, with their newest values
+    """
+
+    row_id: int
+    naming: Sequence[tuple[str, Any]]
+    is_current: bool
+    num_images: int
+    left_out: int
+    events: Sequence[_Event]
+
+
+def as_page(history: RowHistory, predicate: Predicate | None = None, now: datetime | None = None) -> str:
+    """A whole page in one file, which needs no network.
+
+    predicate: rows of which an image passes
+    now: what ages are counted to
+    raises: MissingDependency where Jinja2 is not installed; as reading the history
+    """
+    return pages.render("stories", **_values(history, predicate, MAX_ROWS, now))
+
+
+def as_part(history: RowHistory) -> str | None:
+    """The first rows, for a notebook."""
+    return pages.part("stories_part", **_values(history, None, _ROWS_IN_A_PART, None))
+
+
+def _values(history: RowHistory, predicate: Predicate | None, max_rows: int, now: datetime | None) -> dict[str, Any]:
+    images = history.of_rows(predicate, max_rows + 1)
+    ids = images[ROW_ID].unique().to_pylist()
+    stories = [_story(history, images.filter(_equal(images[ROW_ID], row_id))) for row_id in ids[:max_rows]]
+    return {
+        "history": history,
+        "filter": predicate,
+        "stories": stories,
+        "has_more": len(ids) > max_rows,
+        "start": history.start,
+        "now": now or datetime.now(UTC),
+    }
+
+
+def _equal(column: pa.ChunkedArray, value: int) -> pa.ChunkedArray:
+    import pyarrow.compute as pc
+
+    return pc.equal(column, value)
+
+
+def _story(history: RowHistory, images: pa.Table) -> _Story:
+    """
+    images: of one row
+    """
+    told = [field.name for field in history.told_fields]
+    names = [name for name in images.column_names if name not in told and name != ROW_ID]
+    shown = images.slice(0, MAX_IMAGES)
+    [last] = alone("ins", images.slice(images.num_rows - 1), names, [None])
+    return _Story(
+        row_id=images[ROW_ID][0].as_py(),
+        naming=[(name, last.cells[name].value) for name in history.naming_columns if name in last.cells],
+        is_current=images[IS_CURRENT][-1].as_py(),
+        num_images=images.num_rows,
+        left_out=images.num_rows - shown.num_rows,
+        events=list(_events(history, shown, names)),
+    )
+
+
+def _events(history: RowHistory, images: pa.Table, names: Sequence[str]) -> Iterator[_Event]:
+    told = images.select([field.name for field in history.told_fields]).to_pylist()
+    before_it: int | None = None
+    nothing = "written again, with the same values"
+    for number, each in enumerate(told):
+        version = each[FROM_VERSION]
+        image = images.slice(number, 1)
+        is_update = number > 0 and before_it == version
+        if is_update:
+            [row] = paired(images.slice(number - 1, 1), image, names, [None])
+            changed = [name for name in names if row.cells[name].has_changed]
+            yield _event(history, version, each[FROM], "upd", row, changed, nothing)
+        else:
+            [row] = alone("ins", image, names, [None])
+            yield _event(history, version, each[FROM], "ins", row, names[:MAX_COLUMNS], None)
+        before_it = each[TO_VERSION]
+        follows = told[number + 1][FROM_VERSION] if number + 1 < len(told) else None
+        if before_it is not None and before_it != follows:
+            yield _event(history, before_it, each[TO], "del", None, (), None)
+
+
+def _event(
+    history: RowHistory,
+    version: int | None,
+    timestamp: datetime | None,
+    kind: str,
+    row: ShownRow | None,
+    names: Sequence[str],
+    unchanged: str | None,
+) -> _Event:
+    did = {"ins": "is there", "upd": "updated", "del": "deleted"}[kind]
+    what = did if version is None else operation(history.range.history.snapshot_at(version)) or did
+    if unchanged is not None and not names:
+        what = f"{what}: {unchanged}"
+    elif kind == "del" and what != "delete":
+        what = f"{what}: the row is gone"
+    return _Event(version, timestamp, kind, what, row, names)
