@@ -58,6 +58,7 @@ def make_pages(folder: Path) -> dict[str, str]:
     table = make_table(path)
     made = {
         "diff": lance_sql.diff(f"{path}@{table.version - 3}", table).to_html(),
+        "changes": lance_sql.open(ROOT / "examples" / "orders.lance").changes(2, 9).to_html(),
         "history": table.history().to_html(),
         "layout": table.layout().to_html(),
     }
@@ -76,7 +77,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for name, html in make_pages(Path(folder)).items():
             # paths of this machine are of no use to anybody
-            html = html.replace(f"{folder}/", "")
+            html = html.replace(f"{folder}/", "").replace(f"{ROOT}/", "")
             for scheme, width in (
                 (("light", WIDTH), ("dark", 375)) if name in ("diff", "history") else (("light", WIDTH),)
             ):

@@ -192,7 +192,7 @@ class RowHistory(ChangeFeed):
         raises: as `scan`
 
         >>> orders.update({"amount": "0"}, "id = 3").row_history().of_rows("id = 3")["amount"].to_pylist()
-        [31.1, 0.0]
+        [Decimal('237.57'), Decimal('0.00')]
         """
         ids: dict[int, None] = {}
         for batch in self.scan([ROW_ID], filter).to_reader():

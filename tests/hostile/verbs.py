@@ -182,6 +182,7 @@ _COMMANDS: Final = (
     "history {}",
     "changes {} --since 2",
     "diff {} 2 3",
+    "row-history {} --where id=3",
     "files {}",
     "layout {}",
     "index list {}",
