@@ -9,6 +9,7 @@ import numpy as np
 from fuzz import index_files
 from fuzz.inputs import Values
 from fuzz.mutations import damage, data_file_cuts, is_legacy
+from lance_sql.dataset import Dataset
 from lance_sql.search.scan import SearchScan
 from tests.damaged import messages
 from tests.damaged.tables import damaged
@@ -26,14 +27,49 @@ def read(values: Values) -> None:
 
     raises: LanceError
     """
-    dataset = index_files.open_dataset(values, use_indices=True)
+    _search(index_files.open_dataset(values, use_indices=True), values)
+
+
+def _search(dataset: Dataset, values: Values) -> None:
     if values["column"] == "v":
         query = np.arange(DIMENSION) % 5
         _check(dataset.search(query, k=7, nprobes=2, columns=["k"]))
         _check(dataset.search(query, k=3, refine_factor=2, filter="k > 20", columns=["k"]))
+        # as many queries as there are, by the centroids together
+        dataset.search([query, query + 1], k=2, columns=["k"]).to_table()
     else:
-        for words in _WORDS:
+        # n-grams have no order for a phrase
+        for words in _WORDS[:2] if values.get("is_ngram") else _WORDS:
             _check(dataset.search(text=words, k=9, columns=["k"]))
+
+
+def build(values: Values) -> None:
+    """Adds a segment to the index, or makes it anew; what it is made of may be damaged as well.
+
+    raises: LanceError
+    """
+    dataset = index_files.open_dataset(values, use_indices=True)
+    if "data" in values:
+        # vectors and texts that are other ones, or none
+        kind = "inverted" if values["column"] == "s" else "ivf_pq"
+        options: dict[str, Any] = {"stem": False} if kind == "inverted" else {"num_partitions": 3, "num_sub_vectors": 4}
+        dataset = dataset.drop_index(dataset.indices()[0].name).create_index(str(values["column"]), kind, **options)
+        assert not any(each.num_uncovered for each in dataset.indices())
+        return
+    _search(dataset.optimize_indices(), values)
+
+
+def damage_source(rng: np.random.Generator, values: Values) -> Values:
+    """A damaged index file, or damaged data."""
+    if rng.random() < 0.7:
+        return mutate(rng, values)
+    path = str(rng.choice(sorted(path for path in values if path.startswith("data/"))))
+    content = values[path]
+    assert isinstance(content, bytes)
+    # pages lie at the beginning
+    weights = np.ones(len(content))
+    weights[: len(content) // 2] += 3
+    return {**values, path: damaged(rng, content, weights / weights.sum()), "data": 1}
 
 
 def _check(search: SearchScan) -> None:

@@ -10,6 +10,7 @@ import lance
 import numpy as np
 import pyarrow as pa
 
+import lance_sql
 from fuzz.inputs import Values
 from fuzz.search_files import DIMENSION
 from tests.damaged.tables import files_below
@@ -24,20 +25,26 @@ _VECTORS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
     ("IVF_RQ", "dot", {"num_bits": 1}),
     ("IVF_HNSW_SQ", "l2", {}),
 )
+# Stems need a library that the environment with sanitized kernels does not have.
 _TEXTS: Final[tuple[dict[str, Any], ...]] = (
     {},
-    {"with_position": True},
-    {"block_size": 256},
+    {"with_position": True, "stem": False},
+    {"block_size": 256, "stem": False},
+    {"base_tokenizer": "ngram", "stem": False, "remove_stop_words": False},
+)
+_BUILT: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+    ("ivf_flat", {"metric": "cosine"}),
+    ("ivf_pq", {"metric": "l2", "num_sub_vectors": 4}),
+    ("ivf_pq", {"metric": "dot", "num_sub_vectors": 4, "num_bits": 4}),
+    ("ivf_sq", {"metric": "l2"}),
+    ("inverted", {"with_position": True, "stem": False}),
+    ("inverted", {"stem": False, "base_tokenizer": "whitespace"}),
 )
 
 
 def seeds(root: Path) -> Iterator[Values]:
     """A table for each kind of index, and for some versions of files."""
-    numbers = np.arange(_NUM_ROWS)
-    values = np.random.default_rng(1).integers(0, 9, _NUM_ROWS * DIMENSION).astype(np.float32)
-    vectors = pa.FixedSizeListArray.from_arrays(pa.array(values), DIMENSION)
-    texts = [f"some text {i % 7} number three {'word ' * (i % 5)}" for i in range(_NUM_ROWS)]
-    table = pa.table({"k": numbers, "v": vectors, "s": texts})
+    table = _table()
     setups: list[tuple[str, str, dict[str, Any]]] = [*_VECTORS, *(("INVERTED", "", options) for options in _TEXTS)]
     for number, (kind, metric, options) in enumerate(setups):
         path = str(root / str(number))
@@ -51,4 +58,32 @@ def seeds(root: Path) -> Iterator[Values]:
         else:
             dataset.create_index("v", kind, metric=metric, num_partitions=3, **options)
         lance.dataset(path).delete("k % 11 = 4")
-        yield {**files_below(Path(path)), "column": "s" if kind == "INVERTED" else "v"}
+        is_ngram = {"is_ngram": 1} if options.get("base_tokenizer") == "ngram" else {}
+        yield {**files_below(Path(path)), "column": "s" if kind == "INVERTED" else "v", **is_ngram}
+    yield from built(root / "built", appended=False)
+
+
+def built(root: Path, *, appended: bool = True) -> Iterator[Values]:
+    """A table for each kind of index that is built here.
+
+    appended: rows came afterwards, which no segment covers
+    """
+    for number, (kind, options) in enumerate(_BUILT):
+        path = root / str(number)
+        partitions: dict[str, Any] = {} if kind == "inverted" else {"num_partitions": 3}
+        column = "s" if kind == "inverted" else "v"
+        dataset = lance_sql.write(_table(), path, max_rows_per_file=250, stable_row_ids=number % 2 == 0)
+        dataset = dataset.create_index(column, kind, **partitions, **options)
+        if appended:
+            new = _table().slice(0, 60)
+            dataset = lance_sql.write(new.set_column(0, "k", pa.array(np.arange(1000, 1060))), dataset, mode="append")
+        dataset.delete("k % 11 = 4")
+        yield {**files_below(path), "column": column}
+
+
+def _table() -> pa.Table:
+    numbers = np.arange(_NUM_ROWS)
+    values = np.random.default_rng(1).integers(0, 9, _NUM_ROWS * DIMENSION).astype(np.float32)
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(values), DIMENSION)
+    texts = [f"some text {i % 7} number three {'word ' * (i % 5)}" for i in range(_NUM_ROWS)]
+    return pa.table({"k": numbers, "v": vectors, "s": texts})

@@ -66,6 +66,7 @@ def write_seeds(folder: Path) -> dict[str, list[Values]]:
         "index files": indexed,
         "whole index files": indexed,
         "search files": list(search_seeds.seeds(folder / "searched")),
+        "search builders": list(search_seeds.built(folder / "built")),
         "learned statistics": list(learned.seeds()),
         "references": list(_stored_refs(versions)),
         "changes": [{**values, "change": "append"} for values in (*versions, *map(_of_one_version, others))],

@@ -52,6 +52,7 @@ TARGETS: dict[str, Target] = {
     "index files": Target(index_files.read, index_files.mutate, index_files.file_cuts, 4, index_files.Nothing),
     "whole index files": Target(index_files.verify, index_files.mutate, index_files.file_cuts, 2),
     "search files": Target(search_files.read, search_files.mutate, index_files.file_cuts, 4),
+    "search builders": Target(search_files.build, search_files.damage_source, index_files.file_cuts, 3),
     "learned statistics": Target(learned.read, parts.damage_data, _data_cuts, 1),
     "references": Target(parts.edit_refs, parts.damage_refs, _data_cuts, 1),
     "changes": Target(changes.change_damaged, changes.damage_anything, changes.change_cuts, 8),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
@@ -63,8 +64,11 @@ def show_batches(
                 return
             show(query, batch.column(0), batch.column(1).to_numpy(), metric, own)
 
+    first, second = next(batches, None), next(batches, None)
+    batches = chain((each for each in (first, second) if each is not None), batches)
     count = min(os.cpu_count() or 1, _MOST_THREADS)
-    if count == 1:
+    if count == 1 or second is None:
+        # to start a thread takes longer than to compare a batch, on a busy machine much longer
         work(nearest)
         return
     others = [new_nearest(query, query.k) for _ in range(count)]
