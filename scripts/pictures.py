@@ -53,6 +53,19 @@ def make_table(path: Path) -> lance_sql.Dataset:
     return table.merge(changed, on="id").merge(new, on="id").delete("id IN (1, 2)")
 
 
+def make_search(folder: Path) -> str:
+    """What a search for words found among four articles."""
+    texts = (
+        "Foxes are quick: a quick brown fox jumps over lazy dogs, again and again.",
+        "Slow rivers run deep through a valley of stones, and nobody is quick there.",
+        "The fox den lies by the river, below the old bridge.",
+        "Dogs and cats, and what they make of each other.",
+    )
+    rows = {"id": [1, 2, 3, 4], "author": list(CUSTOMERS[:4]), "body": list(texts)}
+    table = lance_sql.write(rows, folder / "articles.lance").create_index("body", "inverted")
+    return table.search(text="quick foxes", text_column="body").to_html()
+
+
 def make_pages(folder: Path) -> dict[str, str]:
     path = folder / "orders.lance"
     table = make_table(path)
@@ -61,6 +74,7 @@ def make_pages(folder: Path) -> dict[str, str]:
         "changes": lance_sql.open(ROOT / "examples" / "orders.lance").changes(2, 9).to_html(),
         "history": table.history().to_html(),
         "layout": table.layout().to_html(),
+        "search": make_search(folder),
     }
     newest = max((path / "data").iterdir(), key=lambda file: file.stat().st_mtime_ns)
     content = newest.read_bytes()
@@ -79,7 +93,7 @@ def main() -> None:
             # paths of this machine are of no use to anybody
             html = html.replace(f"{folder}/", "").replace(f"{ROOT}/", "")
             for scheme, width in (
-                (("light", WIDTH), ("dark", 375)) if name in ("diff", "history") else (("light", WIDTH),)
+                (("light", WIDTH), ("dark", 375)) if name in ("diff", "history", "search") else (("light", WIDTH),)
             ):
                 context = browser.new_context(viewport={"width": width, "height": HEIGHT}, color_scheme=scheme)
                 page = context.new_page()

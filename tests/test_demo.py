@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import lance
 
@@ -45,3 +46,17 @@ def test_the_demo_takes_another_table() -> None:
     shown = run("examples/orders.lance", "5")
     assert "examples/orders.lance is at version 9 and has 370 rows." in shown
     assert "inserted  6           12" in shown
+
+
+def test_the_example_of_searches_says_what_it_finds(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "examples/search.py", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for line in (
+        "4  The dog sleeps in the rain  0.09",
+        "new  insert  Trout swim up the river",
+        "gone  delete  Slow rain makes a quick river",
+    ):
+        assert line in done.stdout
+    assert "<mark>Trout</mark>" in (tmp_path / "found.html").read_text(encoding="utf-8")
+    assert lance.dataset(str(tmp_path / "notes.lance")).count_rows() == 5

@@ -75,6 +75,25 @@ class AnswerScan(Frames):
         lines += [f"  {change}: {told.count(change)} rows" for change in sorted(set(told))]
         return "\n".join(lines)
 
+    def to_html(self) -> str:
+        """A page as `SearchScan.to_html`: what is new, changed and gone.
+
+        raises: as that
+        """
+        from lance_sql.search.page import MOST_HITS, answer_page
+
+        changes = self.changes
+        most = MOST_HITS if self.limit is None else min(self.limit, MOST_HITS)
+        return answer_page(
+            changes.snapshot,
+            changes.after.ranker,
+            replace(self, limit=most).to_table(),
+            list(changes.own),
+            explained=self.explain().splitlines()[1:],
+            total=self.count_rows(),
+            since=changes.feed.start - 1,
+        )
+
     def tasks(self, target_count: int) -> Sequence[AnswerScan]:
         """The scan as one part: which rows are the best, nobody knows before all were looked at."""
         return [self]

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 @click.option("--branch", help="A branch, instead of main.")
 @click.option("--explain", is_flag=True, help="Say how it is searched instead.")
 @screen.output_option
+@screen.html_option
 @reports_errors
 def search(
     table: str,
@@ -57,6 +58,7 @@ def search(
     branch: str | None,
     explain: bool,
     output: str,
+    html: str | None,
 ) -> None:
     """Finds the rows of TABLE that have WORDS, or whose vectors are nearest, or both; best first.
 
@@ -65,6 +67,7 @@ def search(
     lance-sql search images.lance --vector '[0.1, 0.9, 0.3]'
     lance-sql search images.lance@41 --like-row 17 -k 5 --filter "kind = 'cat'"
     lance-sql search articles.lance "quick fox" --changes-since 41
+    lance-sql search articles.lance "quick fox" --html found.html
     """
     from lance_sql.cli import tables
     from lance_sql.search import SearchScan, vector_column
@@ -108,7 +111,9 @@ def search(
         # hundreds of numbers are nothing to look at
         shown = [each.name for each in found.schema if not is_vector(each.type) and each.name != "_rowid"]
         found = found.rows.scan(shown) if isinstance(found, SearchScan) else found.changes.scan(shown)
-    if explain:
+    if html is not None:
+        screen.write_page(html, found.to_html())
+    elif explain:
         click.echo(found.explain())
     else:
         screen.show(found.to_reader(), output)

@@ -101,6 +101,16 @@ class SearchScan(Frames):
             lines.append(f"  returned: {returned} rows, read in {1000 * (time.perf_counter() - begun):.1f} ms")
         return "\n".join(lines)
 
+    def to_html(self) -> str:
+        """A page in one file, which needs no network: the best 200 rows with their numbers, and the words that they
+        were found by.
+
+        raises: MissingDependency where Jinja2 is not installed; as reading
+        """
+        from lance_sql.search.page import search_page
+
+        return search_page(self)
+
     def tasks(self, target_count: int) -> Sequence[SearchScan]:
         """The scan as one part: which rows are the best, nobody knows before all were looked at."""
         return [self]

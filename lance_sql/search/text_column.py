@@ -192,6 +192,17 @@ def open_column(
     return TextColumn(column, analyzer, indexed, fresh, found.count, found.total, note)
 
 
+def analyzer_of(snapshot: Snapshot, name: str, numbers: RowNumbers, *, use_index: bool) -> Analyzer:
+    """How the texts of a column are taken apart.
+
+    raises: as `open_column`
+    """
+    (column,) = resolve(snapshot, [name])
+    segments = _segments(snapshot, column) if use_index and snapshot.use_indices else []
+    live = frozenset(int(each) for each in snapshot.manifest.fragments.table.ids.tolist())
+    return _indexed(snapshot, name, segments, live, numbers).analyzer if segments else Analyzer()
+
+
 @dataclass(frozen=True)
 class _Indexed:
     """What the index of a column has at a version; see `TextColumn`."""

@@ -96,7 +96,25 @@ class TextQuery:
 
     def describe(self) -> str:
         """As `Ranker.describe`."""
-        return f"{'all' if self.k is None else self.k} rows by words: {self.part}"
+        return f"{'all' if self.k is None else self.k} rows by words: {_said(self.part)}"
+
+
+def _said(part: Part) -> str:
+    """A query in words."""
+    match part:
+        case Match():
+            said = f"{'all' if part.needs_all else 'any'} of {part.terms!r} in {part.column}"
+            said += f", up to {part.fuzziness} letters off" if part.fuzziness else ""
+            return said if part.boost == 1 else f"{part.boost:g} times {said}"
+        case Phrase():
+            return f"the phrase {part.terms!r} in {part.column}" + (f", slop {part.slop}" if part.slop else "")
+        case MultiMatch():
+            return f"the best of ({'; '.join(map(_said, part.parts))})"
+        case Boost():
+            return f"({_said(part.positive)}), less {part.negative_boost:g} times ({_said(part.negative)})"
+        case Boolean():
+            lists = (("must", part.must), ("should", part.should), ("must not", part.must_not))
+            return ", ".join(f"{name} ({'; '.join(map(_said, each))})" for name, each in lists if each)
 
 
 def text_query(

@@ -102,6 +102,23 @@ class Analyzer:
                         if start + size <= len(text):
                             yield 0, text[start : start + size]
 
+    def spans(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """The tokens of a text, with where in it they begin and end."""
+        match self.base:
+            case "simple" | "whitespace":
+                words = _words() if self.base == "simple" else _WHITESPACE
+                found = ((each.start(), each.end()) for each in words.finditer(text))
+            case "raw":
+                found = ((0, len(text)) for _ in range(1))
+            case _:
+                starts = range(min(1, len(text)) if self.prefix_only else len(text))
+                sizes = range(self.least, self.most + 1)
+                found = ((start, start + size) for start in starts for size in sizes if start + size <= len(text))
+        for start, end in found:
+            kept = self._kept(text[start:end])
+            if kept is not None:
+                yield start, end, kept
+
     def _kept(self, token: str) -> str | None:
         try:
             return self._known[token]

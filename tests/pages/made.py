@@ -27,6 +27,17 @@ def published(table: lance_sql.Dataset) -> str:
     return table.plan_publish("load").to_html()
 
 
+def searched(folder: Path) -> dict[str, str]:
+    """What a search found among texts that try to be more, and what changed of it."""
+    texts = [HOSTILE, f"{HOSTILE} alert", None, "alert " + "word " * 400, "nothing"]
+    rows = {"id": list(range(5)), NAME: texts, "amount": [0.5, None, 1.5, 2.5, 3.5]}
+    table = lance_sql.write(rows, folder / "texts<b>.lance", stable_row_ids=True)
+    found = table.search(text="alert img", text_column=NAME, k=None).to_html()
+    table = table.update({NAME: "'an alert, at last'"}, "id = 4").delete("id = 0")
+    changed = table.search_changes(text="alert", text_column=NAME, since=1, k=None).to_html()
+    return {"search": found, "search changes": changed}
+
+
 def consumed(table: lance_sql.Dataset) -> str:
     """Cursors, of which one is behind and one is not."""
     table.cursor("warehouse", start="earliest")
@@ -61,6 +72,7 @@ def make(folder: Path) -> dict[str, str]:
         "contract": checked(table),
         "cursors": consumed(table),
         "publication": published(table),
+        **searched(folder),
         "healthy": lance_sql.verify(table.uri).to_html(),
     }
     first = min((Path(table.uri) / "data").iterdir(), key=lambda path: path.stat().st_mtime_ns)

@@ -14,7 +14,19 @@ from tests.pages.made import make
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-KINDS = ("contract", "cursors", "diff", "feed", "history", "layout", "publication", "stories", "verify")
+KINDS = (
+    "contract",
+    "cursors",
+    "diff",
+    "feed",
+    "history",
+    "layout",
+    "publication",
+    "search",
+    "search changes",
+    "stories",
+    "verify",
+)
 PHONE, DESK = 375, 1100
 
 

@@ -64,7 +64,20 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     return make(tmp_path_factory.mktemp("pages"))
 
 
-KINDS = ("contract", "cursors", "diff", "feed", "healthy", "history", "layout", "publication", "stories", "verify")
+KINDS = (
+    "contract",
+    "cursors",
+    "diff",
+    "feed",
+    "healthy",
+    "history",
+    "layout",
+    "publication",
+    "search",
+    "search changes",
+    "stories",
+    "verify",
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -248,3 +261,37 @@ def test_no_text_becomes_an_element_or_an_attribute(text: str, value: object) ->
     # an empty text and NULL are said in words, by an element of their own
     shown = value if value != "" else "x"
     assert outline(a_difference(text, shown).to_html()) == outline(a_difference("plain", "x").to_html())
+
+
+def test_words_that_were_found_are_marked(pages: Mapping[str, str]) -> None:
+    marked = re.findall("<mark>(.*?)</mark>", pages["search"])
+    assert set(marked) == {"alert", "img"}
+    assert pages["search"].count("<li>") > 3
+    assert "…" in pages["search"]
+    chips = re.findall(r'class="chip (ins|upd|del)">(\w+) · (\w+)<', pages["search changes"])
+    assert sorted(chips) == [("del", "gone", "delete"), ("ins", "new", "update")]
+
+
+@pytest.mark.parametrize(
+    ("settings", "query", "text", "words"),
+    [
+        ({}, "foxes", "Fox and FOXES, foxglove", ["Fox", "FOXES"]),
+        ({"stem": False}, {"match": {"terms": "fax", "fuzziness": 1}}, "fox fan fax facts", ["fox", "fan", "fax"]),
+        ({"stem": False, "ascii_folding": True}, "cafe", "un Café, cafés", ["Café"]),
+        ({"base_tokenizer": "whitespace", "stem": False}, "dog,", "a dog, dog", ["dog,"]),
+        ({"base_tokenizer": "ngram", "stem": False}, "foxes", "xfoxy foxes", ["fox", "foxes"]),
+        ({"base_tokenizer": "raw", "stem": False, "lower_case": True}, "a B", "A b", ["A b"]),
+        (None, "fox", "fox Fox", ["fox"]),
+        ({}, {"boolean": {"must": [{"phrase": {"terms": "red fox"}}], "must_not": [{"match": {"terms": "dog"}}]}},
+         "a red fox by a river", ["red", "fox"]),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_words_are_marked_as_the_index_takes_texts_apart(
+    tmp_path: Path, settings: dict[str, Any] | None, query: Any, text: str, words: list[str]
+) -> None:
+    table = lance_sql.write({"s": [text, "other"]}, tmp_path / "t.lance")
+    if settings is not None:
+        table = table.create_index("s", "inverted", **settings)
+    page = table.search(text=query, k=None).to_html()
+    assert re.findall("<mark>(.*?)</mark>", page) == words

@@ -1,0 +1,108 @@
+"""Which words of a text a query has found: for pages, not for scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from lance_sql.search.fuzzy import is_within
+from lance_sql.search.numbering import row_numbers
+from lance_sql.search.text_column import analyzer_of
+from lance_sql.search.text_query import Boolean, Boost, Match, MultiMatch, Part, Phrase, TextQuery
+from lance_sql.table.snapshot import Snapshot
+from lance_sql.text_analysis.analyzer import Analyzer
+
+Piece: TypeAlias = tuple[str, bool]
+"""A part of a text, and whether the query has found it."""
+
+Highlighter: TypeAlias = Callable[[str], list[Piece]]
+
+MOST_CHARACTERS: Final = 600
+_BEFORE: Final = 120
+_ELLIPSIS: Final = "…"
+
+
+def highlighters(query: TextQuery, snapshot: Snapshot) -> Mapping[str, Highlighter]:
+    """For each column that a query looks into, what marks the words in its texts.
+
+    raises: as the search
+    """
+    wanted: dict[str, list[_Wanted]] = {}
+    numbers = row_numbers(snapshot)
+    analyzers: dict[str, Analyzer] = {}
+    for part in _searched(query.part):
+        if part.column not in analyzers:
+            analyzers[part.column] = analyzer_of(snapshot, part.column, numbers, use_index=query.use_index)
+        tokens = frozenset(token for _, token in analyzers[part.column].tokens(part.terms))
+        loose = (part.fuzziness, part.prefix_length) if isinstance(part, Match) else (0, 0)
+        wanted.setdefault(part.column, []).append(_Wanted(tokens, *loose))
+    return {name: _Marker(analyzers[name], tuple(each)) for name, each in wanted.items()}
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """tokens, or those that differ from one by so many letters behind a prefix of so many bytes"""
+
+    tokens: frozenset[str]
+    fuzziness: int
+    prefix_length: int
+
+    def has(self, token: str) -> bool:
+        if not self.fuzziness:
+            return token in self.tokens
+        begin = token.encode()[: self.prefix_length]
+        return any(
+            each.encode()[: self.prefix_length] == begin and is_within(each, token, self.fuzziness)
+            for each in self.tokens
+        )
+
+
+@dataclass(frozen=True)
+class _Marker:
+    analyzer: Analyzer
+    wanted: tuple[_Wanted, ...]
+
+    def __call__(self, text: str) -> list[Piece]:
+        spans = self._spans(text)
+        first, last = 0, len(text)
+        if len(text) > MOST_CHARACTERS:
+            # around the first word that was found
+            first = max(0, spans[0][0] - _BEFORE) if spans else 0
+            last = min(len(text), first + MOST_CHARACTERS)
+        found: list[Piece] = [(_ELLIPSIS, False)] if first else []
+        for start, end in spans:
+            if start >= last:
+                break
+            if start > first:
+                found.append((text[first:start], False))
+            found.append((text[max(start, first) : min(end, last)], True))
+            first = end
+        if first < last:
+            found.append((text[first:last], False))
+        return [*found, (_ELLIPSIS, False)] if last < len(text) else found
+
+    def _spans(self, text: str) -> list[tuple[int, int]]:
+        """Where words are that were found; n-grams that overlap are one."""
+        found: list[tuple[int, int]] = []
+        for start, end, token in self.analyzer.spans(text):
+            if any(each.has(token) for each in self.wanted):
+                if found and start < found[-1][1]:
+                    found[-1] = (found[-1][0], max(end, found[-1][1]))
+                else:
+                    found.append((start, end))
+        return found
+
+
+def _searched(part: Part) -> Iterator[Match | Phrase]:
+    """The parts whose words a row is found by."""
+    match part:
+        case Match() | Phrase():
+            yield part
+        case MultiMatch():
+            yield from part.parts
+        case Boost():
+            yield from _searched(part.positive)
+        case Boolean():
+            for each in (*part.must, *part.should):
+                yield from _searched(each)

@@ -1,0 +1,137 @@
+"""What a search has found, as a page: each row with its numbers, and with the words that it was found by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from lance_sql import pages
+from lance_sql.search.highlighting import MOST_CHARACTERS, Highlighter, Piece, highlighters
+from lance_sql.search.hybrid import HybridQuery
+from lance_sql.search.ranking import DISTANCE, QUERY_INDEX, Ranker
+from lance_sql.search.text_query import TextQuery
+from lance_sql.search.vector_query import is_vector
+from lance_sql.table.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from lance_sql.search.scan import SearchScan
+
+MOST_HITS: Final = 200
+_TONES: Final = {"new": "ins", "changed": "upd", "gone": "del"}
+
+
+def search_page(scan: SearchScan) -> str:
+    """A page about a search.
+
+    raises: MissingDependency where Jinja2 is not installed; as reading
+    """
+    rows, ranker = scan.rows, scan.rows.ranker
+    own = [field.name for field in (*ranker.leading, *ranker.fields)]
+    found = scan.to_reader()
+    return answer_page(
+        rows.snapshot, ranker, _first(found), own, explained=scan.explain().splitlines()[1:], total=scan.count_rows()
+    )
+
+
+def answer_page(
+    snapshot: Snapshot,
+    ranker: Ranker,
+    rows: pa.Table,
+    own: Sequence[str],
+    *,
+    explained: Sequence[str],
+    total: int,
+    since: int | None = None,
+) -> str:
+    """A page about rows that were found, or about what changed among them since a version.
+
+    rows: at most `MOST_HITS` of them
+    own: the columns that the table does not have
+    explained: how it was searched, by lines
+    """
+    by_words = ranker.text if isinstance(ranker, HybridQuery) else ranker
+    marks = highlighters(by_words, snapshot) if isinstance(by_words, TextQuery) else {}
+    numbers = [field.name for field in ranker.fields if field.name in rows.schema.names]
+    names = [field.name for field in rows.schema if field.name not in own and not is_vector(field.type)]
+    hits = [
+        _hit(row, names, numbers, marks, place)
+        for place, row in enumerate(rows.drop_columns(_hidden(rows)).to_pylist())
+    ]
+    best = _strengths([hit["strength"] for hit in hits])
+    return pages.render(
+        "search",
+        name=snapshot.name,
+        uri=snapshot.uri,
+        version=snapshot.version,
+        since=since,
+        question=ranker.describe(),
+        hits=[{**hit, "share": share} for hit, share in zip(hits, best, strict=True)],
+        total=total,
+        explained=[line.strip() for line in explained],
+        counts=[(kind, tone, sum(hit["change"] == kind for hit in hits)) for kind, tone in _TONES.items()],
+    )
+
+
+def _first(reader: pa.RecordBatchReader) -> pa.Table:
+    """The first rows of a stream."""
+    batches, left = [], MOST_HITS
+    for batch in reader:
+        batches.append(batch.slice(0, left))
+        left -= batches[-1].num_rows
+        if not left:
+            break
+    return pa.Table.from_batches(batches, reader.schema)
+
+
+def _hidden(rows: pa.Table) -> list[str]:
+    """Hundreds of numbers are nothing to look at."""
+    return [field.name for field in rows.schema if is_vector(field.type)]
+
+
+def _hit(
+    row: Mapping[str, Any], names: Sequence[str], numbers: Sequence[str], marks: Mapping[str, Highlighter], place: int
+) -> dict[str, Any]:
+    texts = [(name, _marked(row[name], marks[name])) for name in names if name in marks and row[name] is not None]
+    shown = {name for name, _ in texts}
+    told = [(name.lstrip("_").replace("_", " "), row[name], row.get(f"_previous{name}")) for name in numbers]
+    # the last number is what rows are ordered by
+    strength = row[numbers[-1]] if numbers else None
+    return {
+        "place": place + 1,
+        "query": row.get(QUERY_INDEX),
+        "change": row.get("_change"),
+        "tone": _TONES.get(row.get("_change", ""), ""),
+        "row_change": row.get("_row_change"),
+        "numbers": [(name, _number(value), _number(previous)) for name, value, previous in told],
+        "texts": texts,
+        "values": [(name, row[name]) for name in names if name not in shown],
+        "strength": None if strength is None else -strength if numbers[-1] == DISTANCE else strength,
+    }
+
+
+def _marked(value: Any, mark: Highlighter) -> list[Piece]:
+    """A text, or the items of a list after each other."""
+    pieces: list[Piece] = []
+    left = 4 * MOST_CHARACTERS
+    for text in [value] if isinstance(value, str) else [each for each in value if each is not None]:
+        if left <= 0:
+            break
+        pieces += [*([(" · ", False)] if pieces else []), *mark(text)]
+        left -= len(text)
+    return pieces
+
+
+def _number(value: float | None) -> str | None:
+    return None if value is None else f"{value:.4g}"
+
+
+def _strengths(values: Sequence[float | None]) -> list[float | None]:
+    """From nearly nothing for the last row to 1 for the best one."""
+    known = [value for value in values if value is not None]
+    low, high = min(known, default=0.0), max(known, default=0.0)
+    return [
+        None if value is None else 1.0 if high == low else 0.04 + 0.96 * (value - low) / (high - low)
+        for value in values
+    ]
