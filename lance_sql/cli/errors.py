@@ -52,7 +52,7 @@ def reports_errors(command: Callable[..., None]) -> Callable[..., None]:
             failure = failures.explain(error)
             if failure is None:
                 raise
-            click.echo(f"Error: {failure.message}", err=True)
+            failure.show()
             sys.exit(failure.exit_code)
 
     return run

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+import click
+
 from lance_sql import errors
+from lance_sql.cli import engine_errors
 from lance_sql.errors import CorruptFile, InvalidArgument, LanceError
 from lance_sql.terminal_text import one_line
 
@@ -19,11 +22,10 @@ INTERRUPTED: Final = 130
 _USAGE_ERRORS: Final = ("BinderException", "CatalogException", "ParserException", "SyntaxException")
 # What an engine or Arrow says of an error of this library: the type and the message end its traceback.
 _WRAPPED: Final = re.compile(r"^(?:.*\s)?lance_sql\.errors\.(\w+): (.+)$", re.MULTILINE)
-_WHERE: Final = re.compile(r"^(LINE \d+: )(.*)\n( *)\^", re.MULTILINE)
-_BEFORE: Final = 15
-_NEAR: Final = 40
-_UNKNOWN_TABLE: Final = re.compile(r"Table with name (\w+) does not exist!")
-_UNKNOWN_COLUMN: Final = re.compile(r'Referenced column "([^"]+)" not found in FROM clause')
+# What DuckDB says before what happened in a function of ours.
+_IN_OURS: Final = re.compile(
+    r"^(?:Invalid Input Error: )?(?:Python exception occurred while executing the UDF: \w+: )?"
+)
 _AFTER_DAMAGE: Final = "'lance-sql verify{}' with the table says which versions and columns can still be read"
 # Values are decoded by a deep check alone.
 _IN_A_COLUMN: Final = re.compile(r"\bcolumn '")
@@ -31,14 +33,21 @@ _IN_A_COLUMN: Final = re.compile(r"\bcolumn '")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
+    """excerpt: lines of the statement that it is about"""
+
     message: str
     exit_code: int
+    excerpt: str | None = None
+
+    def show(self) -> None:
+        """On stderr."""
+        click.echo(f"Error: {self.message}" + ("" if self.excerpt is None else f"\n{self.excerpt}"), err=True)
 
 
 def explain(error: Exception) -> Failure | None:
-    """The failure that a user is told of, in one line; None for an error of this program itself."""
+    """The failure that a user is told of; None for an error of this program itself."""
     found = _explained(error)
-    return None if found is None else Failure(one_line(found.message), found.exit_code)
+    return None if found is None else replace(found, message=one_line(found.message))
 
 
 def _explained(error: Exception) -> Failure | None:
@@ -57,32 +66,11 @@ def _explained(error: Exception) -> Failure | None:
         return None
     if isinstance(error, engine.InterruptException):
         return Failure("interrupted", INTERRUPTED)
-    if type(error).__name__ in _USAGE_ERRORS:
-        return Failure(_in_one_line(str(error)), WRONG_USAGE)
-    # DuckDB wraps what a table reports: "Invalid Input Error: No Lance table at ..."
-    return Failure(str(error).removeprefix("Invalid Input Error: "), CANNOT_READ)
-
-
-def _in_one_line(message: str) -> str:
-    """What DuckDB says of a query, and where: the part of its line that a caret is under, of the user's own text."""
-    said = " ".join(message.partition("\nLINE ")[0].split())
-    unknown = _UNKNOWN_TABLE.search(said)
-    if unknown is not None:
-        # what is alike is a table of the system
-        said = said.partition(" Did you mean")[0]
-        return f"{said} A Lance table is a path in quotes, such as FROM '{unknown[1]}.lance'"
-    word = _UNKNOWN_COLUMN.search(said)
-    if word is not None and f'"{word[1]}"' not in _shown(message):
-        said += f" Text has single quotes: '{word[1]}'"
-    where = _WHERE.search(message)
-    if where is None:
-        return said
-    near = where[2][max(len(where[3]) - len(where[1]) - _BEFORE, 0) :][:_NEAR].strip()
-    return f"{said} (near: {near})" if near and "syntax error" in said else said
-
-
-def _shown(message: str) -> str:
-    return message.partition("\nLINE ")[2]
+    statement = "\n".join(getattr(error, "__notes__", ()))
+    message, excerpt = engine_errors.told(_IN_OURS.sub("", str(error)), statement)
+    # a value of the statement that is no such value is marked as well
+    is_usage = type(error).__name__ in _USAGE_ERRORS or excerpt is not None
+    return Failure(message, WRONG_USAGE if is_usage else CANNOT_READ, excerpt)
 
 
 def _of(kind: type[Exception], message: str) -> Failure:

@@ -50,6 +50,10 @@ class DefaultQuery(click.Group):
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
         if arguments and arguments[0].lower() == "help":
+            for verb in arguments[1:2]:
+                if verb not in self.commands:
+                    self._check_verb(context, verb)
+                    raise click.UsageError(f"There is no verb {verb!r}", context)
             arguments = [*arguments[1:2], "--help"]
         if arguments and arguments[0] not in {*self.commands, *_GROUP_OPTIONS}:
             self._check_verb(context, arguments[0])

@@ -125,7 +125,7 @@ class Shell:
             failure = failures.explain(error)
             if failure is None:
                 raise
-            click.echo(f"Error: {failure.message}", err=True)
+            failure.show()
         else:
             click.echo(f"{time.monotonic() - started:.3f} s", err=True)
 

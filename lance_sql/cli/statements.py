@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +61,7 @@ def run(
         raise InvalidArgument(f"Arrow output holds one table, and these are {len(found)} statements")
     # rows that are shown as they come would run into the line
     hidden = quiet or (output != "table" and sys.stdout.isatty())
-    with interruptible(connection):
+    with interruptible(connection), _named(sql):
         for statement in found:
             if not isinstance(statement, duckdb.Statement):
                 answer = translated.carry_out(connection, statement, consent or Consent(), quiet=quiet)
@@ -77,6 +79,16 @@ def run(
                     click.echo(f"{changed:,} {'row' if changed == 1 else 'rows'} written", err=True)
                 else:
                     screen.show(count(result.to_arrow_reader()), output, max_rows=max_rows, types=True)
+
+
+@contextmanager
+def _named(sql: str) -> Iterator[None]:
+    """Lets errors say which statements they are about, for whoever explains them."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(sql)
+        raise
 
 
 def _is_count(statement: Any, result: Any) -> bool:

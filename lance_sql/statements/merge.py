@@ -78,7 +78,7 @@ def merge(
         if not read:
             # a stream is there once, the statement may be computed again
             read.append(to_reader(source, table=table.arrow).read_all())
-        rows, present = _as_rows_of(read[0], latest, keys, inserts=when_not_matched == "insert")
+        rows, present = _as_rows_of(read[0], latest, keys)
         found = match(latest, rows, keys, one_each=when_matched != "keep" or unique)
         if unique:
             _check_unique(rows, found, keys, latest.name, inserts=when_not_matched == "insert")
@@ -86,6 +86,8 @@ def merge(
             row = rows.slice(int(found.source[0]), 1).select(list(keys)).to_pylist()[0]
             raise InvalidArgument(f"{latest.name} has a row of this key already: {row}")
         inserted = found.unmatched if when_not_matched == "insert" else np.empty(0, np.int64)
+        if len(inserted):
+            _check_inserts(latest, rows.slice(int(inserted[0]), 1).select(list(keys)), present)
         moved = found if when_matched == "update" else _NOTHING
         num_equal = None
         if when_matched == "update":
@@ -148,16 +150,33 @@ def _keys(table: Schema, on: Sequence[str] | None, name: str) -> tuple[str, ...]
     return keys
 
 
-def _as_rows_of(source: pa.Table, snapshot: Snapshot, keys: Sequence[str], *, inserts: bool) -> tuple[pa.Table, Schema]:
+def _check_inserts(snapshot: Snapshot, row: pa.Table, present: Schema) -> None:
+    """Makes sure that new rows have every column that may not be NULL; those that are there keep what they have.
+
+    row: the key of a new row
+    raises: InvalidArgument
+    """
+    fields = snapshot.manifest.schema.fields
+    missing = [field.name for field in fields if not field.nullable and field.name not in present.names]
+    if missing:
+        raise InvalidArgument(
+            f"The rows do not fit {snapshot.name}: {', '.join(missing)}: missing, and may not be NULL, while no row"
+            f" matches {row.to_pylist()[0]}, which would be inserted; when_not_matched='ignore' leaves such rows out"
+            " (--when-not-matched ignore)"
+        )
+
+
+def _as_rows_of(source: pa.Table, snapshot: Snapshot, keys: Sequence[str]) -> tuple[pa.Table, Schema]:
     """The rows in the table's types, and the fields that they have."""
     table = snapshot.manifest.schema
     for key in keys:
         if key not in source.schema.names:
-            given = ", ".join(source.schema.names[:12])
-            raise ColumnNotFound(f"The source has no column {key!r}, on which rows are matched; its columns: {given}")
-    if not inserts:
-        # rows that are there keep what the source does not have
-        table = Schema(tuple(field._replace(nullable=True) for field in table.fields), table.metadata)
+            shown = ", ".join(source.schema.names[:12])
+            raise ColumnNotFound(f"The source has no column {key!r}, on which rows are matched; its columns: {shown}")
+    # rows that are there keep what the source does not have
+    given = frozenset(source.schema.names)
+    fields = (field if field.name in given else field._replace(nullable=True) for field in table.fields)
+    table = Schema(tuple(fields), table.metadata)
     to_table = TableCast(source.schema, table, snapshot.name)
     batches = [to_table(batch) for batch in source.to_batches()]
     return pa.Table.from_batches(batches, to_table.schema.arrow), to_table.schema

@@ -274,8 +274,6 @@ class ObjectStore:
                 f"{self.uri} cannot create an object only if it does not exist, so two writers could overwrite each"
                 " other's commits; give a manifest_store, or let conditional_put be 'etag'"
             ) from error
-        except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
-            raise PermissionError(f"{self.uri}: {_first_line(error)}") from error
         except FileNotFoundError as error:
             if "NoSuchBucket" in str(error):
                 raise OSError(f"{self.uri}: there is no such bucket") from error
@@ -284,6 +282,7 @@ class ObjectStore:
             raise self._os_error(error) from error
 
     def _os_error(self, error: Exception) -> OSError:
+        exceptions = self._obstore.exceptions
         line = _first_line(error)
         message = f"{self.uri}: {line}"
         if "416" in line and "Range Not Satisfiable" in line:
@@ -292,7 +291,13 @@ class ObjectStore:
             return OSError(f"{self.uri}: there is no such bucket")
         if "ContainerNotFound" in str(error):
             return OSError(f"{self.uri}: there is no such container")
-        if _REFUSED.search(line):
+        is_refused = isinstance(error, (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError))
+        if _NO_LOGIN.search(line):
+            return PermissionError(
+                f"{self.uri}: no login was found for it: not in storage options, variables such as AWS_ACCESS_KEY_ID or a"
+                " profile, and the service that gives one to machines in the cloud, which was asked last, gave none"
+            )
+        if is_refused or _REFUSED.search(line):
             return PermissionError(message)
         return OSError(message) if "non-2xx status" in line else _BrokenOffError(message)
 
@@ -300,6 +305,8 @@ class ObjectStore:
 # The parts of an answer in XML that say what is wrong, and statuses that say who may not.
 _CODE: Final = re.compile(r"<Code>([^<]+)</Code>")
 _MESSAGE: Final = re.compile(r"<Message>([^<]+)</Message>")
+# Where machines in the cloud ask for a login.
+_NO_LOGIN: Final = re.compile(r"169\.254\.169\.254|metadata\.google\.internal")
 _REFUSED: Final = re.compile(r"\b(?:401 Unauthorized|403 Forbidden)\b")
 
 

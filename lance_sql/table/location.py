@@ -162,8 +162,11 @@ def _has_versions(folder: str) -> bool:
 
 
 def _neighbour(uri: str, path: str) -> str | None:
-    """The table in the same folder whose name is closest, spelled as the user would."""
+    """The table in the same folder whose name is closest, or one of the same name in a folder whose name is, spelled as
+    the user would."""
     folder, name = os.path.split(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        return _in_neighbouring_folder(uri, folder, name)
     try:
         entries = [entry.name for entry in os.scandir(folder) if entry.name != name and _has_versions(entry.path)]
     except OSError:
@@ -176,3 +179,16 @@ def _neighbour(uri: str, path: str) -> str | None:
         return None
     stem = uri.rstrip("/")
     return stem[: len(stem) - len(table_name(uri))] + matches[0]
+
+
+def _in_neighbouring_folder(uri: str, folder: str, name: str) -> str | None:
+    above, missing = os.path.split(folder)
+    try:
+        folders = [entry.name for entry in os.scandir(above) if entry.is_dir()]
+    except OSError:
+        return None
+    given = uri.rstrip("/")[: -len(name)].rstrip("/")
+    for closest in difflib.get_close_matches(missing, folders) if given.endswith(missing) else ():
+        if _has_versions(os.path.join(above, closest, name)):
+            return f"{given[: len(given) - len(missing)]}{closest}/{name}"
+    return None

@@ -1,0 +1,86 @@
+"""What DuckDB says of a statement, as people read it: a line, what was meant where that can be told, and the part of
+the statement that it is about.
+
+    Conversion Error: Could not convert string "abc" to DECIMAL(10,2)
+      SELECT * FROM 'orders.lance' WHERE amount > 'abc'
+                                                  ^
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Final
+
+from lance_sql.terminal_text import one_line, width_of
+
+# the number counts lines of DuckDB's own as well, and says nothing
+_EXCERPT: Final = re.compile(r"\n+(LINE \d+: )(.*)\n( *)(\^+)")
+_WIDTH: Final = 100
+_UNKNOWN_TABLE: Final = re.compile(r"Table with name (\w+) does not exist!")
+_UNKNOWN_COLUMN: Final = re.compile(r'Referenced column "([^"]+)" not found in FROM clause')
+_CANDIDATE: Final = re.compile(r'"([^"]+)"')
+_BARE_PATH: Final = re.compile(r"(?<![\w'\"./:-])((?:[\w.-]+/|/)+[\w.-]+|[\w-]+\.lance)(?![\w'\"/])")
+_ARGUMENT: Final = re.compile(r"(\w+)\s*(?::=|=>)")
+_PARAMETER: Final = re.compile(r"(\w+) :=")
+
+
+def told(message: str, statement: str = "") -> tuple[str, str | None]:
+    """
+    statement: what was typed, where it is known
+    returns: what went wrong, in a line; and lines of the statement with a mark below, where DuckDB has any
+    """
+    found = _EXCERPT.search(message)
+    said = " ".join((message[: found.start()] if found is not None else message).split())
+    if found is None:
+        return _with_hint(said, statement), None
+    return _with_hint(said, statement or found[2]), _excerpt(found[2], len(found[3]) - len(found[1]), len(found[4]))
+
+
+def _with_hint(said: str, typed: str) -> str:
+    path = _BARE_PATH.search(typed) if "syntax error" in said or 'function call "/(' in said else None
+    if path is not None:
+        return f"{said.partition(' Candidate functions')[0]} A table is a path in quotes: '{path[1]}'"
+    if (unknown := _UNKNOWN_TABLE.search(said)) is not None:
+        # what is alike is a table of the system
+        said = said.partition(" Did you mean")[0]
+        return f"{said} A Lance table is a path in quotes, such as FROM '{unknown[1]}.lance'"
+    if (word := _UNKNOWN_COLUMN.search(said)) is not None:
+        candidates = _CANDIDATE.findall(said[word.end() :])
+        closest = difflib.get_close_matches(word[1], candidates, 1)
+        if closest:
+            return f"{said[: word.end()]}. Did you mean {closest[0]!r}?"
+        # a name of letters alone may have been meant as a text
+        return f"{said} Text has single quotes: '{word[1]}'" if f".{word[1]}" not in typed else said
+    if "unterminated string literal" in said:
+        return f"{said}: a quote that begins a text or a path has none that ends it"
+    if "Macro" in said and "does not support the supplied arguments" in said:
+        return _wrong_argument(said, typed)
+    if "INSTALL lance" in said:
+        return (
+            "TYPE lance is an extension of DuckDB by other people. Here tables are paths, such as FROM"
+            " 'lake/orders.lance', and a folder of them is a catalog with lance_sql.connect(catalog='lake') or lance_sql.attach"
+        )
+    said = re.sub(r'^(Binder Error: )Values list "', r'\1Table "', said)
+    return said.partition(" Candidate functions:")[0]
+
+
+def _wrong_argument(said: str, typed: str) -> str:
+    known = _PARAMETER.findall(said.partition("Candidate macros")[2])
+    for name in _ARGUMENT.findall(typed):
+        if name not in known and (closest := difflib.get_close_matches(name, known, 1)):
+            return f"There is no argument {name!r}. Did you mean {closest[0]!r}? There are {', '.join(known)}"
+    return said
+
+
+def _excerpt(line: str, start: int, length: int) -> str | None:
+    """A line of the statement, cut to a width, and marks below it.
+
+    start, length: of what is marked
+    """
+    if not 0 <= start <= len(line):
+        return None
+    first = max(start - _WIDTH // 2, 0) if len(line) > _WIDTH else 0
+    before = one_line(line[first:start])
+    behind = one_line(line[start : first + _WIDTH])
+    return f"  {before}{behind}\n  {' ' * width_of(before)}{'^' * max(min(length, width_of(behind)), 1)}"

@@ -1,0 +1,134 @@
+"""What people get wrong first, and what they are told: each names what was meant, or what to write."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import lance_sql
+from lance_sql.cli import main
+from tests.documents import ROOT
+
+T = "examples/orders.lance"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("mistakes")
+    shutil.copytree(ROOT / "examples" / "orders.lance", made / T)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def _in_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments))
+
+
+# a statement, and a part of what is said of it
+STATEMENTS = [
+    ("FROM 'examples/order.lance'", "(no such folder). Did you mean 'examples/orders.lance'?"),
+    ("FROM 'example/orders.lance'", "Did you mean 'examples/orders.lance'?"),
+    ("FROM orders", "A Lance table is a path in quotes, such as FROM 'orders.lance'"),
+    (f"FROM {T}", f"A table is a path in quotes: '{T}'"),
+    (f"FROM lance_versions({T})", f"A table is a path in quotes: '{T}'"),
+    (f"FROM '{T}@99'", "Version 99 does not exist in orders.lance: versions 1 to 9 are available."),
+    (f"FROM '{T}@0'", "Version 0 does not exist in orders.lance: versions 1 to 9 are available."),
+    (f"FROM lance_scan('{T}', version := -20)", "versions 1 to 9 are available"),
+    (f"FROM '{T}@audted'", "No tag 'audted' in orders.lance. Did you mean 'audited'?"),
+    (f"FROM lance_scan('{T}', tag := 'audted')", "Did you mean 'audited'?"),
+    (f"SELECT amont FROM '{T}'", "Did you mean 'amount'?"),
+    (f"FROM '{T}' WHERE status = shipped", "Text has single quotes: 'shipped'"),
+    (f"FROM '{T}' WHERE status = \"paid\"", "Text has single quotes: 'paid'"),
+    (f"FORM '{T}'", f"syntax error at or near \"FORM\"\n  FORM '{T}'\n  ^^^^"),
+    (f"SELECT (1 FROM '{T}'", f"  SELECT (1 FROM '{T}'\n            ^^^^"),
+    (f"SELECT TOP 5 * FROM '{T}'", f"  SELECT TOP 5 * FROM '{T}'\n             ^"),
+    (f"FROM '{T}", "a quote that begins a text or a path has none that ends it"),
+    (
+        f"SELECT id\nFROM '{T}'\nWHERE amount > 'abc'",
+        'Could not convert string "abc" to DECIMAL(10,2)\n  WHERE amount > \'abc\'\n                 ^^^^^',
+    ),
+    (f"FROM '{T}' WHERE created > '2026-13-01'", "out of range: \"2026-13-01\"\n  FROM"),
+    (f"SELECT status, count(*) FROM '{T}'", 'column "status" must appear in the GROUP BY clause'),
+    (f"SELECT sum(status) FROM '{T}'", "No function matches the given name and argument types 'sum(VARCHAR)'"),
+    (f"SELECT id FROM '{T}' a JOIN '{T}' b ON a.id = b.id", "(use: 'a.id' or 'b.id')"),
+    (f"FROM lance_scan('{T}', verison := 3)", "There is no argument 'verison'. Did you mean 'version'?"),
+    (f"FROM lance_scan('{T}', version := 'x')", "version='x' is not a whole number; a tag is given as tag='x'"),
+    (f"FROM lance_changes('{T}', since := 'gestern')", "'gestern' is neither a tag of orders.lance nor a time"),
+    (f"FROM lance_changes('{T}', mode := 'nett')", "mode='nett' is not one of 'all', 'net', 'insert_only'"),
+    (f"FROM lance_changes('{T}', 6, 5)", "The range ends before it begins"),
+    (f"FROM lance_version('{T}')", 'Did you mean "lance_versions"?'),
+    (f"INSERT INTO '{T}' VALUES (1, 'x')", "2 columns for 7 columns of examples/orders.lance: name them"),
+    ("OPTIMIZE 'examples/order.lance'", "Did you mean 'examples/orders.lance'?"),
+    (f"FROM '{T}' AT (TIMESTAMP => now())", "takes constants"),
+    (f"FROM '{T}' AT (TIMESTAMP => 'gestern')", "is no time such as"),
+    ("ATTACH 'examples' AS l (TYPE lance)", "a folder of them is a catalog with lance_sql.connect(catalog='lake')"),
+    (f"COPY '{T}' TO 'x.lance' (FORMAT lanc)", "COPY .. TO 'x.lance' (FORMAT lance) makes a table"),
+    (f"CREATE INDEX ON '{T}' (id) USING btre", "btree"),
+    (f"DELETE FROM '{T}'", "removes every row of examples/orders.lance: give --all, or say WHERE true"),
+    (f"UPDATE '{T}' SET status = 'x'", "changes every row of examples/orders.lance: give --all, or say WHERE true"),
+]  # fmt: skip
+
+VERBS = [
+    (("head", T, "--where", "amont > 3"), "No column 'amont' in orders.lance version 9. Closest: 'amount'."),
+    (("versons", T), "There is no verb 'versons'. Did you mean 'versions'?"),
+    (("help", "nothing"), "There is no verb 'nothing'"),
+    (("help", "histroy"), "Did you mean 'history'?"),
+    (("delete", T), "Say which rows: --where SQL, or --all."),
+    (("update", T, "status=paid"), "Text needs quotes: \"'paid'\""),
+    (
+        ("merge", T, "SELECT 12345 AS id, 2.5 AS amount", "--on", "id"),
+        "no row matches {'id': 12345}, which would be inserted; when_not_matched='ignore' leaves such rows out"
+        " (--when-not-matched ignore)",
+    ),
+    (("changes", T, "--htm", "x"), "Did you mean '--html'?"),
+    (("changes", T, "6", "5"), "The range ends before it begins: start is 6, end is 5 of orders.lance"),
+    (("restore", T, "99", "--yes"), "versions 1 to 9 are available"),
+    (("index", "create", T, "idd", "btree"), "No column 'idd' in orders.lance version 9. Closest: 'id'"),
+    (("cleanup", T, "--older-than", "long"), "'long' is not an age such as 30d, 12h or 90m."),
+    (("diff", T, "5", "99"), "Version 99 does not exist in orders.lance"),
+    (("write", T, "SELECT 1 AS id"), "Use mode='append' or mode='overwrite'"),
+]
+
+
+@pytest.mark.parametrize(("statement", "message"), STATEMENTS)
+def test_a_statement_says_what_was_meant(statement: str, message: str) -> None:
+    result = run("query", statement, "--yes")
+    assert message in result.stderr
+    assert result.exit_code in (2, 3)
+    said, *excerpt = result.stderr.splitlines()
+    assert said.startswith("Error: ")
+    assert len(excerpt) in (0, 2)
+    for raw in ("pg_", "LINE ", "Traceback", "Python exception", "\\n", "Candidate functions"):
+        assert raw not in result.stderr
+
+
+@pytest.mark.parametrize(("arguments", "message"), VERBS)
+def test_a_verb_says_what_was_meant(arguments: tuple[str, ...], message: str) -> None:
+    result = run(*arguments)
+    assert message in result.stderr
+    assert result.exit_code in (2, 3)
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_what_is_wrong_far_to_the_right_is_in_sight() -> None:
+    result = run("query", "SELECT " + " + ".join(["1"] * 200) + " + * 5 FROM range(3)")
+    _, line, mark = result.stderr.splitlines()
+    assert len(line) <= 102
+    assert line[mark.index("^") :].startswith("5 FROM range")
+
+
+def test_rows_of_known_keys_need_no_other_columns() -> None:
+    table = lance_sql.open(T)
+    changed = table.merge({"id": [1], "amount": [5]}, on="id")
+    assert changed.to_table(filter="id = 1")["amount"].to_pylist() == [5]
+    assert (
+        changed.to_table(filter="id = 1")["customer"].to_pylist()
+        == table.to_table(filter="id = 1")["customer"].to_pylist()
+    )
