@@ -58,8 +58,8 @@ def _with_hint(said: str, typed: str) -> str:
         return _wrong_argument(said, typed)
     if "INSTALL lance" in said:
         return (
-            "TYPE lance is an extension of DuckDB by other people. Here tables are paths, such as FROM"
-            " 'lake/orders.lance', and a folder of them is a catalog with lance_sql.connect(catalog='lake') or lance_sql.attach"
+            "TYPE lance is an extension of DuckDB by other people. Here tables are paths, such as"
+            " FROM 'lake/orders.lance', and a folder of them is a catalog with lance_sql.connect(catalog='lake')"
         )
     said = re.sub(r'^(Binder Error: )Values list "', r'\1Table "', said)
     return said.partition(" Candidate functions:")[0]

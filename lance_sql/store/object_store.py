@@ -294,8 +294,8 @@ class ObjectStore:
         is_refused = isinstance(error, (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError))
         if _NO_LOGIN.search(line):
             return PermissionError(
-                f"{self.uri}: no login was found for it: not in storage options, variables such as AWS_ACCESS_KEY_ID or a"
-                " profile, and the service that gives one to machines in the cloud, which was asked last, gave none"
+                f"{self.uri}: no login was found for it: not in storage options, variables such as AWS_ACCESS_KEY_ID or"
+                " a profile, and the service that gives one to machines in the cloud, which was asked last, gave none"
             )
         if is_refused or _REFUSED.search(line):
             return PermissionError(message)

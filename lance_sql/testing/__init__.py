@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lance_sql.testing.changes import assert_changes
+    from lance_sql.testing.difference import TableDifferenceError
     from lance_sql.testing.equality import assert_table_equal
     from lance_sql.testing.invariants import assert_invariants
     from lance_sql.testing.playback import replay
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from lance_sql.testing.sql import assert_sql
 
 __all__ = [
+    "TableDifferenceError",
     "assert_changes",
     "assert_invariants",
     "assert_matches_snapshot",
@@ -39,6 +41,7 @@ __all__ = [
 
 # pytest imports this package in every session, for its plugin: what needs Arrow is imported when it is used
 _MODULES = {
+    "TableDifferenceError": "lance_sql.testing.difference",
     "assert_changes": "lance_sql.testing.changes",
     "assert_invariants": "lance_sql.testing.invariants",
     "assert_matches_snapshot": "lance_sql.testing.snapshots",

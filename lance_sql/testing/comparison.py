@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -66,7 +66,25 @@ EXACT = Tolerance()
 """Equal values only."""
 
 
-def by_position(actual: pa.Table, expected: pa.Table, tolerance: Tolerance) -> Differences:
+@dataclass(frozen=True)
+class Tolerances:
+    """The tolerance of each column.
+
+    default: of columns that are not named
+    """
+
+    default: Tolerance = EXACT
+    columns: Mapping[str, Tolerance] = field(default_factory=dict)
+
+    def of(self, column: str) -> Tolerance:
+        return self.columns.get(column, self.default)
+
+    @property
+    def is_exact(self) -> bool:
+        return self.default.is_exact and all(each.is_exact for each in self.columns.values())
+
+
+def by_position(actual: pa.Table, expected: pa.Table, tolerance: Tolerances) -> Differences:
     """Compares the first rows, the second ones, and so on."""
     actual, expected = _comparable(actual), _comparable(expected)
     count = min(actual.num_rows, expected.num_rows)
@@ -75,7 +93,7 @@ def by_position(actual: pa.Table, expected: pa.Table, tolerance: Tolerance) -> D
     return Differences(changed, range(count, expected.num_rows), range(count, actual.num_rows))
 
 
-def by_key(actual: pa.Table, expected: pa.Table, key: Sequence[str], tolerance: Tolerance) -> Differences:
+def by_key(actual: pa.Table, expected: pa.Table, key: Sequence[str], tolerance: Tolerances) -> Differences:
     """Compares rows of equal keys.
 
     raises: InvalidArgument when two rows of one table have the same key
@@ -90,7 +108,7 @@ def by_key(actual: pa.Table, expected: pa.Table, key: Sequence[str], tolerance: 
     )
 
 
-def as_sets(actual: pa.Table, expected: pa.Table, tolerance: Tolerance) -> Differences:
+def as_sets(actual: pa.Table, expected: pa.Table, tolerance: Tolerances) -> Differences:
     """Compares the rows in any order; rows that are there several times are to be there as often."""
     actual, expected = _comparable(actual), _comparable(expected)
     mine, theirs = _order(actual, tolerance), _order(expected, tolerance)
@@ -133,19 +151,23 @@ def _comparable(table: pa.Table) -> pa.Table:
 
 
 def _without_close(
-    actual: pa.Table, expected: pa.Table, unexpected: list[int], missing: list[int], tolerance: Tolerance
+    actual: pa.Table, expected: pa.Table, unexpected: list[int], missing: list[int], tolerance: Tolerances
 ) -> Differences:
     """Without rows for which the other table has one within the tolerance."""
     mine, theirs = actual.take(unexpected).to_pylist(), expected.take(missing).to_pylist()
     left = list(range(len(mine)))
     unmatched = []
     for position, row in zip(missing, theirs, strict=True):
-        match = next((i for i in left if all(equal_values(mine[i][name], row[name], tolerance) for name in row)), None)
+        match = next((i for i in left if _is_close(mine[i], row, tolerance)), None)
         if match is None:
             unmatched.append(position)
         else:
             left.remove(match)
     return Differences((), unmatched, [unexpected[i] for i in left])
+
+
+def _is_close(mine: Mapping[str, Any], theirs: Mapping[str, Any], tolerance: Tolerances) -> bool:
+    return all(equal_values(mine[name], theirs[name], tolerance.of(name)) for name in theirs)
 
 
 def _by_key(table: pa.Table, key: Sequence[str], name: str) -> dict[Hashable, int]:
@@ -163,7 +185,7 @@ def _rows(table: pa.Table) -> Iterator[Hashable]:
     return iter(zip(*columns, strict=True)) if columns else iter([()] * table.num_rows)
 
 
-def _order(table: pa.Table, tolerance: Tolerance) -> Positions:
+def _order(table: pa.Table, tolerance: Tolerances) -> Positions:
     """Positions of the rows in an order that depends on their values only; floats count last where they may differ."""
     columns = [(str(number), _sortable(column)) for number, column in enumerate(table.columns)]
     if not tolerance.is_exact:
@@ -183,13 +205,13 @@ def _sortable(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _changed(
-    actual: pa.Table, expected: pa.Table, mine: Positions, theirs: Positions, tolerance: Tolerance
+    actual: pa.Table, expected: pa.Table, mine: Positions, theirs: Positions, tolerance: Tolerances
 ) -> list[tuple[int, int, tuple[str, ...]]]:
     """The pairs of rows that differ, with the columns where they do."""
     columns: dict[int, list[str]] = {}
     for name in expected.column_names:
         ours, wanted = (table[name].take(pa.array(rows)) for table, rows in ((actual, mine), (expected, theirs)))
-        for pair in _differing(ours, wanted, tolerance).tolist():
+        for pair in _differing(ours, wanted, tolerance.of(name)).tolist():
             columns.setdefault(pair, []).append(name)
     return [(int(mine[pair]), int(theirs[pair]), tuple(columns[pair])) for pair in sorted(columns)]
 

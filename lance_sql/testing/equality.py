@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 from lance_sql.errors import InvalidArgument
 from lance_sql.schema.primary_key import primary_key
 from lance_sql.testing import comparison
-from lance_sql.testing.comparison import Tolerance
+from lance_sql.testing.comparison import Tolerance, Tolerances
+from lance_sql.testing.difference import TableDifferenceError
 from lance_sql.testing.report import Report
 from lance_sql.testing.tables import Rows, TableLike, check_ignored, names_of, rows
 
@@ -22,8 +23,8 @@ def assert_table_equal(
     *,
     key: str | Sequence[str] | None = None,
     check_row_order: bool = False,
-    rtol: float = 0.0,
-    atol: float = 0.0,
+    rtol: float | Mapping[str, float] = 0.0,
+    atol: float | Mapping[str, float] = 0.0,
     ignore_columns: str | Iterable[str] = (),
     ignore_column_order: bool = False,
     ignore_case: bool | str | Iterable[str] = False,
@@ -35,13 +36,15 @@ def assert_table_equal(
     actual, expected: each a Lance table by path or as a `Dataset`, or rows in any form that `lance_sql.write` takes
     key: columns that tell rows apart: rows of equal keys are compared column by column. Without it, the unenforced
         primary key of a Lance table among the two, where it is one in both
-    rtol, atol: how far floats may be apart, as in NumPy; NaN is equal to NaN, an infinity to itself alone
+    rtol, atol: how far floats may be apart, as in NumPy, in all columns or by column; NaN is equal to NaN, and an
+        infinity to itself alone
     ignore_columns: columns of either table that do not count
     ignore_case, ignore_spaces: texts are equal in upper and lower case, or with other spaces: none around them, and one
         between words; True for all columns of text, or the columns. What is shown is as it is
     max_errors: so many rows are shown
-    raises: AssertionError; InvalidArgument for a key that is not unique, or that is not a column of both tables, and
-        for a column in `ignore_columns` that neither table has
+    raises: TableDifferenceError, an AssertionError that has the differences as rows; InvalidArgument for a key that is
+        not unique, or that is not a column of both tables, and for a column in `ignore_columns`, `rtol` or `atol` that
+        neither table has
 
     Rows of Python that say nothing of a type take that of the other table: no rows, and columns of None alone.
 
@@ -63,7 +66,7 @@ def assert_table_equal(
     if unknown:
         raise InvalidArgument(f"The key {', '.join(map(repr, unknown))} is not a column of both tables")
     ours = _in_order_of(ours, wanted)
-    tolerance = Tolerance(rtol, atol)
+    tolerance = _tolerances(rtol, atol, wanted.table.schema)
     mine, theirs = (_alike(table.table, ignore_case, ignore_spaces) for table in (ours, wanted))
     if keys:
         differences = comparison.by_key(mine, theirs, keys, tolerance)
@@ -75,7 +78,31 @@ def assert_table_equal(
         if keys:
             differences = comparison.by_key(mine, theirs, keys, tolerance)
     if differences:
-        raise AssertionError(Report(ours, wanted, max_errors).of_rows(differences, keys))
+        message = Report(ours, wanted, max_errors).of_rows(differences, keys)
+        raise TableDifferenceError(message, ours.table, wanted.table, differences, keys)
+
+
+def _tolerances(rtol: float | Mapping[str, float], atol: float | Mapping[str, float], schema: pa.Schema) -> Tolerances:
+    """
+    raises: InvalidArgument for a column that is not there, or has no floats
+    """
+    named = [given for given in (rtol, atol) if isinstance(given, Mapping)]
+    for name in dict.fromkeys(name for given in named for name in given):
+        if name not in schema.names:
+            raise InvalidArgument(f"A tolerance is given for {name!r}, which neither table has")
+        if not _has_floats(schema.field(name).type):
+            raise InvalidArgument(f"A tolerance is given for {name!r}, which is {schema.field(name).type}, not floats")
+
+    def of(given: float | Mapping[str, float], name: str | None) -> float:
+        return given if not isinstance(given, Mapping) else given.get(name, 0.0) if name is not None else 0.0
+
+    columns = {name: Tolerance(of(rtol, name), of(atol, name)) for given in named for name in given}
+    return Tolerances(Tolerance(of(rtol, None), of(atol, None)), columns)
+
+
+def _has_floats(type: pa.DataType) -> bool:
+    inner = [type.field(number).type for number in range(type.num_fields)]
+    return bool(pa.types.is_floating(type)) or any(map(_has_floats, inner))
 
 
 def _alike(

@@ -18,6 +18,7 @@ import pytest
 import lance_sql
 from lance_sql.errors import InvalidArgument, VersionNotFound
 from lance_sql.testing import (
+    TableDifferenceError,
     assert_changes,
     assert_invariants,
     assert_matches_snapshot,
@@ -386,3 +387,46 @@ def test_lists_and_structs_are_keys(tmp_path: Path) -> None:
         "  (at) is not unique: 1 value is repeated: at=[1, 2] 2 times",
         "  (of, at) is not unique: 1 value is repeated: of={'x': 1.0}, at=[1, 2] 2 times",
     ]
+
+
+def test_tolerances_are_given_by_column() -> None:
+    ours, wanted = {"id": [1], "a": [1.0], "b": [1.0]}, {"id": [1], "a": [1.05], "b": [1.0005]}
+    for key in (None, "id"):
+        assert_table_equal(ours, wanted, key=key, atol={"a": 0.1, "b": 0.001})
+        assert_table_equal(ours, wanted, key=key, atol=0.1)
+        assert_table_equal(ours, wanted, key=key, rtol={"a": 0.1}, atol={"b": 0.001})
+        with pytest.raises(AssertionError, match="differ"):
+            assert_table_equal(ours, wanted, key=key, atol={"a": 0.1})
+        with pytest.raises(AssertionError, match="differ"):
+            assert_table_equal(ours, wanted, key=key, rtol={"b": 0.1})
+    with pytest.raises(InvalidArgument, match="'c', which neither table has"):
+        assert_table_equal(ours, wanted, atol={"c": 0.1})
+    with pytest.raises(InvalidArgument, match="'id', which is int64, not floats"):
+        assert_table_equal(ours, wanted, atol={"id": 0.1})
+    with pytest.raises(InvalidArgument, match="at least 0"):
+        assert_table_equal(ours, wanted, atol={"a": -0.1})
+
+
+@pytest.mark.parametrize("key", [None, "id", ["id", "s"]])
+def test_differences_are_rows(key: Any) -> None:
+    ours = {"id": [1, 2, 3], "s": ["x", "y", "z"], "v": [[1], None, [3]]}
+    wanted = {"id": [1, 2, 4], "s": ["x", "y", "q"], "v": [[1], [2], [4]]}
+    with pytest.raises(TableDifferenceError) as caught:
+        assert_table_equal(ours, wanted, key=key)
+    found = caught.value.to_table()
+    keys = [] if key is None else [key] if isinstance(key, str) else key
+    assert found.column_names == ["what", *keys, "column", "actual", "expected", "actual_row", "expected_row"]
+    cells = {
+        (row["what"], row["column"], row["actual"], row["expected"], row["actual_row"], row["expected_row"])
+        for row in found.to_pylist()
+    }
+    if keys:
+        assert ("changed", "v", None, "[2]", 1, 1) in cells
+        assert {row["id"] for row in found.to_pylist()} == {2, 3, 4}
+        assert len(cells) == 7
+    else:
+        assert ("missing", "v", None, "[2]", None, 1) in cells
+        assert ("unexpected", "v", None, None, 1, None) in cells
+        assert len(cells) == 12
+    assert len(caught.value.to_pandas()) == len(cells)
+    assert isinstance(caught.value, AssertionError)
