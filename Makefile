@@ -81,7 +81,7 @@ pictures: $(VENV)/dev.stamp ## make the pictures of pages in docs/pictures; need
 
 site: $(VENV)/test.stamp ## build the documents as a site, build/site/index.html, and check their links
 	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet
-	@echo "lance-sql: the site is build/site/index.html; with its search: $(VENV)/bin/python -m http.server -d build/site"
+	@echo "lance-sql: the site is build/site/index.html"
 
 wheel: ## build the wheels into dist/, and try them with each Python that is installed
 	@scripts/wheels.sh $(VENV)/wheels dist

@@ -26,6 +26,7 @@ _SCHEMA: Final = pa.schema(
 class TableDifferenceError(AssertionError, Frames):
     """Two tables have other rows. Its text has the first differences, its rows have all.
 
+    >>> from lance_sql.testing import assert_table_equal
     >>> try:
     ...     assert_table_equal({"id": [1, 2], "v": [5, 6]}, {"id": [1, 3], "v": [7, 6]}, key="id")
     ... except TableDifferenceError as error:
