@@ -12,7 +12,7 @@ Source: SQL of Spark 4.2, CHANGES; of Trino and Dremio, FOR SYSTEM_VERSION.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,10 +24,13 @@ from lance_sql.one_sql.dialects import tokenize
 
 _NAMES: Final = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
 _WORDS: Final = ("changes", "system_version", "summarize")
-_MODES: Final = {
-    "none": "mode => 'all'",
-    "dropcarryovers": "mode => 'all', drop_unchanged => true",
-    "netchanges": "mode => 'net'",
+_OPTIONS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
+    "deduplicationmode": {
+        "none": ["mode => 'all'"],
+        "dropcarryovers": ["mode => 'all'", "drop_unchanged => true"],
+        "netchanges": ["mode => 'net'"],
+    },
+    "computeupdates": {"true": []},
 }
 
 
@@ -194,15 +197,16 @@ def _bound(tokens: list[Token], position: int) -> tuple[str, bool, int]:
 
 def _options(tokens: list[Token], position: int) -> tuple[list[str], int]:
     """The options of WITH as arguments, and where they end."""
-    arguments = []
+    arguments: list[str] = []
     while position + 2 < len(tokens) and tokens[position].token_type != TokenType.R_PAREN:
         key, equals, value = tokens[position : position + 3]
-        known = _MODES.get(value.text.lower()) if key.text.lower() == "deduplicationmode" else None
+        known = _OPTIONS.get(key.text.lower(), {}).get(value.text.lower())
         if equals.text != "=" or known is None:
             raise UnsupportedFeature(
-                f"CHANGES .. WITH ({key.text} = {value.text}): only deduplicationMode is known here"
+                f"CHANGES .. WITH ({key.text} = {value.text}): only deduplicationMode is known here, and that updates"
+                " are told as such (computeUpdates = true)"
             )
-        arguments.append(known)
+        arguments += known
         position += 3
         if position < len(tokens) and tokens[position].token_type == TokenType.COMMA:
             position += 1
