@@ -1,6 +1,6 @@
-"""CHANGES means what it does in Spark 4.2: net changes by the first and the last thing that happened to a row, bounds, and
-rows that were written again. One thing differs, and docs/change-feed.md says so: where the images from before a range and
-after it are told together, both have the version of the last commit, in Spark each its own.
+"""CHANGES means what it does in Spark 4.2: net changes by the first and the last thing that happened to a row, bounds,
+and rows that were written again. One thing differs, and docs/change-feed.md says so: where the images from before a
+range and after it are told together, both have the version of the last commit, in Spark each its own.
 
 Source: Spark, ResolveChangelogTableNetChangesSuite, ChangelogEndToEndSuite, ChangelogResolutionSuite.
 """
