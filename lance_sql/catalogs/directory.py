@@ -131,9 +131,7 @@ class DirectoryCatalog(Catalog):
                 raise UnsupportedFeature(f"{'.'.join(entry.name)} is in no table of contents: it stays at the top")
             table_folders.move(entry.path, self._at(wanted[0] + _SUFFIX))
             return
-        contents = self._contents()
-        assert contents is not None, "has the row"
-        contents.update({"object_id": f"'{_quoted(_id(wanted))}'"}, f"object_id = '{_quoted(_id(entry.name))}'")
+        self._rename(entry.name, wanted)
 
     def forget(self, name: Name) -> None:
         entry = self.describe(name) if self._row(parts(name)) is not None else None
@@ -191,7 +189,7 @@ class DirectoryCatalog(Catalog):
         for part in name:
             if _BETWEEN in part or "/" in part:
                 raise InvalidArgument(f"{part!r} is no name here: it has a {_BETWEEN} or a /")
-        contents = self._contents() or write(_SCHEMA.empty_table(), self._at(CONTENTS))
+        contents = self._contents() or self._new_contents()
         metadata = json.dumps(dict(properties)) if properties else None
         row = {"object_id": [_id(name)], "object_type": [kind], "location": [location], "metadata": [metadata]}
         schema = pa.schema([_SCHEMA.field(each) for each in row])
@@ -199,6 +197,36 @@ class DirectoryCatalog(Catalog):
             contents.merge(pa.table(row, schema=schema), on="object_id", when_matched="fail", unique=True)
         except InvalidArgument as error:
             raise TableExists(f"{'.'.join(name)} is in {self._folder} already") from error
+
+    def _new_contents(self) -> Dataset:
+        try:
+            return write(_SCHEMA.empty_table(), self._at(CONTENTS))
+        except TableExists:
+            # somebody else was first
+            return lance_sql.dataset.open(self._at(CONTENTS))
+
+    def _rename(self, name: tuple[str, ...], new_name: tuple[str, ...]) -> None:
+        """One commit, in which the old name goes and the new one comes.
+
+        raises: TableExists, TableNotFound where others were first
+        """
+        contents = self._contents()
+        assert contents is not None, "has the row"
+        old = f"object_id = '{_quoted(_id(name))}'"
+        row = contents.scan(contents.schema.names, old).to_table()
+        if row.num_rows != 1:
+            raise TableNotFound(f"No table {'.'.join(name)} in {self._folder}")
+        place = row.column_names.index("object_id")
+        row = row.set_column(place, row.schema.field(place), pa.array([_id(new_name)]))
+        try:
+            made = contents.merge(row, on="object_id", when_matched="fail", unique=True, delete_unmatched=old)
+        except InvalidArgument as error:
+            raise TableExists(f"There is a table {'.'.join(new_name)} in {self._folder} already") from error
+        change = made.last_change
+        if change is None or not change.rows_deleted:
+            # the old name went in the meantime, to another name or for good
+            self._remove(new_name)
+            raise TableNotFound(f"No table {'.'.join(name)} in {self._folder}")
 
     def _remove(self, name: tuple[str, ...]) -> None:
         contents = self._contents()
