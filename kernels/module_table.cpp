@@ -4,6 +4,7 @@
 #include "columns.h"
 #include "fragments.h"
 #include "ipc_column.h"
+#include "named_files.h"
 #include "python.h"
 #include "schema_fields.h"
 
@@ -105,6 +106,27 @@ void bind_table(nb::module_& m) {
             return to_numpy(std::move(table), {num_rows, kNumFragmentColumns});
         },
         "fragments"_a);
+    nb::class_<FragmentNames>(m, "FragmentNames", nb::is_final())
+        .def(nb::init<>())
+        .def(
+            "add",
+            [](FragmentNames& self, const InputBuffer& fragments) {
+                NamedFiles found;
+                {
+                    Unlocked unlocked;
+                    found = self.add(fragments);
+                }
+                nb::list files;
+                for (const NamedFile& file : found.files) {
+                    const nb::object base = file.base_id ? nb::object(nb::int_(*file.base_id)) : nb::none();
+                    files.append(nb::make_tuple(static_cast<int>(file.kind), base,
+                                                nb::str(file.name.data(), file.name.size())));
+                }
+                nb::list left;
+                for (const int64_t place : found.left) left.append(place);
+                return nb::make_tuple(files, left);
+            },
+            "fragments"_a);
     // with the GIL, these: they take less time than giving it back
     m.def(
         "schema_fields", [](const InputBuffer& manifest) { return to_columns(schema_fields(manifest)); }, "manifest"_a);

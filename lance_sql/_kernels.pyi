@@ -1082,6 +1082,21 @@ def fragment_table(fragments: Buffer) -> npt.NDArray[np.int64]:
     source: message lance.table.DataFragment
     """
 
+@final
+class FragmentNames:
+    """Which files the fragments of versions name, each fragment looked at once."""
+
+    def __init__(self) -> None: ...
+    def add(self, fragments: Buffer) -> tuple[list[tuple[int, int | None, str]], list[int]]:
+        """What fragments as of `split_manifest` name that were not given before, and the places of those that are left
+        to the caller: with overlays, parts that are not known or given twice, names that are not ASCII, and damage.
+
+        returns: for each file its kind (0 data, 1 deletions, 2 rows of a sequence), its base id, and its name in the
+        folder of its kind; of a sequence the path
+        raises: InvalidDataError for bytes that are not fields of a manifest with fragments
+        source: messages lance.table.DataFragment, DataFile, DeletionFile and ExternalFile
+        """
+
 def ipc_column(file: Buffer) -> tuple[bool, list[tuple[int, int, int, int, int]]]:
     """Where the values of an Arrow IPC file of one column of 32-bit integers without NULLs lie.
 

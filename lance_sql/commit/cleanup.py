@@ -20,6 +20,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Final
 
+from lance_sql import _kernels
 from lance_sql.commit.clones import root_of
 from lance_sql.errors import InvalidArgument, RetryableConflict
 from lance_sql.progress import Work
@@ -36,9 +37,8 @@ MIN_LEFTOVER_AGE: Final = timedelta(days=7)
 """A writer that takes longer than this from its first file to its commit loses the files."""
 
 _DETACHED_BIT: Final = 2**63
-
-_MOST_KEPT_BYTES: Final = 4096
-"""Of the message of a fragment that is remembered: longer ones hold row ids of their own."""
+_FOLDERS: Final = (DATA, DELETIONS)
+"""By the kinds of files in `_kernels.FragmentNames`; what a sequence is in has a path."""
 _MAX_VERSION: Final = 2**64 - 1
 
 
@@ -122,8 +122,9 @@ def plan(
     # before the files are listed: whoever records a checksum has written the file
     records, _ = checksums.read(latest.store)
     sizes = dict(_table_files(latest.store))
-    unneeded = [path for path in sorted(sizes) if _owner(path) not in needed]
-    paths = [path for path in unneeded if _owner(path) in dropped or _is_leftover(latest.store, path, now)]
+    owners = ((path, _owner(path)) for path in sorted(sizes))
+    unneeded = ((path, owner) for path, owner in owners if owner not in needed)
+    paths = [path for path, owner in unneeded if owner in dropped or _is_leftover(latest.store, path, now)]
     num_bytes = sum(sizes[path] or 0 for path in paths) + sum(each.file.size or 0 for each in removed)
     kept = frozenset(sizes.keys() - set(paths))
     versions_removed = tuple(each.file for each in removed)
@@ -230,19 +231,17 @@ def _needed(snapshots: Iterable[Snapshot], of: Snapshot, work: Work) -> set[str]
     """
     needed: set[str] = set()
     # what names the same files in most versions is looked at once
-    known: dict[tuple[object, ...], set[bytes]] = {}
+    known: dict[tuple[object, ...], _kernels.FragmentNames] = {}
     for snapshot in snapshots:
         work.advance(1)
         manifest = snapshot.manifest
         features.check_writable(manifest.reader_flags, manifest.writer_flags, snapshot.label)
         places = _places(snapshot, of)
-        messages = known.setdefault(tuple((base, *sorted(places[base].items())) for base in places), set())
-        for number in range(len(manifest.fragments)):
-            message = manifest.fragments.message_bytes(number)
-            if message not in messages:
-                needed.update(_files_of(manifest.fragments[number], places))
-                if len(message) <= _MOST_KEPT_BYTES:
-                    messages.add(message)
+        key = tuple((base, *sorted(places[base].items())) for base in places)
+        named, left = known.setdefault(key, _kernels.FragmentNames()).add(manifest.fragments.content)
+        needed.update(_named(named, places))
+        for number in left:
+            needed.update(_files_of(manifest.fragments[number], places))
         # A base path does not say which of its indices a clone uses, so none of them goes.
         for index in snapshot.indices():
             needed.add(f"{INDICES}/{index.uuid}/")
@@ -252,6 +251,15 @@ def _needed(snapshots: Iterable[Snapshot], of: Snapshot, work: Work) -> set[str]
         if (changes := applied.of(manifest.config, snapshot.label)) is not None:
             needed.update(changes.files)
     return needed
+
+
+def _named(
+    files: Iterable[tuple[int, int | None, str]], places: Mapping[int | None, Mapping[str, str]]
+) -> Iterator[str]:
+    """What files are called in the store of `of`; see `_kernels.FragmentNames` and `_places`."""
+    for kind, base, name in files:
+        if base in places:
+            yield places[base].get(_FOLDERS[kind], "") + name if kind < len(_FOLDERS) else name
 
 
 def _files_of(fragment: Fragment, places: Mapping[int | None, Mapping[str, str]]) -> Iterator[str]:
@@ -308,12 +316,11 @@ def _below(store: Store, folder: str) -> Iterator[tuple[str, int | None]]:
 
 def _owner(path: str) -> str:
     """What a version that needs this file names: its data file for a blob, the folder for a file of an index."""
-    folder, _, rest = path.partition("/")
-    first, nested, _ = rest.partition("/")
-    if folder == INDICES and nested:
-        return f"{INDICES}/{first}/"
-    if folder == DATA and path.endswith(".blob") and nested:
-        return f"{DATA}/{path.removeprefix(f'{DATA}/').rpartition('/')[0]}.lance"
+    if path.startswith(f"{INDICES}/"):
+        parts = path.split("/", 2)
+        return f"{INDICES}/{parts[1]}/" if len(parts) > 2 else path
+    if path.endswith(".blob") and path.startswith(f"{DATA}/") and path.count("/") > 1:
+        return f"{path.rpartition('/')[0]}.lance"
     return path
 
 

@@ -176,11 +176,8 @@ class LocalStore:
         return sink
 
     def delete(self, path: str) -> None:
-        check_path(path)
-        full = os.path.join(self._root, path)
-        self._check_folder(os.path.dirname(full), path)
         with suppress(FileNotFoundError, NotADirectoryError):
-            os.unlink(full)
+            os.unlink(self.local_path(path))
         self._forget(path)
 
     def _place(self, path: str) -> str:

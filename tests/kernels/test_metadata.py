@@ -105,6 +105,78 @@ def test_fragments_are_what_their_messages_say(made: list[dict[str, Any]], versi
         assert table.last_updated_at.forms[i] == SequenceForm.NONE
 
 
+BASE_IDS = st.sampled_from([{}, {"base_id": 0}, {"base_id": 2**32 - 1}])
+NAMES = st.sampled_from(["a.lance", "b/c.lance", "", "\u00e9.lance"])
+PATHS = st.fixed_dictionaries({"path": NAMES})
+NAMING = st.lists(
+    st.fixed_dictionaries(
+        {"id": st.sampled_from([0, 7, 2**32 - 1, 2**32])},
+        optional={
+            "files": st.lists(
+                st.builds(lambda name, base: {"path": name, "file_size_bytes": 9} | base, NAMES, BASE_IDS), max_size=2
+            ),
+            "deletion_file": st.builds(
+                lambda kind, version, base: {"file_type": kind, "read_version": version, "id": 3} | base,
+                st.integers(0, 1),
+                U64,
+                BASE_IDS,
+            ),
+            "external_row_ids": PATHS,
+            "external_created_at_versions": PATHS,
+            "external_last_updated_at_versions": PATHS,
+            "overlays": st.sampled_from([[{"committed_version": 1}]]),
+        },
+    ),
+    max_size=4,
+)
+
+
+@given(first=NAMING, second=NAMING)
+def test_files_are_named_as_messages_name_them(first: list[dict[str, Any]], second: list[dict[str, Any]]) -> None:
+    known = _kernels.FragmentNames()
+    seen: list[bytes] = []
+    for made in (first, second):
+        manifest = table_pb2.Manifest(fragments=made)
+        files, left = known.add(manifest.SerializeToString())
+        expected = []
+        strange = []
+        for place, fragment in enumerate(manifest.fragments):
+            stored = fragment.SerializeToString()
+            if stored in seen:
+                continue
+            paths = [(0, file) for file in fragment.files]
+            sequences = ("external_row_ids", "external_last_updated_at_versions", "external_created_at_versions")
+            paths += [(2, getattr(fragment, name)) for name in sequences if fragment.HasField(name)]
+            if fragment.overlays or fragment.id >= 2**32 or not all(each.path.isascii() for _, each in paths):
+                strange.append(place)
+                continue
+            seen.append(stored)
+            for kind, each in paths:
+                has_base = kind == 0 and each.HasField("base_id")
+                expected.append((kind, each.base_id if has_base else None, each.path))
+            if fragment.HasField("deletion_file"):
+                gone = fragment.deletion_file
+                name = f"{fragment.id}-{gone.read_version}-3.{('arrow', 'bin')[gone.file_type]}"
+                expected.append((1, gone.base_id if gone.HasField("base_id") else None, name))
+        assert (sorted(files, key=repr), left) == (sorted(expected, key=repr), strange)
+
+
+def test_what_a_reader_would_merge_or_refuse_is_left_to_it() -> None:
+    twice = table_pb2.DataFragment(deletion_file={"id": 1}).SerializeToString() * 2
+    cases = [
+        twice,
+        table_pb2.DataFragment(external_row_ids={"path": "a"}, inline_created_at_versions=b"").SerializeToString()
+        + table_pb2.DataFragment(inline_row_ids=b"").SerializeToString(),
+        # a type of deletion files, and a field, that a later release may add
+        table_pb2.DataFragment(deletion_file={}).SerializeToString()[:-1] + b"\x02\x08\x02",
+        b"\xf8\x01\x01",
+        # damage
+        b"\x12\x05\x0a",
+    ]
+    content = b"".join(b"\x12" + bytes([len(case)]) + case for case in cases)
+    assert _kernels.FragmentNames().add(content) == ([], list(range(len(cases))))
+
+
 I32 = st.integers(-(2**31), 2**31 - 1)
 
 
@@ -148,6 +220,8 @@ def test_bytes_that_are_no_message_are_refused_or_read(data: bytes) -> None:
             call(data)
     with suppress(ValueError):
         _kernels.parse_column(data, 1000)
+    with suppress(ValueError):
+        _kernels.FragmentNames().add(data)
 
 
 def test_what_a_reader_would_merge_bounds_nothing() -> None:
