@@ -148,6 +148,17 @@ class ChangeJob:
             equal.num_rows,
         )
 
+    def delete(self, batches: Iterable[pa.RecordBatch]) -> Written:
+        """What `write` returns of rows that go. No file is written.
+
+        batches: `_rowaddr` of each row, which is not NULL; other columns do not count
+        """
+        deleted = MovedRows()
+        for batch in Work(None).over(batches):
+            deleted.add(_numbers(batch, ROW_ADDRESS))
+        nothing = U64Set.union(())
+        return Written((), (), nothing, deleted.addresses, 0, deleted.num_rows, nothing, 0)
+
     def remove_files(self) -> None:
         """Removes what its workers wrote."""
         _remove(self.snapshot, self.id)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from sqlglot import exp
 
@@ -17,7 +18,7 @@ from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.row_changes import Assign
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 
-_UPDATED, _DELETED = 1, 2
+_CLAUSE: Final = 1
 
 
 @dataclass(frozen=True)
@@ -32,15 +33,13 @@ class _OfRows(Change):
     where: exp.Expr | None
     others: tuple[exp.Expr, ...]
 
-    def _rows(self, name: str, clause: int, values: Mapping[str, exp.Expr]) -> exp.Select:
+    def _rows(self, name: str, columns: Iterable[exp.Expr]) -> exp.Select:
         """The query that finds the rows.
 
-        values: by the names that the query gives them
+        columns: of the query, beside the address of each row
         """
-        columns = [exp.alias_(exp.Literal.number(clause), row_changes.CLAUSE)]
-        columns += [row_changes.system(each, self.alias) for each in (ROW_ID, ROW_ADDRESS)]
-        columns += [exp.alias_(value, column) for column, value in values.items()]
-        made = exp.select(*columns).from_(row_changes.named(name, self.alias))
+        address = row_changes.system(ROW_ADDRESS, self.alias)
+        made = exp.select(*columns, address).from_(row_changes.named(name, self.alias))
         for other in self.others:
             if isinstance(other, OwnWords):
                 # behind a comma
@@ -63,12 +62,12 @@ class Deletion(_OfRows):
         if self.where is None and not self.others:
             return dataset.delete("true")
 
-        def rows(name: str, assign: Assign) -> exp.Expr:
-            found = self._rows(name, _DELETED, {})
+        def rows(name: str) -> exp.Expr:
+            found = self._rows(name, ())
             # several rows of other tables may want the same row to go
             return found.distinct() if self.others else found
 
-        return row_changes.change(dataset, "delete", engine, rows, values={}, deleting=frozenset({_DELETED}))
+        return row_changes.delete(dataset, engine, rows)
 
 
 @dataclass(frozen=True)
@@ -96,9 +95,12 @@ class Modification(_OfRows):
         own = {name: row_changes.value_column(number) for number, name in enumerate(values)}
 
         def rows(name: str, assign: Assign) -> exp.Expr:
-            return self._rows(name, _UPDATED, {own[column]: assign(column, value) for column, value in values.items()})
+            columns = [exp.alias_(exp.Literal.number(_CLAUSE), row_changes.CLAUSE)]
+            columns += [row_changes.system(ROW_ID, self.alias)]
+            columns += [exp.alias_(assign(column, value), own[column]) for column, value in values.items()]
+            return self._rows(name, columns)
 
-        return row_changes.change(dataset, "update", engine, rows, values={_UPDATED: own}, deleting=frozenset())
+        return row_changes.change(dataset, "update", engine, rows, values={_CLAUSE: own}, deleting=frozenset())
 
 
 def deletion(node: exp.Delete) -> Deletion:

@@ -98,6 +98,31 @@ def change(
     return change_rows(dataset, operation, run, inserts_by_key=inserts, skips_equal=skips_equal)
 
 
+def delete(dataset: Dataset, engine: Engine, query: Callable[[str], exp.Expr]) -> Dataset:
+    """Deletes the rows that a query finds in the newest version, in one commit.
+
+    query: of the name that the table has in it; its only column is `_rowaddr`
+    raises: as `change`
+    """
+
+    def run(job: ChangeJob) -> list[Written]:
+        name = new_name()
+        source = Source(job.dataset, with_system_columns=True)
+        prepared = engine.prepare(query(name), {name: source}, is_typed=False)
+        return [job.delete(map(_with_rows, prepared.reader()))]
+
+    return change_rows(dataset, "delete", run)
+
+
+def _with_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """
+    raises: UnsupportedFeature for rows that the table has not
+    """
+    if batch.column(ROW_ADDRESS).null_count:
+        raise UnsupportedFeature("The statement joins its table from the outer side, and names rows that it has not")
+    return batch
+
+
 def _batches(
     batches: Iterable[pa.RecordBatch],
     dataset: Dataset,
@@ -107,10 +132,8 @@ def _batches(
 ) -> Iterator[pa.RecordBatch]:
     """What `ChangeJob.write` takes."""
     for batch in batches:
-        if not inserts and batch.column(ROW_ADDRESS).null_count:
-            raise UnsupportedFeature(
-                "The statement joins its table from the outer side, and names rows that it has not"
-            )
+        if not inserts:
+            _with_rows(batch)
         for number in pc.unique(batch.column(CLAUSE)).to_pylist():
             rows = matching(batch, pc.equal(batch.column(CLAUSE), number))
             if number in deleting:
