@@ -234,7 +234,7 @@ def _stream(values: Values, given: tuple[kernels.ColumnReader, Any, Any], type: 
     order = 3 if values["variable"] else int(values["order"])  # type: ignore[arg-type]  # never None
     fragment = kernels.FragmentRows(
         [(column, parts, _test(values), zones)],
-        [(column, parts, column, parts, order, 3)],
+        [(column, parts, column, parts, order, 3, 3 if order < 2 and values["format_bits"] in _NUMBER_BITS else 0)],
         [0, 1],
         [(column, parts, True, [], [])],
         [0],

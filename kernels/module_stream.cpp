@@ -131,16 +131,17 @@ std::vector<StreamedShape> to_shapes(nb::handle given, int depth) {
     return shapes;
 }
 
-PairComparison to_comparison(nb::handle order, nb::handle accepted) {
+PairComparison to_comparison(nb::handle order, nb::handle accepted, nb::handle divisor) {
     const int64_t number = to_count(order);
     const int64_t outcomes = to_count(accepted);
+    const int64_t divided_by = to_count(divisor);
     if (number > static_cast<int64_t>(PairOrder::kStrings)) fail("order ", number, " is not 0 to 3");
     if (outcomes > 7) fail("outcomes ", outcomes, " are not 0 to 7");
-    return {static_cast<PairOrder>(number), static_cast<uint8_t>(outcomes)};
+    return {static_cast<PairOrder>(number), static_cast<uint8_t>(outcomes), static_cast<uint64_t>(divided_by)};
 }
 
 // tests: (column, parts of its pages, test, bounds to be learned or None); pairs: (column, parts of its pages, column, parts
-// of its pages, order, accepted outcomes); columns: (column, parts of its pages, whether
+// of its pages, order, accepted outcomes, divisor); columns: (column, parts of its pages, whether
 // there may be NULLs, [(first row, items)], [(page, bytes that may be lent)])
 BoundFragmentRows fragment_rows(nb::list tests, nb::list pairs, nb::handle steps, nb::list columns, nb::handle shapes,
                                 const InputBuffer& rows, const InputBuffer& ends, nb::object raise, int64_t most_joined) {
@@ -162,7 +163,7 @@ BoundFragmentRows fragment_rows(nb::list tests, nb::list pairs, nb::handle steps
         held->objects.push_back(nb::borrow(each));
         filter.pairs.push_back({&nb::cast<const BoundColumn&>(given[0]).reader, to_parts(given[1], keep),
                                 &nb::cast<const BoundColumn&>(given[2]).reader, to_parts(given[3], keep),
-                                to_comparison(given[4], given[5])});
+                                to_comparison(given[4], given[5], given[6])});
     }
     std::vector<StreamedColumn> wanted;
     for (nb::handle each : columns) {

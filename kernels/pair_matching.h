@@ -15,7 +15,8 @@ struct PairComparison {
     static constexpr uint8_t kGreater = 4;
 
     PairOrder order;
-    uint8_t accepted;  // which of the three the left value may be
+    uint8_t accepted;      // which of the three the left value may be
+    uint64_t divisor = 0;  // above 0: of a left integer its rest, which has the sign of the value
 };
 
 // Refuses columns that do not compare so.

@@ -406,9 +406,10 @@ class FragmentRows:
     """Rows of one fragment that a stream decodes by itself, cut into batches.
 
     tests: (column, parts of its pages, what rows can pass, bounds that are learned of it)
-    pairs: (column, parts of its pages, another one, parts of its pages, order, outcomes): the values of a row are
-        compared as unsigned (0) or signed (1) numbers, floats (2), or strings by their bytes (3), and pass where the
-        left one is less (1), equal (2) or greater (4), or what several of these are in their sum; NULL is none of it
+    pairs: (column, parts of its pages, another one, parts of its pages, order, outcomes, divisor): the values of a row
+        are compared as unsigned (0) or signed (1) numbers, floats (2), or strings by their bytes (3), and pass where
+        the left one is less (1), equal (2) or greater (4), or what several of these are in their sum; NULL is none of
+        it. With a divisor above 0 the left one is the rest of an integer of at most 64 bits, with the integer's sign
     steps: what the rows have to pass, all of it
     columns: (column, parts of its pages, whether there may be NULLs, [(first row, items)], [(page, bytes)]); items are
         what values from that row on are indices of, or 32 or 64, the bits of the offsets of strings that become indices
@@ -426,7 +427,7 @@ class FragmentRows:
     def __init__(
         self,
         tests: Sequence[tuple[ColumnReader, PageParts, ColumnTest, ZoneBounds | None]],
-        pairs: Sequence[tuple[ColumnReader, PageParts, ColumnReader, PageParts, int, int]],
+        pairs: Sequence[tuple[ColumnReader, PageParts, ColumnReader, PageParts, int, int, int]],
         steps: Sequence[FilterStep],
         columns: Sequence[
             tuple[ColumnReader, PageParts, bool, Sequence[tuple[int, pa.Array | int]], Sequence[tuple[int, pa.Array]]]

@@ -20,13 +20,13 @@ from lance_sql.scan import system_columns
 from lance_sql.scan.made_columns import missing_column, system_column
 from lance_sql.scan.members import member
 from lance_sql.scan.plan import ReadPlan
-from lance_sql.scan.predicates import AnyOf, ColumnTest, Compare, Literal, PairTest, Path, Step
+from lance_sql.scan.predicates import AnyOf, ColumnTest, Compare, Literal, PairTest, Path, RestTest, Step
 from lance_sql.scan.projection import restrict
 from lance_sql.schema import Field
 from lance_sql.schema.types import arrow_field
 from lance_sql.table.open_fragment import OpenFragment
 
-Pair: TypeAlias = "tuple[_kernels.ColumnReader, PageParts, _kernels.ColumnReader, PageParts, int, int]"
+Pair: TypeAlias = "tuple[_kernels.ColumnReader, PageParts, _kernels.ColumnReader, PageParts, int, int, int]"
 """A pair of columns as `_kernels.FragmentRows` takes it."""
 
 _LESS, _EQUAL, _GREATER = 1, 2, 4
@@ -59,12 +59,16 @@ class TestedColumn:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two columns by their places, or one and a value of its type, which the kernels compare."""
+    """Two columns by their places, or one and a value of its type, which the kernels compare.
+
+    divisor: the left one's rest is compared; 0 without one
+    """
 
     left: int
     right: int | _kernels.ColumnReader
     order: int
     outcomes: int
+    divisor: int = 0
 
 
 class Tests:
@@ -101,6 +105,7 @@ class Tests:
                 *(sides[pair.right] if isinstance(pair.right, int) else (pair.right, _NO_BYTES)),
                 pair.order,
                 pair.outcomes,
+                pair.divisor,
             )
             for pair in self._pairs
         ]
@@ -122,6 +127,8 @@ class Tests:
                     added = self._add_any(step)
                 case PairTest():
                     added = self._add_pair(step)
+                case RestTest():
+                    added = self._add_rest(step)
                 case _:
                     added = self._add(step)
             if added is None:
@@ -160,11 +167,31 @@ class Tests:
         """Bits have no keys, and are compared with a column of the value instead."""
         if not self._has_values(place):
             return None
+        return self._paired(_Pair(place, self._constant(place, 1, bytes([value])), _UNSIGNED, _OUTCOMES[op]))
+
+    def _add_rest(self, test: RestTest) -> _kernels.FilterStep | None:
+        place = self._column(test.path)
+        if place is None or not self._has_values(place):
+            return None
+        type = self.columns[place].type
+        if not pa.types.is_integer(type):
+            return None
+        is_signed = pa.types.is_signed_integer(type)
+        num_bits = type.bit_width
+        low, end = (-(1 << num_bits - 1), 1 << num_bits - 1) if is_signed else (0, 1 << num_bits)
+        if not low <= test.value < end:
+            return None
+        value = test.value.to_bytes(num_bits // 8, "little", signed=is_signed)
+        constant = self._constant(place, num_bits, value)
+        order = _SIGNED if is_signed else _UNSIGNED
+        return self._paired(_Pair(place, constant, order, _OUTCOMES[test.op], test.divisor))
+
+    def _constant(self, place: int, num_bits: int, value: bytes) -> _kernels.ColumnReader:
+        """A column of one value, as long as another one."""
         num_rows = self.columns[place].found.column.num_rows
-        page = _kernels.PageReader.constant(num_rows, format=(False, 1), value=bytes([value]))
-        constant = _kernels.ColumnReader(np.array([0, num_rows]))
-        constant.open(0, page, 0, 0)
-        return self._paired(_Pair(place, constant, _UNSIGNED, _OUTCOMES[op]))
+        made = _kernels.ColumnReader(np.array([0, num_rows]))
+        made.open(0, _kernels.PageReader.constant(num_rows, format=(False, num_bits), value=value), 0, 0)
+        return made
 
     def _has_values(self, place: int) -> bool:
         """Whether values can be compared: not those of pages that Python reads, of several kinds, or with items."""

@@ -53,13 +53,13 @@ def stored(array: pa.Array) -> Made:
     return page, data + bits
 
 
-def comparing(left: Made, right: Made, order: int, outcomes: int) -> list[int]:
+def comparing(left: Made, right: Made, order: int, outcomes: int, divisor: int = 0) -> list[int]:
     """The numbers of the rows that compare, of two columns of a page."""
     numbers = stored(pa.array(range(NUM_ROWS), pa.int64()))
     one, another, rows = [(column_of(*page), [(0, page[1], 0)]) for page in (left, right, numbers)]
     fragment = kernels.FragmentRows(
         [],
-        [(*one, *another, order, outcomes)],
+        [(*one, *another, order, outcomes, divisor)],
         [0],
         [(*rows, True, [], [])],
         [0],
@@ -109,6 +109,26 @@ def test_pairs_compare_in_the_order_of_sql(
     ]
 
 
+@pytest.mark.parametrize("divisor", [1, 2, 3, 7, 101, 128, 2**31 - 1, 2**31, 2**33 + 1, 2**47, 2**48 - 1, 2**48])
+@pytest.mark.parametrize("kind", ["i1", "u2", "i4", "i8", "u8"])
+def test_rests_are_those_of_python(kind: str, divisor: int) -> None:
+    bounds = np.iinfo(kind)
+    low, high = int(bounds.min), int(bounds.max)
+    near = [low, low + 1, high, high - 1, 0, 1, 2, 100, 101]
+    near += [factor * divisor + more for factor in (-(2**14) + 1, -1, 1, 2**15 - 1) for more in (-1, 0, 1)]
+    drawn = np.random.default_rng(divisor).integers(low, high, NUM_ROWS, kind, endpoint=True).tolist()
+    left: list[int | None] = [None, *(value for value in near if low <= value <= high), *drawn][:NUM_ROWS]
+    rests = [None if value is None else int(math.copysign(1, value)) * (abs(value) % divisor) for value in left]
+    right = [next(rest for rest in rests if rest)] * NUM_ROWS if any(rests) else [0] * NUM_ROWS
+    type = pa.from_numpy_dtype(np.dtype(kind))
+    for compare in (operator.eq, operator.lt, operator.ge):
+        order = 1 if low else 0
+        found = comparing(
+            stored(pa.array(left, type)), stored(pa.array(right, type)), order, OUTCOMES[compare], divisor
+        )
+        assert found == [row for row in CHOSEN.tolist() if rests[row] is not None and compare(rests[row], right[row])]
+
+
 def test_pairs_that_do_not_fit_are_refused() -> None:
     numbers = stored(pa.array(range(NUM_ROWS), pa.int64()))
     narrow = stored(pa.array([1] * NUM_ROWS, pa.int8()))
@@ -123,6 +143,9 @@ def test_pairs_that_do_not_fit_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             comparing(left, right, order, 1)
+    for page, order in ((stored(pa.array([1.5] * NUM_ROWS)), 2), (strings_page(WORDS), 3)):
+        with pytest.raises(ValueError, match="rests of what are no integers"):
+            comparing(page, page, order, 1, 7)
     with pytest.raises(ValueError, match="outcomes 8 are not 0 to 7"):
         comparing(numbers, numbers, 1, 8)
 

@@ -147,6 +147,7 @@ OF_ONE_TYPE = [
     ("none", "s"),
 ]
 TEXTS = ["long", "text", "none", "st.in.s"]
+WHOLE = ["h", "u", "q", "whole", "runs", "late", "st.i"]
 OPERATORS = ["=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"]
 PATTERNS = ["a%", "order%", "%body", "order of _obody", "é%", "%", "", "order 7%"]
 
@@ -156,7 +157,7 @@ def more_leaves(draw: st.DrawFn) -> str:
     column = draw(st.sampled_from(sorted(CONSTANTS)))
     constants = st.sampled_from([*CONSTANTS[column], CONSTANTS[column][0], "NULL"])
     op = draw(st.sampled_from(OPERATORS))
-    match draw(st.sampled_from(["compare", "in", "null", "between", "columns", "columns", "like"])):
+    match draw(st.sampled_from(["compare", "in", "null", "between", "columns", "columns", "like", "rest"])):
         case "compare":
             sides = [column, draw(constants)]
             return f" {op} ".join(sides if draw(st.booleans()) else sides[::-1])
@@ -168,6 +169,9 @@ def more_leaves(draw: st.DrawFn) -> str:
         case "between":
             negation = draw(st.sampled_from(["", "NOT "]))
             return f"{column} {negation}BETWEEN {draw(constants)} AND {draw(constants)}"
+        case "rest":
+            divisor = draw(st.sampled_from([1, 2, 3, 7, 100, 4096, 1_000_003]))
+            return f"{draw(st.sampled_from(WHOLE))} % {divisor} {op} {draw(st.sampled_from([0, 1, -1, 2, 6, 5_000]))}"
         case "columns":
             return f" {op} ".join(draw(st.permutations(draw(st.sampled_from(OF_ONE_TYPE)))))
     words = draw(st.sampled_from(["LIKE", "NOT LIKE"]))

@@ -38,7 +38,7 @@ from .tree import (
     conjuncts,
     num_bytes,
 )
-from .value_tests import AnyOf, ColumnTest, PairTest, Step, column_tests, steps
+from .value_tests import AnyOf, ColumnTest, PairTest, RestTest, Step, column_tests, steps
 
 __all__ = [
     "And",
@@ -60,6 +60,7 @@ __all__ = [
     "PairTest",
     "Path",
     "Predicate",
+    "RestTest",
     "Step",
     "Term",
     "TextMatch",

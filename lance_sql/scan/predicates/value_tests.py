@@ -18,13 +18,32 @@ from lance_sql.layouts.matching import KeyRange, StringRange, ValueTest
 from lance_sql.layouts.plain import is_stored_with_offsets
 
 from .evaluation import passing
-from .tree import And, ColumnRef, Compare, Const, In, IsNan, IsNull, Literal, Not, Or, Path, Predicate, TextMatch, Value
+from .tree import (
+    And,
+    Call,
+    ColumnRef,
+    Compare,
+    Const,
+    In,
+    IsNan,
+    IsNull,
+    Literal,
+    Not,
+    Or,
+    Path,
+    Predicate,
+    TextMatch,
+    Value,
+)
 
 MAX_SINGLE: Final = 16
 """Values of IN that are looked for one after the other, where a page has no dictionary."""
 
 MAX_ALTERNATIVES: Final = 32
 """Tests below OR: each of them decodes values again, and Arrow's evaluation decodes them once."""
+
+# What the kernels take as a number.
+_MAX_DIVISOR: Final = 2**48
 
 _OPPOSITE: Final = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
@@ -60,13 +79,24 @@ class PairTest:
 
 
 @dataclass(frozen=True, slots=True)
+class RestTest:
+    """A column of integers, or a member of structs, whose rest by a divisor above 0 has to compare with a value; the
+    rest has the sign of the integer, and NULL compares with nothing."""
+
+    path: Path
+    divisor: int
+    op: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
 class AnyOf:
     """Lists of steps, of which a row passes all of one; no row passes without a list."""
 
     lists: tuple[tuple[Step, ...], ...]
 
 
-Step: TypeAlias = "ColumnTest | PairTest | AnyOf"
+Step: TypeAlias = "ColumnTest | PairTest | RestTest | AnyOf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +180,9 @@ def _steps(predicate: Predicate, *, is_true: bool) -> Sequence[Step] | None:
             return [AnyOf(tuple(tuple(part) for part in found))]
         case Compare(op, ColumnRef(left), ColumnRef(right)):
             return [PairTest(left, op if is_true else _OPPOSITE[op], right)]
+        case Compare(op, Call("modulo", (ColumnRef(path), Literal(int() as divisor))), Literal(int() as value)):
+            if 0 < divisor <= _MAX_DIVISOR:
+                return [RestTest(path, divisor, op if is_true else _OPPOSITE[op], value)]
     test = _column_test(predicate) if is_true else _column_test_of_false(predicate)
     return None if test is None else [test]
 
