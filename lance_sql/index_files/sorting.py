@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import itertools
 import tempfile
-from bisect import bisect_left
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,15 @@ from lance_sql.index_files import order
 
 U64 = npt.NDArray[np.uint64]
 
-RUN_BYTES: Final = 64 << 20
-"""Values and numbers of a run; sorting one takes a small multiple of it."""
+RUN_BYTES: Final = 32 << 20
+"""Values and numbers of a run; sorting one takes five times as much."""
+
+_PARTS_OF_A_RUN: Final = 2
+"""Into so many parts as runs have, what is merged is cut: with what is written meanwhile, a part may be smaller."""
 
 _SAMPLES_OF_A_RUN: Final = 256
+_ROWS_BETWEEN: Final = 512
+_BATCH_ROWS: Final = 1 << 18
 
 
 class Sorter:
@@ -52,20 +57,26 @@ class Sorter:
         """All values and numbers, as columns of these names, in order; once."""
         if not self._runs:
             if self._held:
-                yield from _sorted(self._held).to_batches(max_chunksize=1 << 18)
+                yield from _sorted(self._held).to_batches(max_chunksize=_BATCH_ROWS)
             return
         if self._held:
             self._spill()
-        splits = self._splits()
-        places = [[0] * len(self._runs), *splits, [run.num_rows for run in self._runs]]
-        for starts, ends in itertools.pairwise(places):
+        cuts = self._cuts()
+        places = [_places(run, cuts) for run in self._runs]
+        for number in range(len(cuts) + 1):
             parts = [
-                run.slice(start, end - start).combine_chunks().to_batches()
-                for run, start, end in zip(self._runs, starts, ends, strict=True)
-                if end > start
+                batch
+                for run, own in zip(self._runs, places, strict=True)
+                for batch in run.slice(own[number], own[number + 1] - own[number]).to_batches()
+                if batch.num_rows
             ]
-            if parts:
-                yield from _sorted([batch for part in parts for batch in part]).to_batches(max_chunksize=1 << 18)
+            if not parts:
+                continue
+            if 0 < number < len(cuts) and cuts[number - 1].key == cuts[number].key:
+                # equal values in the order of the runs, which is how they came: there may be any number of them
+                yield from pa.Table.from_batches(parts).to_batches(max_chunksize=_BATCH_ROWS)
+            else:
+                yield from _sorted(parts).to_batches(max_chunksize=_BATCH_ROWS)
 
     def __enter__(self) -> Sorter:
         return self
@@ -85,32 +96,54 @@ class Sorter:
             writer.write_table(_sorted(held), max_chunksize=1 << 20)
         self._runs.append(pa.ipc.open_file(pa.memory_map(str(path))).read_all())
 
-    def _splits(self) -> list[list[int]]:
-        """Places that cut every run at the same values, so that what lies between two cuts is about one run."""
+    def _cuts(self) -> list[_Cut]:
+        """Where every run is cut, so that what lies between two cuts is a part of a run; a value that is as frequent
+        as that lies alone between two."""
         samples = []
         for run in self._runs:
             step = max(1, run.num_rows // _SAMPLES_OF_A_RUN)
-            samples += [_key(run, place) for place in range(0, run.num_rows, step)]
+            samples += _keys(run.take(pa.array(np.arange(0, run.num_rows, step))))
         samples.sort()
-        cuts = [samples[len(samples) * i // len(self._runs)] for i in range(1, len(self._runs))]
-        return [[_place(run, cut) for run in self._runs] for cut in sorted(set(cuts))]
+        num_parts = _PARTS_OF_A_RUN * len(self._runs)
+        chosen = [samples[len(samples) * i // num_parts] for i in range(1, num_parts)]
+        frequent = {key for key, another in itertools.pairwise(chosen) if key == another}
+        return sorted({_Cut(key, False) for key in chosen} | {_Cut(key, True) for key in frequent})
+
+
+class _Cut(NamedTuple):
+    """A place in the order of all values: before those that are equal to one, or behind them."""
+
+    key: tuple[int, Any]
+    is_behind: bool
 
 
 def _sorted(batches: list[pa.RecordBatch]) -> pa.Table:
     table = pa.Table.from_batches(batches).combine_chunks()
+    # a caller that hands them over needs them no longer
+    batches.clear()
     values = table.column("values")
     (array,) = values.chunks if values.num_chunks else (pa.array([], values.type),)
-    return table.take(pa.array(order.ascending(array))).combine_chunks()
+    return table.take(pa.array(order.ascending(array)))
 
 
-def _key(run: pa.Table, place: int) -> tuple[int, Any]:
-    """What a value of a run is sorted by."""
-    chunk = run.column("values").slice(place, 1).combine_chunks()
-    array = chunk.chunk(0) if isinstance(chunk, pa.ChunkedArray) else chunk
-    key = order.keys(array)[0].as_py()
-    return (0, 0) if key is None else (1, key)
+def _keys(rows: pa.Table) -> list[tuple[int, Any]]:
+    """What values are sorted by."""
+    return [
+        (0, 0) if key is None else (1, key)
+        for chunk in rows.column("values").chunks
+        for key in order.keys(chunk).to_pylist()
+    ]
 
 
-def _place(run: pa.Table, cut: tuple[int, Any]) -> int:
-    """The first place of a run whose value is not below the cut."""
-    return bisect_left(range(run.num_rows), cut, key=lambda place: _key(run, place))
+def _places(run: pa.Table, cuts: Sequence[_Cut]) -> list[int]:
+    """The places of a run at the cuts, with its beginning and its end."""
+    starts = np.arange(0, run.num_rows, _ROWS_BETWEEN)
+    coarse = _keys(run.take(pa.array(starts)))
+    found = [0]
+    for cut in cuts:
+        bisect = bisect_right if cut.is_behind else bisect_left
+        block = bisect(coarse, cut.key) - 1
+        # the values between two that were looked at are looked at for a cut that lies there
+        first = max(block, 0) * _ROWS_BETWEEN
+        found.append(first + bisect(_keys(run.slice(first, _ROWS_BETWEEN)), cut.key) if block >= 0 else 0)
+    return [*found, run.num_rows]
