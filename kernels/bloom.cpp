@@ -1,54 +1,15 @@
-// Source: xxHash fast digest algorithm, XXH64; Parquet, split block bloom filter.
+// Source: Parquet, split block bloom filter.
 #include "bloom.h"
 
-#include <bit>
+#include "xxhash.h"
 
 namespace lance {
 
 namespace {
 
-constexpr uint64_t kPrime1 = 0x9E3779B185EBCA87;
-constexpr uint64_t kPrime2 = 0xC2B2AE3D27D4EB4F;
-constexpr uint64_t kPrime3 = 0x165667B19E3779F9;
-constexpr uint64_t kPrime4 = 0x85EBCA77C2B2AE63;
-constexpr uint64_t kPrime5 = 0x27D4EB2F165667C5;
-
 constexpr int64_t kBlockBytes = 32;
 constexpr uint32_t kSalt[8] = {0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d,
                                0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
-
-inline uint64_t take_in(uint64_t lane, uint64_t word) { return std::rotl(lane + word * kPrime2, 31) * kPrime1; }
-
-inline uint64_t merge(uint64_t hash, uint64_t lane) { return (hash ^ take_in(0, lane)) * kPrime1 + kPrime4; }
-
-uint64_t xxhash64(const uint8_t* at, int64_t num_bytes) {
-    const uint64_t total = static_cast<uint64_t>(num_bytes);
-    uint64_t hash = kPrime5;
-    if (num_bytes >= 32) {
-        uint64_t lanes[4] = {kPrime1 + kPrime2, kPrime2, 0, 0 - kPrime1};
-        for (; num_bytes >= 32; num_bytes -= 32) {
-            for (uint64_t& lane : lanes) {
-                lane = take_in(lane, load<uint64_t>(at));
-                at += 8;
-            }
-        }
-        hash = std::rotl(lanes[0], 1) + std::rotl(lanes[1], 7) + std::rotl(lanes[2], 12) + std::rotl(lanes[3], 18);
-        for (const uint64_t lane : lanes) hash = merge(hash, lane);
-    }
-    hash += total;
-    for (; num_bytes >= 8; at += 8, num_bytes -= 8) {
-        hash = std::rotl(hash ^ take_in(0, load<uint64_t>(at)), 27) * kPrime1 + kPrime4;
-    }
-    if (num_bytes >= 4) {
-        hash = std::rotl(hash ^ uint64_t{load<uint32_t>(at)} * kPrime1, 23) * kPrime2 + kPrime3;
-        at += 4;
-        num_bytes -= 4;
-    }
-    for (; num_bytes > 0; ++at, --num_bytes) hash = std::rotl(hash ^ *at * kPrime5, 11) * kPrime1;
-    hash = (hash ^ hash >> 33) * kPrime2;
-    hash = (hash ^ hash >> 29) * kPrime3;
-    return hash ^ hash >> 32;
-}
 
 template <class Offset>
 void hash_between(Bytes offsets, int64_t num_values, Bytes data, MutableBytes out) {

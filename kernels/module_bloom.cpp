@@ -1,4 +1,5 @@
-// Binds the kernels of bloom filters.
+// Binds the kernels of bloom filters and of checksums.
+#include "block_hasher.h"
 #include "bloom.h"
 #include "python.h"
 
@@ -6,7 +7,32 @@ using namespace nanobind::literals;
 
 namespace lance {
 
+namespace {
+
+// Less is hashed sooner than the lock is given back.
+constexpr size_t kLongData = 256 * 1024;
+
+}  // namespace
+
 void bind_bloom(nb::module_& m) {
+    nb::class_<BlockHasher>(m, "BlockHasher", nb::is_final())
+        .def("__init__", [](BlockHasher* self, Count block_bytes) { new (self) BlockHasher(block_bytes); }, "block_bytes"_a)
+        .def(
+            "update",
+            [](BlockHasher& self, const InputBuffer& data) {
+                const Bytes bytes = data;
+                if (bytes.size() < kLongData) {
+                    self.update(bytes);
+                } else {
+                    Unlocked unlocked;
+                    self.update(bytes);
+                }
+            },
+            "data"_a)
+        .def("finish", [](const BlockHasher& self) {
+            const std::vector<uint8_t> hashes = self.finish();
+            return nb::bytes(hashes.data(), hashes.size());
+        });
     m.def(
         "hash_fixed",
         [](const InputBuffer& values, Count width, Count num_values, const OutputBuffer& out) {

@@ -1252,6 +1252,17 @@ def match_validity(c: Chunks, ranges: Buffer, codec: int, num_bits: int, is_vali
     codec, num_bits: of the definition levels
     """
 
+@final
+class BlockHasher:
+    """xxHash64 of each block of bytes that come piece by piece. Nothing of them is kept."""
+
+    def __init__(self, block_bytes: int) -> None: ...
+    def update(self, data: Buffer) -> None:
+        """Adds bytes."""
+    def finish(self) -> bytes:
+        """The hashes of the blocks, the last of which may be shorter: 8 bytes each, little-endian. More may be added
+        afterwards."""
+
 def hash_fixed(values: Buffer, width: int, num_values: int, out: Buffer) -> None:
     """xxHash64 with seed 0 of values of `width` bytes each, into u64[num_values]."""
 

@@ -54,44 +54,16 @@ class Hasher:
 
     def __init__(self) -> None:
         self._size = 0
-        self._hashes: list[bytes] = []
-        # one that grew would be copied, to memory that is new each time
-        self._block = bytearray()
-        self._num_begun = 0
+        self._blocks = _kernels.BlockHasher(BLOCK_BYTES)
 
     def update(self, data: bytes | pa.Buffer | memoryview) -> None:
-        """Adds bytes. Whole blocks are not copied."""
-        view = memoryview(data)
-        if view.nbytes == 0:
-            return
-        view = view.cast("B")
-        self._size += view.nbytes
-        if self._num_begun:
-            view = view[self._begin(view) :]
-        whole = view.nbytes // BLOCK_BYTES
-        if whole:
-            self._hashes.append(_hashes(view[: whole * BLOCK_BYTES], whole, BLOCK_BYTES))
-            view = view[whole * BLOCK_BYTES :]
-        if view.nbytes:
-            self._begin(view)
+        """Adds bytes, which are not copied."""
+        self._size += memoryview(data).nbytes
+        self._blocks.update(data)
 
     def finish(self) -> Checksum:
         """The checksum of all that was added."""
-        if self._num_begun:
-            self._hashes.append(_hashes(memoryview(self._block)[: self._num_begun], 1, self._num_begun))
-            self._num_begun = 0
-        return Checksum(self._size, b"".join(self._hashes))
-
-    def _begin(self, view: memoryview) -> int:
-        """Adds the first bytes to the block that is not whole yet; returns how many."""
-        self._block = self._block or bytearray(BLOCK_BYTES)
-        count = min(BLOCK_BYTES - self._num_begun, view.nbytes)
-        end = self._num_begun + count
-        self._block[self._num_begun : end] = view[:count]
-        self._num_begun = end % BLOCK_BYTES
-        if end == BLOCK_BYTES:
-            self._hashes.append(_hashes(self._block, 1, BLOCK_BYTES))
-        return count
+        return Checksum(self._size, self._blocks.finish())
 
 
 class HashingSink:
@@ -122,11 +94,8 @@ class HashingSink:
 
 def of(data: bytes | pa.Buffer) -> Checksum:
     """The checksum of a whole file."""
-    view = memoryview(data)
-    if 0 < view.nbytes <= BLOCK_BYTES:
-        return Checksum(view.nbytes, _hashes(view.cast("B"), 1, view.nbytes))
     hasher = Hasher()
-    hasher.update(view)
+    hasher.update(data)
     return hasher.finish()
 
 
@@ -162,9 +131,3 @@ def _blocks(store: Store, path: str, size: int) -> Iterator[tuple[int, U64]]:
     for first in range(0, len(starts), at_once):
         group = starts[first : first + at_once]
         yield from zip(group, together([partial(hashes, start) for start in group], at_once), strict=True)
-
-
-def _hashes(data: bytearray | memoryview, count: int, width: int) -> bytes:
-    hashes = np.empty(count, np.uint64)
-    _kernels.hash_fixed(data, width, count, hashes)
-    return hashes.astype("<u8").tobytes()

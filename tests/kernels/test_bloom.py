@@ -106,3 +106,20 @@ def test_sizes_are_checked() -> None:
     for size in (0, 31, 33):
         with pytest.raises(ValueError, match="bloom filter"):
             _kernels.bloom_insert(out, bytearray(size))
+
+
+@given(pieces=st.lists(st.binary(max_size=90), max_size=12), block_bytes=st.sampled_from([1, 7, 31, 32, 33, 64, 100]))
+def test_blocks_of_pieces_have_the_hashes_of_what_they_are(pieces: list[bytes], block_bytes: int) -> None:
+    hasher = _kernels.BlockHasher(block_bytes)
+    for piece in pieces:
+        hasher.update(piece)
+        # it may be asked at any time
+        hasher.finish()
+    content = b"".join(pieces)
+    blocks = [content[start : start + block_bytes] for start in range(0, len(content), block_bytes)]
+    assert hasher.finish() == b"".join(xxhash64(block).to_bytes(8, "little") for block in blocks)
+
+
+def test_blocks_without_bytes_are_refused() -> None:
+    with pytest.raises(ValueError, match="blocks of 0 bytes"):
+        _kernels.BlockHasher(0)
