@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from threading import Lock
+from typing import Any, Final
 
 import pyarrow as pa
+from cachetools import LRUCache
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
-import lance_sql.dataset
+from lance_sql.dataset import Dataset
 
 from . import spark, spark_types
 from .sources import Source
 from .spark_errors import short_errors
 from .spark_workers import is_remote
+
+_MOST_FRAMES: Final = 64
+_FRAMES: Final = "_lance_sql_frames"
+"""The attribute of a session with frames of versions, which do not change, by what was asked for of which version:
+Spark starts a process of Python for each frame that is made. They know their session: it is what keeps them."""
+_lock: Final = Lock()
 
 Errors = (AnalysisException, ParseException)
 """What Spark raises for statements that it does not run."""
@@ -70,17 +78,32 @@ def column_types(session: SparkSession, source: Source) -> dict[str, str]:
 
 def _frame(session: SparkSession, source: Source) -> DataFrame:
     relation = source.relation
-    if isinstance(relation, lance_sql.dataset.Dataset):
+    if isinstance(relation, Dataset):
         names = (*relation.schema.names, *(relation.system_columns if source.with_system_columns else ()))
         # a frame without any column has no rows in Spark
         columns = [name for name in names if source.columns is None or name in source.columns] or ["_rowid"]
-        return spark.read(session, relation, columns, source.where)
+        return _of_version(session, relation, columns, source.where)
     if source.changes is not None:
         asked = source.changes
         where = None if asked.kind is None else f"_change_type = '{asked.kind}'"
         return spark.read_changes(session, asked.dataset, source.columns or None, where, asked.arguments)
     # the format "lance" does not have the rest: its rows are made here
     return _local(session, relation if isinstance(relation, pa.Table) else relation.scan().to_table())
+
+
+def _of_version(session: SparkSession, dataset: Dataset, columns: Sequence[str], where: str | None) -> DataFrame:
+    manifest = dataset.snapshot.manifest
+    # a table that was dropped and made again has versions of the same numbers
+    version = (dataset.uri, dataset.branch, dataset.version, manifest.transaction_file, manifest.timestamp)
+    key = (*version, tuple(sorted(map(repr, dataset.snapshot.storage_options.items()))), tuple(columns), where)
+    with _lock:
+        known: LRUCache[Any, DataFrame] = vars(session).setdefault(_FRAMES, LRUCache(_MOST_FRAMES))
+        found = known.get(key)
+    if found is None:
+        found = spark.read(session, dataset, columns, where)
+        with _lock:
+            known[key] = found
+    return found
 
 
 def _local(session: SparkSession, table: pa.Table) -> DataFrame:

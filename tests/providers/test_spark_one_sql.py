@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlglot
@@ -62,7 +63,9 @@ def test_random_queries_have_the_answer_of_whole_tables(spark: SparkSession, tmp
     assert num_rows > 5
 
 
-def test_conditions_are_passed_on(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_conditions_are_passed_on(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    # of which the session has no frames yet
+    orders = shutil.copytree(ORDERS, tmp_path / "orders.lance")
     asked: list[tuple[list[str], str | None]] = []
     read = lance_spark.read
 
@@ -73,15 +76,42 @@ def test_conditions_are_passed_on(spark: SparkSession, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(lance_spark, "read", recorded)
     text = f"""
-        WITH recent AS (SELECT * FROM '{ORDERS}' WHERE amount < 900)
-        SELECT count(*) FROM recent JOIN '{ORDERS}' AS o ON recent.id = o.id AND o.status = 'open' WHERE recent.id > 100
+        WITH recent AS (SELECT * FROM '{orders}' WHERE amount < 900)
+        SELECT count(*) FROM recent JOIN '{orders}' AS o ON recent.id = o.id AND o.status = 'open' WHERE recent.id > 100
     """
-    with_all = lance_sql.open(ORDERS).scan(["id"], "status = 'open' AND amount < 900 AND id > 100")
+    with_all = lance_sql.open(orders).scan(["id"], "status = 'open' AND amount < 900 AND id > 100")
     assert lance_sql.sql(text, session=spark).fetchall() == [(with_all.count_rows(),)]
     assert sorted(asked) == [
         (["amount", "id"], '("amount" < 900) AND ("id" > 100)'),
         (["id", "status"], "(\"status\" = 'open')"),
     ]
+
+
+def test_frames_are_kept_as_long_as_the_version_is_the_same(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    num_made = 0
+    read = lance_spark.read
+
+    def counted(*arguments: Any) -> DataFrame:
+        nonlocal num_made
+        num_made += 1
+        frame: DataFrame = read(*arguments)
+        return frame
+
+    monkeypatch.setattr(lance_spark, "read", counted)
+    path = tmp_path / "t.lance"
+    text = f"SELECT sum(a.x) FROM '{path}' AS a JOIN '{path}' AS b ON a.x = b.x WHERE a.x > 1 AND b.x > 1"
+    for values in ([1, 2, 3], [1, 2, 30], [1, 200, 300]):
+        if path.exists():
+            # versions of the same numbers
+            shutil.rmtree(path)
+        lance_sql.write({"x": values}, path)
+        for _ in range(2):
+            assert lance_sql.sql(text, session=spark).fetchall() == [(sum(values[1:]),)]
+    lance_sql.open(path).delete("x = 300")
+    assert lance_sql.sql(text, session=spark).fetchall() == [(200,)]
+    assert num_made == 4
 
 
 def test_duckdbs_dialect_is_translated(spark: SparkSession) -> None:
