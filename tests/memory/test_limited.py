@@ -95,10 +95,16 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(tmp_path_factory.mktemp("long"), NUM_VALUES, long_rows)
 
 
+def limited(statement: str, table: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A process that has run a statement. Stacks of threads count, whatever is used of them, so they are of 1 MiB."""
+    code = BEGIN.replace("MEBIBYTES", str(LIMIT_MIB)) + statement
+    python = [sys.executable, "-c", code, str(table), str(folder / "clone.lance")]
+    command = ["sh", "-c", 'ulimit -s 1024; exec "$@"', "sh", *python]
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=900)
+
+
 def run(verb: str, table: Path, folder: Path) -> None:
-    code = BEGIN.replace("MEBIBYTES", str(LIMIT_MIB)) + VERBS[verb]
-    command = [sys.executable, "-c", code, str(table), str(folder / "clone.lance")]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=900)
+    done = limited(VERBS[verb], table, folder)
     assert done.returncode == 0, done.stderr[-2000:]
 
 
@@ -117,8 +123,6 @@ def test_long_values(long: Path, tmp_path: Path, verb: str) -> None:
 def test_a_process_has_no_more_than_its_limit(tmp_path: Path) -> None:
     """Without which the others would show nothing."""
     table = lance_sql.write({"id": [1]}, tmp_path / "t.lance").uri
-    code = BEGIN.replace("MEBIBYTES", str(LIMIT_MIB)) + f"bytearray({LIMIT_MIB} << 20)"
-    command = [sys.executable, "-c", code, str(table), str(tmp_path / "clone.lance")]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    done = limited(f"bytearray({LIMIT_MIB} << 20)", Path(table), tmp_path)
     assert done.returncode == 1
     assert done.stderr.rstrip().endswith("MemoryError")
