@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+import pyarrow as pa
+
 from lance_sql import pages, row_ranges
 from lance_sql.errors import LanceError
+from lance_sql.frames import Frames
 from lance_sql.pages import charts
 from lance_sql.pages.render import counted, share
 from lance_sql.statements import compact
@@ -51,7 +54,7 @@ class FragmentLayout:
 
 
 @dataclass(frozen=True, repr=False)
-class Layout:
+class Layout(Frames):
     """The fragments of a version, in the order of its rows.
 
     name: of table and version, for people
@@ -105,6 +108,22 @@ class Layout:
     def rows_to_compact(self) -> int:
         """Live rows of the fragments that a compaction would rewrite."""
         return sum(each.rows for each in self.to_compact)
+
+    def to_table(self) -> pa.Table:
+        """One row for each fragment; `compact` says why a compaction would rewrite it."""
+        rows = self.fragments
+        return pa.table(
+            {
+                "fragment": pa.array([each.id for each in rows], pa.uint64()),
+                "rows": pa.array([each.rows for each in rows], pa.int64()),
+                "deleted_rows": pa.array([each.deleted_rows for each in rows], pa.int64()),
+                "files": pa.array([each.files for each in rows], pa.int64()),
+                "bytes": pa.array([each.bytes for each in rows], pa.int64()),
+                "added_version": pa.array([each.added_version for each in rows], pa.uint64()),
+                "added_at": pa.array([each.added_at for each in rows], pa.timestamp("us", "UTC")),
+                "compact": pa.array([", ".join(each.reasons) or None for each in rows], pa.string()),
+            }
+        )
 
     def to_html(self) -> str:
         """A page in one file, which needs no network.

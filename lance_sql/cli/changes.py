@@ -235,9 +235,10 @@ def restore(table: str, version: str | None, dry_run: bool, yes: bool) -> None:
 @click.argument("name", required=False)
 @click.option("--move", is_flag=True, help="The tag exists, and is to name this version.")
 @click.option("--delete", "remove", is_flag=True, help="Remove the tag.")
+@dry_run_option
 @yes_option
 @reports_errors
-def tag(table: str, name: str | None, move: bool, remove: bool, yes: bool) -> None:
+def tag(table: str, name: str | None, move: bool, remove: bool, dry_run: bool, yes: bool) -> None:
     """Names a version of TABLE, or lists the names there are.
 
     \b
@@ -256,13 +257,15 @@ def tag(table: str, name: str | None, move: bool, remove: bool, yes: bool) -> No
         for known, ref in sorted(dataset.tags().items()):
             click.echo(f"{one_line(known)}\t{ref.version}" + (f"\t{one_line(ref.branch)}" if ref.branch else ""))
     elif remove:
-        if agreed(f"remove the tag {name!r}{_named(dataset, name)}", False, yes):
+        if agreed(f"remove the tag {name!r}{_named(dataset, name)}", dry_run, yes):
             dataset.delete_tag(name)
             click.echo(f"The tag {name!r} is removed.", err=True)
+    elif not move and dry_run:
+        click.echo(f"Would name version {dataset.version} {name!r}.", err=True)
     elif not move:
         dataset.create_tag(name)
         click.echo(f"{name!r} names version {dataset.version}.", err=True)
-    elif agreed(f"move the tag {name!r}{_named(dataset, name)} to version {dataset.version}", False, yes):
+    elif agreed(f"move the tag {name!r}{_named(dataset, name)} to version {dataset.version}", dry_run, yes):
         dataset.move_tag(name)
         click.echo(f"{name!r} names version {dataset.version}.", err=True)
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from lance_sql.cli import screen
-from lance_sql.cli.agreement import done, latest, quiet_option
+from lance_sql.cli.agreement import agreed, done, dry_run_option, latest, quiet_option, yes_option
 from lance_sql.cli.errors import reports_errors
 from lance_sql.terminal_text import one_line
 
@@ -80,10 +80,16 @@ def _option(text: str) -> tuple[str, Any]:
 @index.command()
 @click.argument("table")
 @click.argument("name")
+@dry_run_option
+@yes_option
 @reports_errors
-def drop(table: str, name: str) -> None:
+def drop(table: str, name: str, dry_run: bool, yes: bool) -> None:
     """Drops the index NAME of TABLE. Versions that have it keep it."""
-    done(latest(table).drop_index(name))
+    dataset = latest(table)
+    if dry_run and name not in {each.name for each in dataset.indices()}:
+        raise click.UsageError(f"There is no index {name!r}.")
+    if agreed(f"drop the index {name!r} of {dataset.uri}", dry_run, yes):
+        done(dataset.drop_index(name))
 
 
 @index.command()

@@ -66,8 +66,6 @@ def layout(table: str, branch: str | None, target_rows: int | None, output: str,
     lance-sql layout events.lance
     lance-sql layout events.lance@41 --html layout.html
     """
-    import pyarrow as pa
-
     from lance_sql.cli import tables
     from lance_sql.writing import MAX_ROWS_PER_FILE
 
@@ -75,18 +73,7 @@ def layout(table: str, branch: str | None, target_rows: int | None, output: str,
     if html is not None:
         screen.write_page(html, found.to_html())
         return
-    rows = found.fragments
-    columns = {
-        "fragment": pa.array([each.id for each in rows], pa.uint64()),
-        "rows": pa.array([each.rows for each in rows], pa.int64()),
-        "deleted_rows": pa.array([each.deleted_rows for each in rows], pa.int64()),
-        "files": pa.array([each.files for each in rows], pa.int64()),
-        "bytes": pa.array([each.bytes for each in rows], pa.int64()),
-        "added_version": pa.array([each.added_version for each in rows], pa.uint64()),
-        "added_at": pa.array([each.added_at for each in rows], pa.timestamp("us", "UTC")),
-        "compact": pa.array([", ".join(each.reasons) or None for each in rows], pa.string()),
-    }
-    screen.show(pa.table(columns).to_reader(), output)
+    screen.show(found.to_table().to_reader(), output)
 
 
 @click.command()

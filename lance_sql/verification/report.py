@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+import pyarrow as pa
+
+from lance_sql.frames import Frames
 from lance_sql.table.versions import as_ranges
 from lance_sql.terminal_text import one_line
 
@@ -53,7 +56,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Report:
+class Report(Frames):
     """What a check has found.
 
     versions: those that were checked, ascending
@@ -109,6 +112,21 @@ class Report:
 
     def __repr__(self) -> str:
         return f"Report({self.uri!r}, versions={len(self.versions)}, problems={len(self.problems)})"
+
+    def to_table(self) -> pa.Table:
+        """One row for each problem."""
+        rows = self.problems
+        return pa.table(
+            {
+                "message": pa.array([each.message for each in rows], pa.string()),
+                "affects": pa.array([each.affects for each in rows], pa.string()),
+                "versions": pa.array([list(each.versions) for each in rows], pa.list_(pa.uint64())),
+                "file": pa.array([each.file for each in rows], pa.string()),
+                "column": pa.array([each.column for each in rows], pa.string()),
+                "page": pa.array([each.page for each in rows], pa.int64()),
+                "index": pa.array([each.index for each in rows], pa.string()),
+            }
+        )
 
     def to_html(self) -> str:
         """A page in one file, which needs no network.

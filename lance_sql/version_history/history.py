@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+import pyarrow as pa
+
 from lance_sql.errors import LanceError
+from lance_sql.frames import Frames
 from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.filters import to_predicate
 from lance_sql.scan.scan import Scan
@@ -26,6 +29,7 @@ from lance_sql.table.versions import as_ranges
 # What users call the operations of transactions, where this is not their name.
 _AS_MEANT: Final = {"append": "insert", "rewrite": "compact", "merge": "add_columns", "project": "change_columns"}
 
+_TIME: Final = pa.timestamp("us", "UTC")
 _KEEPS_ROWS: Final = ("compact", "create_index", "add_columns", "change_columns", "update_config", "reserve_fragments")
 
 
@@ -73,7 +77,7 @@ class HistoryEntry:
         return f"HistoryEntry({', '.join(f'{name}={value!r}' for name, value in known if value not in (None, ()))})"
 
 
-class History(tuple[HistoryEntry, ...]):
+class History(tuple[HistoryEntry, ...], Frames):
     """The versions of a branch, ascending, and what the commit of each did.
 
     snapshot: any version of the branch
@@ -92,6 +96,34 @@ class History(tuple[HistoryEntry, ...]):
     def __repr__(self) -> str:
         numbers = as_ranges([entry.version for entry in self]) if self else "no versions"
         return f"History({self.snapshot.name!r}, {numbers})"
+
+    def to_table(self) -> pa.Table:
+        """One row for each version, with what its commit did; `damage` says why a version cannot be read."""
+        return pa.table(
+            {
+                "version": pa.array([entry.version for entry in self], pa.uint64()),
+                "timestamp": pa.array([entry.timestamp for entry in self], _TIME),
+                "operation": pa.array(
+                    ["(damaged)" if entry.damage else entry.operation for entry in self], pa.string()
+                ),
+                "fragments": self._numbers("fragments"),
+                "rows": self._numbers("rows"),
+                "inserted": self._numbers("rows_inserted"),
+                "updated": self._numbers("rows_updated"),
+                "deleted": self._numbers("rows_deleted"),
+                "files_written": self._numbers("files_written"),
+                "bytes_written": self._numbers("bytes_written"),
+                "duration_ms": self._numbers("duration_ms"),
+                "writer": pa.array([entry.writer for entry in self], pa.string()),
+                "job": pa.array([entry.job for entry in self], pa.string()),
+                "statement": pa.array([entry.statement for entry in self], pa.string()),
+                "tags": pa.array([", ".join(entry.tags) or None for entry in self], pa.string()),
+                "damage": pa.array([entry.damage for entry in self], pa.string()),
+            }
+        )
+
+    def _numbers(self, field: str) -> pa.Array:
+        return pa.array([getattr(entry, field) for entry in self], pa.int64())
 
     def to_html(self) -> str:
         """A page in one file, which needs no network: a chart of what came and went, and the versions.

@@ -38,7 +38,11 @@ def test_an_index_from_beginning_to_end(table: str) -> None:
     lance_sql.write({"id": [20_000], "k": [7]}, table, mode="append")
     assert run("index", "update", table, "by_k").stderr == "data.lance is at version 5\n"
     assert [each.num_uncovered for each in lance_sql.open(table).indices()] == [1, 0]
-    assert run("index", "drop", table, "by_k").exit_code == 0
+    assert "Would drop the index 'by_k'" in run("index", "drop", table, "by_k", "--dry-run").stderr
+    assert run("index", "drop", table, "no", "--dry-run").exit_code == 2
+    asked = run("index", "drop", table, "by_k")
+    assert "give --yes to drop the index 'by_k'" in asked.stderr
+    assert run("index", "drop", table, "by_k", "--yes").exit_code == 0
     assert [each.name for each in lance_sql.open(table).indices()] == ["id_idx"]
 
 
@@ -54,7 +58,7 @@ def test_explain_says_what_is_ruled_out(table: str) -> None:
 def test_what_is_refused(table: str) -> None:
     assert run("index", "create", table, "id", "hash").exit_code == 2
     assert run("index", "create", f"{table}@1", "id", "btree").exit_code == 2
-    refused = run("index", "drop", table, "nope")
+    refused = run("index", "drop", table, "nope", "--yes")
     assert refused.exit_code != 0
     assert "has no index 'nope'; it has none" in refused.stderr
 

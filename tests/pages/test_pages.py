@@ -156,6 +156,23 @@ def test_notebooks_show_parts(tmp_path: Path) -> None:
         assert "lance part" in html
 
 
+def test_results_are_frames(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("polars")
+    table = lance_sql.write({"id": [1, 2]}, tmp_path / "t.lance").delete("id = 2")
+    for each, num_rows in (
+        (table.history(), 2),
+        (table.layout(), 1),
+        (lance_sql.verify(table.uri), 0),
+        (table.changes(), 3),
+        (table.row_history(), 2),
+        (table.scan(), 1),
+        (lance_sql.sql(f"FROM '{table.uri}'"), 1),
+    ):
+        assert len(each.to_pandas()) == num_rows
+        assert each.to_polars().height == num_rows
+
+
 def test_without_jinja_a_page_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = lance_sql.write({"id": [1]}, tmp_path / "t.lance")
     known = builtins.__import__
