@@ -26,11 +26,19 @@ class FileReader:
     """An open data file. Thread-safe."""
 
     def __init__(
-        self, store: Store, path: str, page_cache: PageCache, *, size: int | None = None, table: str | None = None
+        self,
+        store: Store,
+        path: str,
+        page_cache: PageCache,
+        *,
+        size: int | None = None,
+        table: str | None = None,
+        has_short_end: bool = False,
     ) -> None:
         """
         table: with its version, for errors
         size: of the file, as the table has it; saves a request where a store would have to ask
+        has_short_end: what is wanted first lies near the end, so that a far file is opened with more of it
         """
         self.path = path
         self.table = table
@@ -42,7 +50,7 @@ class FileReader:
             # before anything is read: what was read is of this file as long as the store still says the same
             self.identity = store.identity(path)
             # of a file that is far away, little more takes no longer than another request
-            is_quick = store.concurrency > 1 and size is not None and size <= ROUND_TRIP_BYTES
+            is_quick = store.concurrency > 1 and (has_short_end or (size is not None and size <= ROUND_TRIP_BYTES))
             file_size, self._tail = store.tail(path, ROUND_TRIP_BYTES if is_quick else TAIL_BYTES, size=size)
             self._footer = parse_footer(file_size, self._tail)
             self.metadata: LegacyMetadata | MetadataV2

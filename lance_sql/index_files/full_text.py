@@ -26,6 +26,8 @@ from lance_sql.index_files.index_file import IndexFile, json_note
 from lance_sql.index_files.token_fst import TokenFst
 
 METADATA: Final = "metadata.lance"
+LISTS: Final = "_invert.lance"
+"""What the names of files with lists end with."""
 MOST_VERSION: Final = 3
 
 U32 = npt.NDArray[np.uint32]
@@ -67,7 +69,7 @@ class FullTextIndex:
             TextPartition(
                 file(f"part_{number}_tokens.lance"),
                 file(f"part_{number}_docs.lance"),
-                file(f"part_{number}_invert.lance"),
+                file(f"part_{number}{LISTS}"),
                 block_size,
                 is_varint=_TAILS[tail],
             )

@@ -36,13 +36,14 @@ class IndexFile:
     path: in the store
     """
 
-    def __init__(self, store: Store, path: str, *, size: int | None = None) -> None:
+    def __init__(self, store: Store, path: str, *, size: int | None = None, has_short_end: bool = False) -> None:
         """
         size: of the file, where it is known
+        has_short_end: as for `FileReader`
         raises: CorruptFile when the file is missing or damaged; UnsupportedFeature for a version that is not known
         """
         self.path = path
-        self._file = FileReader(store, path, PageCache(_HEAD_BYTES), size=size)
+        self._file = FileReader(store, path, PageCache(_HEAD_BYTES), size=size, has_short_end=has_short_end)
         with at(file=path):
             self._schema = self._file.metadata.schema
         self._columns: dict[str, Column] = {}

@@ -20,7 +20,7 @@ from lance_sql import _kernels
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.file.writer import WrittenFile
 from lance_sql.index_files import writing
-from lance_sql.index_files.full_text import METADATA
+from lance_sql.index_files.full_text import LISTS, METADATA
 from lance_sql.proto import table_pb2
 from lance_sql.store import Store
 from lance_sql.text_analysis.analyzer import Analyzer
@@ -233,7 +233,7 @@ class FullTextBuilder:
         self._file(f"part_{number}_tokens.lance", words, {})
         total = {"total_tokens": str(int(lengths.sum(dtype=np.uint64)))}
         self._file(f"part_{number}_docs.lance", documents, total)
-        self._file(f"part_{number}_invert.lance", lists, self._notes)
+        self._file(f"part_{number}{LISTS}", lists, self._notes)
 
     def _file(self, name: str, columns: Mapping[str, pa.Array], notes: Mapping[str, str]) -> None:
         fields = [pa.field(key, values.type, nullable=False) for key, values in columns.items()]

@@ -24,7 +24,7 @@ from lance_sql.index_files import bitmap, bloom, btree, label_list, ngram, row_s
 from lance_sql.index_files.bitmap import Bitmaps
 from lance_sql.index_files.bloom import BloomFilters
 from lance_sql.index_files.btree import BTree
-from lance_sql.index_files.full_text import FullTextIndex
+from lance_sql.index_files.full_text import LISTS, FullTextIndex
 from lance_sql.index_files.index_file import IndexFile
 from lance_sql.index_files.label_list import Labels
 from lance_sql.index_files.ngram import Postings
@@ -278,7 +278,9 @@ class OpenIndices:
 
     def _file(self, segment: IndexSegment, name: str) -> IndexFile:
         store, path = self._files.resolve_index(segment.base_id, f"{segment.uuid}/{name}")
-        return IndexFile(store, path, size=segment.file_sizes.get(name) or None)
+        # behind the lists of documents lie how long each is, and where
+        is_lists = name.endswith(LISTS)
+        return IndexFile(store, path, size=segment.file_sizes.get(name) or None, has_short_end=is_lists)
 
 
 _FILES: Final[Mapping[str, tuple[str, ...]]] = {
