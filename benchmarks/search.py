@@ -1,9 +1,21 @@
-"""Searches by vectors and words against pylance, one process, table open: python -m benchmarks.search [--rows N]"""
+"""Searches by vectors, words and both against pylance, one process, tables open:
+
+    python -m benchmarks.search                                 1,000,000 vectors of 128 values, 500,000 texts
+    python -m benchmarks.search --rows 100000 --texts 50000     less
+    python -m benchmarks.search --extension lance.duckdb_extension
+
+Builds run in processes of their own, for what they take of memory. `--extension` is the official extension of DuckDB
+1.5, which no package index has, for searches by both; it needs `pip install duckdb==1.5.5`. Without it, two
+searches of pylance stand for it, whose candidates are put together in NumPy.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -30,72 +42,134 @@ def fastest(run: Callable[[], Any], times: int) -> float:
     return min(found)
 
 
+def vectors_of(rng: np.random.Generator, count: int) -> pa.Array:
+    values = rng.normal(size=(count, DIMENSION)).astype(np.float32)
+    return pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), DIMENSION)
+
+
 def make(path: Path, count: int) -> None:
+    """Vectors, and 100 parts of the rows."""
     rng = np.random.default_rng(1)
-    vectors = rng.normal(size=(count, DIMENSION)).astype(np.float32)
+    columns = {"id": np.arange(count), "part": rng.integers(0, 100, count), "v": vectors_of(rng, count)}
+    lance.write_dataset(pa.table(columns), path)
+
+
+def make_texts(path: Path, count: int) -> None:
+    """Texts of eight words, most of which are rare, with vectors."""
+    rng = np.random.default_rng(4)
     words = np.array([f"word{number}" for number in range(WORDS)])
     chosen = words[np.minimum(rng.zipf(1.3, (count, 8)) - 1, WORDS - 1)]
-    table = pa.table(
-        {
-            "id": np.arange(count),
-            "part": rng.integers(0, 100, count),
-            "v": pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), DIMENSION),
-            "text": [" ".join(row) for row in chosen.tolist()],
-        }
-    )
-    lance.write_dataset(table, path)
+    texts = [" ".join(row) for row in chosen.tolist()]
+    lance.write_dataset(pa.table({"id": np.arange(count), "v": vectors_of(rng, count), "text": texts}), path)
+
+
+OURS = "import lance_sql; lance_sql.open({path!r}).create_index({column!r}, {kind!r}, **{options!r})"
+THEIRS = "import lance; lance.dataset({path!r}).{method}({column!r}, {kind!r}, **{options!r})"
+# of this process alone: what the system counts for children begins with the memory of their parent
+PEAK = """
+import sys; sys.stdout.write(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])"""
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--texts", type=int, default=500_000)
+    parser.add_argument("--runs", type=int, default=25)
+    parser.add_argument("--extension", type=Path, help="of DuckDB 1.5, a file")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "t.lance"
-        make(path, arguments.rows)
-        theirs = lance.dataset(path)
-        query = np.random.default_rng(2).normal(size=DIMENSION).astype(np.float32)
-        compare_vectors("exact", path, theirs, query, arguments.runs, use_index=False)
-        copy = Path(folder) / "copy.lance"
-        shutil.copytree(path, copy)
-        options = {"num_partitions": 256, "num_sub_vectors": 16, "metric": "l2"}
-        compare_building(
-            "building IVF_PQ",
-            lambda: lance_sql.open(copy).create_index("v", "ivf_pq", **options),
-            lambda: theirs.create_index("v", "IVF_PQ", **options),
-        )
-        compare_building(
-            "building INVERTED",
-            lambda: lance_sql.open(copy).create_index("text", "inverted"),
-            lambda: lance.dataset(path).create_scalar_index("text", "INVERTED"),
-        )
-        compare_recall(path, copy)
-        theirs = lance.dataset(path)
-        for name, options in (
-            ("IVF_PQ, 20 probes", {"nprobes": 20}),
-            ("the same, refined 10 times", {"nprobes": 20, "refine_factor": 10}),
-            ("the same, 1 % of the rows", {"nprobes": 20, "filter": "part = 7"}),
-        ):
-            compare_vectors(name, path, theirs, query, arguments.runs, **options)
-        ours = lance_sql.open(path)
-        for text in ("word40", "word3 word40 word900 word7000 word12"):
-            mine = fastest(lambda text=text: ours.search(text=text, columns=["id"]).to_table(), arguments.runs)
-            other = fastest(
-                lambda text=text: theirs.to_table(columns=["id"], full_text_query=text, limit=10), arguments.runs
-            )
-            show(f"{len(text.split())} words", mine, other)
+        by_vectors(Path(folder), arguments.rows, arguments.runs)
+        by_words(Path(folder), arguments.texts, arguments.runs, arguments.extension)
 
 
-def compare_building(name: str, ours: Callable[[], Any], theirs: Callable[[], Any]) -> None:
-    mine, other = fastest(ours, 1), fastest(theirs, 1)
-    show(name, mine, other)
+def by_vectors(folder: Path, rows: int, runs: int) -> None:
+    path, copy = folder / "t.lance", folder / "copy.lance"
+    make(path, rows)
+    query = np.random.default_rng(2).normal(size=DIMENSION).astype(np.float32)
+    compare_vectors("exact", path, lance.dataset(path), query, runs, use_index=False)
+    shutil.copytree(path, copy)
+    options = {"num_partitions": 256, "num_sub_vectors": 16, "metric": "l2"}
+    compare_building("building IVF_PQ", copy, path, "v", "IVF_PQ", "create_index", options)
+    compare_recall(path, copy)
+    theirs = lance.dataset(path)
+    for name, settings in (
+        ("IVF_PQ, 20 probes", {"nprobes": 20}),
+        ("the same, refined 10 times", {"nprobes": 20, "refine_factor": 10}),
+        ("the same, 1 % of the rows", {"nprobes": 20, "filter": "part = 7"}),
+    ):
+        compare_vectors(name, path, theirs, query, runs, **settings)
+    shutil.rmtree(path)
+    shutil.rmtree(copy)
+
+
+def by_words(folder: Path, count: int, runs: int, extension: Path | None) -> None:
+    path, copy = folder / "texts.lance", folder / "texts-copy.lance"
+    make_texts(path, count)
+    shutil.copytree(path, copy)
+    compare_building("building INVERTED", copy, path, "text", "INVERTED", "create_scalar_index", {})
+    lance.dataset(path).create_index("v", "IVF_PQ", num_partitions=128, num_sub_vectors=16)
+    ours, theirs = lance_sql.open(path), lance.dataset(path)
+    for text in ("word40", "word3 word40 word900 word7000 word12"):
+        mine = fastest(lambda text=text: ours.search(text=text, columns=["id"]).to_table(), runs)
+        other = fastest(lambda text=text: theirs.to_table(columns=["id"], full_text_query=text, limit=10), runs)
+        show(f"{len(text.split())} words", mine, other)
+    query, words = np.random.default_rng(5).normal(size=DIMENSION).astype(np.float32), "word3 word40"
+    settings = {"column": "v", "text_column": "text", "nprobes": 20}
+    mine = fastest(lambda: ours.search(query, text=words, columns=["id"], **settings).to_table(), runs)
+    if extension is None:
+        other = fastest(lambda: both_sides(theirs, query, words), runs)
+        show("both, of pylance two searches", mine, other)
+        return
+    import duckdb
+
+    connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
+    connection.execute(f"LOAD '{extension}'")
+    vector = query.tolist()
+    call = f"lance_hybrid_search('{path}', 'v', {vector}::FLOAT[], 'text', '{words}', k := 10, nprobs := 20)"
+    other = fastest(lambda: connection.execute(f"SELECT id, _hybrid_score FROM {call}").fetchall(), runs)
+    show("both, of the extension", mine, other)
+
+
+def both_sides(theirs: lance.LanceDataset, query: Any, words: str) -> Any:
+    """The 10 best by distances and scores, half and half, of 40 candidates by either."""
+    near = theirs.to_table(columns=["id", "_distance"], nearest={"column": "v", "q": query, "k": 40, "nprobes": 20})
+    alike = theirs.to_table(columns=["id", "_score"], full_text_query=words, limit=40)
+    points: dict[int, float] = {}
+    for side, name, sign in ((near, "_distance", -1), (alike, "_score", 1)):
+        values = sign * side[name].to_numpy()
+        low, high = values.min(), values.max()
+        scaled = (values - low) / (high - low) if high > low else np.full(len(values), 0.5)
+        for row, value in zip(side["id"].to_pylist(), scaled.tolist(), strict=True):
+            points[row] = points.get(row, 0) + value / 2
+    return sorted(points, key=lambda row: -points[row])[:10]
+
+
+def compare_building(
+    name: str, ours: Path, theirs: Path, column: str, kind: str, method: str, options: dict[str, Any]
+) -> None:
+    """Seconds by the clock and of the processors, and the most memory, each in a process of its own."""
+    mine = measured(OURS.format(path=str(ours), column=column, kind=kind.lower(), options=options))
+    other = measured(THEIRS.format(path=str(theirs), method=method, column=column, kind=kind, options=options))
+    show(name, 1000 * mine[0], 1000 * other[0])
+    for what, place, unit in (("processors", 1, "s"), ("memory", 2, "MB")):
+        print(f"{'  ' + what:30} {mine[place]:9.1f} {unit:2}  pylance {other[place]:9.1f} {unit}", flush=True)
+
+
+def measured(code: str) -> tuple[float, float, float]:
+    before, start = os.times(), time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", code + PEAK], stdout=subprocess.PIPE, text=True, check=True)
+    seconds, after = time.perf_counter() - start, os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    return seconds, used, int(done.stdout) / 1024
 
 
 def compare_recall(path: Path, copy: Path) -> None:
-    """Of the nearest 10 of 200 queries, how many pylance finds by its own index, and by ours."""
+    """Of the nearest 10 of 1,000 queries, how many pylance finds by its own index, and by ours.
+
+    Of fewer than 256 rows a partition, pylance makes fewer partitions of IVF_PQ, and finds more with as many probes.
+    """
     theirs, ours = lance.dataset(path), lance.dataset(copy)
-    queries = np.random.default_rng(3).normal(size=(200, DIMENSION)).astype(np.float32)
+    queries = np.random.default_rng(3).normal(size=(1_000, DIMENSION)).astype(np.float32)
     exact = lance_sql.open(path).search(queries, column="v", columns=["id"], use_index=False).to_table()
     nearest = exact["id"].to_numpy().reshape(len(queries), 10)
     for settings in ({"nprobes": 20}, {"nprobes": 20, "refine_factor": 10}):

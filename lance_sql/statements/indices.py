@@ -77,6 +77,11 @@ def create(
         for types that the kind does not know, and for tables with files of version 0.1
     """
     if kind not in BUILT:
+        if kind.lower() in search_indices.READ_ONLY:
+            raise UnsupportedFeature(
+                f"An index of kind {kind!r} is searched where another writer has built it, and not built here: take"
+                " ivf_pq, ivf_sq or ivf_flat"
+            )
         raise InvalidArgument(f"There is no kind of index {kind!r}; there are {', '.join(BUILT)}")
     if options and kind not in search_indices.KINDS:
         raise InvalidArgument(f"An index of kind {kind!r} has no options")

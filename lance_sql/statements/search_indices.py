@@ -37,6 +37,8 @@ from lance_sql.table.snapshot import Snapshot
 Rows = Iterator[tuple[pa.Array, npt.NDArray[np.uint64]]]
 
 VECTOR_KINDS: Final[Mapping[str, str]] = {"ivf_flat": "FLAT", "ivf_pq": "PQ", "ivf_sq": "SQ"}
+READ_ONLY: Final = ("ivf_rq", "ivf_hnsw_flat", "ivf_hnsw_pq", "ivf_hnsw_sq")
+"""Kinds that are searched, and not built."""
 TEXT_KIND: Final = "inverted"
 KINDS: Final = (*VECTOR_KINDS, TEXT_KIND)
 

@@ -417,3 +417,12 @@ def test_damaged_segments_are_left_as_they_are(
         monkeypatch.setattr(index, "storage", storage)
         with pytest.raises((CorruptFile, UnsupportedFeature)):
             model_of(index, pa.float32())
+
+
+@pytest.mark.parametrize("kind", search_indices.READ_ONLY)
+def test_kinds_that_are_only_read_are_refused_by_name(tmp_path: Path, kind: str) -> None:
+    dataset = lance_sql.write({"v": vectors(np.ones((20, 4)), pa.float32())}, tmp_path / "t.lance")
+    for spelled in (kind, kind.upper()):
+        with pytest.raises(UnsupportedFeature, match=spelled):
+            dataset.create_index("v", spelled)
+    assert dataset.latest().version == dataset.version
