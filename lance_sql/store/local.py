@@ -10,6 +10,7 @@ import errno
 import mmap
 import os
 import stat
+import sys
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -325,19 +326,33 @@ _numbers: Final = count()
 _stores: Final[dict[int, ref[LocalStore]]] = {}
 
 
+def may_take_too_much() -> bool:
+    """Whether there could be something to give back, as far as is known without asking the system, which takes longer
+    than all else that happens at the end of a short stream."""
+    counts = [store._touched.most_resident for store in _alive()]
+    return None in counts or sum(count for count in counts if count is not None) > touched.MAX_TOUCHED_BLOCKS
+
+
 def release_memory() -> None:
     """Gives back the memory of files that the stores of the process have mapped, where they take more than is kept of
     them: called when a scan is at its end."""
+    if sys.is_finalizing() or not may_take_too_much():
+        return
+    stores = _alive()
+    resident = touched.resident_file_blocks()
+    if any(store._touched.takes_too_much(resident) for store in stores):
+        for store in stores:
+            store.release()
+
+
+def _alive() -> list[LocalStore]:
     stores = []
     for number, known in list(_stores.items()):
         if (store := known()) is not None:
             stores.append(store)
         else:
             _stores.pop(number, None)
-    resident = touched.resident_file_blocks()
-    if any(store._touched.takes_too_much(resident) for store in stores):
-        for store in stores:
-            store.release()
+    return stores
 
 
 def _give_back(mapping: mmap.mmap) -> None:

@@ -44,6 +44,7 @@ class TouchedBlocks:
         self._more = _kernels.ProcessShare()
         self._most_touched = MAX_TOUCHED_BLOCKS
         self._resident_before: int | None = None
+        self._has_given_back = False
 
     def touch(self, path: str, ranges: Sequence[ByteRange]) -> list[str]:
         """Counts what may be looked at from now on.
@@ -79,7 +80,14 @@ class TouchedBlocks:
             self._num_touched, known = blocks.bit_count(), 0
             released.append(path)
         self._touched[path] = known | blocks
+        self._has_given_back |= bool(released)
         return released
+
+    @property
+    def most_resident(self) -> int | None:
+        """No more blocks can be resident than were counted; None where some were given back, perhaps before they were
+        looked at, and count no longer."""
+        return None if self._has_given_back else self._num_touched
 
     def takes_too_much(self, resident: int | None) -> bool:
         """Whether the files take more memory than is kept of them, where so many blocks of files are resident."""
@@ -92,7 +100,7 @@ class TouchedBlocks:
         for path, blocks in self._touched.items():
             self._given_back[path] = self._given_back.get(path, 0) | blocks
         self._touched.clear()
-        self._num_touched, self._resident_before = 0, None
+        self._num_touched, self._resident_before, self._has_given_back = 0, None, False
         return released
 
     def forget(self, path: str) -> None:

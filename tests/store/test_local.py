@@ -371,11 +371,34 @@ def test_a_scan_at_its_end_gives_back_what_is_too_much_of_all_stores(
         stores.append(LocalStore(tmp_path / name))
         stores[-1].get_ranges("a", [ByteRange(0, 24 * touched.BLOCK_BYTES)])
     memory.num_blocks = 100 + 32
+    assert local_module.may_take_too_much()
     local_module.release_memory()
     assert not given_back
     memory.num_blocks += 1
     local_module.release_memory()
     assert len(given_back) == 2
+
+
+def test_the_system_is_asked_only_where_files_can_take_too_much(
+    tmp_path: Path, given_back: list[object], memory: _Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_module, "_stores", {})
+    block = touched.BLOCK_BYTES
+    (tmp_path / "a").write_bytes(bytes(64 * block))
+    store = LocalStore(tmp_path)
+    store.get_ranges("a", [ByteRange(0, 32 * block)])
+    assert not local_module.may_take_too_much()
+    store.get_ranges("a", [ByteRange(32 * block, 33 * block)])
+    assert local_module.may_take_too_much()
+    for _ in range(2):
+        # what was given back may be looked at later, and is counted no longer
+        memory.num_blocks = 200
+        store.get_ranges("a", [ByteRange(0, 64 * block)])
+    assert given_back
+    store.get_ranges("a", [ByteRange(0, block)])
+    assert local_module.may_take_too_much()
+    local_module.release_memory()
+    assert not local_module.may_take_too_much()
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell what files take in memory")
