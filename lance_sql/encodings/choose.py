@@ -1,6 +1,7 @@
 """Which encoding the values of a page get: the one that takes the fewest bytes, within what the field asks for."""
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -134,10 +135,12 @@ def _fixed_width(values: FixedWidth, preferences: Preferences, most_bytes: int) 
         return _compressed(codec, preferences)
     if preferences.compression is not None:
         return _compressed(_before_compression(values, preferences, most_bytes), preferences)
-    packed = bitpacking.chunks(values)
-    if packed.num_bytes < codec.num_bytes:
-        codec = packed
+    codec = min([codec, *(packing(values) for packing in PACKINGS)], key=lambda each: each.num_bytes)
     return _runs(values, preferences, codec) or codec
+
+
+PACKINGS: Final[list[Callable[[FixedWidth], ChunkCodec]]] = [bitpacking.chunks]
+"""How words of a mini-block page become shorter, beside runs; the one that takes the fewest bytes is taken."""
 
 
 def _runs(values: FixedWidth, preferences: Preferences, other: ChunkCodec) -> ChunkCodec | None:

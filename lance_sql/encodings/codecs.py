@@ -1,7 +1,10 @@
-"""Which codec decodes which encoding, in each of the contexts.
+"""Which codec decodes which encoding, in each of the contexts: one table each, at the end of this file.
 
 The sets are closed by the specification; what is not in a table is refused by name.
 """
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
@@ -36,51 +39,17 @@ from lance_sql.encodings.tree import (
 )
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 
+T = TypeVar("T")
+
 
 def decode_mini_block(encoding: Encoding, rows: ChunkRows) -> Block:
     """The items of `rows`, whose chunks hold the value buffers of `encoding`."""
-    match encoding:
-        case Flat():
-            return flat.mini_block(encoding, rows)
-        case InlineBitpacking():
-            return bitpacking.mini_block(encoding, rows)
-        case Variable():
-            return variable.mini_block(encoding, rows)
-        case Fsst():
-            return fsst.mini_block(encoding, rows)
-        case Rle():
-            return rle.mini_block(encoding, rows)
-        case ByteStreamSplit():
-            return byte_stream_split.mini_block(encoding, rows)
-        case FixedSizeList():
-            return fixed_size_list.mini_block(encoding, rows)
-        case PackedStruct():
-            return packed_struct.mini_block(encoding, rows)
-        case General(values=General()):
-            raise UnsupportedFeature("encoding General inside of General is not supported in a mini-block page")
-        case General():
-            return decode_mini_block(encoding.values, general.inflate(encoding.compression, rows))
-        case _:
-            raise _refused(encoding, "a mini-block page")
+    return _codec(MINI_BLOCK, encoding, "a mini-block page")(encoding, rows)
 
 
 def decode_block(encoding: Encoding, data: pa.Buffer, num_values: int) -> Block:
     """`num_values` values from one buffer."""
-    match encoding:
-        case Flat():
-            return flat.block(encoding, data, num_values)
-        case Variable():
-            return variable.block(encoding, data, num_values)
-        case InlineBitpacking():
-            return bitpacking.inline_block(encoding, data, num_values)
-        case OutOfLineBitpacking():
-            return bitpacking.out_of_line_block(encoding, data, num_values)
-        case Rle():
-            return rle.block(encoding, data, num_values)
-        case General():
-            return decode_block(encoding.values, general.decompress(encoding.compression, data), num_values)
-        case _:
-            raise _refused(encoding, "a block")
+    return _codec(BLOCK, encoding, "a block")(encoding, data, num_values)
 
 
 def decode_stored(encoding: Encoding, data: pa.Buffer, num_values: int) -> FixedWidth:
@@ -88,53 +57,70 @@ def decode_stored(encoding: Encoding, data: pa.Buffer, num_values: int) -> Fixed
 
     See `stored.unit`; bit-packed groups come whole.
     """
-    match encoding:
-        case Flat():
-            return flat.block(encoding, data, num_values)
-        case Bitpacked():
-            return bitpacking.side_by_side(encoding, data, num_values)
-        case OutOfLineBitpacking():
-            # the last group is a whole one as well
-            num_groups = -(-num_values // bitpacking.GROUP)
-            return bitpacking.out_of_line_block(encoding, data, num_groups * bitpacking.GROUP)
-        case _:
-            raise _refused(encoding, "a buffer of its own")
+    return _codec(STORED, encoding, "a buffer of its own")(encoding, data, num_values)
 
 
 def decode_fixed_values(encoding: Encoding, data: pa.Buffer, num_values: int) -> Block:
     """`num_values` values of one width, as a full-zip page holds them side by side."""
-    match encoding:
-        case Flat(bits_per_value=1):
-            # single bits take a byte of their own here
-            return decode_fixed_values(Flat(8), data, num_values)
-        case Flat():
-            values = flat.block(encoding, data, num_values)
-            if values.data.size != data.size:
-                raise CorruptFile(f"{num_values} values of {encoding.bits_per_value} bits in {data.size} bytes")
-            return values
-        case FixedSizeList():
-            return fixed_size_list.per_value(encoding, data, num_values)
-        case Constant(value=None):
-            return Nulls(num_values)
-        case _:
-            raise _refused(encoding, "a full-zip page of fixed width")
+    return _codec(FIXED_VALUES, encoding, "a full-zip page of fixed width")(encoding, data, num_values)
 
 
 def decode_variable_values(encoding: Encoding, values: VariableWidth) -> Block:
     """The values behind the byte strings of a full-zip page."""
-    match encoding:
-        case Variable():
-            return values
-        case Fsst():
-            return fsst.per_value(encoding, values)
-        case General():
-            return decode_variable_values(encoding.values, general.per_value(encoding.compression, values))
-        case VariablePackedStruct():
-            return _variable_packed_struct(encoding, values)
-        case Constant(value=None):
-            return Nulls(values.num_values)
-        case _:
-            raise _refused(encoding, "a full-zip page of variable width")
+    return _codec(VARIABLE_VALUES, encoding, "a full-zip page of variable width")(encoding, values)
+
+
+def _codec(table: Mapping[type[Encoding], T], encoding: Encoding, where: str) -> T:
+    codec = table.get(type(encoding))
+    if codec is None:
+        raise UnsupportedFeature(f"encoding {type(encoding).__name__} is not supported in {where}")
+    return codec
+
+
+def _general_mini_block(encoding: General, rows: ChunkRows) -> Block:
+    if isinstance(encoding.values, General):
+        raise UnsupportedFeature("encoding General inside of General is not supported in a mini-block page")
+    return decode_mini_block(encoding.values, general.inflate(encoding.compression, rows))
+
+
+def _general_block(encoding: General, data: pa.Buffer, num_values: int) -> Block:
+    return decode_block(encoding.values, general.decompress(encoding.compression, data), num_values)
+
+
+def _out_of_line_groups(encoding: OutOfLineBitpacking, data: pa.Buffer, num_values: int) -> FixedWidth:
+    # the last group is a whole one as well
+    num_groups = -(-num_values // bitpacking.GROUP)
+    return bitpacking.out_of_line_block(encoding, data, num_groups * bitpacking.GROUP)
+
+
+def _flat_values(encoding: Flat, data: pa.Buffer, num_values: int) -> FixedWidth:
+    if encoding.bits_per_value == 1:
+        # single bits take a byte of their own here
+        encoding = Flat(8)
+    values = flat.block(encoding, data, num_values)
+    if values.data.size != data.size:
+        raise CorruptFile(f"{num_values} values of {encoding.bits_per_value} bits in {data.size} bytes")
+    return values
+
+
+def _fixed_nulls(encoding: Constant, data: pa.Buffer, num_values: int) -> Nulls:
+    if encoding.value is not None:
+        raise UnsupportedFeature("encoding Constant is not supported in a full-zip page of fixed width")
+    return Nulls(num_values)
+
+
+def _variable_nulls(encoding: Constant, values: VariableWidth) -> Nulls:
+    if encoding.value is not None:
+        raise UnsupportedFeature("encoding Constant is not supported in a full-zip page of variable width")
+    return Nulls(values.num_values)
+
+
+def _plain_strings(encoding: Variable, values: VariableWidth) -> VariableWidth:
+    return values
+
+
+def _general_values(encoding: General, values: VariableWidth) -> Block:
+    return decode_variable_values(encoding.values, general.per_value(encoding.compression, values))
 
 
 def _variable_packed_struct(encoding: VariablePackedStruct, values: VariableWidth) -> Struct:
@@ -152,5 +138,39 @@ def _variable_packed_struct(encoding: VariablePackedStruct, values: VariableWidt
     return Struct(cursor.num_values, tuple(fields))
 
 
-def _refused(encoding: Encoding, where: str) -> UnsupportedFeature:
-    return UnsupportedFeature(f"encoding {type(encoding).__name__} is not supported in {where}")
+MINI_BLOCK: Final[Mapping[type[Encoding], Callable[[Any, ChunkRows], Block]]] = {
+    Flat: flat.mini_block,
+    InlineBitpacking: bitpacking.mini_block,
+    Variable: variable.mini_block,
+    Fsst: fsst.mini_block,
+    Rle: rle.mini_block,
+    ByteStreamSplit: byte_stream_split.mini_block,
+    FixedSizeList: fixed_size_list.mini_block,
+    PackedStruct: packed_struct.mini_block,
+    General: _general_mini_block,
+}
+BLOCK: Final[Mapping[type[Encoding], Callable[[Any, pa.Buffer, int], Block]]] = {
+    Flat: flat.block,
+    Variable: variable.block,
+    InlineBitpacking: bitpacking.inline_block,
+    OutOfLineBitpacking: bitpacking.out_of_line_block,
+    Rle: rle.block,
+    General: _general_block,
+}
+STORED: Final[Mapping[type[Encoding], Callable[[Any, pa.Buffer, int], FixedWidth]]] = {
+    Flat: flat.block,
+    Bitpacked: bitpacking.side_by_side,
+    OutOfLineBitpacking: _out_of_line_groups,
+}
+FIXED_VALUES: Final[Mapping[type[Encoding], Callable[[Any, pa.Buffer, int], Block]]] = {
+    Flat: _flat_values,
+    FixedSizeList: fixed_size_list.per_value,
+    Constant: _fixed_nulls,
+}
+VARIABLE_VALUES: Final[Mapping[type[Encoding], Callable[[Any, VariableWidth], Block]]] = {
+    Variable: _plain_strings,
+    Fsst: fsst.per_value,
+    General: _general_values,
+    VariablePackedStruct: _variable_packed_struct,
+    Constant: _variable_nulls,
+}

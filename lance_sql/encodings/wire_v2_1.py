@@ -3,6 +3,10 @@
 Source: messages `lance.encodings21.CompressiveEncoding` and its members.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
 from lance_sql.encodings.tree import (
     ByteStreamSplit,
     Compression,
@@ -41,92 +45,147 @@ def encoding_from_wire(message: pb.CompressiveEncoding, depth: int = 0) -> Encod
     """
     if depth > MAX_DEPTH:
         raise CorruptFile(f"encodings are nested more than {MAX_DEPTH} deep")
-    kind = message.WhichOneof("compression")
-    match kind:
-        case "flat":
-            if message.flat.HasField("data"):
-                raise UnsupportedFeature("encoding 'flat' with compressed data is not supported")
-            return Flat(_width(message.flat.bits_per_value, "flat"))
-        case "variable":
-            if message.variable.HasField("values"):
-                raise UnsupportedFeature("encoding 'variable' with compressed values is not supported")
-            return Variable(_offset_bits(message.variable.offsets, depth))
-        case "constant":
-            return Constant(message.constant.value if message.constant.HasField("value") else None)
-        case "inline_bitpacking":
-            if message.inline_bitpacking.HasField("values"):
-                raise UnsupportedFeature("encoding 'inline_bitpacking' with compressed values is not supported")
-            return InlineBitpacking(_word(message.inline_bitpacking.uncompressed_bits_per_value))
-        case "out_of_line_bitpacking":
-            return _out_of_line(message.out_of_line_bitpacking, depth)
-        case "fsst":
-            return Fsst(message.fsst.symbol_table, encoding_from_wire(message.fsst.values, depth + 1))
-        case "rle":
-            values = encoding_from_wire(message.rle.values, depth + 1)
-            return Rle(values, encoding_from_wire(message.rle.run_lengths, depth + 1))
-        case "byte_stream_split":
-            return ByteStreamSplit(encoding_from_wire(message.byte_stream_split.values, depth + 1))
-        case "general":
-            return General(scheme(message.general.compression), encoding_from_wire(message.general.values, depth + 1))
-        case "fixed_size_list":
-            lists = message.fixed_size_list
-            dimension = lists.items_per_value
-            if not 0 < dimension <= MAX_BITS:
-                raise CorruptFile(f"a fixed-size list of {dimension} items is not possible")
-            return FixedSizeList(dimension, encoding_from_wire(lists.values, depth + 1), lists.has_validity)
-        case "packed_struct":
-            bits = tuple(_width(bits, "packed_struct") for bits in message.packed_struct.bits_per_value)
-            return PackedStruct(bits, encoding_from_wire(message.packed_struct.values, depth + 1))
-        case "variable_packed_struct":
-            return VariablePackedStruct(
-                tuple(_packed_field(field, depth) for field in message.variable_packed_struct.fields)
-            )
-        case None:
-            raise UnsupportedFeature("an encoding that this release does not know (no known member is set)")
-        case _:
-            raise UnsupportedFeature(f"encoding '{kind}' is not supported")
+    name = message.WhichOneof("compression")
+    if name is None:
+        raise UnsupportedFeature("an encoding that this release does not know (no known member is set)")
+    spelling = BY_NAME.get(name)
+    if spelling is None:
+        raise UnsupportedFeature(f"encoding '{name}' is not supported")
+    return spelling.read(getattr(message, name), depth)
 
 
 def encoding_to_wire(encoding: Encoding) -> pb.CompressiveEncoding:
     """The message that describes `encoding`."""
+    spelling = BY_TYPE[type(encoding)]
     message = pb.CompressiveEncoding()
-    match encoding:
-        case Flat(bits_per_value=bits):
-            message.flat.bits_per_value = bits
-        case Variable(offset_bits=bits):
-            message.variable.offsets.flat.bits_per_value = bits
-        case Constant(value=value):
-            message.constant.SetInParent()
-            if value is not None:
-                message.constant.value = value
-        case InlineBitpacking(word_bits=bits):
-            message.inline_bitpacking.uncompressed_bits_per_value = bits
-        case OutOfLineBitpacking(word_bits=word_bits, num_bits=num_bits):
-            message.out_of_line_bitpacking.uncompressed_bits_per_value = word_bits
-            message.out_of_line_bitpacking.values.flat.bits_per_value = num_bits
-        case Fsst(symbol_table=table, values=values):
-            message.fsst.symbol_table = table
-            message.fsst.values.CopyFrom(encoding_to_wire(values))
-        case Rle(values=values, run_lengths=lengths):
-            message.rle.values.CopyFrom(encoding_to_wire(values))
-            message.rle.run_lengths.CopyFrom(encoding_to_wire(lengths))
-        case ByteStreamSplit(values=values):
-            message.byte_stream_split.values.CopyFrom(encoding_to_wire(values))
-        case General(compression=compression, values=values):
-            message.general.compression.scheme = _SCHEMES[compression]
-            message.general.values.CopyFrom(encoding_to_wire(values))
-        case FixedSizeList(dimension=dimension, values=values, has_validity=has_validity):
-            message.fixed_size_list.items_per_value = dimension
-            message.fixed_size_list.values.CopyFrom(encoding_to_wire(values))
-            message.fixed_size_list.has_validity = has_validity
-        case PackedStruct(field_bits=field_bits, values=values):
-            message.packed_struct.bits_per_value.extend(field_bits)
-            message.packed_struct.values.CopyFrom(encoding_to_wire(values))
-        case VariablePackedStruct(fields=fields):
-            message.variable_packed_struct.fields.extend(_packed_field_to_wire(field) for field in fields)
-        case _:
-            raise AssertionError(encoding)
+    member = getattr(message, spelling.name)
+    # it may say nothing but that it is there
+    member.SetInParent()
+    spelling.write(encoding, member)
     return message
+
+
+def _read_flat(message: pb.Flat, depth: int) -> Flat:
+    if message.HasField("data"):
+        raise UnsupportedFeature("encoding 'flat' with compressed data is not supported")
+    return Flat(_width(message.bits_per_value, "flat"))
+
+
+def _write_flat(encoding: Flat, message: pb.Flat) -> None:
+    message.bits_per_value = encoding.bits_per_value
+
+
+def _read_variable(message: pb.Variable, depth: int) -> Variable:
+    if message.HasField("values"):
+        raise UnsupportedFeature("encoding 'variable' with compressed values is not supported")
+    return Variable(_offset_bits(message.offsets, depth))
+
+
+def _write_variable(encoding: Variable, message: pb.Variable) -> None:
+    message.offsets.flat.bits_per_value = encoding.offset_bits
+
+
+def _read_constant(message: pb.Constant, depth: int) -> Constant:
+    return Constant(message.value if message.HasField("value") else None)
+
+
+def _write_constant(encoding: Constant, message: pb.Constant) -> None:
+    if encoding.value is not None:
+        message.value = encoding.value
+
+
+def _read_inline(message: pb.InlineBitpacking, depth: int) -> InlineBitpacking:
+    if message.HasField("values"):
+        raise UnsupportedFeature("encoding 'inline_bitpacking' with compressed values is not supported")
+    return InlineBitpacking(_word(message.uncompressed_bits_per_value))
+
+
+def _write_inline(encoding: InlineBitpacking, message: pb.InlineBitpacking) -> None:
+    message.uncompressed_bits_per_value = encoding.word_bits
+
+
+def _read_out_of_line(message: pb.OutOfLineBitpacking, depth: int) -> OutOfLineBitpacking:
+    word_bits = _word(message.uncompressed_bits_per_value)
+    if not message.HasField("values"):
+        raise CorruptFile("encoding 'out_of_line_bitpacking' without values")
+    if message.values.WhichOneof("compression") != "flat":
+        raise UnsupportedFeature("encoding 'out_of_line_bitpacking' over anything but 'flat' is not supported")
+    num_bits = int(message.values.flat.bits_per_value)
+    if num_bits > word_bits:
+        raise CorruptFile(f"bit-packing of {word_bits}-bit words into {num_bits} bits is not possible")
+    return OutOfLineBitpacking(word_bits, num_bits)
+
+
+def _write_out_of_line(encoding: OutOfLineBitpacking, message: pb.OutOfLineBitpacking) -> None:
+    message.uncompressed_bits_per_value = encoding.word_bits
+    message.values.flat.bits_per_value = encoding.num_bits
+
+
+def _read_fsst(message: pb.Fsst, depth: int) -> Fsst:
+    return Fsst(message.symbol_table, encoding_from_wire(message.values, depth + 1))
+
+
+def _write_fsst(encoding: Fsst, message: pb.Fsst) -> None:
+    message.symbol_table = encoding.symbol_table
+    message.values.CopyFrom(encoding_to_wire(encoding.values))
+
+
+def _read_rle(message: pb.Rle, depth: int) -> Rle:
+    values = encoding_from_wire(message.values, depth + 1)
+    return Rle(values, encoding_from_wire(message.run_lengths, depth + 1))
+
+
+def _write_rle(encoding: Rle, message: pb.Rle) -> None:
+    message.values.CopyFrom(encoding_to_wire(encoding.values))
+    message.run_lengths.CopyFrom(encoding_to_wire(encoding.run_lengths))
+
+
+def _read_byte_stream_split(message: pb.ByteStreamSplit, depth: int) -> ByteStreamSplit:
+    return ByteStreamSplit(encoding_from_wire(message.values, depth + 1))
+
+
+def _write_byte_stream_split(encoding: ByteStreamSplit, message: pb.ByteStreamSplit) -> None:
+    message.values.CopyFrom(encoding_to_wire(encoding.values))
+
+
+def _read_general(message: pb.General, depth: int) -> General:
+    return General(scheme(message.compression), encoding_from_wire(message.values, depth + 1))
+
+
+def _write_general(encoding: General, message: pb.General) -> None:
+    message.compression.scheme = _SCHEMES[encoding.compression]
+    message.values.CopyFrom(encoding_to_wire(encoding.values))
+
+
+def _read_fixed_size_list(message: pb.FixedSizeList, depth: int) -> FixedSizeList:
+    dimension = message.items_per_value
+    if not 0 < dimension <= MAX_BITS:
+        raise CorruptFile(f"a fixed-size list of {dimension} items is not possible")
+    return FixedSizeList(dimension, encoding_from_wire(message.values, depth + 1), message.has_validity)
+
+
+def _write_fixed_size_list(encoding: FixedSizeList, message: pb.FixedSizeList) -> None:
+    message.items_per_value = encoding.dimension
+    message.values.CopyFrom(encoding_to_wire(encoding.values))
+    message.has_validity = encoding.has_validity
+
+
+def _read_packed_struct(message: pb.PackedStruct, depth: int) -> PackedStruct:
+    bits = tuple(_width(bits, "packed_struct") for bits in message.bits_per_value)
+    return PackedStruct(bits, encoding_from_wire(message.values, depth + 1))
+
+
+def _write_packed_struct(encoding: PackedStruct, message: pb.PackedStruct) -> None:
+    message.bits_per_value.extend(encoding.field_bits)
+    message.values.CopyFrom(encoding_to_wire(encoding.values))
+
+
+def _read_variable_packed_struct(message: pb.VariablePackedStruct, depth: int) -> VariablePackedStruct:
+    return VariablePackedStruct(tuple(_packed_field(field, depth) for field in message.fields))
+
+
+def _write_variable_packed_struct(encoding: VariablePackedStruct, message: pb.VariablePackedStruct) -> None:
+    message.fields.extend(_packed_field_to_wire(field) for field in encoding.fields)
 
 
 def _packed_field_to_wire(field: PackedField) -> pb.VariablePackedStruct.FieldEncoding:
@@ -156,18 +215,6 @@ def _offset_bits(message: pb.CompressiveEncoding, depth: int) -> int:
     return offsets.bits_per_value
 
 
-def _out_of_line(message: pb.OutOfLineBitpacking, depth: int) -> OutOfLineBitpacking:
-    word_bits = _word(message.uncompressed_bits_per_value)
-    if not message.HasField("values"):
-        raise CorruptFile("encoding 'out_of_line_bitpacking' without values")
-    if message.values.WhichOneof("compression") != "flat":
-        raise UnsupportedFeature("encoding 'out_of_line_bitpacking' over anything but 'flat' is not supported")
-    num_bits = int(message.values.flat.bits_per_value)
-    if num_bits > word_bits:
-        raise CorruptFile(f"bit-packing of {word_bits}-bit words into {num_bits} bits is not possible")
-    return OutOfLineBitpacking(word_bits, num_bits)
-
-
 def scheme(message: pb.BufferCompression) -> Compression:
     """The compressor that a message names.
 
@@ -193,3 +240,38 @@ def _packed_field(message: pb.VariablePackedStruct.FieldEncoding, depth: int) ->
             return PackedField(values, None, int(message.bits_per_length))
         case _:
             raise CorruptFile("a packed field without a width")
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """An encoding as a member of the message.
+
+    read: takes the member, and how deep it is
+    write: fills the member
+    """
+
+    name: str
+    type: type[Encoding]
+    read: Callable[[Any, int], Encoding]
+    write: Callable[[Any, Any], None]
+
+
+_SPELLINGS: Final = (
+    Spelling("flat", Flat, _read_flat, _write_flat),
+    Spelling("variable", Variable, _read_variable, _write_variable),
+    Spelling("constant", Constant, _read_constant, _write_constant),
+    Spelling("out_of_line_bitpacking", OutOfLineBitpacking, _read_out_of_line, _write_out_of_line),
+    Spelling("inline_bitpacking", InlineBitpacking, _read_inline, _write_inline),
+    Spelling("fsst", Fsst, _read_fsst, _write_fsst),
+    Spelling("rle", Rle, _read_rle, _write_rle),
+    Spelling("byte_stream_split", ByteStreamSplit, _read_byte_stream_split, _write_byte_stream_split),
+    Spelling("general", General, _read_general, _write_general),
+    Spelling("fixed_size_list", FixedSizeList, _read_fixed_size_list, _write_fixed_size_list),
+    Spelling("packed_struct", PackedStruct, _read_packed_struct, _write_packed_struct),
+    Spelling(
+        "variable_packed_struct", VariablePackedStruct, _read_variable_packed_struct, _write_variable_packed_struct
+    ),
+)
+
+BY_NAME: Final = {each.name: each for each in _SPELLINGS}
+BY_TYPE: Final = {each.type: each for each in _SPELLINGS}

@@ -1,6 +1,8 @@
 """From the metadata of a page to a page that can be read: the one place that tells layouts apart."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -11,36 +13,54 @@ from lance_sql.layouts.tree import Blob, Constant, FullZip, MiniBlock, PageLayou
 from lance_sql.store import ByteRange
 
 
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How pages of a layout are opened.
+
+    head_ranges: takes the layout and the buffers of a page; raises CorruptFile when the layout cannot have so many
+    open_page: takes the layout, the buffers, the number of rows, and the bytes of the `head_ranges`
+    """
+
+    head_ranges: Callable[[Any, Sequence[ByteRange]], list[ByteRange]]
+    open_page: Callable[[Any, Sequence[ByteRange], int, Sequence[pa.Buffer]], Page]
+
+
 def head_ranges(layout: PageLayout, buffers: Sequence[ByteRange]) -> list[ByteRange]:
     """The byte ranges that `open_page` needs.
 
     raises: CorruptFile when the layout cannot have so many buffers
     """
-    match layout:
-        case MiniBlock():
-            return mini_block.head_ranges(layout, buffers)
-        case FullZip():
-            return full_zip.head_ranges(layout, buffers)
-        case Constant():
-            return constant.head_ranges(layout, buffers)
-        case Planar():
-            return planar.head_ranges(layout, buffers)
-        case Blob():
-            return head_ranges(layout.inner, buffers)
-    raise UnsupportedFeature(f"page layout {type(layout).__name__} is not supported")
+    return _opening(layout).head_ranges(layout, buffers)
 
 
 def open_page(layout: PageLayout, buffers: Sequence[ByteRange], num_rows: int, head: Sequence[pa.Buffer]) -> Page:
     """The page, given the bytes of its `head_ranges`."""
-    match layout:
-        case MiniBlock():
-            return mini_block.MiniBlockPage(layout, buffers, num_rows, head)
-        case FullZip():
-            return full_zip.FullZipPage(layout, buffers, num_rows, head)
-        case Constant():
-            return constant.ConstantPage(layout, num_rows, head)
-        case Planar():
-            return planar.PlanarPage(layout, buffers, num_rows, head)
-        case Blob():
-            return blob.BlobPage(layout, open_page(layout.inner, buffers, num_rows, head))
-    raise UnsupportedFeature(f"page layout {type(layout).__name__} is not supported")
+    return _opening(layout).open_page(layout, buffers, num_rows, head)
+
+
+def _opening(layout: PageLayout) -> Opening:
+    opening = LAYOUTS.get(type(layout))
+    if opening is None:
+        raise UnsupportedFeature(f"page layout {type(layout).__name__} is not supported")
+    return opening
+
+
+def _blob_ranges(layout: Blob, buffers: Sequence[ByteRange]) -> list[ByteRange]:
+    return head_ranges(layout.inner, buffers)
+
+
+def _open_blob(layout: Blob, buffers: Sequence[ByteRange], num_rows: int, head: Sequence[pa.Buffer]) -> Page:
+    return blob.BlobPage(layout, open_page(layout.inner, buffers, num_rows, head))
+
+
+def _open_constant(layout: Constant, buffers: Sequence[ByteRange], num_rows: int, head: Sequence[pa.Buffer]) -> Page:
+    return constant.ConstantPage(layout, num_rows, head)
+
+
+LAYOUTS: Final[Mapping[type[PageLayout], Opening]] = {
+    MiniBlock: Opening(mini_block.head_ranges, mini_block.MiniBlockPage),
+    FullZip: Opening(full_zip.head_ranges, full_zip.FullZipPage),
+    Constant: Opening(constant.head_ranges, _open_constant),
+    Planar: Opening(planar.head_ranges, planar.PlanarPage),
+    Blob: Opening(_blob_ranges, _open_blob),
+}

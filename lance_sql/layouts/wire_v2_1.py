@@ -3,10 +3,12 @@
 Source: message `lance.encodings21.PageLayout`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, Final
 
-from google.protobuf.any_pb2 import Any
+from google.protobuf import any_pb2
 
 from lance_sql.encodings.tree import Encoding
 from lance_sql.encodings.wire_v2_1 import encoding_from_wire, encoding_to_wire
@@ -28,7 +30,7 @@ def layout_from_wire(data: bytes) -> PageLayout:
 
     raises: UnsupportedFeature for a layout or encoding that this release does not know, by name; CorruptFile
     """
-    return _layout(pb.PageLayout.FromString(data), inside_blob=False)
+    return _layout(pb.PageLayout.FromString(data))
 
 
 def layout_to_wire(layout: PageLayout) -> bytes:
@@ -38,7 +40,7 @@ def layout_to_wire(layout: PageLayout) -> bytes:
 
 
 def _serialize(layout: PageLayout) -> bytes:
-    wrapped: bytes = Any(type_url=TYPE_URL, value=_to_message(layout).SerializeToString()).SerializeToString()
+    wrapped: bytes = any_pb2.Any(type_url=TYPE_URL, value=_to_message(layout).SerializeToString()).SerializeToString()
     return wrapped
 
 
@@ -47,20 +49,18 @@ _shared = lru_cache(maxsize=512)(_serialize)
 
 
 def _to_message(layout: PageLayout) -> pb.PageLayout:
+    spelling = BY_TYPE[type(layout)]
     message = pb.PageLayout()
-    match layout:
-        case MiniBlock():
-            _mini_block_to_wire(layout, message.mini_block_layout)
-        case FullZip():
-            _full_zip_to_wire(layout, message.full_zip_layout)
-        case Constant():
-            _constant_to_wire(layout, message.constant_layout)
-        case Blob():
-            message.blob_layout.inner_layout.CopyFrom(_to_message(layout.inner))
-            message.blob_layout.layers.extend(_layers_to_wire(layout.layers))
-        case _:
-            raise AssertionError(layout)
+    member = getattr(message, spelling.name)
+    # it may say nothing but that it is there
+    member.SetInParent()
+    spelling.write(layout, member)
     return message
+
+
+def _blob_to_wire(layout: Blob, message: pb.BlobLayout) -> None:
+    message.inner_layout.CopyFrom(_to_message(layout.inner))
+    message.layers.extend(_layers_to_wire(layout.layers))
 
 
 def _mini_block_to_wire(layout: MiniBlock, message: pb.MiniBlockLayout) -> None:
@@ -110,21 +110,18 @@ def _set_levels(layout: MiniBlock | Constant, message: pb.MiniBlockLayout | pb.C
         message.def_compression.CopyFrom(encoding_to_wire(layout.definition))
 
 
-def _layout(message: pb.PageLayout, *, inside_blob: bool) -> PageLayout:
-    match message.WhichOneof("layout"):
-        case "mini_block_layout":
-            return _mini_block(message.mini_block_layout)
-        case "full_zip_layout":
-            return full_zip_from_wire(message.full_zip_layout)
-        case "constant_layout":
-            return _constant(message.constant_layout)
-        case "blob_layout":
-            if inside_blob:
-                raise CorruptFile("a blob layout inside a blob layout")
-            blob = message.blob_layout
-            return Blob(layers_from_wire(blob.layers), _layout(blob.inner_layout, inside_blob=True))
-        case other:
-            raise UnsupportedFeature(f"page layout '{other}' is not supported")
+def _layout(message: pb.PageLayout) -> PageLayout:
+    name = message.WhichOneof("layout")
+    spelling = BY_NAME.get(name) if name is not None else None
+    if spelling is None:
+        raise UnsupportedFeature(f"page layout '{name}' is not supported")
+    return spelling.read(getattr(message, spelling.name))
+
+
+def _blob(message: pb.BlobLayout) -> Blob:
+    if message.inner_layout.WhichOneof("layout") == "blob_layout":
+        raise CorruptFile("a blob layout inside a blob layout")
+    return Blob(layers_from_wire(message.layers), _layout(message.inner_layout))
 
 
 def _mini_block(message: pb.MiniBlockLayout) -> MiniBlock:
@@ -195,3 +192,27 @@ def layers_from_wire(values: Iterable[int]) -> Layers:
     if not 1 <= len(layers) <= MAX_LAYERS:
         raise CorruptFile(f"a page with {len(layers)} layers of nesting is not possible")
     return tuple(Layer(value) for value in layers)
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """A layout as a member of the message.
+
+    write: fills the member
+    """
+
+    name: str
+    type: type[PageLayout]
+    read: Callable[[Any], PageLayout]
+    write: Callable[[Any, Any], None]
+
+
+_SPELLINGS: Final = (
+    Spelling("mini_block_layout", MiniBlock, _mini_block, _mini_block_to_wire),
+    Spelling("constant_layout", Constant, _constant, _constant_to_wire),
+    Spelling("full_zip_layout", FullZip, full_zip_from_wire, _full_zip_to_wire),
+    Spelling("blob_layout", Blob, _blob, _blob_to_wire),
+)
+
+BY_NAME: Final = {each.name: each for each in _SPELLINGS}
+BY_TYPE: Final = {each.type: each for each in _SPELLINGS}
