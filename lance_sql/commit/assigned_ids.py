@@ -19,14 +19,13 @@ from lance_sql.commit.operations import Merge
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.table import features, indices, row_ids, row_versions
 from lance_sql.table.fragment import Fragment
+from lance_sql.table.index_kinds import SYSTEM
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.segments import Range
 from lance_sql.table.snapshot import Snapshot
 
 # Ids stay below 2^63, which other engines take for numbers with a sign.
 _MAX_FRAGMENT_ID: Final = 2**31 - 2
-# Of indices that say where rows went which another index still has at their old addresses.
-_OF_MOVED_ROWS: Final = frozenset({"FragmentReuseIndexDetails", "MemWalIndexDetails"})
 
 
 def merge_with_row_ids(snapshot: Snapshot, *, keeps_indices: bool) -> Merge:
@@ -96,7 +95,7 @@ def _check_indices(snapshot: Snapshot, base: int) -> None:
     for index in snapshot.indices():
         if base:
             reason = "the rows get other ids than their addresses, for it had stable row ids before a restore"
-        elif index.index_type in _OF_MOVED_ROWS:
+        elif index.index_type in SYSTEM:
             reason = f"the index {index.name!r} says where rows went that other indices have at their old addresses"
         else:
             continue

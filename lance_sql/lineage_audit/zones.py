@@ -20,7 +20,6 @@ from lance_sql.index_files.bloom import BloomFilters
 from lance_sql.index_files.zone_map import ZoneMap
 from lance_sql.lineage_audit.findings import Findings, rows_text
 from lance_sql.lineage_audit.report import Kind
-from lance_sql.table.indices import OF_ZONES
 from lance_sql.table.snapshot import Snapshot
 
 
@@ -31,7 +30,7 @@ def check(snapshot: Snapshot, known: set[UUID], findings: Findings) -> None:
     raises: CorruptFile for a damaged index section
     """
     for segment in snapshot.indices():
-        if segment.index_type not in OF_ZONES or segment.uuid in known:
+        if segment.kind is None or not segment.kind.is_of_zones or segment.uuid in known:
             continue
         known.add(segment.uuid)
         try:

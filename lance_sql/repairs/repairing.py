@@ -18,7 +18,8 @@ from typing import Any
 from lance_sql import dataset
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CommitConflict, CorruptFile, UnsupportedFeature
-from lance_sql.statements import indices, maintenance
+from lance_sql.statements import maintenance
+from lance_sql.statements.index_building import BUILT
 from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.open import with_manifest_store
 from lance_sql.verification import Progress, Report, verify
@@ -113,7 +114,7 @@ def plan(report: Report, *, branch: str | None = None, storage_options: Mapping[
     if not damaged:
         return Repair(report, branch, returned)
     opened = dataset.open(report.uri, version=healthy, branch=branch, storage_options=storage_options)
-    built = {index.name for index in opened.indices() if index.kind in indices.BUILT and len(index.columns) == 1}
+    built = {index.name for index in opened.indices() if index.kind in BUILT and len(index.columns) == 1}
     return Repair(
         report,
         branch,

@@ -27,8 +27,8 @@ from lance_sql.scan.evidence.covered import Covered
 from lance_sql.scan.predicates import plain_type
 from lance_sql.schema import Field, arrow_field
 from lance_sql.table import learning
+from lance_sql.table.index_kinds import Opened
 from lance_sql.table.indices import IndexSegment
-from lance_sql.table.open_indices import Opened
 from lance_sql.table.snapshot import Snapshot
 
 MOST_ITEMS: Final = 1 << 20

@@ -24,6 +24,7 @@ from lance_sql.scan.projection import OutputColumn, resolve
 from lance_sql.scan.scan import Scan
 from lance_sql.scan.system_columns import ROW_ADDRESS
 from lance_sql.search.numbering import RowNumbers
+from lance_sql.table.index_kinds import FULL_TEXT
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.text_analysis.analyzer import Analyzer, Token
@@ -31,8 +32,6 @@ from lance_sql.text_analysis.analyzer import Analyzer, Token
 I64 = npt.NDArray[np.int64]
 F32 = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
-
-TYPE = "InvertedIndexDetails"
 
 
 K1: Final = np.float32(1.2)
@@ -272,7 +271,7 @@ def _segments(snapshot: Snapshot, column: OutputColumn) -> list[IndexSegment]:
         inside = next(child for child in inside.children if child.name == name)
     # of a list, the index is of the list or of its items
     ids = {inside.id, *(child.id for child in inside.children)}
-    every = [each for each in snapshot.indices() if each.index_type == TYPE]
+    every = [each for each in snapshot.indices() if each.kind is FULL_TEXT]
     name_of = next((each.name for each in every if set(each.field_ids[:1]) & ids), None)
     return [each for each in every if each.name == name_of]
 

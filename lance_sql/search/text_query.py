@@ -13,9 +13,9 @@ from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import resolve
 from lance_sql.search import text_ranking
 from lance_sql.search.ranking import SCORE, Ranking
+from lance_sql.table.index_kinds import FULL_TEXT
 from lance_sql.table.snapshot import Snapshot
 
-TEXT_INDEX: Final = "InvertedIndexDetails"
 _MOST_DEPTH: Final = 32
 _MOST_ROWS: Final = 2**32
 
@@ -240,7 +240,7 @@ class _Reader:
             return self._column
         schema = self._snapshot.manifest.schema.arrow
         fields = {field.id: field.name for field in self._snapshot.manifest.schema.fields}
-        indexed = {fields.get(each.field_ids[0]) for each in self._snapshot.indices() if each.index_type == TEXT_INDEX}
+        indexed = {fields.get(each.field_ids[0]) for each in self._snapshot.indices() if each.kind is FULL_TEXT}
         names = sorted(name for name in indexed if name) or [each.name for each in schema if is_text(each.type)]
         if len(names) != 1:
             said = f"has the texts {', '.join(names)}" if names else "has no column of text"

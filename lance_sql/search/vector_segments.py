@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
 from lance_sql.index_files.vector_index import METRICS, VectorIndex
 from lance_sql.search.stored_vectors import StoredVectors, stored_vectors
+from lance_sql.table.index_kinds import VECTOR
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from lance_sql.search.vector_query import VectorQuery
 
-TYPE: Final = "VectorIndexDetails"
 _MOST_VERSION: Final = 2
 
 
@@ -54,7 +54,7 @@ def column_index(snapshot: Snapshot, query: VectorQuery) -> ColumnIndex:
     raises: InvalidArgument where the metric of an index is not known, and the query has none
     """
     number = _field_id(query)
-    every = [each for each in snapshot.indices() if each.index_type == TYPE and number in each.field_ids[:1]]
+    every = [each for each in snapshot.indices() if each.kind is VECTOR and number in each.field_ids[:1]]
     if not every:
         return NO_INDEX
     name = every[0].name

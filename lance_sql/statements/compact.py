@@ -26,7 +26,7 @@ from lance_sql.statements.scanning import read_fragments
 from lance_sql.statements.session import RowCounts, WriteSession, on_latest
 from lance_sql.table import row_ids, row_versions, segments
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE, Fragment
-from lance_sql.table.indices import OF_ZONES, IndexSegment
+from lance_sql.table.indices import IndexSegment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.row_versions import RowVersions
@@ -172,7 +172,7 @@ def _left_behind(before: Snapshot, after: Snapshot, *, keeps_zones: bool) -> lis
     for segment in after.indices():
         built.setdefault(segment.name, []).append(segment)
     for segment in after.indices():
-        if keeps_zones and segment.index_type in OF_ZONES:
+        if keeps_zones and segment.kind is not None and segment.kind.is_of_zones:
             continue
         if indexing.is_built(after, built[segment.name]):
             covered.setdefault(segment.name, set()).update(after.open_indices.fully_covered(segment, new))

@@ -15,7 +15,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -26,34 +26,21 @@ from lance_sql.bitmaps import U64
 from lance_sql.commit.operations import CreateIndex
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.file.writer import WrittenFile
-from lance_sql.index_files import bloom_values, order, write_full_text, write_vector
 from lance_sql.index_files.vector_model import VectorModel
-from lance_sql.index_files.write_bitmap import BitmapBuilder
-from lance_sql.index_files.write_bloom import BloomBuilder
-from lance_sql.index_files.write_btree import BTreeBuilder
-from lance_sql.index_files.write_zone_map import ROWS_PER_ZONE, ZoneMapBuilder
 from lance_sql.progress import Work
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.schema import Field, arrow_field
 from lance_sql.statements import search_indices
+from lance_sql.statements.index_building import BUILT, BuiltKind, Destination
 from lance_sql.statements.scanning import numbers, read_fragments
 from lance_sql.statements.session import RowCounts, WriteSession, file_version, on_latest
 from lance_sql.table import versions
 from lance_sql.table.fragment import Fragment
+from lance_sql.table.index_kinds import BTREE, FRAGMENT_REUSE
 from lance_sql.table.index_summaries import column_name
-from lance_sql.table.indices import FRAGMENT_REUSE, IndexSegment, zone_map_details
+from lance_sql.table.indices import IndexSegment
 from lance_sql.table.paths import INDICES
 from lance_sql.table.snapshot import Snapshot
-
-BUILT: Final[Mapping[str, str]] = {
-    "zonemap": "ZoneMapIndexDetails",
-    "btree": "BTreeIndexDetails",
-    "bitmap": "BitmapIndexDetails",
-    "bloomfilter": "BloomFilterIndexDetails",
-    **dict.fromkeys(search_indices.VECTOR_KINDS, "VectorIndexDetails"),
-    search_indices.TEXT_KIND: "InvertedIndexDetails",
-}
-"""The kinds that are written, and the types of their details."""
 
 
 def create(
@@ -83,7 +70,7 @@ def create(
                 " ivf_pq, ivf_sq or ivf_flat"
             )
         raise InvalidArgument(f"There is no kind of index {kind!r}; there are {', '.join(BUILT)}")
-    if options and kind not in search_indices.KINDS:
+    if options and BUILT[kind].write is not None:
         raise InvalidArgument(f"An index of kind {kind!r} has no options")
     name = f"{column}_idx" if name is None else name
     if not name or name.startswith("__"):
@@ -97,7 +84,7 @@ def create(
         field = _field(latest, column, kind)
         how = None
         fragments = list(latest.manifest.fragments)
-        if kind in search_indices.KINDS:
+        if BUILT[kind].write is None:
             num_rows = sum(each.physical_rows for each in fragments)
             how = search_indices.recipe(kind, field, num_rows, options or {})
         made = _build(session, name, column, field, kind, fragments, how)
@@ -161,7 +148,7 @@ def _brought_up_to_date(
     """The segments to add to an index, and those to remove."""
     latest = session.snapshot
     fragments = latest.manifest.fragments
-    kind = _kind(segments[0].index_type)
+    kind = _kind(segments[0])
     live = set(fragments.ids)
     used = latest.open_indices.with_sources(live)
     dead = [segment for segment in segments if segment.fragment_ids is not None and not segment.fragment_ids & used]
@@ -170,14 +157,12 @@ def _brought_up_to_date(
     if not left and not rebuild:
         # the last one stays, so that the index does
         return [], dead[: len(segments) - 1]
-    if rebuild or (
-        kind in ("btree", "bitmap", search_indices.TEXT_KIND) and _have_old_entries(latest, segments, kind, left)
-    ):
+    if rebuild or (BUILT[kind].names_rows and _have_old_entries(latest, segments, BUILT[kind], left)):
         left, dead = live, list(segments)
     column, field = _column_of(latest, segments[0].field_ids[0])
     _check_type(field, kind)
     how = None
-    if kind in search_indices.KINDS:
+    if BUILT[kind].write is None:
         how = search_indices.recipe_of(latest, segments, arrow_field(field).type)
         if rebuild and isinstance(how, VectorModel):
             how = replace(how, centroids=None, codebook=None)
@@ -185,16 +170,18 @@ def _brought_up_to_date(
     return [_build(session, name, column, field, kind, chosen, how)], dead
 
 
-def _have_old_entries(snapshot: Snapshot, segments: Sequence[IndexSegment], kind: str, left: Collection[int]) -> bool:
+def _have_old_entries(
+    snapshot: Snapshot, segments: Sequence[IndexSegment], built: BuiltKind, left: Collection[int]
+) -> bool:
     """Whether a segment may have entries of rows that are in fragments which it does not cover, or entries that go
     with no new ones."""
-    if kind in ("bitmap", search_indices.TEXT_KIND) and snapshot.manifest.has_stable_row_ids:
+    if built.numbered == ROW_ID and snapshot.manifest.has_stable_row_ids:
         # an updated row has another place, and the same id
         return True
     if snapshot.open_indices.with_sources(left) != set(left):
         # rows of these came out of fragments that a segment may have known
         return True
-    if kind == "btree" and any(segment.index_version != _btree_version(snapshot) for segment in segments):
+    if built.kind is BTREE and any(segment.index_version != _version(snapshot, built) for segment in segments):
         # pylance before 14 wrote row ids, where addresses are written now: it refuses an index with both
         return True
     for segment in segments:
@@ -231,39 +218,24 @@ def _build(
         uuid,
         (field.id,),
         snapshot.version,
-        BUILT[kind],
+        BUILT[kind].kind.details,
         frozenset(fragment.id for fragment in fragments),
-        index_version=_version(snapshot, kind),
+        index_version=_version(snapshot, BUILT[kind]),
         file_sizes={file.path.rpartition("/")[2]: file.size_bytes for file in written},
-        details=_details(kind, how),
+        details=BUILT[kind].details if how is None else search_indices.details(how),
         created_at=int(time.time() * 1000),
         checksums={file.path.rpartition("/")[2]: file.checksum for file in written},
     )
 
 
-def _version(snapshot: Snapshot, kind: str) -> int:
+def _version(snapshot: Snapshot, built: BuiltKind) -> int:
     """Of the format of an index."""
-    if kind == "btree":
-        return _btree_version(snapshot)
-    if kind == search_indices.TEXT_KIND:
-        return write_full_text.FORMAT
-    return write_vector.VERSION if kind in search_indices.VECTOR_KINDS else 0
+    return built.versions[snapshot.manifest.has_stable_row_ids]
 
 
-def _details(kind: str, how: search_indices.Recipe | None) -> bytes:
-    if how is not None:
-        return search_indices.details(how)
-    return zone_map_details(ROWS_PER_ZONE) if kind == "zonemap" else b""
-
-
-def _kind(index_type: str) -> str:
+def _kind(segment: IndexSegment) -> str:
     """One of `BUILT`; of vectors any one."""
-    return next(kind for kind, type in BUILT.items() if type == index_type)
-
-
-def _btree_version(snapshot: Snapshot) -> int:
-    """Of the format of BTREEs: 1 has addresses where rows have ids beside them."""
-    return 1 if snapshot.manifest.has_stable_row_ids else 0
+    return next(name for name, built in BUILT.items() if built.kind is segment.kind)
 
 
 def _write(
@@ -274,26 +246,12 @@ def _write(
     fragments: Sequence[Fragment],
     folder: str,
 ) -> tuple[WrittenFile, ...]:
-    type = arrow_field(field).type
-    version = file_version(snapshot)
-    rows = _rows(snapshot, column, ROW_ID if kind == "bitmap" else ROW_ADDRESS, fragments)
+    built = BUILT[kind]
+    assert built.write is not None
+    rows = _rows(snapshot, column, built.numbered, fragments)
     num_rows = {fragment.id: snapshot.open(fragment).num_rows for fragment in fragments}
-    match kind:
-        case "zonemap" | "bloomfilter":
-            zones = ZoneMapBuilder(type) if kind == "zonemap" else BloomBuilder(type)
-            for values, addresses in rows:
-                zones.add(values, addresses)
-            return zones.write(snapshot.store, folder, file_version=version, num_rows=num_rows)
-        case "btree":
-            with BTreeBuilder(type) as tree:
-                for values, addresses in rows:
-                    tree.add(values, addresses)
-                return tree.write(snapshot.store, folder, file_version=version)
-        case _:
-            bitmaps = BitmapBuilder(type)
-            for values, ids in rows:
-                bitmaps.add(values, ids)
-            return bitmaps.write(snapshot.store, folder, file_version=version)
+    to = Destination(snapshot.store, folder, file_version(snapshot), num_rows)
+    return built.write(arrow_field(field).type, rows, to)
 
 
 def _rows(
@@ -355,10 +313,7 @@ def _field(snapshot: Snapshot, column: str, kind: str) -> Field:
 
 
 def _check_type(field: Field, kind: str) -> None:
-    if kind in search_indices.KINDS:
-        return
-    check = bloom_values.check if kind == "bloomfilter" else order.check
-    check(arrow_field(field).type)
+    BUILT[kind].check(arrow_field(field).type)
 
 
 def _column_of(snapshot: Snapshot, field_id: int) -> tuple[str, Field]:
@@ -391,9 +346,10 @@ def _chosen(snapshot: Snapshot, names: Collection[str] | None) -> dict[str, list
 
 def is_built(snapshot: Snapshot, segments: Sequence[IndexSegment]) -> bool:
     """Whether an index is of a kind that is written, so that it can be brought up to date."""
-    if not all(segment.index_type in BUILT.values() and len(segment.field_ids) == 1 for segment in segments):
+    written = {built.kind for built in BUILT.values()}
+    if not all(segment.kind in written and len(segment.field_ids) == 1 for segment in segments):
         return False
-    if _kind(segments[0].index_type) not in search_indices.KINDS:
+    if BUILT[_kind(segments[0])].write is not None:
         return True
     field = snapshot.manifest.schema.by_id.get(segments[0].field_ids[0])
     return field is not None and search_indices.is_known(snapshot, segments, arrow_field(field).type)

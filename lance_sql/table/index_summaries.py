@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lance_sql.table.indices import SYSTEM, IndexSegment
-from lance_sql.table.open_indices import KINDS
+from lance_sql.table.index_kinds import SYSTEM
+from lance_sql.table.indices import IndexSegment
 from lance_sql.table.snapshot import Snapshot
 
 
@@ -45,12 +45,12 @@ def summaries(snapshot: Snapshot) -> tuple[IndexSummary, ...]:
         covered = {number for segment in segments for number in indices.fully_covered(segment, live)}
         sizes = [size for segment in segments for size in segment.file_sizes.values()]
         known = all(segment.file_sizes for segment in segments) and all(sizes)
-        kind = segments[0].index_type
+        kind = segments[0].kind
         columns = tuple(column_name(snapshot, number) for number in segments[0].field_ids)
         found.append(
             IndexSummary(
                 name,
-                KINDS.get(kind, kind),
+                segments[0].index_type if kind is None else kind.name,
                 columns,
                 len(segments),
                 len(covered),

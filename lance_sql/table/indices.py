@@ -19,35 +19,10 @@ from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.proto import table_pb2
 from lance_sql.store import Store
 from lance_sql.store.checksums import Checksum
+from lance_sql.table.index_kinds import BTREE, BY_DETAILS, IndexKind
 from lance_sql.table.manifest import Manifest, read_section
 
-OF_ZONES: Final = frozenset({"ZoneMapIndexDetails", "BloomFilterIndexDetails"})
-"""Kinds that know something of stretches of rows, by their addresses."""
-
-# What the files of other kinds have on tables with stable row ids: row ids up to a version of theirs, then addresses.
-_OF_ROW_IDS: Final[Mapping[str, int]] = {
-    "BTreeIndexDetails": 0,
-    "BitmapIndexDetails": 0,
-    "LabelListIndexDetails": 1,
-    "NGramIndexDetails": 0,
-    "InvertedIndexDetails": 3,
-    "VectorIndexDetails": 2,
-}
-
-
-# Of the types of details, those that are not in the package of tables.
-_OTHER_PACKAGES: Final = {"BloomFilterIndexDetails": "lance.index.pb", "VectorIndexDetails": "lance.index.pb"}
-
 _MAX_FRAGMENTS: Final = 2**24
-
-FRAGMENT_REUSE: Final = "FragmentReuseIndexDetails"
-"""Not an index of values: where a compaction moved rows that indices know by their old addresses."""
-
-MEM_WAL: Final = "MemWalIndexDetails"
-"""Not an index of values: how much of the table's write-ahead log a version has."""
-
-SYSTEM: Final = frozenset({FRAGMENT_REUSE, MEM_WAL})
-"""What is listed among indices, and is none that a query asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +55,11 @@ class IndexSegment:
     created_at: int | None = None
     covering_field_ids: tuple[int, ...] = ()
     checksums: Mapping[str, Checksum] = dataclasses.field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def kind(self) -> IndexKind | None:
+        """None for a kind that is not known, and for what is no index of values."""
+        return BY_DETAILS.get(self.index_type)
 
 
 def read(store: Store, path: str, manifest: Manifest) -> tuple[IndexSegment, ...]:
@@ -142,7 +122,7 @@ def serialize(segment: IndexSegment) -> table_pb2.IndexMetadata:
         files=[table_pb2.IndexFile(path=path, size_bytes=size) for path, size in segment.file_sizes.items()],
         covering_fields=segment.covering_field_ids,
     )
-    package = _OTHER_PACKAGES.get(segment.index_type, "lance.table")
+    package = "lance.table" if segment.kind is None else segment.kind.package
     message.index_details.type_url = f"/{package}.{segment.index_type}"
     message.index_details.value = segment.details
     return message
@@ -219,7 +199,8 @@ def with_moved_rows(
             inside = covered.intersection(old)
             if not inside or not stable_row_ids:
                 continue
-            if index.index_details.type_url.rpartition(".")[2] in OF_ZONES:
+            kind = _kind(index)
+            if kind is not None and kind.is_of_zones:
                 kept.difference_update(old)
             if not _holds_row_ids(index):
                 continue
@@ -241,7 +222,7 @@ def of_stable_table(section: bytes | None) -> bytes | None:
     entries are, and those that are built or extended later have addresses. One of both in one index is refused."""
 
     def edit(index: table_pb2.IndexMetadata) -> table_pb2.IndexMetadata:
-        if index.index_details.type_url.rpartition(".")[2] == "BTreeIndexDetails" and index.index_version == 0:
+        if _kind(index) is BTREE and index.index_version == 0:
             index.index_version = 1
         return index
 
@@ -283,16 +264,18 @@ def _holds_row_ids(index: table_pb2.IndexMetadata) -> bool:
 
     raises: UnsupportedFeature for kinds and versions that are not known
     """
-    kind = index.index_details.type_url.rpartition(".")[2]
-    if kind in OF_ZONES:
-        return False
-    if index.index_version <= _OF_ROW_IDS.get(kind, -1):
-        return True
-    if kind == "BTreeIndexDetails" and index.index_version == 1:
-        return False
+    kind = _kind(index)
+    if kind is not None and (kind.is_of_zones or index.index_version <= kind.max_version):
+        return kind.has_row_ids(index.index_version)
+    details = index.index_details.type_url.rpartition(".")[2]
     raise UnsupportedFeature(
-        f"compaction of what the index {index.name!r} covers, which is of kind {kind!r}, version {index.index_version}"
+        f"compaction of what the index {index.name!r} covers, which is of kind {details!r}, version"
+        f" {index.index_version}"
     )
+
+
+def _kind(index: table_pb2.IndexMetadata) -> IndexKind | None:
+    return BY_DETAILS.get(index.index_details.type_url.rpartition(".")[2])
 
 
 def _uuid(index: table_pb2.IndexMetadata) -> UUID | None:

@@ -20,53 +20,24 @@ import pyarrow as pa
 
 from lance_sql.bitmaps import deserialize_64
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
-from lance_sql.index_files import bitmap, bloom, btree, label_list, ngram, row_sets, vector_index, zone_map
-from lance_sql.index_files.bitmap import Bitmaps
-from lance_sql.index_files.bloom import BloomFilters
-from lance_sql.index_files.btree import BTree
-from lance_sql.index_files.full_text import LISTS, FullTextIndex
+from lance_sql.index_files import row_sets
+from lance_sql.index_files.full_text import LISTS
 from lance_sql.index_files.index_file import IndexFile
-from lance_sql.index_files.label_list import Labels
-from lance_sql.index_files.ngram import Postings
-from lance_sql.index_files.vector_index import VectorIndex
-from lance_sql.index_files.zone_map import ZoneMap
 from lance_sql.schema import Field, Schema, arrow_field
 from lance_sql.store import ByteRange
 from lance_sql.table import fragment_reuse
 from lance_sql.table.files import TableFiles
 from lance_sql.table.fragment_reuse import FragmentReuse
-from lance_sql.table.indices import FRAGMENT_REUSE, IndexSegment
+from lance_sql.table.index_kinds import FRAGMENT_REUSE, Opened
+from lance_sql.table.indices import IndexSegment
 
 _LOG: Final = logging.getLogger("lance_sql")
 
 Path: TypeAlias = tuple[str, ...]
 _Key = tuple[UUID, int | None]
-Opened = ZoneMap | BTree | Bitmaps | BloomFilters | Labels | Postings | VectorIndex | FullTextIndex
 
 BUDGET_BYTES: Final = 128 << 20
 """What has been read of index files is kept up to this much memory."""
-
-# The versions of each kind whose files are understood.
-_KNOWN: Final[Mapping[str, int]] = {
-    "ZoneMapIndexDetails": 0,
-    "BTreeIndexDetails": 1,
-    "BitmapIndexDetails": 0,
-    "BloomFilterIndexDetails": 0,
-    "LabelListIndexDetails": 1,
-    "NGramIndexDetails": 0,
-}
-KINDS: Final[Mapping[str, str]] = {
-    "ZoneMapIndexDetails": "zonemap",
-    "BTreeIndexDetails": "btree",
-    "BitmapIndexDetails": "bitmap",
-    "BloomFilterIndexDetails": "bloomfilter",
-    "LabelListIndexDetails": "labellist",
-    "NGramIndexDetails": "ngram",
-    "InvertedIndexDetails": "fulltext",
-    "VectorIndexDetails": "vector",
-    FRAGMENT_REUSE: "fragmentreuse",
-}
-"""The kinds of indices by the type of their details."""
 
 # Columns of sets of rows, which are not made before a search wants one.
 _SETS: Final[Mapping[str, Callable[[bytes], object]]] = {
@@ -145,12 +116,12 @@ class OpenIndices:
 
         raises: UnsupportedFeature with the reason
         """
-        known = _KNOWN.get(segment.index_type)
-        kind = KINDS.get(segment.index_type, segment.index_type or "unknown")
-        if known is None:
-            raise UnsupportedFeature(f"indices of kind {kind} are not used for filters")
-        if segment.index_version > known:
-            raise UnsupportedFeature(f"version {segment.index_version} of {kind} is not known to this release")
+        kind = segment.kind
+        if kind is None or not kind.filters:
+            name = (segment.index_type or "unknown") if kind is None else kind.name
+            raise UnsupportedFeature(f"indices of kind {name} are not used for filters")
+        if segment.index_version > kind.max_version:
+            raise UnsupportedFeature(f"version {segment.index_version} of {kind.name} is not known to this release")
         if segment.fragment_ids is None:
             raise UnsupportedFeature("the manifest does not say which fragments it covers")
         if len(segment.field_ids) != 1:
@@ -190,9 +161,10 @@ class OpenIndices:
         if segment.index_type == FRAGMENT_REUSE:
             with suppress(UnsupportedFeature):
                 _ = self.moves
-        if segment.index_type not in _KNOWN or segment.index_version > _KNOWN[segment.index_type]:
+        kind = segment.kind
+        if kind is None or not kind.filters or segment.index_version > kind.max_version:
             return
-        files = [self._file(segment, name) for name in _FILES[segment.index_type]]
+        files = [self._file(segment, name) for name in kind.files]
         for file in files:
             size = segment.file_sizes.get(file.path.rpartition("/")[2])
             if size and size != file.num_bytes:
@@ -209,8 +181,8 @@ class OpenIndices:
 
     def has_row_ids(self, segment: IndexSegment) -> bool:
         """Whether the numbers in a segment's files are stable row ids; addresses otherwise."""
-        last = _LAST_WITH_ROW_IDS.get(segment.index_type, -1)
-        return self.has_stable_row_ids and segment.index_version <= last
+        kind = segment.kind
+        return self.has_stable_row_ids and kind is not None and kind.has_row_ids(segment.index_version)
 
     def _place(self, schema: Schema) -> None:
         places = {number: (path, type) for number, path, type in _indexed_columns(schema.fields)}
@@ -251,56 +223,16 @@ class OpenIndices:
             self._num_bytes -= _size(self._open.popitem(last=False)[1])
 
     def _read(self, segment: IndexSegment) -> Opened:
-        if segment.index_type == "VectorIndexDetails" and segment.index_version == 0:
-            try:
-                return vector_index.open_index(*(self._file(segment, name) for name in _FILES[segment.index_type]))
-            except CorruptFile as error:
-                # early releases had files of another form, and say no version by which to tell them
-                raise UnsupportedFeature(f"a vector index of an early release: {error}") from error
-        files = [self._file(segment, name) for name in _FILES[segment.index_type]]
-        match segment.index_type:
-            case "ZoneMapIndexDetails":
-                return zone_map.read(*files)
-            case "BTreeIndexDetails":
-                return btree.read(*files)
-            case "BitmapIndexDetails":
-                return bitmap.read(*files)
-            case "LabelListIndexDetails":
-                return label_list.read(*files)
-            case "NGramIndexDetails":
-                return ngram.read(*files)
-            case "InvertedIndexDetails":
-                return FullTextIndex(partial(self._file, segment))
-            case "VectorIndexDetails":
-                return vector_index.open_index(*files)
-            case _:
-                return bloom.read(*files)
+        kind = segment.kind
+        if kind is None:
+            raise UnsupportedFeature(f"an index of kind {segment.index_type or 'unknown'}")
+        return kind.read(partial(self._file, segment), segment.index_version)
 
     def _file(self, segment: IndexSegment, name: str) -> IndexFile:
         store, path = self._files.resolve_index(segment.base_id, f"{segment.uuid}/{name}")
         # behind the lists of documents lie how long each is, and where
         is_lists = name.endswith(LISTS)
         return IndexFile(store, path, size=segment.file_sizes.get(name) or None, has_short_end=is_lists)
-
-
-_FILES: Final[Mapping[str, tuple[str, ...]]] = {
-    "ZoneMapIndexDetails": (zone_map.FILE,),
-    "BTreeIndexDetails": (btree.LOOKUP, btree.DATA),
-    "BitmapIndexDetails": (bitmap.FILE,),
-    "BloomFilterIndexDetails": (bloom.FILE,),
-    "LabelListIndexDetails": (label_list.FILE,),
-    "NGramIndexDetails": (ngram.FILE,),
-    "InvertedIndexDetails": (),
-    "VectorIndexDetails": (vector_index.INDEX, vector_index.AUXILIARY),
-}
-
-# The last version of each kind that has stable row ids where a table has them.
-_LAST_WITH_ROW_IDS: Final[Mapping[str, int]] = {
-    "BTreeIndexDetails": 0,
-    "BitmapIndexDetails": 0,
-    "LabelListIndexDetails": 1,
-    "NGramIndexDetails": 0,
-}
 
 
 def _size(found: Opened | LanceError) -> int:

@@ -23,7 +23,7 @@ from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
 from lance_sql.proto import mem_wal_pb2
 from lance_sql.store import Store, check_path
-from lance_sql.table.indices import MEM_WAL
+from lance_sql.table.index_kinds import MEM_WAL
 from lance_sql.table.snapshot import Snapshot, open_snapshot
 
 FOLDER: Final = "_mem_wal"

@@ -26,7 +26,7 @@ import lance_sql
 from lance_sql.index_files.bloom import BloomFilters
 from lance_sql.index_files.btree import BTree
 from lance_sql.index_files.zone_map import ZoneMap
-from lance_sql.table.indices import OF_ZONES, IndexSegment
+from lance_sql.table.indices import IndexSegment
 
 from . import old_pylance
 
@@ -250,7 +250,10 @@ class History:
         rows = lance_sql.open(self.path).scan(["_rowid", "_rowaddr"]).to_table()
         ids, addresses = rows["_rowid"].to_numpy(), rows["_rowaddr"].to_numpy()
         moved = set(np.unique(addresses[ids != addresses] >> np.uint64(32)).tolist())
-        return any(each.index_type in OF_ZONES and (each.fragment_ids or frozenset()) & moved for each in segments)
+        return any(
+            each.kind is not None and each.kind.is_of_zones and (each.fragment_ids or frozenset()) & moved
+            for each in segments
+        )
 
     def covers_what_it_has_not(self, segments: list[IndexSegment]) -> bool:
         """Updates and compactions of pylance before 11 say that an index of addresses covers fragments of which it has

@@ -1,8 +1,10 @@
-"""What an opened index segment knows of a filter on its column, one function for each kind.
+"""What an opened index segment knows of a filter on its column, one function for each kind (`SEARCHES`).
 
     filter on one column --> zones, pages, keys that may match --> rows
 
-All answers are at-most: a row that is not in them does not pass.
+All answers are at-most: a row that is not in them does not pass. Each function takes what was opened, the fragments
+that the segment covers, and the question; it returns None where reading the column costs less, or the index does not
+know, and raises CorruptFile for what is damaged.
 
 Source: indices; search of each kind.
 """
@@ -10,14 +12,16 @@ Source: indices; search of each kind.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.errors import UnsupportedFeature
 from lance_sql.index_files import bloom_values, ngram, row_sets
 from lance_sql.index_files.bitmap import Bitmaps
 from lance_sql.index_files.bloom import BloomFilters
@@ -44,7 +48,10 @@ from lance_sql.scan.predicates import (
     Value,
     may_match,
     passing,
+    plain_type,
 )
+from lance_sql.table import index_kinds
+from lance_sql.table.index_kinds import IndexKind
 
 if TYPE_CHECKING:
     from pyroaring import BitMap64
@@ -61,11 +68,23 @@ MOST_TEXTS: Final = 16
 rows match: reading the column costs less then. Up to 65,536 rows are always looked up."""
 
 
-def in_zone_map(zone_map: ZoneMap, covered: Covered, path: Path, predicate: Predicate) -> KnownRows | None:
-    """See the module.
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a filter wants to know of a column.
 
-    raises: CorruptFile
+    type: of the column
+    are_ids: whether the numbers in the files of the segment are stable row ids; addresses otherwise
     """
+
+    path: Path
+    type: pa.DataType
+    predicate: Predicate
+    are_ids: bool
+
+
+def in_zone_map(zone_map: ZoneMap, covered: Covered, question: Question) -> KnownRows | None:
+    """All rows but those of zones whose bounds rule them out."""
+    path, predicate = question.path, question.predicate
     zones = zone_map.zones
     covered = covered.without(covered.without_zones(zones))
     if zones.null_rows is None:
@@ -88,11 +107,9 @@ def _but_for_zones(zones: Zones, covered: Covered, kept: Flags) -> KnownRows:
     return known.with_segment(KnownRows(covered.places, covered.zones_as_rows(zones, kept)))
 
 
-def in_bloom_filters(filters: BloomFilters, covered: Covered, path: Path, predicate: Predicate) -> KnownRows | None:
-    """See the module.
-
-    raises: CorruptFile
-    """
+def in_bloom_filters(filters: BloomFilters, covered: Covered, question: Question) -> KnownRows | None:
+    """All rows but those of zones whose filters have none of the values that are asked for."""
+    path, predicate = question.path, question.predicate
     zones = filters.zones
     covered = covered.without(covered.without_zones(zones))
     if zones.null_rows is None:
@@ -137,11 +154,9 @@ def _hashes(values: Sequence[Value], type: pa.DataType) -> U64:
     return bloom_values.hashes(pa.array(values, type))
 
 
-def in_btree(tree: BTree, covered: Covered, path: Path, predicate: Predicate, *, are_ids: bool) -> KnownRows | None:
-    """See the module; None where reading the column costs less.
-
-    raises: CorruptFile
-    """
+def in_btree(tree: BTree, covered: Covered, question: Question) -> KnownRows | None:
+    """The rows of matching values in the pages whose bounds may match."""
+    path, predicate = question.path, question.predicate
     kept = np.flatnonzero(may_match(predicate, {path: tree.statistics}, len(tree.starts)))
     num_entries = int((tree.ends[kept] - tree.starts[kept]).sum())
     if num_entries > max(MIN_ROWS, tree.data.num_rows // SHARE_OF_ENTRIES):
@@ -150,45 +165,44 @@ def in_btree(tree: BTree, covered: Covered, path: Path, predicate: Predicate, *,
     for values, ids in tree.read(kept):
         parts.append(ids[passing(predicate, path, values)])
     found = np.concatenate(parts)
-    return covered.row_ids(found) if are_ids else covered.addresses(found)
+    return covered.row_ids(found) if question.are_ids else covered.addresses(found)
 
 
-def in_bitmaps(
-    bitmaps: Bitmaps, covered: Covered, path: Path, predicate: Predicate, *, are_ids: bool
-) -> KnownRows | None:
-    """See the module; None where more rows match than are worth it.
-
-    raises: CorruptFile
-    """
+def in_bitmaps(bitmaps: Bitmaps, covered: Covered, question: Question) -> KnownRows | None:
+    """The rows in the sets of all keys that match."""
     first = 0
     found = [np.empty(0, np.int64)]
     for keys in bitmaps.key_parts():
-        found.append(first + np.flatnonzero(passing(predicate, path, keys)))
+        found.append(first + np.flatnonzero(passing(question.predicate, question.path, keys)))
         first += len(keys)
     places = np.concatenate(found)
     limit = max(MIN_ROWS, covered.num_rows // SHARE_OF_ROWS)
     total = 0
     sets = []
-    for each in bitmaps.sets(places, upper_halves=None if are_ids else covered.ids_in_files, most_rows=limit):
+    upper_halves = None if question.are_ids else covered.ids_in_files
+    for each in bitmaps.sets(places, upper_halves=upper_halves, most_rows=limit):
         if each is None:
             return None
         total += len(each.numbers)
         if total > limit:
             return None
         sets.append(each)
-    return covered.rows(row_sets.union(sets), are_ids=are_ids)
+    return covered.rows(row_sets.union(sets), are_ids=question.are_ids)
 
 
-def in_postings(postings: Postings, covered: Covered, predicate: Predicate, *, are_ids: bool) -> KnownRows | None:
-    """See the module; None where no trigram is asked for, or more rows have them than are worth it.
+def in_postings(postings: Postings, covered: Covered, question: Question) -> KnownRows | None:
+    """The rows with all trigrams of the texts that are asked for.
 
-    raises: CorruptFile
+    raises: UnsupportedFeature for a column that is no text
     """
-    found = _with_trigrams(postings, predicate)
+    plain = plain_type(question.type)
+    if not pa.types.is_string(plain) and not pa.types.is_large_string(plain):
+        raise UnsupportedFeature(f"an n-gram index on a column of type {question.type}")
+    found = _with_trigrams(postings, question.predicate)
     if found is None or len(found) > max(MIN_ROWS, covered.num_rows // SHARE_OF_ROWS):
         return None
     numbers = np.array(found.to_array(), np.uint64)
-    return covered.row_ids(numbers) if are_ids else covered.addresses(numbers)
+    return covered.row_ids(numbers) if question.are_ids else covered.addresses(numbers)
 
 
 def _with_trigrams(postings: Postings, predicate: Predicate) -> BitMap64 | None:
@@ -243,9 +257,19 @@ def wanted_item(predicate: Predicate) -> Literal | None:
     return None
 
 
-def in_labels(labels: Labels, covered: Covered, path: Path, item: Literal, *, are_ids: bool) -> KnownRows | None:
-    """See the module; None where more rows have the item than are worth it.
+def in_labels(labels: Labels, covered: Covered, question: Question) -> KnownRows | None:
+    """The rows of lists that have the item, which is all that is asked of a list."""
+    item = wanted_item(question.predicate)
+    assert item is not None
+    return in_bitmaps(labels.items, covered, replace(question, predicate=Compare("=", ColumnRef(question.path), item)))
 
-    raises: CorruptFile
-    """
-    return in_bitmaps(labels.items, covered, path, Compare("=", ColumnRef(path), item), are_ids=are_ids)
+
+SEARCHES: Final[Mapping[IndexKind, Callable[[Any, Covered, Question], KnownRows | None]]] = {
+    index_kinds.LABEL_LIST: in_labels,
+    index_kinds.BITMAP: in_bitmaps,
+    index_kinds.BTREE: in_btree,
+    index_kinds.N_GRAM: in_postings,
+    index_kinds.ZONE_MAP: in_zone_map,
+    index_kinds.BLOOM_FILTER: in_bloom_filters,
+}
+"""The search of each kind that filters, over what its `read` returns."""

@@ -20,14 +20,13 @@ import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.index_files.bitmap import Bitmaps
-from lance_sql.index_files.bloom import BloomFilters
 from lance_sql.index_files.btree import BTree
 from lance_sql.index_files.label_list import Labels
-from lance_sql.index_files.ngram import Postings
 from lance_sql.index_files.zone_map import ZoneMap
 from lance_sql.scan.candidates import Candidates
-from lance_sql.scan.evidence import index_search, known_rows
+from lance_sql.scan.evidence import known_rows
 from lance_sql.scan.evidence.covered import Covered
+from lance_sql.scan.evidence.index_search import SEARCHES, Question, wanted_item
 from lance_sql.scan.evidence.known_rows import KnownRows
 from lance_sql.scan.evidence.source import Evidence
 from lance_sql.scan.predicates import (
@@ -47,11 +46,9 @@ from lance_sql.scan.predicates import (
     TextMatch,
     plain_type,
 )
+from lance_sql.table.index_kinds import BY_DETAILS
 from lance_sql.table.indices import IndexSegment
-from lance_sql.table.open_indices import KINDS, OpenIndices
-
-# Indices of rows before those of zones: what they leave is hardly ever narrowed further.
-_ORDER: Final = ("labellist", "bitmap", "btree", "ngram", "zonemap", "bloomfilter")
+from lance_sql.table.open_indices import OpenIndices
 
 
 class ScalarIndices:
@@ -87,7 +84,7 @@ class _Search:
     def find(self, predicate: Predicate) -> KnownRows | None:
         """The rows for which the predicate may be true; None where nothing is known."""
         paths = predicate.columns
-        if len(paths) == 1 and (_is_plain(predicate) or index_search.wanted_item(predicate) is not None):
+        if len(paths) == 1 and (_is_plain(predicate) or wanted_item(predicate) is not None):
             (path,) = paths
             return self._on_column(path, predicate)
         match predicate:
@@ -110,12 +107,13 @@ class _Search:
         if indices is None:
             return None
         answer: KnownRows | None = None
-        for name in sorted(indices, key=lambda name: _rank(indices[name][0])):
+        for name in sorted(indices, key=lambda name: _rank(indices[name])):
             found = self._in_index(name, indices[name], path, predicate)
             if found is None:
                 continue
             answer = found if answer is None else answer.both(found)
-            if len(answer.places) == len(self.candidates) and _rank(indices[name][0]) < _ORDER.index("zonemap"):
+            kind = indices[name][0].kind
+            if len(answer.places) == len(self.candidates) and kind is not None and not kind.is_of_zones:
                 break
         return answer
 
@@ -136,8 +134,9 @@ class _Search:
             self.notes[f"{name}: not used: {reason}"] = None
         known = known_rows.together(found, of_moved_rows=self.indices.moves is not None) if found else None
         if known is not None:
-            kind = KINDS[segments[0].index_type]
-            self.notes[f"{name} ({kind}): covers {len(known.places)} of {len(self.candidates)} fragments"] = None
+            kind = segments[0].kind
+            assert kind is not None
+            self.notes[f"{name} ({kind.name}): covers {len(known.places)} of {len(self.candidates)} fragments"] = None
         return known
 
     def _in_segment(self, segment: IndexSegment, path: Path, predicate: Predicate) -> KnownRows | None:
@@ -149,7 +148,7 @@ class _Search:
     def _in_covered(
         self, segment: IndexSegment, covered: Covered, path: Path, predicate: Predicate
     ) -> KnownRows | None:
-        item = index_search.wanted_item(predicate)
+        item = wanted_item(predicate)
         type = self.indices.types[path]
         # of a list there is nothing else that an index knows
         if len(covered.places) == 0 or pa.types.is_nested(type) != (item is not None):
@@ -160,25 +159,9 @@ class _Search:
         known = type if item is None else type.value_type
         if isinstance(opened, (ZoneMap, BTree, Bitmaps, Labels)) and plain_type(opened.type) != plain_type(known):
             raise UnsupportedFeature(f"it is of type {opened.type}, the column of {type}")
-        are_ids = self.indices.has_row_ids(segment)
-        match opened:
-            case ZoneMap():
-                return index_search.in_zone_map(opened, covered, path, predicate)
-            case BTree():
-                return index_search.in_btree(opened, covered, path, predicate, are_ids=are_ids)
-            case Labels():
-                assert item is not None
-                return index_search.in_labels(opened, covered, path, item, are_ids=are_ids)
-            case Postings():
-                if not pa.types.is_string(plain_type(type)) and not pa.types.is_large_string(plain_type(type)):
-                    raise UnsupportedFeature(f"an n-gram index on a column of type {type}")
-                return index_search.in_postings(opened, covered, predicate, are_ids=are_ids)
-            case Bitmaps():
-                return index_search.in_bitmaps(opened, covered, path, predicate, are_ids=are_ids)
-            case BloomFilters():
-                return index_search.in_bloom_filters(opened, covered, path, predicate)
-            case _:
-                raise UnsupportedFeature("search indices rank rows, and do not filter them")
+        assert segment.kind is not None
+        question = Question(path, type, predicate, self.indices.has_row_ids(segment))
+        return SEARCHES[segment.kind](opened, covered, question)
 
     def _covered(self, segment: IndexSegment) -> Covered:
         # as long as nothing was ruled out, the same for every filter
@@ -218,6 +201,6 @@ def _is_plain(predicate: Predicate) -> bool:
     return False
 
 
-def _rank(segment: IndexSegment) -> int:
-    kind = KINDS.get(segment.index_type, "")
-    return _ORDER.index(kind) if kind in _ORDER else len(_ORDER)
+def _rank(segments: Sequence[IndexSegment]) -> int:
+    """Where the kind of an index is in the order of `index_kinds`."""
+    return list(BY_DETAILS).index(segments[0].index_type) if segments[0].kind is not None else len(BY_DETAILS)

@@ -1,0 +1,125 @@
+"""How a segment of each kind of index is built: what its files number rows by, and what takes the values.
+
+    values of live rows, and their addresses or row ids  -->  a builder of the kind  -->  the files of a segment
+
+Source: indices, writing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+
+from lance_sql.bitmaps import U64
+from lance_sql.file.writer import WrittenFile
+from lance_sql.index_files import bloom_values, order, write_full_text, write_vector
+from lance_sql.index_files.write_bitmap import BitmapBuilder
+from lance_sql.index_files.write_bloom import BloomBuilder
+from lance_sql.index_files.write_btree import BTreeBuilder
+from lance_sql.index_files.write_zone_map import ROWS_PER_ZONE, ZoneMapBuilder
+from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.statements import search_indices
+from lance_sql.store import Store
+from lance_sql.table import index_kinds
+from lance_sql.table.index_kinds import IndexKind
+from lance_sql.table.indices import zone_map_details
+
+Rows: TypeAlias = Iterable[tuple[pa.Array, U64]]
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where the files of a segment go.
+
+    num_rows: live rows of each fragment that the segment covers
+    """
+
+    store: Store
+    folder: str
+    file_version: str
+    num_rows: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltKind:
+    """A kind of index that is written.
+
+    kind: what reads it
+    numbered: the system column whose numbers its files have: addresses or row ids
+    check: raises UnsupportedFeature for a type that the kind does not know
+    write: takes the type of the column, its values with their numbers, and where the files go; None for kinds that
+        are made by a recipe (`search_indices`)
+    versions: of the format, on tables without and with stable row ids
+    names_rows: whether pylance takes what the index finds for rows of any fragment, also of one that only another
+        segment covers
+    details: what the manifest says of the index
+    """
+
+    kind: IndexKind
+    numbered: str
+    check: Callable[[pa.DataType], object]
+    write: Callable[[pa.DataType, Rows, Destination], tuple[WrittenFile, ...]] | None
+    versions: tuple[int, int] = (0, 0)
+    names_rows: bool = False
+    details: bytes = b""
+
+
+def _write_zones(
+    builder: type[ZoneMapBuilder | BloomBuilder], type: pa.DataType, rows: Rows, to: Destination
+) -> tuple[WrittenFile, ...]:
+    zones = builder(type)
+    for values, addresses in rows:
+        zones.add(values, addresses)
+    return zones.write(to.store, to.folder, file_version=to.file_version, num_rows=to.num_rows)
+
+
+def _write_btree(type: pa.DataType, rows: Rows, to: Destination) -> tuple[WrittenFile, ...]:
+    with BTreeBuilder(type) as tree:
+        for values, addresses in rows:
+            tree.add(values, addresses)
+        return tree.write(to.store, to.folder, file_version=to.file_version)
+
+
+def _write_bitmap(type: pa.DataType, rows: Rows, to: Destination) -> tuple[WrittenFile, ...]:
+    bitmaps = BitmapBuilder(type)
+    for values, ids in rows:
+        bitmaps.add(values, ids)
+    return bitmaps.write(to.store, to.folder, file_version=to.file_version)
+
+
+def _any_type(type: pa.DataType) -> None:
+    """The recipe of the kind has checked it."""
+
+
+BUILT: Final[Mapping[str, BuiltKind]] = {
+    "zonemap": BuiltKind(
+        index_kinds.ZONE_MAP,
+        ROW_ADDRESS,
+        order.check,
+        partial(_write_zones, ZoneMapBuilder),
+        details=zone_map_details(ROWS_PER_ZONE),
+    ),
+    # version 1 has addresses where rows have ids beside them
+    "btree": BuiltKind(index_kinds.BTREE, ROW_ADDRESS, order.check, _write_btree, versions=(0, 1), names_rows=True),
+    "bitmap": BuiltKind(index_kinds.BITMAP, ROW_ID, order.check, _write_bitmap, names_rows=True),
+    "bloomfilter": BuiltKind(
+        index_kinds.BLOOM_FILTER, ROW_ADDRESS, bloom_values.check, partial(_write_zones, BloomBuilder)
+    ),
+    **{
+        name: BuiltKind(index_kinds.VECTOR, ROW_ID, _any_type, None, (write_vector.VERSION, write_vector.VERSION))
+        for name in search_indices.VECTOR_KINDS
+    },
+    search_indices.TEXT_KIND: BuiltKind(
+        index_kinds.FULL_TEXT,
+        ROW_ID,
+        _any_type,
+        None,
+        versions=(write_full_text.FORMAT, write_full_text.FORMAT),
+        names_rows=True,
+    ),
+}
+"""The kinds that are written, by the names that statements have for them."""
