@@ -1,0 +1,276 @@
+"""An encoding, a layout and a kind of index that the format does not have, added as docs/architecture.md says."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import lance_sql
+from lance_sql import row_ranges
+from lance_sql.bitmaps import U64
+from lance_sql.encodings import choose, codecs, flat
+from lance_sql.encodings import wire_v2_1 as encoding_messages
+from lance_sql.encodings.blocks import FixedWidth
+from lance_sql.encodings.chunk_rows import ChunkRows
+from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues, Starts
+from lance_sql.encodings.tree import Encoding, Flat
+from lance_sql.file.writer import WrittenFile
+from lance_sql.index_files import order, writing
+from lance_sql.index_files.index_file import IndexFile
+from lance_sql.layouts import encode, pages
+from lance_sql.layouts import wire_v2_1 as layout_messages
+from lance_sql.layouts.nest import Chain, Slots
+from lance_sql.layouts.page import PageRead
+from lance_sql.layouts.tree import Constant, Layer, PageLayout
+from lance_sql.row_ranges import RowRanges
+from lance_sql.scan.evidence import index_search
+from lance_sql.scan.evidence.covered import Covered
+from lance_sql.scan.evidence.index_search import Question
+from lance_sql.scan.evidence.known_rows import KnownRows
+from lance_sql.scan.predicates import passing
+from lance_sql.scan.system_columns import ROW_ADDRESS
+from lance_sql.statements import index_building
+from lance_sql.statements.index_building import BuiltKind, Destination
+from lance_sql.store import ByteRange
+from lance_sql.table import index_kinds
+from lance_sql.table.index_kinds import IndexKind
+
+NUM_ROWS = 20_000
+
+
+def table() -> pa.Table:
+    random = np.random.default_rng(7)
+    values = random.integers(2**31, 2**32, NUM_ROWS)
+    return pa.table({"id": range(NUM_ROWS), "v": values, "n": pa.array(values, mask=random.random(NUM_ROWS) < 0.1)})
+
+
+def check(path: Path, expected: pa.Table) -> None:
+    """All ways to the values: a table, a stream, some rows, a filter of SQL's and one that only Python evaluates."""
+    dataset = lance_sql.open(path)
+    assert dataset.to_table().equals(expected)
+    assert pa.Table.from_batches(dataset.scan(["v"]).to_reader()).equals(expected.select(["v"]))
+    places = [0, 1, 5_000, NUM_ROWS - 1]
+    assert dataset.take(places).equals(expected.take(places))
+    wanted = expected["v"][77].as_py()
+    assert dataset.scan(["id"], f"v = {wanted}").to_table()["id"].to_pylist() == [77]
+    few = dataset.scan(["n"], "id % 1000 = 3 AND n IS NOT NULL").to_table()["n"].to_pylist()
+    assert few == [each for each in expected["n"].to_pylist()[3::1000] if each is not None]
+
+
+def unknown(path: Path) -> Path:
+    """A copy of a table, of which the process knows nothing yet."""
+    return Path(shutil.copytree(path, path.with_name("copy")))
+
+
+# An encoding: words of 64 bits by their lower halves, where the upper ones are zero.
+
+
+@dataclass(frozen=True, slots=True)
+class Halves(Encoding):
+    """The lower halves of words of 64 bits, whose upper halves are zero."""
+
+
+def halves(values: FixedWidth) -> ChunkCodec:
+    plain = flat.chunks(values, choose.CHUNK_BYTES)
+    if values.bits_per_value != 64:
+        return plain
+    words = np.frombuffer(values.data, np.uint64, values.num_values)
+    if (words >> np.uint64(32)).any():
+        return plain
+    lower = FixedWidth(values.num_values, 32, pa.py_buffer(words.astype(np.uint32)))
+    packed = flat.chunks(lower, choose.CHUNK_BYTES // 2)
+
+    def encode_chunks(starts: Starts) -> ChunkedValues:
+        return replace(packed.encode(starts), encoding=Halves())
+
+    return replace(packed, encode=encode_chunks)
+
+
+def read_halves(encoding: Halves, rows: ChunkRows) -> FixedWidth:
+    lower = flat.mini_block(Flat(32), rows)
+    words = np.frombuffer(lower.data, np.uint32, lower.num_values).astype(np.uint64)
+    return FixedWidth(lower.num_values, 64, pa.py_buffer(words))
+
+
+def test_an_encoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # a message that only files of version 2.3 have stands for the one that the format does not have
+    spelling = encoding_messages.Spelling(
+        "range", Halves, lambda message, depth: Halves(), lambda encoding, message: message.SetInParent()
+    )
+    path = tmp_path / "t"
+    with monkeypatch.context() as added:
+        added.setitem(codecs.MINI_BLOCK, Halves, read_halves)
+        added.setitem(encoding_messages.BY_NAME, "range", spelling)
+        added.setitem(encoding_messages.BY_TYPE, Halves, spelling)
+        added.setattr(choose, "PACKINGS", [*choose.PACKINGS, halves])
+        lance_sql.write(table(), path)
+        check(path, table())
+    with pytest.raises(lance_sql.UnsupportedFeature, match=r"encoding \S+ is not supported"):
+        lance_sql.open(unknown(path)).to_table()
+
+
+# A layout: the values of a page side by side, and nothing else.
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide(PageLayout):
+    """Values of 64 bits that are never NULL, in the only buffer."""
+
+
+class SideBySidePage:
+    """A page of this layout, which Python reads."""
+
+    num_bytes = 0
+
+    def __init__(self, layout: SideBySide, buffers: Sequence[ByteRange], num_rows: int, head: Sequence[pa.Buffer]):
+        (self._buffer,) = buffers
+        assert len(head) == 0
+        assert self._buffer.end - self._buffer.start == 8 * num_rows
+
+    def read(self, rows: RowRanges, chain: Chain, gap: int) -> PageRead:
+        start = self._buffer.start
+        ranges = [ByteRange(start + 8 * first, start + 8 * end) for first, end in rows.tolist()]
+        count = row_ranges.count(rows)
+
+        def decode(parts: Sequence[pa.Buffer]) -> pa.Array:
+            block = FixedWidth(count, 64, pa.py_buffer(b"".join(map(bytes, parts))))
+            return chain.leaf_array(block, Slots(count, None, 0))
+
+        return PageRead(ranges, decode)
+
+    def native(self, chain: Chain) -> None:
+        return None
+
+    def nested(self, chain: Chain) -> None:
+        return None
+
+    def test(self, test: Any, leaf: pa.DataType) -> None:
+        return None
+
+    def match(self, rows: RowRanges, test: Any, chain: Chain, gap: int) -> None:
+        return None
+
+    def select(self, rows: RowRanges, chain: Chain, gap: int) -> None:
+        return None
+
+
+def test_a_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    constant = layout_messages.BY_NAME["constant_layout"]
+
+    # a constant of three bytes, of which no page of integers is, stands for the message that there is not
+    def read(message: Any) -> PageLayout:
+        is_ours = message.inline_value == b"new"
+        return SideBySide(layout_messages.layers_from_wire(message.layers)) if is_ours else constant.read(message)
+
+    def write(layout: PageLayout, message: Any) -> None:
+        message.inline_value = b"new"
+        message.layers.extend(layout.layers)
+
+    encode_page = encode._encode
+
+    def chosen(page: Any, preferences: Any, rules: Any) -> Any:
+        if page.values.type == pa.int64() and page.definition is None and page.layers == (Layer.ALL_VALID_ITEM,):
+            return SideBySide(page.layers), (page.values.buffers()[1].slice(8 * page.values.offset, 8 * page.num_rows),)
+        return encode_page(page, preferences, rules)
+
+    path = tmp_path / "t"
+    with monkeypatch.context() as added:
+        added.setitem(pages.LAYOUTS, SideBySide, pages.Opening(lambda layout, buffers: [], SideBySidePage))
+        added.setitem(
+            layout_messages.BY_NAME,
+            "constant_layout",
+            layout_messages.Spelling("constant_layout", Constant, read, write),
+        )
+        added.setitem(
+            layout_messages.BY_TYPE, SideBySide, layout_messages.Spelling("constant_layout", SideBySide, read, write)
+        )
+        added.setattr(encode, "_encode", chosen)
+        lance_sql.write(table(), path)
+        (file,) = (path / "data").iterdir()
+        stored = file.read_bytes()
+        assert table()["v"].to_numpy().tobytes() in stored
+        check(path, table())
+    with pytest.raises(lance_sql.LanceError, match=r"SideBySide is not supported|a constant of 3 bytes"):
+        lance_sql.open(unknown(path)).to_table()
+
+
+# A kind of index: the distinct values of the rows that it covers.
+
+FILE = "values.lance"
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """All values of a column, each once."""
+
+    values: pa.Array
+
+    @property
+    def num_bytes(self) -> int:
+        return int(self.values.nbytes)
+
+
+def read_distinct(file: IndexFile) -> Distinct:
+    return Distinct(pa.concat_arrays(list(file.parts("values"))))
+
+
+def in_distinct(distinct: Distinct, covered: Covered, question: Question) -> KnownRows | None:
+    if passing(question.predicate, question.path, distinct.values).any():
+        return None
+    return covered.addresses(np.empty(0, np.uint64))
+
+
+def write_distinct(type: pa.DataType, rows: Iterator[tuple[pa.Array, U64]], to: Destination) -> tuple[WrittenFile, ...]:
+    values = pa.concat_arrays([part.unique() for part, _ in rows]).unique()
+    batch = pa.record_batch([values], schema=pa.schema([("values", type)]))
+    path = f"{to.folder}/{FILE}"
+    return (writing.write(to.store, path, batch.schema, [batch], file_version=to.file_version, notes={}),)
+
+
+def test_a_kind_of_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = IndexKind(
+        "DistinctIndexDetails",
+        "distinct",
+        max_version=0,
+        last_with_row_ids=None,
+        files=(FILE,),
+        read=lambda open, _: read_distinct(open(FILE)),  # type: ignore[arg-type, return-value]
+    )
+    built = BuiltKind(kind, ROW_ADDRESS, order.check, write_distinct)  # type: ignore[arg-type]
+    path = tmp_path / "t"
+    lance_sql.write(table(), path, max_rows_per_file=5_000)
+    with monkeypatch.context() as added:
+        added.setitem(index_kinds.BY_DETAILS, kind.details, kind)
+        added.setitem(index_search.SEARCHES, kind, in_distinct)
+        added.setitem(index_building.BUILT, "distinct", built)
+        dataset = lance_sql.open(path).create_index("v", "distinct")
+        assert [(each.name, each.kind) for each in dataset.indices()] == [("v_idx", "distinct")]
+        wanted = table()["v"][77].as_py()
+        assert dataset.scan(["id"], f"v = {wanted}").to_table()["id"].to_pylist() == [77]
+        absent = next(each for each in range(2**31, 2**32) if each not in set(table()["v"].to_pylist()))
+        scan = dataset.scan(["id"], f"v = {absent}")
+        assert scan.to_table().num_rows == 0
+        assert "v_idx (distinct): covers 4 of 4 fragments" in scan.explain()
+        grown = lance_sql.write(table().slice(0, 10), path, mode="append")
+        assert grown.count_rows(f"v = {wanted}") == 1
+        assert [each.num_uncovered for each in grown.optimize_indices().indices()] == [0]
+        assert lance_sql.verify(path, deep=True).is_healthy
+    # whoever does not know the kind says so, and looks at rows
+    scan = lance_sql.open(unknown(path)).scan(["id"], f"v = {wanted}")
+    assert scan.to_table()["id"].to_pylist() == [77]
+    assert "indices of kind DistinctIndexDetails are not used for filters" in scan.explain()
+
+
+def test_every_kind_that_filters_has_a_search_and_every_record_is_asked_by_its_details() -> None:
+    kinds = set(index_kinds.BY_DETAILS.values())
+    assert set(index_search.SEARCHES) == {kind for kind in kinds if kind.filters}
+    assert {built.kind for built in index_building.BUILT.values()} <= kinds
+    assert all(built.versions[1] <= built.kind.max_version for built in index_building.BUILT.values())
+    assert len({kind.name for kind in kinds}) == len(kinds)
