@@ -317,7 +317,7 @@ def test_what_there_is_not(tmp_path: Path) -> None:
         ("v", "ivf_flat", {"metric": "hamming"}, InvalidArgument),
         ("v", "ivf_flat", {"num_partitions": 0}, InvalidArgument),
         ("v", "ivf_sq", {"num_bits": 8}, InvalidArgument),
-        ("v", "ivf_hnsw_pq", {}, InvalidArgument),
+        ("v", "ivf_hnsw_pq", {}, UnsupportedFeature),
         ("n", "ivf_pq", {}, UnsupportedFeature),
         ("n", "inverted", {}, UnsupportedFeature),
         ("n", "btree", {"metric": "l2"}, InvalidArgument),

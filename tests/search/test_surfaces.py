@@ -7,27 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import duckdb
-import numpy as np
-import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
 import lance_sql
 from lance_sql.cli.main import main
 from lance_sql.errors import LanceError
-
-
-@pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """100 rows, of which the second version has changed three; row i is at (i, 0)."""
-    values = np.stack([np.arange(100), np.zeros(100)], axis=1).astype(np.float32)
-    vectors = pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), 2)
-    table = pa.table({"id": np.arange(100), "kind": ["a", "b"] * 50, "v": vectors})
-    folder = tmp_path_factory.mktemp("search") / "t.lance"
-    dataset = lance_sql.write(table, folder, stable_row_ids=True)
-    dataset.create_tag("first", 1)
-    dataset.update({"id": "id + 1000"}, "id BETWEEN 10 AND 12")
-    return str(folder)
 
 
 def duckdb_rows(sql: str) -> list[tuple[Any, ...]]:
@@ -130,16 +115,6 @@ def test_errors(path: str, arguments: str, message: str) -> None:
         lance_sql.sql(sql)
 
 
-@pytest.fixture(scope="module")
-def articles(tmp_path_factory: pytest.TempPathFactory) -> str:
-    vectors = pa.FixedSizeListArray.from_arrays(pa.array(np.arange(8.0)), 2)
-    texts = ["the quick fox", "a slow dog", "quick quick dogs", "rivers"]
-    folder = tmp_path_factory.mktemp("search") / "articles.lance"
-    dataset = lance_sql.write(pa.table({"id": [1, 2, 3, 4], "body": texts, "v": vectors}), folder, stable_row_ids=True)
-    dataset.update({"body": "'a quick river'"}, "id = 2")
-    return str(folder)
-
-
 @pytest.mark.parametrize("rows", ENGINES)
 @pytest.mark.parametrize(
     ("call", "ids"),
@@ -213,19 +188,3 @@ def test_a_search_is_a_stream_of_arrow(path: str) -> None:
     search = lance_sql.open(path).search([20, 0], k=3, columns=["id"])
     rows = duckdb.connect().from_arrow(search).order("_distance, id").fetchall()
     assert rows == [(20, 0.0), (19, 1.0), (21, 1.0)]
-
-
-def test_on_spark_the_process_of_the_session_searches(path: str, articles: str, spark: Any) -> None:
-    def rows(sql: str) -> list[tuple[Any, ...]]:
-        found = lance_sql.sql(sql, engine="spark", session=spark).to_table()
-        return [tuple(row.values()) for row in found.to_pylist()]
-
-    calls = {
-        f"lance_vector_search('{path}', 'v', array(20, 0), k => 3, filter => \"kind = 'b'\")": [19, 21, 17],
-        f"lance_fts('{articles}', 'body', 'quick', k => 2, filter => 'id < 3')": [1, 2],
-        f"lance_hybrid_search('{articles}', 'v', array(0, 1), 'body', 'rivers', k => 1, fusion => 'rrf')": [4],
-        f"lance_vector_join('{path}', 'v', array(array(20, 0), array(40, 0)), k => 1)": [20, 40],
-        f"lance_search_changes('{articles}', 1, text_column => 'body', query => 'quick')": [2],
-    }
-    for call, ids in calls.items():
-        assert sorted(row[0] for row in rows(f"SELECT id FROM {call} WHERE id > 0")) == sorted(ids)
