@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -22,6 +23,7 @@ from lance_sql.scan.system_columns import ROW_ID
 from lance_sql.scan.take import parts, take_at
 from lance_sql.schema import Field, arrow_field
 from lance_sql.search.ranking import Ranking
+from lance_sql.search.scan import cut
 
 if TYPE_CHECKING:
     from lance_sql.changes.answers import AnswerChanges, Found
@@ -114,20 +116,9 @@ class AnswerScan(Frames):
         return f"AnswerScan({self.changes!r}, columns={[column.name for column in self.columns]})"
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        left = self.limit
-        if left == 0:
-            return
         with at(table=self.changes.snapshot.label):
-            for found in self.changes.found:
-                for batch in self._passing(found):
-                    for start in range(0, batch.num_rows, self.batch_size or max(batch.num_rows, 1)):
-                        part = batch.slice(start, self.batch_size)
-                        if left is not None:
-                            part = part.slice(0, left)
-                            left -= part.num_rows
-                        yield part
-                        if left == 0:
-                            return
+            found = () if self.limit == 0 else self.changes.found
+            yield from cut(chain.from_iterable(map(self._passing, found)), self.batch_size, self.limit)
 
     def _passing(self, found: Found) -> Iterator[pa.RecordBatch]:
         """The rows of one version that pass the condition."""

@@ -132,19 +132,8 @@ class SearchScan(Frames):
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        left = self.limit
-        if left == 0:
-            return
         with at(table=self.rows.snapshot.label):
-            for batch in self._passing():
-                for start in range(0, batch.num_rows, self.batch_size or max(batch.num_rows, 1)):
-                    part = batch.slice(start, self.batch_size)
-                    if left is not None:
-                        part = part.slice(0, left)
-                        left -= part.num_rows
-                    yield part
-                    if left == 0:
-                        return
+            yield from cut(self._passing(), self.batch_size, self.limit)
 
     def _passing(self) -> Iterator[pa.RecordBatch]:
         rows, ranking = self.rows, self.ranking
@@ -176,3 +165,19 @@ class SearchScan(Frames):
                 values = taken.column(column.name)
                 arrays.append(values.chunk(0) if values.num_chunks == 1 else pa.concat_arrays(values.chunks))
         return record_batch(arrays, [column.arrow for column in columns], len(places))
+
+
+def cut(batches: Iterable[pa.RecordBatch], batch_size: int | None, limit: int | None) -> Iterator[pa.RecordBatch]:
+    """The first `limit` rows of some batches, in batches of at most `batch_size`; no batch is asked for behind them."""
+    left = limit
+    if left == 0:
+        return
+    for batch in batches:
+        for start in range(0, batch.num_rows, batch_size or max(batch.num_rows, 1)):
+            part = batch.slice(start, batch_size)
+            if left is not None:
+                part = part.slice(0, left)
+                left -= part.num_rows
+            yield part
+            if left == 0:
+                return

@@ -103,7 +103,8 @@ class Analyzer:
                             yield 0, text[start : start + size]
 
     def spans(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """The tokens of a text, with where in it they begin and end."""
+        """The tokens of a text, as `tokens` has them, with where in it they begin and end. Where words are takes longer
+        to find out than which there are, and only pages ask for it."""
         match self.base:
             case "simple" | "whitespace":
                 words = _words() if self.base == "simple" else _WHITESPACE

@@ -9,10 +9,13 @@ import lance
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lance.query import BooleanQuery, BoostQuery, FullTextOperator, MatchQuery, MultiMatchQuery, Occur, PhraseQuery
 
 import lance_sql
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.text_analysis.analyzer import Analyzer
 
 TEXT = """
 river apple running runs quick brown fox the a of Orders ordering café naïve Straße dogs dog hello world jumped jumps
@@ -244,3 +247,21 @@ def test_a_damaged_index_says_so(tmp_path: Path) -> None:
     with pytest.raises(lance_sql.CorruptFile, match=r"docs\.lance"):
         lance_sql.open(tmp_path / "t.lance").search(text="fox").to_table()
     assert lance_sql.open(dataset.uri).search(text="fox", use_index=False).count_rows() == 1
+
+
+ANALYSES: list[dict[str, Any]] = [
+    {"base_tokenizer": "simple"},
+    {"base_tokenizer": "whitespace", "lower_case": False},
+    {"base_tokenizer": "raw"},
+    {"base_tokenizer": "ngram", "min_ngram_length": 2, "max_ngram_length": 3},
+    {"base_tokenizer": "ngram", "min_ngram_length": 2, "max_ngram_length": 4, "prefix_only": True},
+]
+
+
+@pytest.mark.parametrize("options", ANALYSES, ids=str)
+@given(text=st.text(st.sampled_from("aBc ÉŒß日本-_.,'\n\t🙂1"), max_size=30))
+def test_words_are_found_where_they_are(options: dict[str, Any], text: str) -> None:
+    analyzer = Analyzer.of(options)
+    spans = list(analyzer.spans(text))
+    assert [token for _, _, token in spans] == [token for _, token in analyzer.tokens(text)]
+    assert all(0 <= start <= end <= len(text) for start, end, _ in spans)
