@@ -15,7 +15,7 @@ def test_the_columns_of_every_function_are_said() -> None:
     table = lance_sql.open(ROOT / "examples" / "orders.lance")
     text = (ROOT / "docs" / "sql-functions.md").read_text().partition("## Columns\n")[2].partition("\n## ")[0]
     said = {name: re.findall(r"`(\w+)`", columns) for name, columns in ROW.findall(text)}
-    expected = {f"lance_{name}": rows(table).schema.names for name, rows in metadata_tables.BY_NAME.items()}
+    expected = {f"lance_{name}": metadata_tables.of_name(name)(table).schema.names for name in metadata_tables.NAMES}
     for name, relation in (("lance_changes", table.changes(5, 6)), ("lance_row_history", table.row_history())):
         expected[name] = [column for column in relation.schema.names if column not in table.schema.names]
     assert said == expected

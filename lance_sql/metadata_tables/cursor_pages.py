@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from lance_sql.dataset import Dataset
-from lance_sql.metadata_tables.names import cursors
+from lance_sql.metadata_tables.name_rows import cursors
 
 
 def cursor_page(dataset: Dataset) -> str:
