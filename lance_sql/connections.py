@@ -15,11 +15,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from lance_sql.catalogs import Catalog
 from lance_sql.providers import attach
 from lance_sql.providers import connect as connect_engine
+
+if TYPE_CHECKING:
+    from lance_sql.catalogs import Catalog
 
 _TABLE: Final = re.compile(r"\.lance\b|\blance\s*\.", re.IGNORECASE)
 # What may change a Lance table, or say what DuckDB has no words for. Most questions have none of it, and need not wait

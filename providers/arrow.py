@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
-import pyarrow.compute as pc
-
-# Engines recognise Arrow datasets only after this module has been imported.
-import pyarrow.dataset
 
 from lance_sql.arrow_dataset import AnyScan, ArrowDataset
 from lance_sql.dataset import Dataset
@@ -19,6 +16,8 @@ from lance_sql.errors import UnsupportedFeature
 from lance_sql.scan import system_columns
 
 if TYPE_CHECKING:
+    import pyarrow.compute as pc
+
     from lance_sql.changes.answers import AnswerChanges
     from lance_sql.changes.feed import ChangeFeed
     from lance_sql.fresh_rows import FreshRows
@@ -38,8 +37,14 @@ class EngineDataset(ArrowDataset):
     widen: the type in which a type of the table is handed over; nested types are asked for member by member
     """
 
+    is_arrow_dataset: ClassVar = True
+    """Whether the engine takes it for a dataset of Arrow's."""
+
     def __init__(self, dataset: Relation, widen: Widen, *, with_system_columns: bool, compact: bool = False) -> None:
         super().__init__()
+        if self.is_arrow_dataset:
+            # engines recognise one only after this module has been imported, which takes a tenth of a second
+            import_module("pyarrow.dataset")
         self.dataset = dataset
         self._widen = widen
         self._with_system_columns = with_system_columns
@@ -64,6 +69,8 @@ class EngineDataset(ArrowDataset):
     ) -> AnyScan:
         """As the relation's own, where system columns belong to all columns."""
         if isinstance(filter, pa.BooleanScalar):
+            import pyarrow.compute as pc
+
             # so DataFusion hands over a condition that is a constant
             filter = None if filter.as_py() else pc.scalar(False)
         scan = self.dataset.scan(self._names(columns), filter, limit=limit, batch_size=batch_size)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
-from lance_sql.catalogs import Catalog
 from lance_sql.errors import InvalidArgument, TableNotFound
+
+if TYPE_CHECKING:
+    from lance_sql.catalogs import Catalog
 
 _known: Final[WeakKeyDictionary[Any, dict[str, Catalog]]] = WeakKeyDictionary()
 

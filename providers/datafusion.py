@@ -38,7 +38,8 @@ from lance_sql.errors import InvalidArgument, LanceError, TableNotFound
 
 from .arrow import EngineDataset, Relation
 from .changes import open_changes, open_row_history
-from .searching import SEARCHES, open_search
+from .search_arguments import SEARCHES
+from .searching import open_search
 from .snapshots import open_version
 
 
@@ -49,7 +50,7 @@ def register(context: SessionContext) -> SessionContext:
         context.register_udtf(udtf(function, function.__name__.removeprefix("_")))
     for name in SEARCHES:
         context.register_udtf(udtf(partial(_search, name), name))
-    for name in metadata_tables.BY_NAME:
+    for name in metadata_tables.NAMES:
         context.register_udtf(udtf(partial(_metadata, name), f"lance_{name}"))
     return context
 
@@ -134,7 +135,7 @@ def _lance_table(*arguments: Expr) -> Table:
 
 def _metadata(name: str, *arguments: Expr) -> Table:
     try:
-        found = metadata_tables.BY_NAME[name](_open(f"lance_{name}", arguments))
+        found = metadata_tables.of_name(name)(_open(f"lance_{name}", arguments))
     except LanceError as error:
         raise error.with_traceback(None) from None
     return Table(ds.dataset(found))

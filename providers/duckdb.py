@@ -41,117 +41,34 @@ from __future__ import annotations
 
 import functools
 import inspect
-import itertools
-import json
 import os
 import sys
-from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, suppress
-from threading import Lock
-from types import FrameType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
 import duckdb
-import pyarrow as pa
 
-from lance_sql import metadata_tables
-from lance_sql.arrow_dataset import limit_wait_for_interpreter
-from lance_sql.dataset import Dataset
-from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
-from lance_sql.store.allowed_bases import allowing
-from lance_sql.store.cached import caching
-from lance_sql.version_names import as_version, split_name
+from lance_sql.errors import InvalidArgument
 
-from . import duckdb_extension
-from .arrow import EngineDataset
-from .changes import open_changes, open_row_history
-from .duckdb_tables import NO_COLUMN, FreshTable, feed_table, has_sources, table
-from .folders import check_alike, is_written, paths_of
-from .searching import NUM_NEEDED, SEARCHES, open_search
-from .snapshots import open_version
+from . import duckdb_extension, duckdb_macros
+from .duckdb_protocol import has_sources
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from lance_sql.catalogs import Catalog
+    from lance_sql.dataset import Dataset
 
-_REFERENCE: Final = "__lance_ref"
-_CHANGES: Final = "__lance_changes_ref"
-_SEARCH: Final = "__lance_search_ref"
-_HISTORY: Final = "__lance_row_history_ref"
-_METADATA: Final = "__lance_metadata_ref"
-# Not a macro that the user gave such a name.
-_QUERY: Final = "system.main.query"
-_TABLES: Final = "system.main.query_table"
-# What they return is a query: of an opened table, or one that fails with what is wrong. An exception of a Python
-# function would bring its source-code paths into DuckDB 1.5's message. To tell a name from a message in SQL would take
-# DuckDB a fourth of the time in which it binds the rest.
-
-# A path or a list of them, as one text.
-_PATHS: Final = "to_json(path)::VARCHAR"
-# All as texts, so that what is of another type is refused in our words.
-_PLACE: Final = "version::VARCHAR, tag::VARCHAR, branch::VARCHAR, as_of::VARCHAR"
-_ALL_COLUMNS: Final = f"SELECT * EXCLUDE ({NO_COLUMN}) FROM "
-
-
-def _changes(mode: str, drop_unchanged: str, key: str = "NULL", trust_snapshots: str = "false") -> str:
-    """The call that opens a change feed, in a macro with the parameters of its bounds."""
-    bounds = ", ".join(f"{name}::VARCHAR" for name in ("start_version", "end_version", "since"))
-    options = f"{mode}::VARCHAR, {drop_unchanged}::BOOLEAN, {key}, branch::VARCHAR, {trust_snapshots}::BOOLEAN"
-    return f"{_QUERY}({_CHANGES}(path::VARCHAR, {bounds}, {options}))"
-
-
-def _search(function: str) -> str:
-    """A macro for a search; what it is given is one JSON text, in which lists of numbers stay what they are."""
-    needed, names = NUM_NEEDED[function], SEARCHES[function]
-    defaults = {"k": "10"}
-    parameters = [*names[:needed], *(f"{name} := {defaults.get(name, 'NULL')}" for name in names[needed:])]
-    # as texts, but what is a number, a list or true
-    texts = {"filter", "query_filter", "version", "tag", "branch", "as_of", "since"}
-    given = ", ".join(f"'{name}': {name}::VARCHAR" if name in texts else f"'{name}': {name}" for name in names)
-    call = f"{_QUERY}({_SEARCH}('{function}', path::VARCHAR, to_json({{{given}}})::VARCHAR))"
-    return f"MACRO {function}(path, {', '.join(parameters)}) AS TABLE SELECT * FROM {call}"
-
-
-_MACROS: Final = (
-    *map(_search, SEARCHES),
-    *(
-        f"MACRO {name}(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL, filter := NULL,"
-        " use_indices := true, fresh := false) AS TABLE "
-        + _ALL_COLUMNS
-        + f"{_QUERY}({_REFERENCE}({_PATHS}, {_PLACE}, {hidden}, filter::VARCHAR, use_indices::BOOLEAN,"
-        " fresh::BOOLEAN))"
-        for name, hidden in (("lance_scan", "true"), ("lance_table", "false"))
-    ),
-    *(
-        f"MACRO lance_{name}(path, version := NULL, tag := NULL, branch := NULL, as_of := NULL) AS TABLE SELECT * FROM "
-        f"{_QUERY}({_METADATA}('{name}', path::VARCHAR, {_PLACE}))"
-        for name in metadata_tables.BY_NAME
-    ),
-    "MACRO lance_changes(path, start_version := NULL, end_version := NULL, since := NULL, mode := 'all',"
-    " drop_unchanged := false, key := NULL, branch := NULL, trust_snapshots := false) AS TABLE SELECT * FROM "
-    + _changes("mode", "drop_unchanged", "to_json(key)::VARCHAR", "trust_snapshots"),
-    "MACRO lance_insertions(path, start_version := NULL, end_version := NULL, since := NULL, branch := NULL)"
-    " AS TABLE SELECT * FROM " + _changes("'insert_only'", "false"),
-    "MACRO lance_deletions(path, start_version := NULL, end_version := NULL, since := NULL, branch := NULL)"
-    " AS TABLE SELECT * FROM " + _changes("'all'", "false") + " WHERE _change_type = 'delete'",
-    "MACRO lance_row_history(path, start_version := NULL, end_version := NULL, branch := NULL)"
-    " AS TABLE SELECT * FROM "
-    f"{_QUERY}({_HISTORY}(path::VARCHAR, start_version::VARCHAR, end_version::VARCHAR, branch::VARCHAR))",
-    f"MACRO {duckdb_extension.PATH_FUNCTION}(path) AS TABLE {_ALL_COLUMNS}"
-    f"{_QUERY}({_REFERENCE}({_PATHS}, NULL, NULL, NULL, NULL, false, NULL, true, false))",
-)
 SECONDS_TO_WAIT: Final = 20.0
 """For Python's lock, in DuckDB 1.5: so long a half-read result whose connection was let go of may stand still."""
 
 if not has_sources():
+    from lance_sql.arrow_dataset import limit_wait_for_interpreter
+
     # DuckDB 1.5 holds the lock while it waits for its threads, where the last that holds a connection is a result
     limit_wait_for_interpreter(SECONDS_TO_WAIT)
-
-# More than any statement has references, with room for the statements of other threads.
-_MAX_NAMES: Final = 256
 
 
 def connect(
@@ -215,58 +132,65 @@ def _functions(
 ) -> dict[str, Callable[[], object]]:
     """What adds each of the functions that the macros call."""
     learned = None if statistics_cache is None else os.fspath(statistics_cache)
-    functions: Sequence[tuple[str, Callable[..., str], Sequence[str]]]
-    functions = ((_REFERENCE, functools.partial(_refer, learned), _OPENING), *_FUNCTIONS)
-    contexts: list[Callable[[], AbstractContextManager[None]]] = []
-    if allow_bases:
-        places = ",".join([allow_bases] if isinstance(allow_bases, str) else allow_bases)
-        contexts.append(functools.partial(allowing, places))
-    if cache is not None:
-        contexts.append(functools.partial(caching, cache))
-    if contexts:
-        functions = tuple((name, _inside(contexts, function), types) for name, function, types in functions)
+    places = None if not allow_bases else ",".join([allow_bases] if isinstance(allow_bases, str) else allow_bases)
     return {
         name: functools.partial(
-            connection.create_function, name, function, list(types), "VARCHAR", null_handling="special"
+            connection.create_function,
+            name,
+            _function(name, len(types), learned, places, cache),
+            list(types),
+            "VARCHAR",
+            null_handling="special",
         )
-        for name, function, types in functions
+        for name, types in duckdb_macros.FUNCTIONS.items()
     }
 
 
-def _inside(
-    contexts: Sequence[Callable[[], AbstractContextManager[None]]], function: Callable[..., str]
+def _function(
+    name: str,
+    num_arguments: int,
+    statistics_cache: str | None,
+    allow_bases: str | None,
+    cache: str | os.PathLike[str] | bool | None,
 ) -> Callable[..., str]:
-    """A function that is called inside of contexts, which say how tables are opened."""
-    made = functools.partial(_call_inside, contexts, function)
+    """What is behind one of `duckdb_macros.FUNCTIONS`. What reads tables is imported when it is first called."""
+
+    def function(*arguments: Any) -> str:
+        from lance_sql.store.allowed_bases import allowing
+        from lance_sql.store.cached import caching
+
+        from . import duckdb_references
+
+        caller = sys._getframe(1)
+        with (
+            nullcontext() if allow_bases is None else allowing(allow_bases),
+            nullcontext() if cache is None else caching(cache),
+        ):
+            return duckdb_references.query(name, arguments, caller, statistics_cache)
+
     # DuckDB looks at it to see how many arguments there are
-    made.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-    return made
-
-
-def _call_inside(
-    contexts: Sequence[Callable[[], AbstractContextManager[None]]], function: Callable[..., str], *arguments: Any
-) -> str:
-    with ExitStack() as stack:
-        for context in contexts:
-            stack.enter_context(context())
-        return function(*arguments)
+    arguments = [inspect.Parameter(f"argument_{at}", inspect.Parameter.POSITIONAL_ONLY) for at in range(num_arguments)]
+    function.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
+    return function
 
 
 def _add_macros(connection: DuckDBPyConnection) -> None:
     # Temporary macros belong to one connection. In memory a lasting one leaves nothing behind, and cursors have it.
     kinds = ("TEMP ", "") if _is_in_memory(connection) else ("TEMP ",)
-    connection.execute(";".join(f"CREATE OR REPLACE {kind}{macro}" for kind in kinds for macro in _MACROS))
+    connection.execute(";".join(f"CREATE OR REPLACE {kind}{macro}" for kind in kinds for macro in duckdb_macros.MACROS))
 
 
 def register_table(connection: DuckDBPyConnection, name: str, dataset: Dataset) -> None:
     """Makes one version of a table known under a name, with its own columns."""
+    from .duckdb_tables import table
+
     # DuckDB 1.5 would keep the database open for as long as the process lives
-    if not has_sources() or NO_COLUMN in map(str.casefold, dataset.schema.names):
+    if not has_sources() or duckdb_macros.NO_COLUMN in map(str.casefold, dataset.schema.names):
         connection.register(name, table(dataset))
         return
     # so that whoever counts rows is not given the values of the first column
     source = connection.from_arrow(table(dataset, with_no_column=True))
-    connection.register(name, source.project(f"* EXCLUDE ({NO_COLUMN})"))
+    connection.register(name, source.project(f"* EXCLUDE ({duckdb_macros.NO_COLUMN})"))
 
 
 def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> None:
@@ -277,6 +201,8 @@ def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> None:
 
     raises: InvalidArgument for a name that a database with tables, or in a file, has
     """
+    from .folders import is_written
+
     tables = list(catalog.walk())
     quoted = _identifier(name)
     query = "SELECT path IS NULL FROM duckdb_databases() WHERE lower(database_name) = lower(?)"
@@ -318,172 +244,5 @@ def _is_in_memory(connection: DuckDBPyConnection) -> bool:
     return connection.execute(query).fetchall() == [(True,)]
 
 
-_numbers = itertools.count()
-_names: deque[tuple[dict[str, Any], str]] = deque()
-_lock = Lock()
-
-
-def _refer(
-    statistics_cache: str | None,
-    path: str | None,
-    version: str | None,
-    tag: str | None,
-    branch: str | None,
-    as_of: str | None,
-    with_system_columns: bool,
-    filter: str | None,
-    use_indices: bool | None,
-    fresh: bool | None,
-) -> str:
-    """Opens a table while DuckDB binds a query; returns the query that reads it, or fails with what is wrong."""
-
-    def opened(given: str) -> list[EngineDataset]:
-        options: dict[str, Any] = {
-            "version": _number(version),
-            "tag": tag,
-            "branch": branch,
-            "as_of": as_of,
-            "use_indices": use_indices is not False,
-            "statistics_cache": statistics_cache,
-        }
-        found = [(each, open_version(each, **options)) for each in paths_of(json.loads(given))]
-        check_alike({each: dataset.schema for each, dataset in found})
-        if fresh:
-            rows = [dataset.fresh_rows() for _, dataset in found]
-            return [FreshTable(each if filter is None else each.where(filter)) for each in rows]
-        return [
-            table(
-                dataset,
-                with_system_columns=with_system_columns,
-                with_no_column=True,
-                where=filter,
-                follows=(version, tag, as_of) == (None, None, None) and split_name(each)[0] == each,
-            )
-            for each, dataset in found
-        ]
-
-    return _published("lance_scan" if with_system_columns else "lance_table", path, opened)
-
-
-def _refer_to_changes(
-    path: str | None,
-    start: str | None,
-    end: str | None,
-    since: str | None,
-    mode: str | None,
-    drop_unchanged: bool | None,
-    key: str | None,
-    branch: str | None,
-    trust_snapshots: bool | None,
-) -> str:
-    """The same for the changes of a table."""
-
-    def opened(path: str) -> EngineDataset:
-        options: dict[str, Any] = {
-            "since": since,
-            "mode": mode,
-            "drop_unchanged": drop_unchanged,
-            "key": None if key is None else json.loads(key),
-            "branch": branch,
-            "trust_snapshots": trust_snapshots,
-        }
-        return feed_table(open_changes(path, start, end, **options))
-
-    return _published("lance_changes", path, opened)
-
-
-def _refer_to_row_history(path: str | None, start: str | None, end: str | None, branch: str | None) -> str:
-    """The same for every image of its rows."""
-    return _published(
-        "lance_row_history", path, lambda path: feed_table(open_row_history(path, start, end, branch=branch))
-    )
-
-
-def _refer_to_search(function: str, path: str | None, arguments: str | None) -> str:
-    """The same for what a search finds."""
-
-    def opened(path: str) -> EngineDataset:
-        given = json.loads(arguments or "{}")
-        if given.get("version") is not None:
-            given["version"] = _number(given["version"])
-        return feed_table(open_search(function, path, given))
-
-    return _published(function, path, opened)
-
-
-def _refer_to_metadata(
-    name: str, path: str | None, version: str | None, tag: str | None, branch: str | None, as_of: str | None
-) -> str:
-    """The same for what a version consists of."""
-
-    def opened(path: str) -> pa.Table:
-        found = open_version(path, version=_number(version), tag=tag, branch=branch, as_of=as_of)
-        return metadata_tables.BY_NAME[name](found)
-
-    return _published(f"lance_{name}", path, opened)
-
-
-def _number(version: str | None) -> int | None:
-    """raises: InvalidArgument for what is not the number of a version"""
-    if version is None:
-        return None
-    number = as_version(version)
-    if number is None:
-        raise InvalidArgument(f"version={version!r} is not a whole number; a tag is given as tag={version!r}")
-    return number
-
-
-_OPENING: Final = (*["VARCHAR"] * 5, "BOOLEAN", "VARCHAR", "BOOLEAN", "BOOLEAN")
-_FUNCTIONS: Final = (
-    (_CHANGES, _refer_to_changes, (*["VARCHAR"] * 5, "BOOLEAN", *["VARCHAR"] * 2, "BOOLEAN")),
-    (_HISTORY, _refer_to_row_history, ["VARCHAR"] * 4),
-    (_SEARCH, _refer_to_search, ["VARCHAR"] * 3),
-    (_METADATA, _refer_to_metadata, ["VARCHAR"] * 6),
-)
-
-
-_Opened: TypeAlias = EngineDataset | pa.Table | list[EngineDataset]
-
-
-def _published(function: str, path: str | None, opened: Callable[[str], _Opened]) -> str:
-    """Leaves what is opened where DuckDB looks for it, and returns the query that reads it; or one that fails."""
-    if path is None:
-        return _failing(f"{function} needs a path")
-    try:
-        found = opened(path)
-    except LanceError as error:
-        return _failing(str(error))
-    namespace = _caller().f_globals
-    tables = found if isinstance(found, list) else [found]
-    # Without dots: DuckDB 1.5 would split the name at them.
-    made = {f"__lance_{next(_numbers)}": each for each in tables}
-    namespace.update(made)
-    with _lock:
-        _names.extend((namespace, name) for name in made)
-        while len(_names) > max(_MAX_NAMES, len(made)):
-            old_namespace, old_name = _names.popleft()
-            old_namespace.pop(old_name, None)
-    if len(made) == 1:
-        return f"FROM {next(iter(made))}"
-    # one after the other
-    return f"FROM {_TABLES}([{', '.join(map(_text, made))}])"
-
-
-def _failing(message: str) -> str:
-    return f"FROM {_TABLES}(error({_text(message)}))"
-
-
 def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
-
-
-def _caller() -> FrameType:
-    """The frame that DuckDB looks for variables in: the innermost one outside of its own Python modules."""
-    frame: FrameType | None = sys._getframe(3)
-    if frame is not None and frame.f_code is _call_inside.__code__:
-        frame = frame.f_back
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "duckdb":
-        frame = frame.f_back
-    if frame is None:
-        raise UnsupportedFeature("lance_scan was called without a Python frame")
-    return frame

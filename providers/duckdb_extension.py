@@ -27,8 +27,6 @@ _FILE_NAME: Final = "lance_sql.duckdb_extension"
 # Beside the kernels: of an editable installation that is another folder than the sources are in.
 _PLACES: Final = [Path(folder) / _FILE_NAME for folder in lance_sql.__path__]
 FILE: Final = next(filter(Path.is_file, _PLACES), _PLACES[0])
-PATH_FUNCTION: Final = "__lance_path"
-"""The macro that a path becomes an argument of."""
 
 _NAME: Final = b"lance_sql"
 _LAYOUT: Final = 1

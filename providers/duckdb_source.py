@@ -1,20 +1,10 @@
 """A table as a source of DuckDB 2.0, which knows how many rows it has and takes conditions with SQL's own meaning.
 
-The protocol is private to DuckDB. `ArrowScanSource` is the class that DuckDB's own adapters for pyarrow derive from,
-and an object that is one already is used as it is:
-
-    rows()                    while a query is bound: the estimate that the optimizer begins with
-    accepts(condition)        while it is optimized: a condition that is accepted leaves the plan
-    stream(columns, filters)  when it runs: one scan
-
-Where DuckDB has no such class, or another one, `is_available` is false, and tables are Arrow datasets, as in 1.5. Both
-ways give the same rows.
+See `duckdb_protocol`.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -29,34 +19,11 @@ from lance_sql.scan.predicates import Predicate, conjunction
 from .duckdb_filters import UntranslatableError, is_worthwhile, to_predicate
 from .duckdb_tables import DuckDBTable
 
-_METHODS = {
-    "rows": ["self"],
-    "accepts": ["self", "predicate"],
-    "stream": ["self", "columns", "filters"],
-}
-_NODES = {
-    "Binary": ["op", "left", "right"],
-    "Col": ["parts"],
-    "In": ["operand", "values"],
-    "Lit": ["value", "type"],
-    "Postfix": ["op", "operand"],
-    "Unary": ["op", "operand"],
-}
-
-
-def is_available() -> bool:
-    """Whether DuckDB's protocol is the one that this module was written for."""
-    try:
-        methods = {name: list(inspect.signature(getattr(ArrowScanSource, name)).parameters) for name in _METHODS}
-        fields = {name: [field.name for field in dataclasses.fields(getattr(nodes, name))] for name in _NODES}
-    except (AttributeError, TypeError):
-        return False
-    return methods == _METHODS and fields == _NODES
-
 
 class DuckDBSource(DuckDBTable, ArrowScanSource):
     """A table that DuckDB asks for rows and conditions instead of an Arrow expression."""
 
+    is_arrow_dataset = False
     schema_is_stable = True
 
     @property

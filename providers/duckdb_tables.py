@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -15,6 +15,8 @@ from lance_sql.scan.predicates import conjunction
 from lance_sql.scan.scan import Scan
 
 from .arrow import EngineDataset, Relation
+from .duckdb_macros import NO_COLUMN
+from .duckdb_protocol import has_sources
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
@@ -25,10 +27,6 @@ if TYPE_CHECKING:
 
 _MAX_DIGITS = 38
 _BINARIES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
-
-
-NO_COLUMN: Final = "__lance_no_column"
-"""A first column of NULLs, for queries that need no column: DuckDB asks for the first one then, whatever it costs."""
 
 
 class DuckDBTable(EngineDataset):
@@ -160,11 +158,6 @@ def table(
     return _table_class()(dataset, **options, where=where, follows=follows)
 
 
-def has_sources() -> bool:
-    """Whether tables are sources of DuckDB 2.0; see `duckdb_source`."""
-    return _table_class() is not DuckDBTable
-
-
 def feed_table(feed: Relation) -> EngineDataset:
     """The same for a change feed, whose number of rows is not known before it is planned."""
     return EngineDataset(feed, widen, with_system_columns=False, compact=True)
@@ -172,12 +165,11 @@ def feed_table(feed: Relation) -> EngineDataset:
 
 @functools.cache
 def _table_class() -> type[DuckDBTable]:
-    try:
-        # needs a module that only DuckDB 2.0 has
-        from . import duckdb_source
-    except ImportError:
+    if not has_sources():
         return DuckDBTable
-    return duckdb_source.DuckDBSource if duckdb_source.is_available() else DuckDBTable
+    from .duckdb_source import DuckDBSource
+
+    return DuckDBSource
 
 
 def _restore(dataset: Dataset, with_system_columns: bool, with_no_column: bool, where: str | None) -> DuckDBTable:

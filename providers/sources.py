@@ -12,7 +12,8 @@ from lance_sql import metadata_tables
 from lance_sql.errors import InvalidArgument
 
 from .changes import bound, open_row_history
-from .searching import SEARCHES, open_search
+from .search_arguments import SEARCHES
+from .searching import open_search
 from .snapshots import open_version
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ FUNCTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "lance_deletions": (*_BOUNDS, "branch"),
     "lance_row_history": ("start_version", "end_version", "branch"),
     **SEARCHES,
-    **{f"lance_{name}": _PLACE for name in metadata_tables.BY_NAME},
+    **{f"lance_{name}": _PLACE for name in metadata_tables.NAMES},
 }
 """The table functions, and the names of their arguments after the path."""
 
@@ -95,9 +96,9 @@ def open_source(function: str, path: str, arguments: Mapping[str, Any]) -> Sourc
     if function in ("lance_changes", "lance_insertions", "lance_deletions"):
         return _changes(function, path, given)
     name = function.removeprefix("lance_")
-    if name not in metadata_tables.BY_NAME:
+    if name not in metadata_tables.NAMES:
         raise InvalidArgument(f"There is no table function {function!r}; there are {', '.join(sorted(FUNCTIONS))}")
-    return Source(metadata_tables.BY_NAME[name](open_version(path, **given)))
+    return Source(metadata_tables.of_name(name)(open_version(path, **given)))
 
 
 def _changes(function: str, path: str, given: dict[str, Any]) -> Source:

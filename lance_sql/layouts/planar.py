@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lance_sql import _kernels, row_ranges
 from lance_sql.encodings import fsst, numbers
@@ -185,6 +184,9 @@ def _under(array: pa.Array, own: Slots) -> pa.Array:
     """The values of an array without NULLs, some of which are NULL."""
     if own.validity is None:
         return array
+    # a third of the time in which all modules of a reader are imported, for a layout that few files have
+    import pyarrow.compute as pc
+
     flags = pa.Array.from_buffers(pa.bool_(), own.num_slots, [None, own.validity])
     return pc.if_else(flags, array, pa.scalar(None, array.type))
 

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql.named_tables import SUFFIX, is_path, path_of_name
-from lance_sql.providers.searching import SEARCHES
+from lance_sql.providers.search_arguments import SEARCHES
 from lance_sql.providers.sources import FUNCTIONS
 from lance_sql.version_names import as_version, split_name
 

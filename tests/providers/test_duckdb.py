@@ -21,7 +21,8 @@ import pytest
 import lance_sql
 from lance_sql.commit import committer
 from lance_sql.errors import InvalidArgument
-from lance_sql.providers.duckdb_tables import DuckDBTable, has_sources
+from lance_sql.providers.duckdb_protocol import has_sources
+from lance_sql.providers.duckdb_tables import DuckDBTable
 from lance_sql.providers.duckdb_tables import table as duckdb_table
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.providers import duckdb_tables
+from lance_sql.providers import duckdb_protocol, duckdb_tables
 from lance_sql.table.open_fragment import OpenFragment
 
 duckdb_source = pytest.importorskip("lance_sql.providers.duckdb_source", reason="DuckDB has no sources")
@@ -60,7 +60,7 @@ def is_taken(connection: Any, path: str, condition: str) -> bool:
 
 
 def test_the_protocol_is_the_one_that_is_known() -> None:
-    assert duckdb_source.is_available()
+    assert duckdb_protocol.has_sources()
     assert duckdb_tables._table_class() is duckdb_source.DuckDBSource
 
 
@@ -70,11 +70,13 @@ def test_another_protocol_is_not_used(monkeypatch: pytest.MonkeyPatch, what: str
         monkeypatch.setattr(duckdb_source.ArrowScanSource, "stream", lambda self, columns, filters, order: None)
     else:
         monkeypatch.delattr(nodes, "Postfix")
-    duckdb_tables._table_class.cache_clear()
+    for cached in (duckdb_protocol.has_sources, duckdb_tables._table_class):
+        cached.cache_clear()
     try:
         assert duckdb_tables._table_class() is duckdb_tables.DuckDBTable
     finally:
-        duckdb_tables._table_class.cache_clear()
+        for cached in (duckdb_protocol.has_sources, duckdb_tables._table_class):
+            cached.cache_clear()
 
 
 def test_the_optimizer_knows_the_live_rows(connection: Any, path: str) -> None:

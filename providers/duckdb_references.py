@@ -1,0 +1,230 @@
+"""What macros refer to: opens tables while DuckDB binds a query, and leaves them where DuckDB finds them.
+
+What the functions return is a query: of an opened table, or one that fails with what is wrong. An exception of a Python
+function would bring its source-code paths into DuckDB 1.5's message. To tell a name from a message in SQL would take
+DuckDB a fourth of the time in which it binds the rest.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from types import FrameType
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+
+from lance_sql import metadata_tables
+from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
+from lance_sql.version_names import as_version, split_name
+
+from .arrow import EngineDataset
+from .changes import open_changes, open_row_history
+from .duckdb_macros import CHANGES, HISTORY, METADATA, REFERENCE, SEARCH
+from .duckdb_tables import FreshTable, feed_table, table
+from .folders import check_alike, paths_of
+from .searching import open_search
+from .snapshots import open_version
+
+# More than any statement has references, with room for the statements of other threads.
+_MAX_NAMES: Final = 256
+# Not a macro that the user gave such a name.
+_TABLES: Final = "system.main.query_table"
+
+_numbers = itertools.count()
+_names: deque[tuple[dict[str, Any], str]] = deque()
+_lock = Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Where DuckDB binds a query.
+
+    variables: where DuckDB looks for those of Python
+    statistics_cache: as for `lance_sql.open`
+    """
+
+    variables: dict[str, Any]
+    statistics_cache: str | None
+
+
+def query(function: str, arguments: Sequence[Any], caller: FrameType, statistics_cache: str | None) -> str:
+    """What a function of `duckdb_macros.FUNCTIONS` returns.
+
+    caller: the innermost frame of Python that runs the query
+    """
+    return _QUERIES[function](Binding(_variables(caller), statistics_cache), *arguments)
+
+
+def _scan(
+    binding: Binding,
+    path: str | None,
+    version: str | None,
+    tag: str | None,
+    branch: str | None,
+    as_of: str | None,
+    with_system_columns: bool,
+    filter: str | None,
+    use_indices: bool | None,
+    fresh: bool | None,
+) -> str:
+    """Opens a table while DuckDB binds a query; returns the query that reads it, or fails with what is wrong."""
+
+    def opened(given: str) -> list[EngineDataset]:
+        options: dict[str, Any] = {
+            "version": _number(version),
+            "tag": tag,
+            "branch": branch,
+            "as_of": as_of,
+            "use_indices": use_indices is not False,
+            "statistics_cache": binding.statistics_cache,
+        }
+        found = [(each, open_version(each, **options)) for each in paths_of(json.loads(given))]
+        check_alike({each: dataset.schema for each, dataset in found})
+        if fresh:
+            rows = [dataset.fresh_rows() for _, dataset in found]
+            return [FreshTable(each if filter is None else each.where(filter)) for each in rows]
+        return [
+            table(
+                dataset,
+                with_system_columns=with_system_columns,
+                with_no_column=True,
+                where=filter,
+                follows=(version, tag, as_of) == (None, None, None) and split_name(each)[0] == each,
+            )
+            for each, dataset in found
+        ]
+
+    return _published(binding, "lance_scan" if with_system_columns else "lance_table", path, opened)
+
+
+def _change_feed(
+    binding: Binding,
+    path: str | None,
+    start: str | None,
+    end: str | None,
+    since: str | None,
+    mode: str | None,
+    drop_unchanged: bool | None,
+    key: str | None,
+    branch: str | None,
+    trust_snapshots: bool | None,
+) -> str:
+    """The same for the changes of a table."""
+
+    def opened(path: str) -> EngineDataset:
+        options: dict[str, Any] = {
+            "since": since,
+            "mode": mode,
+            "drop_unchanged": drop_unchanged,
+            "key": None if key is None else json.loads(key),
+            "branch": branch,
+            "trust_snapshots": trust_snapshots,
+        }
+        return feed_table(open_changes(path, start, end, **options))
+
+    return _published(binding, "lance_changes", path, opened)
+
+
+def _row_history(binding: Binding, path: str | None, start: str | None, end: str | None, branch: str | None) -> str:
+    """The same for every image of its rows."""
+    return _published(
+        binding, "lance_row_history", path, lambda path: feed_table(open_row_history(path, start, end, branch=branch))
+    )
+
+
+def _search(binding: Binding, function: str, path: str | None, arguments: str | None) -> str:
+    """The same for what a search finds."""
+
+    def opened(path: str) -> EngineDataset:
+        given = json.loads(arguments or "{}")
+        if given.get("version") is not None:
+            given["version"] = _number(given["version"])
+        return feed_table(open_search(function, path, given))
+
+    return _published(binding, function, path, opened)
+
+
+def _metadata(
+    binding: Binding,
+    name: str,
+    path: str | None,
+    version: str | None,
+    tag: str | None,
+    branch: str | None,
+    as_of: str | None,
+) -> str:
+    """The same for what a version consists of."""
+
+    def opened(path: str) -> pa.Table:
+        found = open_version(path, version=_number(version), tag=tag, branch=branch, as_of=as_of)
+        return metadata_tables.of_name(name)(found)
+
+    return _published(binding, f"lance_{name}", path, opened)
+
+
+def _number(version: str | None) -> int | None:
+    """raises: InvalidArgument for what is not the number of a version"""
+    if version is None:
+        return None
+    number = as_version(version)
+    if number is None:
+        raise InvalidArgument(f"version={version!r} is not a whole number; a tag is given as tag={version!r}")
+    return number
+
+
+_Opened: TypeAlias = EngineDataset | pa.Table | list[EngineDataset]
+
+
+def _published(binding: Binding, function: str, path: str | None, opened: Callable[[str], _Opened]) -> str:
+    """Leaves what is opened where DuckDB looks for it, and returns the query that reads it; or one that fails."""
+    if path is None:
+        return _failing(f"{function} needs a path")
+    try:
+        found = opened(path)
+    except LanceError as error:
+        return _failing(str(error))
+    tables = found if isinstance(found, list) else [found]
+    # Without dots: DuckDB 1.5 would split the name at them.
+    made = {f"__lance_{next(_numbers)}": each for each in tables}
+    binding.variables.update(made)
+    with _lock:
+        _names.extend((binding.variables, name) for name in made)
+        while len(_names) > max(_MAX_NAMES, len(made)):
+            variables, old = _names.popleft()
+            variables.pop(old, None)
+    if len(made) == 1:
+        return f"FROM {next(iter(made))}"
+    # one after the other
+    return f"FROM {_TABLES}([{', '.join(map(_text, made))}])"
+
+
+def _failing(message: str) -> str:
+    return f"FROM {_TABLES}(error({_text(message)}))"
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _variables(caller: FrameType) -> dict[str, Any]:
+    """Where DuckDB looks for Python variables: in the innermost frame outside of its own modules."""
+    frame: FrameType | None = caller
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "duckdb":
+        frame = frame.f_back
+    if frame is None:
+        raise UnsupportedFeature("lance_scan was called without a Python frame")
+    return frame.f_globals
+
+
+_QUERIES: Final[Mapping[str, Callable[..., str]]] = {
+    REFERENCE: _scan,
+    CHANGES: _change_feed,
+    HISTORY: _row_history,
+    SEARCH: _search,
+    METADATA: _metadata,
+}
