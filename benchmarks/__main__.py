@@ -17,6 +17,7 @@ for name in (
     "changes",
     "memory",
     "threads",
+    "first_answer",
     "writing",
     "operations",
     "scale",
