@@ -108,6 +108,9 @@ def session() -> SparkSession:
     builder = SparkSession.builder.master(f"local[{PARTITIONS}]").config("spark.ui.enabled", "false")
     spark = (
         builder.config("spark.driver.bindAddress", "127.0.0.1")
+        # large results are fetched from this address, which need not be one that the machine reaches itself by
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.session.timeZone", "UTC")
         .getOrCreate()
     )
