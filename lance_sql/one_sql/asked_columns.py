@@ -1,7 +1,7 @@
 """Which columns of its tables a query can want, for an engine that does not tell its sources.
 
 A column that is named somewhere is wanted, for the query that runs names it. One that only a star stands for is wanted
-where those who read from that SELECT want it.
+where those who read from that SELECT want it; EXISTS wants none of them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def used_columns(scopes: Sequence[Scope], tables: Mapping[str, Collection[str]])
     """
     used: dict[str, set[str]] = {name: set() for name in tables}
     by_name = {id(scope): set[str]() for scope in scopes}
-    whole = {id(scope) for scope in scopes if scope.is_root or scope.is_subquery}
+    whole = {id(scope) for scope in scopes if scope.is_root or (scope.is_subquery and not _is_only_counted(scope))}
     # whoever reads from a subquery comes before it
     for scope in reversed(scopes):
         select = scope.expression
@@ -60,6 +60,17 @@ def used_columns(scopes: Sequence[Scope], tables: Mapping[str, Collection[str]])
             elif isinstance(source, Scope):
                 by_name.setdefault(id(source), set()).add(column.name)
     return used
+
+
+def _is_only_counted(scope: Scope) -> bool:
+    """Whether somebody asks whether there are rows, and not what is in them."""
+    select = scope.expression
+    node = select.parent
+    while isinstance(node, exp.Subquery | exp.Paren):
+        node = node.parent
+    # numbers may stand for columns there
+    by_place = any(select.args.get(part) is not None for part in ("order", "group"))
+    return isinstance(node, exp.Exists) and isinstance(select, exp.Select) and not by_place
 
 
 def _of_star(selected: exp.Expr) -> exp.Column | None:

@@ -132,6 +132,11 @@ class Queries:
         condition = f"l.k = r.k{self.and_('l')}{self.and_('r')}"
         source = f"FROM {first} AS l {join} {second} AS r ON {condition}{self.where(*tables)}"
         inside = f"l.k IN (SELECT w.k FROM {self.relation()} AS w{self.where('w')})"
+        if some.random() < 0.5:
+            what = some.choice(["*", "*", "w.*", "DISTINCT *", "w.s, w.*"])
+            end = some.choice(["", "", " ORDER BY w.a", " LIMIT 1", f" UNION ALL SELECT * FROM {self.relation()} AS w"])
+            there = f"SELECT {what} FROM {self.relation()} AS w WHERE w.k = l.k{self.and_('w')}{end}"
+            inside = f"{some.choice(['', 'NOT '])}EXISTS ({there})"
         source += (
             (" AND " if " WHERE " in source.rpartition(" AS r ON ")[2] else " WHERE ") + inside
             if some.random() < 0.3
@@ -217,6 +222,25 @@ def test_an_order_by_all_keeps_all() -> None:
     ):
         for dialect in ("duckdb", "spark"):
             assert asked(sqlglot.parse_one(text, dialect=dialect), schemas) is None
+
+
+@pytest.mark.parametrize(
+    ("inside", "wanted"),
+    [
+        ("SELECT * FROM u WHERE u.a = t.a", {"a"}),
+        ("(SELECT u.* FROM u WHERE u.a = t.a LIMIT 1)", {"a"}),
+        ("SELECT * FROM (SELECT * FROM u) AS v WHERE v.a = t.a", {"a"}),
+        ("SELECT DISTINCT * FROM u WHERE u.a = t.a", {"a", "b", "c"}),
+        ("SELECT * FROM u WHERE u.a = t.a ORDER BY 2", {"a", "b", "c"}),
+        ("SELECT * FROM u WHERE u.a = t.a UNION SELECT 1, 2, 3", {"a", "b", "c"}),
+    ],
+)
+def test_rows_that_are_only_counted_need_no_star(inside: str, wanted: set[str]) -> None:
+    schemas = {"t": pa.schema([("a", pa.int64())]), "u": pa.schema([(name, pa.int64()) for name in "abc"])}
+    for dialect in ("duckdb", "spark"):
+        found = asked(sqlglot.parse_one(f"SELECT t.a FROM t WHERE EXISTS ({inside})", dialect=dialect), schemas)
+        assert found is not None
+        assert found["u"].columns == wanted
 
 
 @pytest.mark.slow
