@@ -1,6 +1,8 @@
 """The columns of a fragment that the kernels deliver by themselves: how each is put together of leaves.
 
-Where all pages of the leaves are open, what was found is kept for the next rows of the fragment, and for other scans.
+Where all pages of the leaves are open, what was found is kept for the next rows of the fragment, and for other scans:
+at once where it is for all rows, and for some of them when the fragment is asked for the second time. Whoever opens a
+table, changes or takes a few rows and closes it, finds each column once.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
@@ -26,6 +29,7 @@ from lance_sql.schema import Field
 from lance_sql.table.open_fragment import OpenFragment
 
 _NUM_BYTES: Final = 1024
+_MARK_BYTES: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,13 @@ class _Kept:
         return Output(leaves, self.shapes, self.borders)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    """Some rows of a fragment were asked for, and nothing is kept yet."""
+
+    num_bytes: int = _MARK_BYTES
+
+
 def output(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | None:
     """What the plan delivers of the rows, with their pages open; None where Python has a part in reading it.
 
@@ -93,11 +104,27 @@ def output(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | 
         return known
     found = _find(plan, fragment, rows)
     if found is not None and all(leaf.column.is_all_open for leaf in found.leaves):
-        everything = _find(plan, fragment, row_ranges.single(0, fragment.num_rows))
+        everything = _everything(plan, fragment, rows, found)
         if everything is not None:
             leaves = [(leaf.column.key, leaf.name, leaf.nullable) for leaf in everything.leaves]
             cache.put(key, _Kept(leaves, everything.shapes, everything.borders))
     return found
+
+
+def _everything(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges, found: Output) -> Output | None:
+    """The same for all rows of the fragment; None where that is not worth its time yet, or Python has a part in it.
+
+    found: for the rows
+    """
+    every_row = row_ranges.single(0, fragment.num_rows)
+    if np.array_equal(rows, every_row):
+        return found
+    cache = fragment.files.page_cache
+    key = _Asked, fragment.key, plan.key
+    if cache.get(key) is None:
+        cache.put(key, _Asked())
+        return None
+    return _find(plan, fragment, every_row)
 
 
 def _find(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | None:

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lance_sql
-from lance_sql import _kernels
+from lance_sql import _kernels, row_ranges
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
 from lance_sql.file import writer
@@ -155,6 +155,35 @@ def test_columns_of_a_fragment_are_found_once(table: Dataset, monkeypatch: pytes
     found.clear()
     assert table.scan(["mode", "price", "place"]).to_reader().read_all().equals(expected)
     assert set(found) == {0, 1, 2}
+
+
+def test_columns_for_some_rows_are_kept_when_they_are_asked_for_again(
+    table: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What takes a few rows once looks at each column once."""
+    found: list[int] = []
+    find = native_output._find
+
+    def count(plan: Any, fragment: Any, rows: Any) -> Any:
+        found.append(row_ranges.count(rows))
+        return find(plan, fragment, rows)
+
+    monkeypatch.setattr(native_output, "_find", count)
+    table = lance_sql.open(table.uri)
+    plan = table.scan(["mode", "price"]).read_plan
+    fragment = plan.open(table.snapshot.manifest.fragments[0])
+    for first in (3, 5, 7):
+        found.clear()
+        rows = native_output.output(plan, fragment, row_ranges.single(first, first + 2))
+        assert rows is not None
+        assert found == {3: [2], 5: [2, fragment.num_rows], 7: []}[first]
+    found.clear()
+    other = lance_sql.open(table.uri)
+    plan = other.scan(["price"]).read_plan
+    fragment = plan.open(other.snapshot.manifest.fragments[0])
+    for _ in range(2):
+        native_output.output(plan, fragment, row_ranges.single(0, fragment.num_rows))
+    assert found == [fragment.num_rows]
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
