@@ -31,6 +31,8 @@ from .operation_tables import TABLES
 from .operation_verbs import VERBS, Verb
 
 SIDES = ("ours", "pylance")
+_LINE = "{:<44}{:>9.1f} {:>9.1f} {:>7.2f} {:>7.2f} {:>9.1f}"
+_MARKDOWN = "| {} | {:.1f} | {:.1f} | {:.2f} | {:.2f} | {:.1f} |"
 
 
 def main() -> None:
@@ -42,26 +44,31 @@ def main() -> None:
     parsed.add_argument(
         "--sql", action="store_true", help="statements instead, with DuckDB's own file as the other side"
     )
+    parsed.add_argument("--markdown", action="store_true", help="the table as docs/performance.md has it")
     arguments = parsed.parse_args()
     print_versions("pylance", "duckdb")
     if arguments.sql:
         compare(arguments.data, arguments.rows, arguments.runs, stable=not arguments.no_stable_row_ids)
         return
-    print(f"{'':<44}{'ours':>9} {'pylance':>9} {'ratio':>7} {'CPU':>7} {'flushing':>9}")
+    if arguments.markdown:
+        print("| Verb | ours | pylance | ratio | of the processor | flushing |\n|---|---|---|---|---|---|")
+    else:
+        print(f"{'':<44}{'ours':>9} {'pylance':>9} {'ratio':>7} {'CPU':>7} {'flushing':>9}")
     ratios: list[float] = []
     stable = not arguments.no_stable_row_ids
     for verb in VERBS:
         if arguments.only and not any(part in verb.name for part in arguments.only):
             continue
         table = TABLES[verb.table](arguments.data, arguments.rows, stable)
-        ratio = _compared(verb, table, arguments.data / "operations", arguments.runs)
+        line = _MARKDOWN if arguments.markdown else _LINE
+        ratio = _compared(verb, table, arguments.data / "operations", arguments.runs, line)
         if verb.changes:
             ratios.append(ratio)
     if ratios:
         print(f"geometric mean of what changes a table: {statistics.geometric_mean(ratios):.2f}")
 
 
-def _compared(verb: Verb, table: Path, folder: Path, runs: int) -> float:
+def _compared(verb: Verb, table: Path, folder: Path, runs: int, line: str) -> float:
     """One line about a verb. Returns the ratio of the times."""
     results: dict[str, Any] = {}
     times: dict[str, list[tuple[float, float]]] = {side: [] for side in SIDES}
@@ -82,11 +89,8 @@ def _compared(verb: Verb, table: Path, folder: Path, runs: int) -> float:
         _timed(verb, "ours", path)
     wall, processor = ({side: statistics.median(t[i] for t in times[side]) for side in SIDES} for i in range(2))
     ratio = wall["ours"] / wall["pylance"]
-    print(
-        f"{verb.name:<44}{wall['ours']:>9.1f} {wall['pylance']:>9.1f} {ratio:>7.2f}"
-        f" {processor['ours'] / processor['pylance']:>7.2f} {flushed[0]:>9.1f}",
-        flush=True,
-    )
+    cpu = processor["ours"] / processor["pylance"]
+    print(line.format(verb.name, wall["ours"], wall["pylance"], ratio, cpu, flushed[0]), flush=True)
     return ratio
 
 
