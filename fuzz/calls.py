@@ -7,7 +7,7 @@ what lies behind it is looked at afterwards. `chunks.*` are the arguments of the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,11 +59,9 @@ def _other(rng: np.random.Generator, name: str, value: Value) -> Value:
 def run(values: Values) -> None:
     """The call; raises what the kernel raises."""
     outputs: list[npt.NDArray[np.uint8]] = []
-    arguments = [
-        _argument(name, value, outputs)
-        for name, value in values.items()
-        if name != "kernel" and not name.startswith(_PAGE)
-    ]
+    arguments = prepared(
+        {name: value for name, value in values.items() if name != "kernel" and not name.startswith(_PAGE)}, outputs
+    )
     name = str(values["kernel"])
     try:
         if name == "assemble_chunks":
@@ -76,8 +74,7 @@ def run(values: Values) -> None:
         else:
             _run_on_page(name, values, arguments)
     finally:
-        for out in outputs:
-            assert (out[len(out) - _BEHIND :] == _CANARY).all(), "written behind the end"
+        check_ends(outputs)
 
 
 def _run_on_page(name: str, values: Values, arguments: list[Any]) -> None:
@@ -111,6 +108,17 @@ def _assemble(arguments: list[Any]) -> None:
     halves = zip(parts[::2], parts[1::2], strict=True)
     rep, def_, *buffers = [None if data is None else (data, offsets) for data, offsets in halves]
     kernels.assemble_chunks(chunk_starts, num_levels, rep, def_, buffers, large, out)  # type: ignore[arg-type]  # arguments are wrong on purpose
+
+
+def prepared(arguments: Values, outputs: list[npt.NDArray[np.uint8]]) -> list[Any]:
+    """The arguments as kernels take them; outputs are added to `outputs`."""
+    return [_argument(name, value, outputs) for name, value in arguments.items()]
+
+
+def check_ends(outputs: Sequence[npt.NDArray[np.uint8]]) -> None:
+    """Looks at what lies behind outputs."""
+    for out in outputs:
+        assert (out[len(out) - _BEHIND :] == _CANARY).all(), "written behind the end"
 
 
 def _argument(name: str, value: Value, outputs: list[npt.NDArray[np.uint8]]) -> object:

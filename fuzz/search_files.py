@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,11 +17,6 @@ from tests.damaged import messages
 from tests.damaged.tables import damaged
 
 DIMENSION = 8
-_WORDS: tuple[Any, ...] = (
-    "text 3",
-    {"match": {"terms": "txt three", "fuzziness": 2}},
-    {"phrase": {"terms": "some text", "slop": 1}},
-)
 
 
 def read(values: Values) -> None:
@@ -31,16 +28,31 @@ def read(values: Values) -> None:
 
 
 def _search(dataset: Dataset, values: Values) -> None:
-    if values["column"] == "v":
-        query = np.arange(DIMENSION) % 5
-        _check(dataset.search(query, k=7, nprobes=2, columns=["k"]))
-        _check(dataset.search(query, k=3, refine_factor=2, filter="k > 20", columns=["k"]))
-        # as many queries as there are, by the centroids together
-        dataset.search([query, query + 1], k=2, columns=["k"]).to_table()
-    else:
+    """One search of those that there are, or each."""
+    searches = _VECTOR_SEARCHES if values["column"] == "v" else _TEXT_SEARCHES
+    if values.get("is_ngram"):
         # n-grams have no order for a phrase
-        for words in _WORDS[:2] if values.get("is_ngram") else _WORDS:
-            _check(dataset.search(text=words, k=9, columns=["k"]))
+        searches = searches[:-1]
+    chosen = values.get("search")
+    for search in searches if chosen is None else (searches[int(chosen) % len(searches)],):
+        search(dataset)
+
+
+_QUERY: Final = np.arange(DIMENSION) % 5
+_VECTOR_SEARCHES: Final[tuple[Callable[[Dataset], None], ...]] = (
+    lambda dataset: _check(dataset.search(_QUERY, k=7, nprobes=2, columns=["k"])),
+    lambda dataset: _check(dataset.search(_QUERY, k=3, refine_factor=2, filter="k > 20", columns=["k"])),
+    # as many queries as there are, by the centroids together
+    lambda dataset: _check_each(dataset.search([_QUERY, _QUERY + 1], k=2, columns=["k"])),
+)
+_TEXT_SEARCHES: Final[tuple[Callable[[Dataset], None], ...]] = tuple(
+    partial(lambda words, dataset: _check(dataset.search(text=words, k=9, columns=["k"])), words)
+    for words in (
+        "text 3",
+        {"match": {"terms": "txt three", "fuzziness": 2}},
+        {"phrase": {"terms": "some text", "slop": 1}},
+    )
+)
 
 
 def build(values: Values) -> None:
@@ -77,8 +89,18 @@ def _check(search: SearchScan) -> None:
     assert len(keys) == len(set(keys)), f"a row twice: {keys}"
 
 
+def _check_each(search: SearchScan) -> None:
+    found = search.to_table()
+    pairs = list(zip(found["query_index"].to_pylist(), found["k"].to_pylist(), strict=True))
+    assert len(pairs) == len(set(pairs)), f"a row twice: {pairs}"
+
+
 def mutate(rng: np.random.Generator, values: Values) -> Values:
-    """Damaged bytes of an index file, damaged metadata of its pages, or valid files that say something else."""
+    """Damaged bytes of an index file or damaged metadata of its pages, and which search goes by it."""
+    return {**_damage(rng, values), "search": int(rng.integers(6))}
+
+
+def _damage(rng: np.random.Generator, values: Values) -> Values:
     paths = sorted(path for path in values if path.startswith("_indices/"))
     path = str(rng.choice(paths))
     content = values[path]

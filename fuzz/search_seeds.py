@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +13,10 @@ import pyarrow as pa
 import lance_sql
 from fuzz.inputs import Values
 from fuzz.search_files import DIMENSION
+from fuzz.search_segments import PARAMETERS, SET
+from lance_sql.index_files.full_text import METADATA
+from lance_sql.index_files.index_file import IndexFile
+from lance_sql.store import MemoryStore
 from tests.damaged.tables import files_below
 
 _NUM_ROWS: Final = 400
@@ -79,6 +83,19 @@ def built(root: Path, *, appended: bool = True) -> Iterator[Values]:
             dataset = lance_sql.write(new.set_column(0, "k", pa.array(np.arange(1000, 1060))), dataset, mode="append")
         dataset.delete("k % 11 = 4")
         yield {**files_below(path), "column": column}
+
+
+def segments(tables: Iterable[Values]) -> Iterator[Values]:
+    """The segments of the indices of these tables, and the sets of words inside."""
+    for values in tables:
+        files = {path: data for path, data in values.items() if path.startswith("_indices/")}
+        yield files
+        store = MemoryStore({path: data for path, data in files.items() if isinstance(data, bytes)})
+        for path in files:
+            if path.endswith("_tokens.lance") and (file := IndexFile(store, path)).has("_token_fst_bytes"):
+                yield {SET: file.read(["_token_fst_bytes"])[0][0].as_py()}
+            if path.endswith(METADATA) and "stem" in (said := IndexFile(store, path).note("params") or ""):
+                yield {PARAMETERS: said.replace('"stem":true', '"stem":false')}
 
 
 def _table() -> pa.Table:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 import lance_sql
-from fuzz import index_seeds, learned, page_seeds, search_seeds
+from fuzz import index_seeds, learned, page_seeds, search_call_seeds, search_seeds
 from fuzz.call_seeds import calls
 from fuzz.encode_seeds import JSON_TEXTS
 from fuzz.inputs import Values
@@ -48,6 +48,7 @@ def write_seeds(folder: Path) -> dict[str, list[Values]]:
     versions = list(_histories(folder / "histories"))
     others = list(races(folder / "races"))
     indexed = list(index_seeds.seeds(folder / "indexed"))
+    searched = list(search_seeds.seeds(folder / "searched"))
     manifests = [content for values in (*tables, *versions) for content in [_manifest(values)]]
     return {
         "manifests": [*versions, *tables[::5]],
@@ -65,7 +66,8 @@ def write_seeds(folder: Path) -> dict[str, list[Values]]:
         "indices": [*_index_sections(versions), *_index_sections(others)],
         "index files": indexed,
         "whole index files": indexed,
-        "search files": list(search_seeds.seeds(folder / "searched")),
+        "search files": searched,
+        "search segments": list(search_seeds.segments(searched)),
         "search builders": list(search_seeds.built(folder / "built")),
         "learned statistics": list(learned.seeds()),
         "references": list(_stored_refs(versions)),
@@ -74,6 +76,7 @@ def write_seeds(folder: Path) -> dict[str, list[Values]]:
         "races": [{**values, "change": "restore"} for values in others],
         "native pages": list(page_seeds.calls()),
         "kernels": list(calls()),
+        "search kernels": list(search_call_seeds.calls()),
     }
 
 

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fuzz import calls, changes, index_files, learned, page_calls, parts, search_files, tables
+from fuzz import (
+    calls,
+    changes,
+    index_files,
+    learned,
+    page_calls,
+    parts,
+    search_calls,
+    search_files,
+    search_segments,
+    tables,
+)
 from fuzz.inputs import Values
 from fuzz.mutations import cuts
 from lance_sql.errors import LanceError
@@ -52,6 +63,7 @@ TARGETS: dict[str, Target] = {
     "index files": Target(index_files.read, index_files.mutate, index_files.file_cuts, 4, index_files.Nothing),
     "whole index files": Target(index_files.verify, index_files.mutate, index_files.file_cuts, 2),
     "search files": Target(search_files.read, search_files.mutate, index_files.file_cuts, 4),
+    "search segments": Target(search_segments.read, search_segments.mutate, search_segments.some_cuts, 3),
     "search builders": Target(search_files.build, search_files.damage_source, index_files.file_cuts, 3),
     "learned statistics": Target(learned.read, parts.damage_data, _data_cuts, 1),
     "references": Target(parts.edit_refs, parts.damage_refs, _data_cuts, 1),
@@ -61,4 +73,5 @@ TARGETS: dict[str, Target] = {
     "pages": Target(tables.read_rows, tables.damage_pages, tables.data_cuts, 14),
     "native pages": Target(page_calls.run, page_calls.mutate, page_calls.some_cuts, 6, ValueError),
     "kernels": Target(calls.run, calls.mutate, calls.some_cuts, 6, ValueError),
+    "search kernels": Target(search_calls.run, calls.mutate, calls.some_cuts, 3, ValueError),
 }
