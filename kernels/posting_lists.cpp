@@ -113,7 +113,8 @@ void PostingLists::add(Bytes tokens, Bytes ends, int64_t num_texts, Bytes words,
             const uint32_t word = load<uint32_t>(words.data() + 4 * int64_t{number});
             if (word == kLeftOut) continue;
             if (word >= lists_.size()) {
-                if (word > kMaxCount / 1024) fail("word ", word);
+                // words are numbered as they come
+                if (word >= num_numbers) fail("word ", word, " as one of ", num_numbers);
                 num_bytes_ += static_cast<int64_t>((word + 1 - lists_.size()) * sizeof(List));
                 lists_.resize(word + 1);
             }

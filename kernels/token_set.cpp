@@ -66,7 +66,10 @@ class Writer {
     void add(const uint8_t* word, int64_t size, uint64_t value) {
         int64_t shared = 0;
         while (shared < std::min<int64_t>(size, static_cast<int64_t>(last_.size())) && last_[static_cast<size_t>(shared)] == word[shared]) ++shared;
-        if (value > 0 && shared == size) fail("words are not in order");
+        const bool is_inside = shared < static_cast<int64_t>(last_.size());
+        if (value > 0 && (shared == size || (is_inside && word[shared] < last_[static_cast<size_t>(shared)]))) {
+            fail("words are not in order");
+        }
         uint64_t left = value;
         // what both words do not have in common of a number moves down
         for (int64_t i = 0; i < shared; ++i) {

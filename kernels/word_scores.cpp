@@ -2,6 +2,7 @@
 #include "word_scores.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 
@@ -117,6 +118,8 @@ void add_scored(NearestRows& nearest, const std::vector<WordList>& words, Bytes 
             part.end = load<uint32_t>(words[w].starts.data() + 4 * (window + 1));
             part.bound = static_cast<float>(words[w].times) * words[w].factor * load<float>(words[w].greatest.data() + 4 * window);
             part.chooses = true;
+            // they are sorted
+            if (std::isnan(part.bound)) part.bound = std::numeric_limits<float>::infinity();
             if (part.at > part.end || part.end > size_of(words[w].documents) / 4) {
                 fail("documents ", part.at, " to ", part.end, " of a word");
             }
@@ -169,7 +172,7 @@ void add_scored(NearestRows& nearest, const std::vector<WordList>& words, Bytes 
         for (int64_t i = 0; i < size; ++i) most_here = std::max(most_here, scores[i]);
         if (most_here < threshold) continue;
         for (int64_t i = 0; i < size; ++i) {
-            if (scores[i] <= 0 || scores[i] < threshold || (needed > 1 && counts[i] < needed)) continue;
+            if (!(scores[i] > 0) || scores[i] < threshold || (needed > 1 && counts[i] < needed)) continue;
             const int64_t row = load<int64_t>(rows.data() + 8 * (first + i));
             if (row < 0 || row >= num_rows || allowed[static_cast<size_t>(row)] == 0) continue;
             nearest.add(0, -scores[i], static_cast<uint64_t>(row));

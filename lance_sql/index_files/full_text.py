@@ -113,7 +113,9 @@ class TextPartition:
         with at(file=lists.path):
             if counts.type != pa.uint32() or counts.null_count:
                 raise CorruptFile(f"lengths of lists are {counts.type}")
-        self._counts: U32 = counts.to_numpy()
+            self._counts: U32 = counts.to_numpy()
+            if len(self._counts) and self._counts.max() > len(self.row_ids):
+                raise CorruptFile(f"a word in {self._counts.max()} of {len(self.row_ids)} documents")
         self._kept: LRUCache[int, tuple[U32, U32]] = LRUCache(_MOST_HELD, lambda each: each[0].nbytes * 2 + 1)
         self._lock = Lock()
 
@@ -164,8 +166,8 @@ class TextPartition:
             blocks = lists.flatten()
             if blocks.null_count or blocks.type != pa.large_binary():
                 raise CorruptFile(f"a block of documents is NULL, or {blocks.type}")
-            if len(blocks) != -(-count // self._block_size) or count > len(self.row_ids):
-                raise CorruptFile(f"{count} of {len(self.row_ids)} documents in {len(blocks)} blocks")
+            if len(blocks) != -(-count // self._block_size):
+                raise CorruptFile(f"{count} documents in {len(blocks)} blocks")
             offsets = np.frombuffer(blocks.buffers()[1], np.int64)[blocks.offset : blocks.offset + len(blocks) + 1]
             found, often = np.empty(count, np.uint32), np.empty(count, np.uint32)
             _kernels.decode_postings(

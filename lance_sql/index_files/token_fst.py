@@ -147,7 +147,10 @@ class TokenFst:
         for i in range(count):
             delta, _ = self._number(deltas - i * step, step)
             add, _ = self._number(adds - i * add_size, add_size)
-            found.append((self._data[at - i], add, self._target(lowest, delta)))
+            byte = self._data[at - i]
+            if found and byte <= found[-1][0]:
+                raise CorruptFile(f"the steps of the node at byte {address} do not ascend")
+            found.append((byte, add, self._target(lowest, delta)))
         number = self._number(lowest + add_size - 1, add_size)[0] if state & 64 else None
         return _Node(number, found)
 

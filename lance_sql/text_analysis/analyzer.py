@@ -14,13 +14,14 @@ from functools import cache, cached_property
 from importlib import resources
 from typing import Any, Final
 
-from lance_sql.errors import MissingDependency, UnsupportedFeature
+from lance_sql.errors import CorruptFile, MissingDependency, UnsupportedFeature
 
 Token = tuple[int, str]
 """The place of a token among those of its text, and the token."""
 
 _BASES: Final = ("simple", "whitespace", "raw", "ngram")
 _WHITESPACE: Final = re.compile(r"[^\t\n\f\r ]+")
+_WHOLE: Final = re.compile(r"\A.*", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class Analyzer:
     def of(cls, parameters: Mapping[str, Any]) -> Analyzer:
         """The chain of an index.
 
-        raises: UnsupportedFeature for tokenizers that are not known; MissingDependency without the stemmer
+        raises: UnsupportedFeature for tokenizers that are not known; CorruptFile for parameters of other types;
+            MissingDependency without the stemmer
         """
         base = parameters.get("base_tokenizer", "simple")
         kind = parameters.get("lance_tokenizer") or "text"
@@ -57,17 +59,20 @@ class Analyzer:
             raise UnsupportedFeature(f"a full text index with the tokenizer {str(base)[:40]!r} for {str(kind)[:40]!r}")
         is_ngram = base == "ngram"
         custom = parameters.get("custom_stop_words")
+        if not isinstance(custom, list | tuple | None):
+            raise CorruptFile(f"stop words that are {type(custom).__name__}")
+        longest = parameters.get("max_token_length", 40)
         found = cls(
             base,
-            parameters.get("max_token_length", 40),
+            None if longest is None else _length("max_token_length", longest),
             bool(parameters.get("lower_case", True)),
             str(parameters.get("language", "English")).strip('"'),
             bool(parameters.get("stem", True)) and not is_ngram,
             bool(parameters.get("remove_stop_words", True)) and not is_ngram,
             None if custom is None else tuple(map(str, custom)),
             bool(parameters.get("ascii_folding", True)),
-            int(parameters.get("min_ngram_length", 3)),
-            int(parameters.get("max_ngram_length", 3)),
+            _length("min_ngram_length", parameters.get("min_ngram_length", 3)),
+            _length("max_ngram_length", parameters.get("max_ngram_length", 3)),
             bool(parameters.get("prefix_only", False)),
         )
         _ = found._stem, found._stopped
@@ -87,38 +92,39 @@ class Analyzer:
             first = last + 1
         return found
 
-    def _parts(self, text: str) -> Iterator[Token]:
-        match self.base:
-            case "simple":
-                yield from enumerate(_words().findall(text))
-            case "whitespace":
-                yield from enumerate(_WHITESPACE.findall(text))
-            case "raw":
-                yield 0, text
-            case _:
-                starts = range(1 if self.prefix_only else len(text))
-                for start in starts:
-                    for size in range(self.least, self.most + 1):
-                        if start + size <= len(text):
-                            yield 0, text[start : start + size]
-
     def spans(self, text: str) -> Iterator[tuple[int, int, str]]:
         """The tokens of a text, as `tokens` has them, with where in it they begin and end. Where words are takes longer
         to find out than which there are, and only pages ask for it."""
-        match self.base:
-            case "simple" | "whitespace":
-                words = _words() if self.base == "simple" else _WHITESPACE
-                found = ((each.start(), each.end()) for each in words.finditer(text))
-            case "raw":
-                found = ((0, len(text)) for _ in range(1))
-            case _:
-                starts = range(min(1, len(text)) if self.prefix_only else len(text))
-                sizes = range(self.least, self.most + 1)
-                found = ((start, start + size) for start in starts for size in sizes if start + size <= len(text))
+        pattern = self._pattern
+        found = self._ngrams(text) if pattern is None else (each.span() for each in pattern.finditer(text))
         for start, end in found:
             kept = self._kept(text[start:end])
             if kept is not None:
                 yield start, end, kept
+
+    def _parts(self, text: str) -> Iterable[Token]:
+        """What a text is taken apart into; n-grams are all at one place."""
+        pattern = self._pattern
+        if pattern is None:
+            return ((0, text[start:end]) for start, end in self._ngrams(text))
+        return enumerate(pattern.findall(text))
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str] | None:
+        """What tokens are; None for n-grams, which lie over each other."""
+        match self.base:
+            case "simple":
+                return _words()
+            case "whitespace":
+                return _WHITESPACE
+            case "raw":
+                return _WHOLE
+        return None
+
+    def _ngrams(self, text: str) -> Iterator[tuple[int, int]]:
+        for start in range(1 if self.prefix_only else len(text)):
+            for size in range(self.least, min(self.most, len(text) - start) + 1):
+                yield start, start + size
 
     def _kept(self, token: str) -> str | None:
         try:
@@ -175,6 +181,12 @@ class Analyzer:
     def __reduce__(self) -> Any:
         values = (getattr(self, name) for name in self.__dataclass_fields__)
         return Analyzer, tuple(values)
+
+
+def _length(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 32:
+        raise CorruptFile(f"{name} is {str(value)[:40]!r}")
+    return value
 
 
 class _Bounded(dict[str, str | None]):

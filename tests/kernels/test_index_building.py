@@ -112,6 +112,22 @@ def test_sets_of_words() -> None:
             assert found.find(b"not there, for sure") is None
     with pytest.raises(ValueError, match="order"):
         _kernels.token_set(b"ba", np.array([0, 1, 1], np.int64), 2)
+    with pytest.raises(ValueError, match="order"):
+        _kernels.token_set(b"abaa", np.array([0, 2, 4], np.int64), 2)
+
+
+def test_scores_that_are_no_numbers() -> None:
+    """Of damaged lists: nothing is found by them, and what is sorted has an order."""
+    count = 600
+    documents, starts = np.arange(count, dtype=np.uint32), np.array([0, 512, count], np.uint32)
+    nan = np.full(count, np.nan, np.float32)
+    words = _kernels.QueriedWords()
+    for number in range(40):
+        ratios, greatest = (nan, nan[:2]) if number % 3 else (np.ones(count, np.float32), np.ones(2, np.float32))
+        words.add(documents, ratios, starts, greatest, 1.0, 1)
+    nearest = _kernels.NearestRows(1, 5, float("-inf"), float("inf"))
+    words.show(nearest, np.arange(count), count, np.ones(count, np.uint8), 1, 5)
+    assert nearest.count(0) == 0
 
 
 def test_words_that_do_not_fit() -> None:
@@ -128,3 +144,5 @@ def test_words_that_do_not_fit() -> None:
         lists.add(np.array([7], np.uint32), np.array([1], np.int64), 1, np.array([0, 1], np.uint32), bytearray(1))
     with pytest.raises(ValueError, match="word 3 of 0"):
         lists.encode(np.array([3], np.uint32))
+    with pytest.raises(ValueError, match="word 4000000000 as one of 2"):
+        lists.add(np.array([0], np.uint32), np.array([1]), 1, np.array([4_000_000_000, 1], np.uint32), bytearray(1))
