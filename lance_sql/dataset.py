@@ -297,28 +297,26 @@ class Dataset(ArrowDataset):
         >>> lance_sql.write(table, path).search([2, 3], k=2).to_table().to_pydict()["_distance"]
         [0.0, 8.0]
         """
-        from lance_sql.search import asked_query
+        from lance_sql.search import Asked
 
-        query = asked_query(
-            self.snapshot,
+        asked = Asked(
             vector,
             text,
-            column=column,
-            text_column=text_column,
-            k=k,
-            of_vectors={
-                "metric": metric,
-                "nprobes": nprobes,
-                "refine_factor": refine_factor,
-                "use_index": use_index,
-                "fast_search": fast_search,
-                "distance_range": distance_range,
-            },
-            of_words={"use_index": use_index, "fast_search": fast_search},
-            oversample_factor=oversample_factor,
-            of_both={"alpha": alpha, "fusion": fusion},
+            column,
+            text_column,
+            k,
+            metric,
+            nprobes,
+            refine_factor,
+            distance_range,
+            alpha,
+            oversample_factor,
+            fusion,
+            fast_search=fast_search,
+            scans_vectors=not use_index,
+            scans_words=not use_index,
         )
-        rows = self.search_rows(query, filter, since=since)
+        rows = self.search_rows(asked.over(self.snapshot), filter, since=since)
         names = column_names(columns)
         return rows.scan(None if names is None else rows.with_numbers(names))
 
@@ -388,28 +386,24 @@ class Dataset(ArrowDataset):
         [{'id': 2, '_change': 'new', '_row_change': 'update'}]
         """
         from lance_sql.changes.answers import answer_changes
-        from lance_sql.search import asked_query
+        from lance_sql.search import Asked
 
-        def asked(snapshot: Snapshot) -> Ranker:
-            return asked_query(
-                snapshot,
-                vector,
-                text,
-                column=column,
-                text_column=text_column,
-                k=k,
-                of_vectors={
-                    "metric": metric,
-                    "nprobes": nprobes,
-                    "refine_factor": refine_factor,
-                    "use_index": use_index,
-                    "distance_range": distance_range,
-                },
-                oversample_factor=oversample_factor,
-                of_both={"alpha": alpha, "fusion": fusion},
-            )
-
-        found = answer_changes(self.snapshot, asked, since, filter)
+        asked = Asked(
+            vector,
+            text,
+            column,
+            text_column,
+            k,
+            metric,
+            nprobes,
+            refine_factor,
+            distance_range,
+            alpha,
+            oversample_factor,
+            fusion,
+            scans_vectors=not use_index,
+        )
+        found = answer_changes(self.snapshot, asked.over, since, filter)
         names = column_names(columns)
         return found.scan(None if names is None else found.with_numbers(names))
 

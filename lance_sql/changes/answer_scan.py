@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -14,16 +14,14 @@ import pyarrow as pa
 
 from lance_sql import selection
 from lance_sql.errors import at
-from lance_sql.frames import Frames
-from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.predicates.evaluation import evaluate
 from lance_sql.scan.projection import OutputColumn
 from lance_sql.scan.read_batch import record_batch
 from lance_sql.scan.system_columns import ROW_ID
 from lance_sql.scan.take import parts, take_at
 from lance_sql.schema import Field, arrow_field
+from lance_sql.search.ranked_scan import RankedScan, cut
 from lance_sql.search.ranking import Ranking
-from lance_sql.search.scan import cut
 
 if TYPE_CHECKING:
     from lance_sql.changes.answers import AnswerChanges, Found
@@ -35,36 +33,15 @@ PREVIOUS: Final = "_previous"
 
 
 @dataclass(frozen=True, repr=False)
-class AnswerScan(Frames):
+class AnswerScan(RankedScan):
     """A read of some columns and rows of what changed. Immutable."""
 
     changes: AnswerChanges
-    columns: tuple[OutputColumn, ...]
-    condition: Predicate | None
-    limit: int | None
-    batch_size: int | None
 
     @cached_property
     def schema(self) -> pa.Schema:
         """The schema of every batch: the columns in the order they were asked for."""
         return pa.schema([column.arrow for column in self.columns], self.changes.schema.metadata)
-
-    def deliver(self, types: Mapping[str, pa.DataType]) -> AnswerScan:
-        """The same scan: it has no columns in other types."""
-        assert not types
-        return self
-
-    def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
-        """The rows as a stream of batches. Nothing is searched before the first batch is asked for."""
-        return pa.RecordBatchReader.from_batches(self.schema, self._batches())
-
-    def to_table(self) -> pa.Table:
-        """All rows in memory."""
-        return self.to_reader(keeps_all=True).read_all()
-
-    def count_rows(self) -> int:
-        """The number of rows."""
-        return sum(batch.num_rows for batch in replace(self, columns=()).to_reader())
 
     def explain(self) -> str:
         """How both versions were searched, as text; the searches are made for it."""
@@ -95,22 +72,6 @@ class AnswerScan(Frames):
             total=self.count_rows(),
             since=changes.feed.start - 1,
         )
-
-    def tasks(self, target_count: int) -> Sequence[AnswerScan]:
-        """The scan as one part: which rows are the best, nobody knows before all were looked at."""
-        return [self]
-
-    def task(self, parts: Iterable[object]) -> AnswerScan:
-        """A part without rows."""
-        assert not list(parts)
-        return replace(self, limit=0)
-
-    def project(self, columns: tuple[OutputColumn, ...], schema: pa.Schema) -> AnswerScan:
-        """The same rows with other columns."""
-        return replace(self, columns=columns)
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         return f"AnswerScan({self.changes!r}, columns={[column.name for column in self.columns]})"

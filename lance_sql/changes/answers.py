@@ -161,7 +161,9 @@ class AnswerChanges:
         raises: as `Dataset.scan`
         """
         chosen = self._resolve(self.schema.names if columns is None else columns)
-        return answer_scan.AnswerScan(self, chosen, self._condition(filter), limit, batch_size)
+        return answer_scan.AnswerScan(
+            self, columns=chosen, condition=self._condition(filter), limit=limit, batch_size=batch_size
+        )
 
     @cached_property
     def row_changes(self) -> Mapping[int, str]:

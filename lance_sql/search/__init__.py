@@ -1,6 +1,6 @@
 """Rows ranked by how near their vectors are, or by their words, at any version."""
 
-from lance_sql.search.asked import asked_query
+from lance_sql.search.asked import Asked
 from lance_sql.search.hybrid import HybridQuery
 from lance_sql.search.joining import JoinQuery, join_query
 from lance_sql.search.ranking import Ranker, Ranking
@@ -10,6 +10,7 @@ from lance_sql.search.text_query import TextQuery, text_query
 from lance_sql.search.vector_query import VectorQuery, is_vector, vector_column, vector_query
 
 __all__ = [
+    "Asked",
     "HybridQuery",
     "JoinQuery",
     "Ranker",
@@ -18,7 +19,6 @@ __all__ = [
     "SearchScan",
     "TextQuery",
     "VectorQuery",
-    "asked_query",
     "is_vector",
     "join_query",
     "text_query",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from lance_sql.errors import InvalidArgument
@@ -12,44 +13,72 @@ from lance_sql.search.vector_query import VectorQuery, vector_query
 from lance_sql.table.snapshot import Snapshot
 
 
-def asked_query(
-    snapshot: Snapshot,
-    vector: Any = None,
-    text: str | Mapping[str, Any] | None = None,
-    *,
-    column: str | None = None,
-    text_column: str | None = None,
-    k: int | None = 10,
-    of_vectors: Mapping[str, Any] | None = None,
-    of_words: Mapping[str, Any] | None = None,
-    oversample_factor: int = 4,
-    of_both: Mapping[str, Any] | None = None,
-) -> VectorQuery | TextQuery | HybridQuery:
-    """A query over a version.
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What is asked for, of any version; see `Dataset.search`.
 
-    of_vectors, of_words, of_both: further arguments of `vector_query`, of `text_query` and of `HybridQuery`
-    oversample_factor: so many times k candidates of each side, where there are both
-    raises: InvalidArgument for a query that makes no sense; as `vector_query` and `text_query`
+    scans_vectors: vectors are compared exactly, without their index
+    scans_words: words are searched without their index
     """
-    if vector is None and text is None:
-        raise InvalidArgument("Give a vector, text, or both")
-    candidates = k
-    if vector is not None and text is not None:
-        for name, value in (("k", k), ("oversample_factor", oversample_factor)):
+
+    vector: Any
+    text: str | Mapping[str, Any] | None
+    column: str | None
+    text_column: str | None
+    k: int | None
+    metric: str | None
+    nprobes: int | None
+    refine_factor: int | None
+    distance_range: tuple[float | None, float | None] | None
+    alpha: float
+    oversample_factor: int
+    fusion: str
+    fast_search: bool = False
+    scans_vectors: bool = False
+    scans_words: bool = False
+
+    def over(self, snapshot: Snapshot) -> VectorQuery | TextQuery | HybridQuery:
+        """The query over a version.
+
+        raises: InvalidArgument for a query that makes no sense; as `vector_query` and `text_query`
+        """
+        if self.vector is None and self.text is None:
+            raise InvalidArgument("Give a vector, text, or both")
+        if self.text is None:
+            return self._by_vector(snapshot, self.k)
+        if self.vector is None:
+            return self._by_words(snapshot, self.k)
+        for name, value in (("k", self.k), ("oversample_factor", self.oversample_factor)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise InvalidArgument(
                     f"{name}={value!r} is not a number of at least 1, which a search by vectors and words needs"
                 )
-        assert k is not None
-        candidates = k * oversample_factor
-    by_vector, by_words = None, None
-    if vector is not None:
-        by_vector = vector_query(snapshot, vector, column, k=candidates, **(of_vectors or {}))
-    if text is not None:
-        by_words = text_query(snapshot, text, text_column, k=candidates, **(of_words or {}))
-    if by_vector is not None and by_words is not None:
-        assert k is not None
-        return HybridQuery(by_vector, by_words, k, **(of_both or {}))
-    found = by_vector or by_words
-    assert found is not None
-    return found
+        assert self.k is not None
+        candidates = self.k * self.oversample_factor
+        by_vector, by_words = self._by_vector(snapshot, candidates), self._by_words(snapshot, candidates)
+        return HybridQuery(by_vector, by_words, self.k, alpha=self.alpha, fusion=self.fusion)
+
+    def _by_vector(self, snapshot: Snapshot, k: int | None) -> VectorQuery:
+        return vector_query(
+            snapshot,
+            self.vector,
+            self.column,
+            k=k,
+            metric=self.metric,
+            nprobes=self.nprobes,
+            refine_factor=self.refine_factor,
+            use_index=not self.scans_vectors,
+            fast_search=self.fast_search,
+            distance_range=self.distance_range,
+        )
+
+    def _by_words(self, snapshot: Snapshot, k: int | None) -> TextQuery:
+        assert self.text is not None
+        return text_query(
+            snapshot,
+            self.text,
+            self.text_column,
+            k=k,
+            use_index=not self.scans_words,
+            fast_search=self.fast_search,
+        )

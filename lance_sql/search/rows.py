@@ -80,12 +80,12 @@ class SearchRows:
         chosen = self.resolve(self.schema.names if columns is None else columns)
         condition = self._condition(filter)
         if condition is None or not self.prefilter:
-            return SearchScan(self, chosen, condition, limit, batch_size)
+            return SearchScan(self, columns=chosen, condition=condition, limit=limit, batch_size=batch_size)
         own = {field.name for field in (*self.ranker.leading, *self.ranker.fields)}
         before = [part for part in conjuncts(condition) if not own & {path[0] for path in part.columns}]
         after = [part for part in conjuncts(condition) if own & {path[0] for path in part.columns}]
         rows = replace(self, allowed=both(self.allowed, *before))
-        return SearchScan(rows, chosen, both(*after), limit, batch_size)
+        return SearchScan(rows, columns=chosen, condition=both(*after), limit=limit, batch_size=batch_size)
 
     def resolve(self, names: Sequence[str]) -> tuple[OutputColumn, ...]:
         """The columns that names mean.

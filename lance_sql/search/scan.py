@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,12 +13,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql.errors import at
-from lance_sql.frames import Frames
-from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.predicates.evaluation import evaluate
 from lance_sql.scan.projection import OutputColumn
 from lance_sql.scan.read_batch import record_batch
 from lance_sql.scan.take import parts, take_at
+from lance_sql.search.ranked_scan import RankedScan, cut
 from lance_sql.search.ranking import Ranking
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class SearchScan(Frames):
+class SearchScan(RankedScan):
     """Some columns of the best rows. Immutable; the search is made once, when it is first asked for.
 
     columns: those without a field are the numbers of the ranking, or system columns
@@ -34,10 +33,6 @@ class SearchScan(Frames):
     """
 
     rows: SearchRows
-    columns: tuple[OutputColumn, ...]
-    condition: Predicate | None = None
-    limit: int | None = None
-    batch_size: int | None = None
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -49,11 +44,6 @@ class SearchScan(Frames):
         """The rows that were found."""
         return self.rows.ranking
 
-    def deliver(self, types: Mapping[str, pa.DataType]) -> SearchScan:
-        """The same scan: it has no columns in other types."""
-        assert not types
-        return self
-
     def with_nulls(self, place: int, name: str) -> SearchScan:
         """The same scan with one column more, of NULLs, for which nothing is read.
 
@@ -62,20 +52,12 @@ class SearchScan(Frames):
         column = OutputColumn(name, None, (), pa.field(name, pa.null()), is_null=True)
         return replace(self, columns=(*self.columns[:place], column, *self.columns[place:]))
 
-    def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
-        """The rows as a stream of batches, best first. Nothing is read before the first batch is asked for."""
-        return pa.RecordBatchReader.from_batches(self.schema, self._batches())
-
-    def to_table(self) -> pa.Table:
-        """All rows in memory."""
-        return self.to_reader(keeps_all=True).read_all()
-
     def count_rows(self) -> int:
         """The number of rows."""
         if self.condition is None:
             count = len(self.ranking.addresses)
             return count if self.limit is None else min(count, self.limit)
-        return sum(batch.num_rows for batch in replace(self, columns=()).to_reader())
+        return super().count_rows()
 
     def explain(self, *, analyze: bool = False) -> str:
         """What is searched and how, as text; the search is made for it.
@@ -111,25 +93,9 @@ class SearchScan(Frames):
 
         return search_page(self)
 
-    def tasks(self, target_count: int) -> Sequence[SearchScan]:
-        """The scan as one part: which rows are the best, nobody knows before all were looked at."""
-        return [self]
-
-    def task(self, parts: Iterable[object]) -> SearchScan:
-        """A part without rows."""
-        assert not list(parts)
-        return replace(self, limit=0)
-
-    def project(self, columns: tuple[OutputColumn, ...], schema: pa.Schema) -> SearchScan:
-        """The same rows with other columns."""
-        return replace(self, columns=columns)
-
     def __repr__(self) -> str:
         names = [column.name for column in self.columns]
         return f"SearchScan({self.rows.snapshot.label!r}, {self.rows.ranker.describe()!r}, columns={names})"
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         with at(table=self.rows.snapshot.label):
@@ -165,19 +131,3 @@ class SearchScan(Frames):
                 values = taken.column(column.name)
                 arrays.append(values.chunk(0) if values.num_chunks == 1 else pa.concat_arrays(values.chunks))
         return record_batch(arrays, [column.arrow for column in columns], len(places))
-
-
-def cut(batches: Iterable[pa.RecordBatch], batch_size: int | None, limit: int | None) -> Iterator[pa.RecordBatch]:
-    """The first `limit` rows of some batches, in batches of at most `batch_size`; no batch is asked for behind them."""
-    left = limit
-    if left == 0:
-        return
-    for batch in batches:
-        for start in range(0, batch.num_rows, batch_size or max(batch.num_rows, 1)):
-            part = batch.slice(start, batch_size)
-            if left is not None:
-                part = part.slice(0, left)
-                left -= part.num_rows
-            yield part
-            if left == 0:
-                return
