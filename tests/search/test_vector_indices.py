@@ -91,8 +91,11 @@ def compare(ours: pa.Table, other: pa.Table, tolerance: float | None, *, is_crow
         return
     assert len(far) == len(wanted)
     if tolerance is None:
-        shared = set(ours["id"].to_pylist()) & set(other["id"].to_pylist())
-        assert len(shared) >= 0.6 * len(wanted)
+        # pylance rounds what it estimates to 8 bits, by several percent: of few rows, others may come that are as far
+        if len(wanted) < 5:
+            np.testing.assert_allclose(far, wanted, rtol=0.15)
+        else:
+            assert len(set(ours["id"].to_pylist()) & set(other["id"].to_pylist())) >= 0.6 * len(wanted)
         return
     got = dict(zip(ours["id"].to_pylist(), far.tolist(), strict=True))
     expected = dict(zip(other["id"].to_pylist(), wanted.tolist(), strict=True))
