@@ -31,7 +31,7 @@ _VECTORS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
 )
 # Stems need a library that the environment with sanitized kernels does not have.
 _TEXTS: Final[tuple[dict[str, Any], ...]] = (
-    {},
+    {"stem": False, "remove_stop_words": False},
     {"with_position": True, "stem": False},
     {"block_size": 256, "stem": False},
     {"base_tokenizer": "ngram", "stem": False, "remove_stop_words": False},
