@@ -122,7 +122,9 @@ uint32_t WordDictionary::number_of(const uint8_t* at, int64_t size) {
         if (hashes_[slot] != hash) continue;
         const size_t number = slots_[slot] - 1;
         const int64_t start = word_ends_[number];
-        if (word_ends_[number + 1] - start == size && std::memcmp(bytes_.data() + start, at, static_cast<size_t>(size)) == 0) {
+        if (word_ends_[number + 1] - start != size) continue;
+        // there may be no bytes at all yet, where the only word is the empty one
+        if (size == 0 || std::memcmp(bytes_.data() + start, at, static_cast<size_t>(size)) == 0) {
             return static_cast<uint32_t>(number);
         }
     }

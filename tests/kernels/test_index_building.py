@@ -139,6 +139,9 @@ def test_words_that_do_not_fit() -> None:
     for offsets in ([0, 9], [-1, 3], [4, 2]):
         with pytest.raises(ValueError, match="text 0 at bytes"):
             words.add(b"ab cd\xffab", np.array(offsets, np.int64), 1)
+    whole = _kernels.WordDictionary(2, 3, 3, False, b"")
+    assert whole.add(b"", np.zeros(3, np.int64), 2)[0] == bytes(8)
+    assert whole.words(0) == [b""]
     lists = _kernels.PostingLists(True, False)
     with pytest.raises(ValueError, match="word 7 of 2"):
         lists.add(np.array([7], np.uint32), np.array([1], np.int64), 1, np.array([0, 1], np.uint32), bytearray(1))
