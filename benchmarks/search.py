@@ -4,9 +4,10 @@
     python -m benchmarks.search --rows 100000 --texts 50000     less
     python -m benchmarks.search --extension lance.duckdb_extension
 
-Builds run in processes of their own, for what they take of memory. `--extension` is the official extension of DuckDB
-1.5, which no package index has, for searches by both; it needs `pip install duckdb==1.5.5`. Without it, two
-searches of pylance stand for it, whose candidates are put together in NumPy.
+Builds run in processes of their own, for what they take of memory. `--extension` is the official extension of DuckDB,
+for searches by both: `pip install duckdb==1.5.5 duckdb-extension-lance==1.5.5`, in a folder of its own that comes first
+in PYTHONPATH, has it as `duckdb_extension_lance/extensions/v1.5.5/lance.duckdb_extension`. Without it, two searches of
+pylance stand for it, whose candidates are put together in NumPy.
 """
 
 from __future__ import annotations
