@@ -175,6 +175,7 @@ def _rebased(
     before, now = read.manifest.fragments.by_id(ids), latest.manifest.fragments.by_id(ids)
     kept: list[Fragment] = []
     emptied: list[int] = []
+    deleted: dict[int, U32] = {}
     for fragment in fragments:
         current = now[fragment.id]
         if current.deletion_file == before[fragment.id].deletion_file:
@@ -191,9 +192,12 @@ def _rebased(
         if len(merged) == num_rows:
             emptied.append(fragment.id)
             continue
-        file = deletions.write(latest.store, fragment.id, latest.version, merged, kind=DeletionFileType.BITMAP)
-        kept.append(dataclasses.replace(fragment, deletion_file=file))
-    return kept, emptied
+        deleted[fragment.id] = merged
+        kept.append(fragment)
+    # no file is left behind by a conflict
+    files = deletions.write_all(latest.store, latest.version, deleted, kind=DeletionFileType.BITMAP)
+    rebased = [dataclasses.replace(each, deletion_file=files[each.id]) if each.id in files else each for each in kept]
+    return rebased, emptied
 
 
 def _check_columns(operation: Operation, read: Schema, others: Sequence[Committed]) -> None:

@@ -42,7 +42,8 @@ def delete_offsets(snapshot: Snapshot, rows: Mapping[int, U32]) -> Tombstones:
     rows: the offsets in each of them, ascending
     """
     fragments = snapshot.manifest.fragments.by_id(rows.keys())
-    updated, removed = [], []
+    left: dict[int, U32] = {}
+    removed = []
     num_rows_removed = 0
     for fragment_id in rows:
         fragment = fragments[fragment_id]
@@ -57,9 +58,10 @@ def delete_offsets(snapshot: Snapshot, rows: Mapping[int, U32]) -> Tombstones:
         if len(deleted) == num_rows:
             removed.append(fragment_id)
         else:
-            file = deletions.write(snapshot.store, fragment_id, snapshot.version, deleted.astype(np.uint32))
-            updated.append(replace(fragment, deletion_file=file))
-    return Tombstones(tuple(updated), tuple(removed), rows, num_rows_removed)
+            left[fragment_id] = deleted.astype(np.uint32)
+    files = deletions.write_all(snapshot.store, snapshot.version, left)
+    updated = tuple(replace(fragments[each], deletion_file=file) for each, file in files.items())
+    return Tombstones(updated, tuple(removed), rows, num_rows_removed)
 
 
 def carrying(snapshot: Snapshot, fragments: Sequence[Fragment], ids: RowIds) -> tuple[Fragment, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Final, TypeVar
 
 _T = TypeVar("_T")
@@ -45,6 +45,8 @@ def innermost(calls: Sequence[Callable[[], _T]]) -> list[_T]:
     finally:
         for future in others:
             future.cancel()
+        # whoever gives up may remove what they write
+        wait(others)
 
 
 def _innermost_executor() -> ThreadPoolExecutor:

@@ -9,7 +9,8 @@ Source: message lance.table.DeletionFile; table format, deletion files.
 from __future__ import annotations
 
 import secrets
-from functools import cache
+from collections.abc import Mapping
+from functools import cache, partial
 from typing import Final
 
 import numpy as np
@@ -18,7 +19,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels, bitmaps
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.store import Store, checksums
+from lance_sql.store import Store, checksums, innermost
 from lance_sql.table.fragment import DeletionFile, DeletionFileType
 from lance_sql.table.known_files import KnownFiles
 from lance_sql.table.paths import DELETIONS
@@ -94,6 +95,21 @@ def write(
     file = DeletionFile(kind, read_version, secrets.randbits(64), len(offsets), checksum=checksums.of(content))
     store.put(f"{DELETIONS}/{file.name(fragment_id)}", content, mode="overwrite")
     return file
+
+
+def write_all(
+    store: Store,
+    read_version: int,
+    offsets: Mapping[int, npt.NDArray[np.uint32]],
+    *,
+    kind: DeletionFileType | None = None,
+) -> dict[int, DeletionFile]:
+    """The deletion files of several fragments, by their ids, written at once: each waits for a disk or a store.
+
+    offsets: by the ids of fragments; otherwise as for `write`
+    """
+    calls = [partial(write, store, each, read_version, deleted, kind=kind) for each, deleted in offsets.items()]
+    return dict(zip(offsets, innermost(calls), strict=True))
 
 
 def _arrow_file(offsets: npt.NDArray[np.uint32]) -> pa.Buffer:

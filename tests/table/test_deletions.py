@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import struct
+import threading
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from lance_sql.errors import CorruptFile
-from lance_sql.store import MemoryStore
+from lance_sql.store import MemoryStore, PutMode
 from lance_sql.table import deletions
 from lance_sql.table.fragment import DeletionFileType
 
@@ -216,3 +218,38 @@ def test_two_files_of_one_version_have_different_names() -> None:
     store = MemoryStore({})
     names = {deletions.write(store, 0, 1, np.array([1], np.uint32)).name(0) for _ in range(20)}
     assert len(names) == 20
+
+
+class _SlowStore(MemoryStore):
+    """Puts of which none is done before all have begun; those of one fragment fail."""
+
+    def __init__(self, count: int, failing: int | None = None) -> None:
+        super().__init__({})
+        self._begun = threading.Barrier(count, timeout=60)
+        self._failing = failing
+        self.num_done = 0
+
+    def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
+        self._begun.wait()
+        if path.startswith(f"_deletions/{self._failing}-"):
+            raise OSError("the disk is full")
+        time.sleep(0.05)
+        super().put(path, data, mode=mode)
+        self.num_done += 1
+
+
+def test_files_of_several_fragments_are_written_at_once() -> None:
+    store = _SlowStore(5)
+    offsets = {number: np.arange(number + 1, dtype=np.uint32) for number in range(5)}
+    files = deletions.write_all(store, 3, offsets)
+    assert [files[number].num_deleted_rows for number in range(5)] == [1, 2, 3, 4, 5]
+    for number, file in files.items():
+        path = f"_deletions/{file.name(number)}"
+        assert deletions.read(store, path, file.file_type, 10).tolist() == list(range(number + 1))
+
+
+def test_nothing_is_written_after_one_failed() -> None:
+    store = _SlowStore(5, failing=0)
+    with pytest.raises(OSError, match="full"):
+        deletions.write_all(store, 3, {number: np.arange(2, dtype=np.uint32) for number in range(5)})
+    assert store.num_done == 4
