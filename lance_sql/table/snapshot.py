@@ -68,6 +68,7 @@ class Snapshot:
         self._storage_options = dict(storage_options or {})
         self._manifest: Manifest | None = None
         self._open_fragments: OpenFragments | None = None
+        self._indices: tuple[IndexSegment, ...] | None = None
         self._open_indices: OpenIndices | None = None
         self._lock = Lock()
 
@@ -238,9 +239,11 @@ class Snapshot:
             return transactions.read(self.store, self.manifest_path, self.manifest)
 
     def indices(self) -> tuple[IndexSegment, ...]:
-        """The secondary indices that the version lists."""
-        with at(table=self.label):
-            return indices.read(self.store, self.manifest_path, self.manifest)
+        """The secondary indices that the version lists, read once."""
+        if self._indices is None:
+            with at(table=self.label):
+                self._indices = indices.read(self.store, self.manifest_path, self.manifest)
+        return self._indices
 
     def tags(self) -> dict[str, Ref]:
         """The table's tags as of now."""
