@@ -29,7 +29,7 @@ help: ## list the targets
 demo: $(VENV)/duckdb.stamp ## write a table step by step, and ask in SQL what each step changed
 	@$(VENV)/bin/python examples/demo.py
 
-test: $(VENV)/test.stamp ## run the tests once: about 15 minutes on two processors, after 3 of building the first time
+test: $(VENV)/test.stamp ## run the tests once: 15 to 40 minutes on two processors, after 3 of building the first time
 	@echo "lance-sql: all tests but the slow ones"
 	@$(PYTEST) -q $(PARALLEL)
 
