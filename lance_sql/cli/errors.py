@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from lance_sql.cli.termination import Terminated
+from lance_sql.cli.termination import ENDING, Terminated
 
 
 @contextmanager
@@ -42,9 +42,11 @@ def reports_errors(command: Callable[..., None]) -> Callable[..., None]:
             sys.stdout = None
             sys.exit(0)
         except Terminated:
+            ENDING.set()
             click.echo("Error: terminated", err=True)
             raise
         except (KeyboardInterrupt, click.Abort):
+            ENDING.set()
             # a terminal has shown ^C
             click.echo("\nError: interrupted" if sys.stderr.isatty() else "Error: interrupted", err=True)
             sys.exit(failures.INTERRUPTED)

@@ -9,7 +9,7 @@ from importlib.machinery import ModuleSpec
 from typing import Final
 
 from lance_sql.cli.main import main
-from lance_sql.cli.termination import raise_on_sigterm
+from lance_sql.cli.termination import raise_on_sigterm, send_again_what_callbacks_lose
 
 # Imports make many objects and no garbage: looking for some would take a tenth of the time until the first answer.
 _ALLOCATIONS_BETWEEN_COLLECTIONS: Final = 300_000
@@ -21,6 +21,7 @@ def run() -> None:
     gc.set_threshold(_ALLOCATIONS_BETWEEN_COLLECTIONS)
     sys.meta_path.insert(0, _NoPandas())
     raise_on_sigterm()
+    send_again_what_callbacks_lose()
     main(prog_name="lance-sql")
 
 

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import signal
-from typing import Final
+import sys
+from threading import Event, Timer, main_thread
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 EXIT_CODE: Final = 128 + signal.SIGTERM
 """What a shell says of a process that the signal has ended."""
+
+ENDING: Final = Event()
+"""Set when an interrupt has reached the command, which says so and ends."""
+
+_SECONDS_UNTIL_SENT_AGAIN: Final = 0.05
 
 
 class Terminated(SystemExit):
@@ -21,7 +31,34 @@ def raise_on_sigterm() -> None:
     signal.signal(signal.SIGTERM, _raise)
 
 
+def send_again_what_callbacks_lose() -> None:
+    """Signals are sent again whose exception came up in a callback of the interpreter, such as that of a weak
+    reference: it prints the exceptions of these, and goes on."""
+    sys.unraisablehook = _send_again
+
+
 def _raise(signal_number: int, frame: object) -> None:
     # a second one ends the process at once
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     raise Terminated
+
+
+def _send_again(unraisable: UnraisableHookArgs) -> None:
+    if issubclass(unraisable.exc_type, KeyboardInterrupt):
+        number = signal.SIGINT
+    elif issubclass(unraisable.exc_type, Terminated):
+        number = signal.SIGTERM
+        raise_on_sigterm()
+    else:
+        sys.__unraisablehook__(unraisable)
+        return
+    # later, for the callback is still running
+    timer = Timer(_SECONDS_UNTIL_SENT_AGAIN, _interrupt, (number,))
+    timer.daemon = True
+    timer.start()
+
+
+def _interrupt(number: signal.Signals) -> None:
+    main = main_thread().ident
+    if main is not None and not ENDING.is_set():
+        signal.pthread_kill(main, number)

@@ -223,6 +223,30 @@ def test_an_interrupt_is_one_line(
     assert not list(tmp_path.glob("new.lance/*/*"))
 
 
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_is_not_lost_in_a_callback(sent: signal.Signals) -> None:
+    """The interpreter prints what a callback of a weak reference raises, and goes on."""
+    program = f"""
+import signal, sys, time, weakref
+from lance_sql.cli.termination import Terminated, raise_on_sigterm, send_again_what_callbacks_lose
+
+class Referred: pass
+
+raise_on_sigterm()
+send_again_what_callbacks_lose()
+referred = Referred()
+reference = weakref.ref(referred, lambda _: signal.raise_signal({int(sent)}))
+try:
+    del referred
+    time.sleep(60)
+except (KeyboardInterrupt, Terminated) as error:
+    sys.stdout.write(type(error).__name__)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=50, check=True)
+    raised = "KeyboardInterrupt" if sent == signal.SIGINT else "Terminated"
+    assert (ended.stdout, ended.stderr) == (raised, "")
+
+
 @pytest.fixture
 def _signals() -> Iterator[None]:
     """SIGINT as in a shell's foreground: what a script starts in the background ignores it."""
