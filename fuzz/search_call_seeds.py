@@ -107,21 +107,18 @@ def _codes() -> Iterator[Values]:
         book = _random((parts, 1 << bits, size))
         for columns in (False, True):
             yield _call(
-                "NearestRows.add_product_codes",
-                make__num_queries=2,
-                make__k=6,
-                make__is_bounded=columns,
-                query=0,
-                items=book,
-                num_parts=parts,
-                num_bits=bits,
-                size=size,
-                of_products=not columns,
+                "CodedPartitions.show",
+                make__items=book,
+                make__num_parts=parts,
+                make__num_bits=bits,
+                make__size=size,
+                make__of_products=not columns,
+                make__columns=columns,
                 asked=_random((_DIMENSION,)),
                 codes=_random((_NUM_ROWS, parts * bits // 8), "u1"),
-                columns=columns,
                 rows=_numbers(numbers),
                 num_rows=_NUM_ROWS,
+                query=0,
                 allowed=_numbers(np.arange(_NUM_ROWS) % 3 > 0, "u1"),
             )
         yield _call(

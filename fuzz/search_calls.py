@@ -30,6 +30,8 @@ def run(values: Values) -> None:
         match name.split("."):
             case ["NearestRows", method]:
                 _nearest(made, method, arguments)
+            case ["CodedPartitions", "show"]:
+                _codes(made, arguments)
             case ["QueriedWords", "show"]:
                 _scores(made, arguments)
             case ["WordDictionary", "add"]:
@@ -66,6 +68,17 @@ def _check(nearest: kernels.NearestRows, k: int, low: float = float("-inf"), hig
     assert not np.isnan(far).any()
     assert (far[1:] >= far[:-1]).all(), "not by distance"
     assert ((far >= low) & (far <= high)).all()
+
+
+def _codes(made: list[Any], arguments: list[Any]) -> None:
+    """The partition twice."""
+    *partition, query, allowed = arguments
+    nearest = kernels.NearestRows(2, 6, float("-inf"), float("inf"))
+    partitions = kernels.CodedPartitions(*made)
+    for _ in range(2):
+        partitions.add(*partition)
+    partitions.show(nearest, query, allowed)
+    _check(nearest, 6)
 
 
 def _scores(made: list[Any], arguments: list[Any]) -> None:

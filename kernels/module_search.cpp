@@ -31,6 +31,17 @@ struct QueriedWords {
     std::vector<InputBuffer> held;
 };
 
+// Partitions of product codes, and the buffers that these look into.
+struct CodedPartitions {
+    CodedPartitions(Codebook book, bool columns) : book(book), columns(columns) {}
+    CodedPartitions(const CodedPartitions&) = delete;
+
+    Codebook book;
+    bool columns;
+    std::vector<CodedPartition> partitions;
+    std::vector<InputBuffer> held;
+};
+
 }  // namespace
 
 void bind_search(nb::module_& m) {
@@ -81,19 +92,6 @@ void bind_search(nb::module_& m) {
                 add_distances(self, number, values, flags, numbers, count);
             },
             "query"_a, "distances"_a, "allowed"_a, "rows"_a, "num_rows"_a)
-        .def(
-            "add_product_codes",
-            [](NearestRows& self, Count query, const InputBuffer& items, Count num_parts, Count num_bits, Count size,
-               bool of_products, const InputBuffer& asked, const InputBuffer& codes, bool columns,
-               const InputBuffer& rows, Count num_rows, const InputBuffer& allowed) {
-                const Codebook book{items, num_parts, num_bits, size, of_products};
-                const int64_t number = query, count = num_rows;
-                const Bytes vector = asked, coded = codes, numbers = rows, flags = allowed;
-                Unlocked unlocked;
-                return add_product_codes(self, number, book, vector, coded, columns, numbers, count, flags);
-            },
-            "query"_a, "items"_a, "num_parts"_a, "num_bits"_a, "size"_a, "of_products"_a, "asked"_a, "codes"_a,
-            "columns"_a, "rows"_a, "num_rows"_a, "allowed"_a)
         .def("join", &NearestRows::join, "other"_a)
         .def("count", [](NearestRows& self, Count query) {
             const int64_t number = query;
@@ -115,6 +113,31 @@ void bind_search(nb::module_& m) {
                 }
             },
             "query"_a, "rows"_a, "distances"_a);
+    nb::class_<CodedPartitions>(m, "CodedPartitions")
+        .def(
+            "__init__",
+            [](CodedPartitions* self, InputBuffer items, Count num_parts, Count num_bits, Count size, bool of_products,
+               bool columns) {
+                new (self) CodedPartitions({items, num_parts, num_bits, size, of_products}, columns);
+                self->held.push_back(std::move(items));
+            },
+            "items"_a, "num_parts"_a, "num_bits"_a, "size"_a, "of_products"_a, "columns"_a)
+        .def(
+            "add",
+            [](CodedPartitions& self, InputBuffer asked, InputBuffer codes, InputBuffer rows, Count num_rows) {
+                self.partitions.push_back({asked, codes, rows, num_rows});
+                for (InputBuffer* each : {&asked, &codes, &rows}) self.held.push_back(std::move(*each));
+            },
+            "asked"_a, "codes"_a, "rows"_a, "num_rows"_a)
+        .def(
+            "show",
+            [](const CodedPartitions& self, NearestRows& nearest, Count query, const InputBuffer& allowed) {
+                const int64_t number = query;
+                const Bytes flags = allowed;
+                Unlocked unlocked;
+                return add_product_codes(nearest, number, self.book, self.partitions, self.columns, flags);
+            },
+            "nearest"_a, "query"_a, "allowed"_a);
     nb::class_<QueriedWords>(m, "QueriedWords")
         .def(nb::init<>())
         .def(

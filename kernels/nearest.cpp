@@ -1,7 +1,10 @@
 #include "nearest.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+
+#include "shared_work.h"
 
 namespace lance {
 
@@ -12,6 +15,9 @@ constexpr int64_t kMaxCodes = int64_t{1} << 16;
 // Rows whose distances are made at once: they stay in the nearest cache.
 constexpr int64_t kBlockRows = 256;
 constexpr size_t kMostHeldBeside = 1024;
+// Fewer codes are summed before a thread has been woken.
+constexpr int64_t kCodesForHelp = 1 << 18;
+constexpr size_t kMostHelpers = 7;
 
 // The queries as the loops take them, and their lengths.
 class Comparer {
@@ -61,17 +67,90 @@ class Comparer {
 
 inline bool bit(Bytes bits, int64_t i) { return bits[static_cast<size_t>(i / 8)] >> (i % 8) & 1; }
 
+// out[i] += the numbers of `kCodes` codes of row i, in their order.
+template <int64_t kBits, int64_t kCodes>
+void add_codes(const uint8_t* codes, int64_t num_rows, int64_t first_code, int64_t stride_byte, int64_t stride_row,
+               const float* table, float* out) {
+    constexpr int64_t kWidth = int64_t{1} << kBits;
+    const uint8_t* at[kCodes];
+    const float* columns[kCodes];
+    int64_t shifts[kCodes];
+    for (int64_t j = 0; j < kCodes; ++j) {
+        const int64_t code = first_code + j;
+        at[j] = codes + code * kBits / 8 * stride_byte;
+        columns[j] = table + code * kWidth;
+        shifts[j] = kBits == 4 ? code % 2 * 4 : 0;
+    }
+    for (int64_t i = 0; i < num_rows; ++i) {
+        float sum = out[i];
+        for (int64_t j = 0; j < kCodes; ++j) sum += columns[j][at[j][i * stride_row] >> shifts[j] & (kWidth - 1)];
+        out[i] = sum;
+    }
+}
+
 template <int64_t kBits>
 void sum_rows(const uint8_t* codes, int64_t num_rows, int64_t num_codes, int64_t stride_byte, int64_t stride_row,
               const float* table, float* out) {
-    constexpr int64_t kWidth = int64_t{1} << kBits;
-    for (int64_t i = 0; i < num_rows; ++i) out[i] = 0;
-    for (int64_t j = 0; j < num_codes; ++j) {
-        const float* column = table + j * kWidth;
-        const int64_t shift = kBits == 4 ? j % 2 * 4 : 0;
-        const uint8_t* at = codes + (kBits == 4 ? j / 2 : j) * stride_byte;
-        for (int64_t i = 0; i < num_rows; ++i) out[i] += column[at[i * stride_row] >> shift & (kWidth - 1)];
+    std::fill_n(out, num_rows, 0.0f);
+    // several codes at once: sums stay in registers, where one code after the other would write and read them each time
+    constexpr int64_t kAtOnce = 8;
+    int64_t j = 0;
+    for (; j + kAtOnce <= num_codes; j += kAtOnce) {
+        add_codes<kBits, kAtOnce>(codes, num_rows, j, stride_byte, stride_row, table, out);
     }
+    for (; j < num_codes; ++j) add_codes<kBits, 1>(codes, num_rows, j, stride_byte, stride_row, table, out);
+}
+
+void check(const Codebook& book) {
+    const int64_t parts = book.num_parts, bits = book.num_bits, size = book.size;
+    if (bits != 4 && bits != 8) fail("codes of ", bits, " bits");
+    if (parts < 1 || parts > kMaxCodes || parts * bits % 8 != 0 || size < 1 || size > kMaxDimension) {
+        fail("rows of ", parts, " codes for ", size, " values");
+    }
+    require_input(book.items, multiply(multiply(parts << bits, size), 4), "items");
+}
+
+// What each code of a partition adds to a distance.
+std::vector<float> code_distances(const Codebook& book, Bytes asked) {
+    const int64_t items = int64_t{1} << book.num_bits;
+    std::vector<float> table(static_cast<size_t>(book.num_parts * items));
+    const uint8_t* item = book.items.data();
+    for (int64_t j = 0; j < book.num_parts; ++j) {
+        const uint8_t* own = asked.data() + 4 * j * book.size;
+        for (int64_t c = 0; c < items; ++c, item += 4 * book.size) {
+            float sum = 0;
+            for (int64_t i = 0; i < book.size; ++i) {
+                const float value = load<float>(item + 4 * i), other = load<float>(own + 4 * i);
+                sum += book.of_products ? value * other : (value - other) * (value - other);
+            }
+            table[static_cast<size_t>(j * items + c)] = book.of_products ? 1 - sum : sum;
+        }
+    }
+    return table;
+}
+
+int64_t add_partition(NearestRows& nearest, int64_t query, const Codebook& book, const CodedPartition& partition,
+                      bool columns, Bytes allowed) {
+    const std::vector<float> table = code_distances(book, partition.asked);
+    const float less = book.of_products ? static_cast<float>(book.num_parts - 1) : 0;
+    const int64_t width = book.num_parts * book.num_bits / 8, num_rows = partition.num_rows;
+    const int64_t stride_byte = columns ? num_rows : 1, stride_row = columns ? 1 : width, num_allowed = size_of(allowed);
+    constexpr int64_t kAtOnce = 1024;
+    float sums[kAtOnce];
+    int64_t shown = 0;
+    for (int64_t start = 0; start < num_rows; start += kAtOnce) {
+        const int64_t count = std::min(num_rows - start, kAtOnce);
+        const uint8_t* codes = partition.codes.data() + start * stride_row;
+        (book.num_bits == 8 ? sum_rows<8> : sum_rows<4>)(codes, count, book.num_parts, stride_byte, stride_row,
+                                                         table.data(), sums);
+        for (int64_t i = 0; i < count; ++i) {
+            const int64_t row = load<int64_t>(partition.rows.data() + 8 * (start + i));
+            if (row < 0 || row >= num_allowed || allowed[static_cast<size_t>(row)] == 0) continue;
+            ++shown;
+            nearest.add(query, sums[i] - less, static_cast<uint64_t>(row));
+        }
+    }
+    return shown;
 }
 
 }  // namespace
@@ -96,6 +175,12 @@ void NearestRows::join(const NearestRows& other) {
     for (int64_t query = 0; query < num_queries(); ++query) {
         for (const Neighbour& row : other.best_[static_cast<size_t>(query)].rows) add(query, row.distance, row.row);
     }
+}
+
+NearestRows NearestRows::without_rows() const {
+    NearestRows other(*this);
+    for (Best& best : other.best_) best = Best();
+    return other;
 }
 
 const std::vector<Neighbour>& NearestRows::sorted(int64_t query) {
@@ -166,48 +251,26 @@ void add_distances(NearestRows& nearest, int64_t query, Bytes distances, Bytes a
     }
 }
 
-int64_t add_product_codes(NearestRows& nearest, int64_t query, const Codebook& book, Bytes asked, Bytes codes,
-                          bool columns, Bytes rows, int64_t num_rows, Bytes allowed) {
-    const int64_t parts = book.num_parts, bits = book.num_bits, size = book.size;
+int64_t add_product_codes(NearestRows& nearest, int64_t query, const Codebook& book,
+                          const std::vector<CodedPartition>& partitions, bool columns, Bytes allowed) {
     if (query >= nearest.num_queries()) fail("there is no query ", query);
-    if (bits != 4 && bits != 8) fail("codes of ", bits, " bits");
-    if (parts < 1 || parts > kMaxCodes || parts * bits % 8 != 0 || size < 1 || size > kMaxDimension) {
-        fail("rows of ", parts, " codes for ", size, " values");
+    check(book);
+    int64_t num_codes = 0;
+    for (const CodedPartition& each : partitions) {
+        require_input(each.asked, multiply(book.num_parts * book.size, 4), "asked");
+        require_input(each.codes, multiply(each.num_rows, book.num_parts * book.num_bits / 8), "codes");
+        require_input(each.rows, multiply(each.num_rows, 8), "rows");
+        num_codes += each.num_rows * book.num_parts;
     }
-    const int64_t items = int64_t{1} << bits, width = parts * bits / 8;
-    require_input(book.items, multiply(multiply(parts * items, size), 4), "items");
-    require_input(asked, multiply(parts * size, 4), "asked");
-    require_input(codes, multiply(num_rows, width), "codes");
-    require_input(rows, multiply(num_rows, 8), "rows");
-    std::vector<float> table(static_cast<size_t>(parts * items));
-    const uint8_t* item = book.items.data();
-    for (int64_t j = 0; j < parts; ++j) {
-        const uint8_t* own = asked.data() + 4 * j * size;
-        for (int64_t c = 0; c < items; ++c, item += 4 * size) {
-            float sum = 0;
-            for (int64_t i = 0; i < size; ++i) {
-                const float value = load<float>(item + 4 * i), other = load<float>(own + 4 * i);
-                sum += book.of_products ? value * other : (value - other) * (value - other);
-            }
-            table[static_cast<size_t>(j * items + c)] = book.of_products ? 1 - sum : sum;
-        }
-    }
-    const float less = book.of_products ? static_cast<float>(parts - 1) : 0;
-    const int64_t stride_byte = columns ? num_rows : 1, stride_row = columns ? 1 : width, num_allowed = size_of(allowed);
-    constexpr int64_t kAtOnce = 1024;
-    float sums[kAtOnce];
-    int64_t shown = 0;
-    for (int64_t start = 0; start < num_rows; start += kAtOnce) {
-        const int64_t count = std::min(num_rows - start, kAtOnce);
-        (bits == 8 ? sum_rows<8> : sum_rows<4>)(codes.data() + start * stride_row, count, parts, stride_byte, stride_row,
-                                                table.data(), sums);
-        for (int64_t i = 0; i < count; ++i) {
-            const int64_t row = load<int64_t>(rows.data() + 8 * (start + i));
-            if (row < 0 || row >= num_allowed || allowed[static_cast<size_t>(row)] == 0) continue;
-            ++shown;
-            nearest.add(query, sums[i] - less, static_cast<uint64_t>(row));
-        }
-    }
+    const size_t num_helpers = num_codes < kCodesForHelp ? 0 : std::min(partitions.size() - 1, kMostHelpers);
+    std::vector<NearestRows> of_helpers(num_helpers, nearest.without_rows());
+    std::atomic<int64_t> shown = 0;
+    share_work(partitions.size(), num_helpers, [&](size_t turn, size_t worker) {
+        NearestRows& own = worker == 0 ? nearest : of_helpers[worker - 1];
+        shown += add_partition(own, query, book, partitions[turn], columns, allowed);
+        return true;
+    });
+    for (const NearestRows& each : of_helpers) nearest.join(each);
     return shown;
 }
 

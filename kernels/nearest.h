@@ -36,6 +36,9 @@ class NearestRows {
 
     void join(const NearestRows& other);
 
+    // For the same queries, with the same bounds, and without rows.
+    NearestRows without_rows() const;
+
     // The best rows of a query in their order.
     const std::vector<Neighbour>& sorted(int64_t query);
 
@@ -84,12 +87,17 @@ struct Codebook {
     bool of_products;
 };
 
-// Shows the rows of a partition of product codes to `nearest`, for one query. asked: the query, or what is left of it
-// without the centroid, f32. codes: of 8 bits, or 4: the low ones of a byte first. columns: byte j of row
-// i is at j * num_rows + i; else at i * (bytes of a row) + j. rows: i64, negative for those that are not
-// there; byte r of `allowed`: whether row r takes part. How many did.
-int64_t add_product_codes(NearestRows& nearest, int64_t query, const Codebook& book, Bytes asked, Bytes codes,
-                          bool columns, Bytes rows, int64_t num_rows, Bytes allowed);
+// A partition of product codes. asked: the query, or what is left of it without the centroid, f32. codes: of 8 bits, or
+// 4: the low ones of a byte first. rows: i64, negative for those that are not there.
+struct CodedPartition {
+    Bytes asked, codes, rows;
+    int64_t num_rows;
+};
+
+// Shows the rows of partitions to `nearest`, for one query; several threads share them. columns: byte j of row i is at
+// j * num_rows + i; else at i * (bytes of a row) + j. Byte r of `allowed`: whether row r takes part. How many did.
+int64_t add_product_codes(NearestRows& nearest, int64_t query, const Codebook& book,
+                          const std::vector<CodedPartition>& partitions, bool columns, Bytes allowed);
 
 // Distances of all rows to one query, f32.
 void vector_distances(const Queries& query, Bytes values, int64_t num_rows, MutableBytes out);

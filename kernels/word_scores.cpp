@@ -5,6 +5,8 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <tuple>
+#include <utility>
 
 namespace lance {
 
@@ -32,6 +34,14 @@ inline void add(const WordList& word, int64_t i, float& score) {
     const float weight = word.factor * load<float>(word.ratios.data() + 4 * i);
     score += weight;
     for (int64_t time = 1; time < word.times; ++time) score += weight;
+}
+
+// Where the documents of a window begin in a list, and where they end.
+inline std::pair<int64_t, int64_t> part_of(const WordList& word, int64_t window) {
+    const int64_t at = load<uint32_t>(word.starts.data() + 4 * window);
+    const int64_t end = load<uint32_t>(word.starts.data() + 4 * (window + 1));
+    if (at > end || end > size_of(word.documents) / 4) fail("documents ", at, " to ", end, " of a word");
+    return {at, end};
 }
 
 // The first place from `from` on whose document is not below.
@@ -101,28 +111,53 @@ void add_scored(NearestRows& nearest, const std::vector<WordList>& words, Bytes 
     std::vector<Part> parts(words.size());
     std::vector<size_t> by_bound(words.size());
     const int64_t num_rows = size_of(allowed);
+    const auto show = [&](int64_t document, float score) {
+        if (!(score > 0) || score < threshold) return;
+        const int64_t row = load<int64_t>(rows.data() + 8 * document);
+        if (row < 0 || row >= num_rows || allowed[static_cast<size_t>(row)] == 0) return;
+        nearest.add(0, -score, static_cast<uint64_t>(row));
+        if (most == 0) return;
+        if (best.size() < most) {
+            best.push_back(score);
+            std::push_heap(best.begin(), best.end(), std::greater<>());
+        } else if (score > best.front()) {
+            std::pop_heap(best.begin(), best.end(), std::greater<>());
+            best.back() = score;
+            std::push_heap(best.begin(), best.end(), std::greater<>());
+        }
+        if (best.size() == most) threshold = best.front();
+    };
     for (int64_t window = 0; window < windows; ++window) {
         float bound = 0;
         int64_t having = 0;
+        const WordList* last = nullptr;
         for (const WordList& word : words) {
             const float greatest = load<float>(word.greatest.data() + 4 * window);
             bound += static_cast<float>(word.times) * word.factor * greatest;
-            having += greatest > 0;
+            if (greatest > 0) {
+                ++having;
+                last = &word;
+            }
         }
         if (having == 0 || having < needed || bound * kSlack < threshold) continue;
         const int64_t first = window * kWindowDocuments, size = std::min(kWindowDocuments, num_documents - first);
+        if (having == 1) {
+            const auto [at, end] = part_of(*last, window);
+            for (int64_t i = at; i < end; ++i) {
+                float score = 0;
+                add(*last, i, score);
+                show(first + place_of(*last, i, first, size), score);
+            }
+            continue;
+        }
         int64_t most_of_others = 0;
         for (size_t w = 0; w < words.size(); ++w) {
             Part& part = parts[w];
-            part.at = load<uint32_t>(words[w].starts.data() + 4 * window);
-            part.end = load<uint32_t>(words[w].starts.data() + 4 * (window + 1));
+            std::tie(part.at, part.end) = part_of(words[w], window);
             part.bound = static_cast<float>(words[w].times) * words[w].factor * load<float>(words[w].greatest.data() + 4 * window);
             part.chooses = true;
             // they are sorted
             if (std::isnan(part.bound)) part.bound = std::numeric_limits<float>::infinity();
-            if (part.at > part.end || part.end > size_of(words[w].documents) / 4) {
-                fail("documents ", part.at, " to ", part.end, " of a word");
-            }
             by_bound[w] = w;
         }
         // documents with nothing but the words of the least bounds cannot be among the best
@@ -172,20 +207,7 @@ void add_scored(NearestRows& nearest, const std::vector<WordList>& words, Bytes 
         for (int64_t i = 0; i < size; ++i) most_here = std::max(most_here, scores[i]);
         if (most_here < threshold) continue;
         for (int64_t i = 0; i < size; ++i) {
-            if (!(scores[i] > 0) || scores[i] < threshold || (needed > 1 && counts[i] < needed)) continue;
-            const int64_t row = load<int64_t>(rows.data() + 8 * (first + i));
-            if (row < 0 || row >= num_rows || allowed[static_cast<size_t>(row)] == 0) continue;
-            nearest.add(0, -scores[i], static_cast<uint64_t>(row));
-            if (most == 0) continue;
-            if (best.size() < most) {
-                best.push_back(scores[i]);
-                std::push_heap(best.begin(), best.end(), std::greater<>());
-            } else if (scores[i] > best.front()) {
-                std::pop_heap(best.begin(), best.end(), std::greater<>());
-                best.back() = scores[i];
-                std::push_heap(best.begin(), best.end(), std::greater<>());
-            }
-            if (best.size() == most) threshold = best.front();
+            if (needed <= 1 || counts[i] >= needed) show(first + i, scores[i]);
         }
     }
 }

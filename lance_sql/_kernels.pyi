@@ -1327,33 +1327,6 @@ class NearestRows:
         allowed: a byte for each row, 0 for those that are left out
         """
 
-    def add_product_codes(
-        self,
-        query: int,
-        items: Buffer,
-        num_parts: int,
-        num_bits: int,
-        size: int,
-        of_products: bool,
-        asked: Buffer,
-        codes: Buffer,
-        columns: bool,
-        rows: Buffer,
-        num_rows: int,
-        allowed: Buffer,
-    ) -> int:
-        """Shows the rows of a partition of product codes, for one query; how many took part.
-
-        items: the codebook, f32 [num_parts, 2^num_bits, size]
-        of_products: codes are of vectors, for dot; else of what is left of them without their centroids
-        asked: the query, or what is left of it without the centroid, f32
-        codes: of 8 bits, or 4, the low ones of a byte first
-        columns: byte j of row i is at j * num_rows + i; else at i * (bytes of a row) + j
-        rows: i64, negative for those that are not there
-        allowed: a byte for each number of a row
-        raises: InvalidDataError for buffers that are too small
-        """
-
     def join(self, other: NearestRows) -> None:
         """Shows it the rows of another one."""
 
@@ -1503,6 +1476,32 @@ def product_codes(
     rows: f32 [num_rows, dimension]
     codebook: f32 [num_parts, 2^num_bits, dimension / num_parts]
     """
+
+class CodedPartitions:
+    """Partitions of product codes, which are compared with a query together.
+
+    items: the codebook, f32 [num_parts, 2^num_bits, size]
+    of_products: codes are of vectors, for dot; else of what is left of them without their centroids
+    columns: byte j of row i is at j * num_rows + i; else at i * (bytes of a row) + j
+    """
+
+    def __init__(
+        self, items: Buffer, num_parts: int, num_bits: int, size: int, of_products: bool, columns: bool
+    ) -> None: ...
+    def add(self, asked: Buffer, codes: Buffer, rows: Buffer, num_rows: int) -> None:
+        """Adds a partition.
+
+        asked: the query, or what is left of it without the centroid, f32
+        codes: of 8 bits, or 4, the low ones of a byte first
+        rows: i64, negative for those that are not there
+        """
+
+    def show(self, nearest: NearestRows, query: int, allowed: Buffer) -> int:
+        """Shows the rows of all partitions, for one query; how many took part. Several threads share them.
+
+        allowed: a byte for each number of a row
+        raises: InvalidDataError for buffers that are too short
+        """
 
 class QueriedWords:
     """The words of a query, of which documents are put in order."""

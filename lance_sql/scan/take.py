@@ -60,11 +60,11 @@ def _by_ids(snapshot: Snapshot, wanted: npt.NDArray[np.uint64]) -> _Located:
 def _by_addresses(snapshot: Snapshot, wanted: npt.NDArray[np.uint64]) -> _Located:
     ids = wanted >> np.uint64(32)
     offsets = (wanted & np.uint64(2**32 - 1)).astype(np.int64)
-    places = {int(number): place for place, number in enumerate(snapshot.manifest.fragments.table.ids.tolist())}
+    fragments = snapshot.manifest.fragments
     for number in np.unique(ids).tolist():
-        if number in places:
+        if number in fragments.index_of:
             index = np.flatnonzero(ids == number)
-            yield snapshot.open(snapshot.manifest.fragments[places[number]]), index, offsets[index]
+            yield snapshot.open(fragments[fragments.index_of[number]]), index, offsets[index]
 
 
 def _taken(

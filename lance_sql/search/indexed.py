@@ -19,7 +19,7 @@ from lance_sql.scan.system_columns import ROW_ADDRESS
 from lance_sql.scan.take import parts, take_at
 from lance_sql.search import exact
 from lance_sql.search.numbering import RowNumbers, row_numbers
-from lance_sql.search.stored_vectors import vector_distances
+from lance_sql.search.stored_vectors import Probed, vector_distances
 from lance_sql.search.vector_segments import ColumnIndex, VectorSegment
 from lance_sql.table.snapshot import Snapshot
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float32]
 
 _UNBOUNDED: Final = 1 << 40
+_BYTES_TOGETHER: Final = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ def result(nearest: _kernels.NearestRows, query: int) -> tuple[npt.NDArray[np.ui
 
 
 def _uncovered(snapshot: Snapshot, index: ColumnIndex) -> frozenset[int]:
-    live = frozenset(int(each) for each in snapshot.manifest.fragments.table.ids.tolist())
+    live = snapshot.manifest.fragments.distinct_ids
     return live.difference(*(segment.fragment_ids for segment in index.segments))
 
 
@@ -153,20 +154,27 @@ def _probe(
         prepared = segment.stored.prepare(asked)
         shown = 0
         for numbers_of_part in _rounds(order, first, fixed=query.nprobes is not None):
-            for partition in segment.index.partitions(numbers_of_part):
-                shown += segment.stored.show(
-                    candidates,
-                    number,
-                    prepared,
-                    segment.index.centroids[partition.number],
-                    partition,
-                    numbers.of_partition(partition),
-                    flags,
-                )
+            for probed in _together(segment, numbers, numbers_of_part):
+                shown += segment.stored.show(candidates, number, prepared, probed, flags)
             searched += len(numbers_of_part)
             if shown >= wanted:
                 break
     return searched, len(segment.index.centroids) * len(query.vectors)
+
+
+def _together(segment: VectorSegment, numbers: RowNumbers, wanted: list[int]) -> Iterator[list[Probed]]:
+    """Partitions, some MiB of them at once."""
+    probed: list[Probed] = []
+    num_bytes = 0
+    for partition in segment.index.partitions(wanted):
+        centroid = segment.index.centroids[partition.number]
+        probed.append(Probed(centroid, partition, numbers.of_partition(partition)))
+        num_bytes += partition.num_bytes
+        if num_bytes > _BYTES_TOGETHER:
+            yield probed
+            probed, num_bytes = [], 0
+    if probed:
+        yield probed
 
 
 def _rounds(order: list[int], first: int, *, fixed: bool) -> Iterator[list[int]]:

@@ -6,7 +6,10 @@ Source: vector index specification, sections on product, scalar and RaBitQ quant
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Final, Protocol
+from collections.abc import Sequence
+from threading import Lock
+from typing import Any, Final, NamedTuple, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +25,20 @@ Flags = npt.NDArray[np.bool_]
 
 _MOST_CODES: Final = 1 << 16
 
+_lock: Final = Lock()
+_known: Final[WeakKeyDictionary[VectorIndex, StoredVectors]] = WeakKeyDictionary()
+
+
+class Probed(NamedTuple):
+    """A partition that is searched.
+
+    rows: the numbers of its rows, negative for those that are not there
+    """
+
+    centroid: Array
+    partition: Partition
+    rows: I64
+
 
 class StoredVectors(Protocol):
     """The vectors of a segment.
@@ -36,20 +53,12 @@ class StoredVectors(Protocol):
         ...
 
     def show(
-        self,
-        nearest: _kernels.NearestRows,
-        query: int,
-        prepared: Any,
-        centroid: Array,
-        partition: Partition,
-        rows: I64,
-        allowed: Flags,
+        self, nearest: _kernels.NearestRows, query: int, prepared: Any, probed: Sequence[Probed], allowed: Flags
     ) -> int:
-        """Shows the rows of a partition that take part; how many these are.
+        """Shows the rows of partitions that take part; how many these are.
 
         query: its number
-        rows: their numbers, negative for those that are not there
-        allowed: which take part, by number
+        allowed: which rows take part, by their numbers
         """
         ...
 
@@ -69,27 +78,29 @@ class WithDistances(ABC):
         """Of each row of a partition."""
 
     def show(
-        self,
-        nearest: _kernels.NearestRows,
-        query: int,
-        prepared: Any,
-        centroid: Array,
-        partition: Partition,
-        rows: I64,
-        allowed: Flags,
+        self, nearest: _kernels.NearestRows, query: int, prepared: Any, probed: Sequence[Probed], allowed: Flags
     ) -> int:
         """As `StoredVectors.show`."""
-        return show_distances(nearest, query, self.distances(prepared, centroid, partition), rows, allowed)
+        return sum(
+            show_distances(nearest, query, self.distances(prepared, each.centroid, each.partition), each.rows, allowed)
+            for each in probed
+        )
 
 
 def stored_vectors(index: VectorIndex) -> StoredVectors:
-    """How the vectors of a segment are stored.
+    """How the vectors of a segment are stored; codebooks and rotations are read once.
 
     raises: CorruptFile, UnsupportedFeature
     """
-    kinds: dict[str, type[FlatVectors | ProductCodes | ScalarCodes | RotatedBits]]
-    kinds = {"FLAT": FlatVectors, "PQ": ProductCodes, "SQ": ScalarCodes, "RQ": RotatedBits}
-    return kinds[index.kind](index)
+    with _lock:
+        known = _known.get(index)
+    if known is None:
+        kinds: dict[str, type[FlatVectors | ProductCodes | ScalarCodes | RotatedBits]]
+        kinds = {"FLAT": FlatVectors, "PQ": ProductCodes, "SQ": ScalarCodes, "RQ": RotatedBits}
+        known = kinds[index.kind](index)
+        with _lock:
+            _known[index] = known
+    return known
 
 
 def vector_distances(metric: str, query: Array, vectors: Array, value_bits: int | None = None) -> F32:
@@ -153,32 +164,16 @@ class ProductCodes:
         return query.astype(np.float32)
 
     def show(
-        self,
-        nearest: _kernels.NearestRows,
-        query: int,
-        prepared: Array,
-        centroid: Array,
-        partition: Partition,
-        rows: I64,
-        allowed: Flags,
+        self, nearest: _kernels.NearestRows, query: int, prepared: Array, probed: Sequence[Probed], allowed: Flags
     ) -> int:
         parts, _, size = self._book.shape
         is_dot = self._metric == "dot"
-        codes = partition.columns["__pq_code"]
-        return nearest.add_product_codes(
-            query,
-            self._book,
-            parts,
-            self._bits,
-            size,
-            is_dot,
-            prepared if is_dot else prepared - centroid.astype(np.float32, copy=False),
-            codes,
-            self._columns,
-            rows,
-            len(codes),
-            allowed.view(np.uint8),
-        )
+        partitions = _kernels.CodedPartitions(self._book, parts, self._bits, size, is_dot, self._columns)
+        for each in probed:
+            asked = prepared if is_dot else prepared - each.centroid.astype(np.float32, copy=False)
+            codes = each.partition.columns["__pq_code"]
+            partitions.add(asked, codes, each.rows, len(codes))
+        return partitions.show(nearest, query, allowed.view(np.uint8))
 
 
 class ScalarCodes(WithDistances):

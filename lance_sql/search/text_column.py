@@ -40,6 +40,9 @@ _ONE: Final = np.float32(1)
 WINDOW_DOCUMENTS: Final = 512
 _MOST_PREPARED: Final = 32 << 20
 
+_MOST_NUMBERS: Final = 4096
+"""Of words, for each partition."""
+
 
 @dataclass(frozen=True)
 class ScoredList:
@@ -84,14 +87,25 @@ class IndexedDocuments:
     _prepared: LRUCache[tuple[int, float], ScoredList] = field(
         default_factory=lambda: LRUCache(_MOST_PREPARED, lambda each: each.num_bytes)
     )
+    _numbers: LRUCache[str, int | None] = field(default_factory=lambda: LRUCache(_MOST_NUMBERS))
     _lock: Any = field(default_factory=Lock)
+
+    def number_of(self, token: str) -> int | None:
+        """Of a token among those of the partition; None where it is not there."""
+        with self._lock:
+            if token in self._numbers:
+                return self._numbers[token]
+        number = self.partition.find(token)
+        with self._lock:
+            self._numbers[token] = number
+        return number
 
     def scored(self, token: str, average: np.float32) -> ScoredList | None:
         """The documents that have a token, as the kernels want them; None without any.
 
         average: tokens of a document
         """
-        number = self.partition.find(token)
+        number = self.number_of(token)
         if number is None:
             return None
         key = number, float(average)
@@ -113,7 +127,7 @@ class IndexedDocuments:
         return made
 
     def with_token(self, token: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
-        number = self.partition.find(token)
+        number = self.number_of(token)
         return None if number is None else self.partition.documents(number)
 
 
@@ -151,7 +165,7 @@ class TextColumn:
     def num_indexed(self, token: str) -> int:
         """Documents of the index that have a token."""
         if token not in self._counts:
-            found = ((each, each.partition.find(token)) for each in self.indexed)
+            found = ((each, each.number_of(token)) for each in self.indexed)
             self._counts[token] = sum(each.partition.count(number) for each, number in found if number is not None)
         return self._counts[token]
 
@@ -176,7 +190,7 @@ def open_column(
     """
     (column,) = resolve(snapshot, [name])
     segments = _segments(snapshot, column) if use_index and snapshot.use_indices else []
-    live = frozenset(int(each) for each in snapshot.manifest.fragments.table.ids.tolist())
+    live = snapshot.manifest.fragments.distinct_ids
     if not segments:
         fresh = _fresh(snapshot, column, numbers, allowed, live, Analyzer())
         note = f"no index on {name}: rows are taken apart, words as they are"
@@ -198,7 +212,7 @@ def analyzer_of(snapshot: Snapshot, name: str, numbers: RowNumbers, *, use_index
     """
     (column,) = resolve(snapshot, [name])
     segments = _segments(snapshot, column) if use_index and snapshot.use_indices else []
-    live = frozenset(int(each) for each in snapshot.manifest.fragments.table.ids.tolist())
+    live = snapshot.manifest.fragments.distinct_ids
     return _indexed(snapshot, name, segments, live, numbers).analyzer if segments else Analyzer()
 
 

@@ -58,7 +58,7 @@ def column_index(snapshot: Snapshot, query: VectorQuery) -> ColumnIndex:
     if not every:
         return NO_INDEX
     name = every[0].name
-    live = frozenset(int(each) for each in snapshot.manifest.fragments.table.ids.tolist())
+    live = snapshot.manifest.fragments.distinct_ids
     segments: list[VectorSegment] = []
     notes: list[str] = []
     metric: str | None = None

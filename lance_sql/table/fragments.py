@@ -6,7 +6,7 @@ The rows of a table are those of its fragments, one after the other, without the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Final, overload
 
@@ -80,6 +80,16 @@ class Fragments(Sequence[Fragment]):
         if (ids[1:] > ids[:-1]).all() or len(set(self.ids)) == len(self.ids):
             return ()
         return tuple(sorted(number for number, count in Counter(self.ids).items() if count > 1))
+
+    @cached_property
+    def distinct_ids(self) -> frozenset[int]:
+        """The ids of all of them."""
+        return frozenset(self.ids)
+
+    @cached_property
+    def index_of(self) -> Mapping[int, int]:
+        """Where the fragment with an id is: the last one, where several have it."""
+        return {number: index for index, number in enumerate(self.ids)}
 
     @cached_property
     def recorded_rows(self) -> I64 | None:

@@ -48,10 +48,12 @@ def test_product_codes_and_their_distances(bits: int) -> None:
     allowed = (rng.random(len(rows)) < 0.5).astype(np.uint8)
     for columns in (False, True):
         nearest = _kernels.NearestRows(1, 20, float("-inf"), float("inf"))
-        given = np.ascontiguousarray(codes.T) if columns else codes
-        shown = nearest.add_product_codes(
-            0, book, parts, bits, size, False, query, given, columns, numbers, len(rows), allowed
-        )
+        partitions = _kernels.CodedPartitions(book, parts, bits, size, False, columns)
+        for start in range(0, len(rows), 250):
+            part = codes[start : start + 250]
+            given = np.ascontiguousarray(part.T) if columns else part
+            partitions.add(query, given, numbers[start : start + 250], len(part))
+        shown = partitions.show(nearest, 0, allowed)
         takes_part = (numbers >= 0) & (allowed[numbers] == 1)
         assert shown == takes_part.sum()
         found, distances = np.empty(20, np.uint64), np.empty(20, np.float32)
@@ -59,6 +61,39 @@ def test_product_codes_and_their_distances(bits: int) -> None:
         order = np.argsort(np.where(takes_part, far, np.inf))[:20]
         assert set(found.tolist()) == set(numbers[order].tolist())
         np.testing.assert_allclose(distances, np.sort(far[takes_part])[:20], rtol=1e-5)
+
+
+def test_partitions_that_threads_share() -> None:
+    """Many codes, which several threads compare: the rows and distances of one partition after the other."""
+    rng = np.random.default_rng(3)
+    book = rng.normal(size=(8, 256, 2)).astype(np.float32)
+    every = []
+    together = _kernels.CodedPartitions(book, 8, 8, 2, True, True)
+    for number in range(40):
+        asked = rng.normal(size=16).astype(np.float32)
+        codes = rng.integers(0, 256, (8, 2_000), np.uint8)
+        rows = np.arange(2_000 * number, 2_000 * (number + 1))
+        together.add(asked, codes, rows, 2_000)
+        every.append((asked, codes, rows))
+    allowed = (rng.random(80_000) < 0.9).astype(np.uint8)
+    answers = []
+    for is_together in (True, False):
+        nearest = _kernels.NearestRows(1, 3_000, float("-inf"), float("inf"))
+        if is_together:
+            shown = together.show(nearest, 0, allowed)
+        else:
+            shown = 0
+            for asked, codes, rows in every:
+                alone = _kernels.CodedPartitions(book, 8, 8, 2, True, True)
+                alone.add(asked, codes, rows, 2_000)
+                shown += alone.show(nearest, 0, allowed)
+        found, distances = np.empty(3_000, np.uint64), np.empty(3_000, np.float32)
+        nearest.result(0, found, distances)
+        answers.append((shown, found.tolist(), distances.tolist()))
+    assert answers[0] == answers[1]
+    with pytest.raises(_kernels.InvalidDataError, match="codes"):
+        together.add(every[0][0], every[0][1][:, :100].copy(), every[0][2], 2_000)
+        together.show(_kernels.NearestRows(1, 10, float("-inf"), float("inf")), 0, allowed)
 
 
 @pytest.mark.parametrize("needed", [1, 2, 4])
