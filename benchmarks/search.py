@@ -76,7 +76,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--texts", type=int, default=500_000)
-    parser.add_argument("--runs", type=int, default=25)
+    parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--extension", type=Path, help="of DuckDB 1.5, a file")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -2,6 +2,8 @@
 #include "word_scores.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -57,6 +59,188 @@ inline int64_t first_from(Bytes documents, int64_t from, int64_t end, int64_t do
     return from;
 }
 
+// The documents of some words, window by window.
+class Scorer {
+  public:
+    Scorer(NearestRows& nearest, const std::vector<WordList>& words, Bytes rows, int64_t num_documents, Bytes allowed,
+           int64_t needed, int64_t k)
+        : nearest_(nearest),
+          words_(words),
+          rows_(rows),
+          num_documents_(num_documents),
+          allowed_(allowed),
+          num_rows_(size_of(allowed)),
+          needed_(needed),
+          most_(k == 0 ? 0 : static_cast<size_t>(std::min(k, num_documents))),
+          parts_(words.size()),
+          by_bound_(words.size()) {}
+
+    void add_window(int64_t window) {
+        float bound = 0;
+        int64_t having = 0;
+        size_t last = 0;
+        for (size_t w = 0; w < words_.size(); ++w) {
+            const float most = bound_of(w, window);
+            bound += most;
+            if (most > 0) {
+                ++having;
+                last = w;
+            }
+        }
+        if (having == 0 || having < needed_ || bound * kSlack < threshold_) return;
+        first_ = window * kWindowDocuments;
+        size_ = std::min(kWindowDocuments, num_documents_ - first_);
+        if (having == 1) {
+            add_word(words_[last], window);
+            return;
+        }
+        const float most_of_others = choose(window);
+        if (most_of_others > 0) {
+            add_chosen(most_of_others);
+        } else {
+            add_all();
+        }
+    }
+
+  private:
+    float bound_of(size_t w, int64_t window) const {
+        const WordList& word = words_[w];
+        return static_cast<float>(word.times) * word.factor * load<float>(word.greatest.data() + 4 * window);
+    }
+
+    void show(int64_t place, float score) {
+        if (!(score > 0) || score < threshold_) return;
+        const int64_t row = load<int64_t>(rows_.data() + 8 * (first_ + place));
+        if (row < 0 || row >= num_rows_ || allowed_[static_cast<size_t>(row)] == 0) return;
+        nearest_.add(0, -score, static_cast<uint64_t>(row));
+        if (most_ == 0) return;
+        if (best_.size() < most_) {
+            best_.push_back(score);
+            std::push_heap(best_.begin(), best_.end(), std::greater<>());
+        } else if (score > best_.front()) {
+            std::pop_heap(best_.begin(), best_.end(), std::greater<>());
+            best_.back() = score;
+            std::push_heap(best_.begin(), best_.end(), std::greater<>());
+        }
+        if (best_.size() == most_) threshold_ = best_.front();
+    }
+
+    // Where the documents of one word are the only ones.
+    void add_word(const WordList& word, int64_t window) {
+        const auto [at, end] = part_of(word, window);
+        for (int64_t i = at; i < end; ++i) {
+            float score = 0;
+            add(word, i, score);
+            show(place_of(word, i, first_, size_), score);
+        }
+    }
+
+    // Which words choose: documents with nothing but the others, those of the least bounds, cannot be among the best. What
+    // the others add at most.
+    float choose(int64_t window) {
+        for (size_t w = 0; w < words_.size(); ++w) {
+            Part& part = parts_[w];
+            std::tie(part.at, part.end) = part_of(words_[w], window);
+            part.bound = bound_of(w, window);
+            part.chooses = true;
+            // they are sorted
+            if (std::isnan(part.bound)) part.bound = std::numeric_limits<float>::infinity();
+            by_bound_[w] = w;
+        }
+        std::sort(by_bound_.begin(), by_bound_.end(), [this](size_t a, size_t b) { return parts_[a].bound < parts_[b].bound; });
+        float least = 0;
+        for (const size_t w : by_bound_) {
+            if ((least + parts_[w].bound) * kSlack >= threshold_) break;
+            least += parts_[w].bound;
+            parts_[w].chooses = false;
+        }
+        return least;
+    }
+
+    void add_all() {
+        std::fill_n(scores_, size_, 0.0f);
+        if (needed_ > 1) std::fill_n(counts_, size_, uint16_t{0});
+        for (size_t w = 0; w < words_.size(); ++w) {
+            for (int64_t i = parts_[w].at; i < parts_[w].end; ++i) {
+                const int64_t place = place_of(words_[w], i, first_, size_);
+                add(words_[w], i, scores_[place]);
+                if (needed_ > 1) ++counts_[place];
+            }
+        }
+        float most = 0;
+        for (int64_t i = 0; i < size_; ++i) most = std::max(most, scores_[i]);
+        if (most < threshold_) return;
+        for (int64_t i = 0; i < size_; ++i) {
+            if (needed_ <= 1 || counts_[i] >= needed_) show(i, scores_[i]);
+        }
+    }
+
+    // First what the words that choose add, then the sums of those documents that can still be among the best.
+    void add_chosen(float most_of_others) {
+        std::fill_n(scores_, size_, 0.0f);
+        std::array<uint64_t, kWindowDocuments / 64> bits{};
+        for (size_t w = 0; w < words_.size(); ++w) {
+            for (int64_t i = parts_[w].at; parts_[w].chooses && i < parts_[w].end; ++i) {
+                const int64_t place = place_of(words_[w], i, first_, size_);
+                add(words_[w], i, scores_[place]);
+                bits[static_cast<size_t>(place / 64)] |= uint64_t{1} << (place % 64);
+            }
+        }
+        size_t num_left = 0;
+        for (size_t b = 0; b < bits.size(); ++b) {
+            for (uint64_t rest = bits[b]; rest != 0; rest &= rest - 1) {
+                const auto place = static_cast<int32_t>(64 * b + static_cast<size_t>(std::countr_zero(rest)));
+                left_[num_left] = place;
+                num_left += !((scores_[place] + most_of_others) * kSlack < threshold_);
+            }
+        }
+        for (size_t j = 0; j < num_left; ++j) scores_[left_[j]] = 0;
+        if (needed_ > 1) std::fill_n(counts_, num_left, uint16_t{0});
+        // in the order of the words, so that every bit is that of a sum over all of them
+        for (size_t w = 0; w < words_.size() && num_left > 0; ++w) add_to_left(words_[w], parts_[w], num_left);
+        for (size_t j = 0; j < num_left; ++j) {
+            if (needed_ <= 1 || counts_[j] >= needed_) show(left_[j], scores_[left_[j]]);
+        }
+    }
+
+    void add_to_left(const WordList& word, const Part& part, size_t num_left) {
+        int64_t i = part.at;
+        // few of them: each is looked for behind the one before
+        const bool are_few = static_cast<int64_t>(num_left) * 8 < part.end - i;
+        for (size_t j = 0; j < num_left && i < part.end; ++j) {
+            const int64_t document = first_ + left_[j];
+            if (are_few) {
+                i = first_from(word.documents, i, part.end, document);
+            } else {
+                while (i < part.end && load<uint32_t>(word.documents.data() + 4 * i) < document) ++i;
+            }
+            if (i < part.end && load<uint32_t>(word.documents.data() + 4 * i) == document) {
+                add(word, i, scores_[left_[j]]);
+                if (needed_ > 1) ++counts_[j];
+            }
+        }
+    }
+
+    NearestRows& nearest_;
+    const std::vector<WordList>& words_;
+    const Bytes rows_;
+    const int64_t num_documents_;
+    const Bytes allowed_;
+    const int64_t num_rows_, needed_;
+    const size_t most_;
+    // the scores of the k best so far, the least in front
+    std::vector<float> best_;
+    float threshold_ = -1;
+    std::vector<Part> parts_;
+    std::vector<size_t> by_bound_;
+    // of the window
+    int64_t first_ = 0, size_ = 0;
+    float scores_[kWindowDocuments];
+    uint16_t counts_[kWindowDocuments];
+    // places of documents that can still be among the best; one more is written than there are
+    int32_t left_[kWindowDocuments + 1];
+};
+
 }  // namespace
 
 void prepare_word_list(Bytes documents, Bytes frequencies, int64_t count, Bytes norms, int64_t num_documents,
@@ -99,117 +283,8 @@ void add_scored(NearestRows& nearest, const std::vector<WordList>& words, Bytes 
         require_input(word.ratios, size_of(word.documents), "ratios");
         if (word.times < 1 || word.times > (1 << 16)) fail("a word ", word.times, " times");
     }
-    // the scores of the k best so far, the least in front
-    std::vector<float> best;
-    const size_t most = k == 0 ? 0 : static_cast<size_t>(std::min<int64_t>(k, num_documents));
-    float threshold = -1;
-    float scores[kWindowDocuments];
-    uint16_t counts[kWindowDocuments];
-    uint8_t marks[kWindowDocuments];
-    int32_t marked[kWindowDocuments + 1];
-    int64_t num_marked = 0;
-    std::vector<Part> parts(words.size());
-    std::vector<size_t> by_bound(words.size());
-    const int64_t num_rows = size_of(allowed);
-    const auto show = [&](int64_t document, float score) {
-        if (!(score > 0) || score < threshold) return;
-        const int64_t row = load<int64_t>(rows.data() + 8 * document);
-        if (row < 0 || row >= num_rows || allowed[static_cast<size_t>(row)] == 0) return;
-        nearest.add(0, -score, static_cast<uint64_t>(row));
-        if (most == 0) return;
-        if (best.size() < most) {
-            best.push_back(score);
-            std::push_heap(best.begin(), best.end(), std::greater<>());
-        } else if (score > best.front()) {
-            std::pop_heap(best.begin(), best.end(), std::greater<>());
-            best.back() = score;
-            std::push_heap(best.begin(), best.end(), std::greater<>());
-        }
-        if (best.size() == most) threshold = best.front();
-    };
-    for (int64_t window = 0; window < windows; ++window) {
-        float bound = 0;
-        int64_t having = 0;
-        const WordList* last = nullptr;
-        for (const WordList& word : words) {
-            const float greatest = load<float>(word.greatest.data() + 4 * window);
-            bound += static_cast<float>(word.times) * word.factor * greatest;
-            if (greatest > 0) {
-                ++having;
-                last = &word;
-            }
-        }
-        if (having == 0 || having < needed || bound * kSlack < threshold) continue;
-        const int64_t first = window * kWindowDocuments, size = std::min(kWindowDocuments, num_documents - first);
-        if (having == 1) {
-            const auto [at, end] = part_of(*last, window);
-            for (int64_t i = at; i < end; ++i) {
-                float score = 0;
-                add(*last, i, score);
-                show(first + place_of(*last, i, first, size), score);
-            }
-            continue;
-        }
-        int64_t most_of_others = 0;
-        for (size_t w = 0; w < words.size(); ++w) {
-            Part& part = parts[w];
-            std::tie(part.at, part.end) = part_of(words[w], window);
-            part.bound = static_cast<float>(words[w].times) * words[w].factor * load<float>(words[w].greatest.data() + 4 * window);
-            part.chooses = true;
-            // they are sorted
-            if (std::isnan(part.bound)) part.bound = std::numeric_limits<float>::infinity();
-            by_bound[w] = w;
-        }
-        // documents with nothing but the words of the least bounds cannot be among the best
-        std::sort(by_bound.begin(), by_bound.end(), [&](size_t a, size_t b) { return parts[a].bound < parts[b].bound; });
-        float least = 0;
-        for (const size_t w : by_bound) {
-            least += parts[w].bound;
-            if (least * kSlack >= threshold) break;
-            parts[w].chooses = false;
-            most_of_others += parts[w].end - parts[w].at;
-        }
-        std::fill_n(scores, size, 0.0f);
-        if (needed > 1) std::fill_n(counts, size, uint16_t{0});
-        const bool has_marks = most_of_others > 0;
-        if (has_marks) {
-            std::fill_n(marks, size, uint8_t{0});
-            for (size_t w = 0; w < words.size(); ++w) {
-                for (int64_t i = parts[w].at; parts[w].chooses && i < parts[w].end; ++i) marks[place_of(words[w], i, first, size)] = 1;
-            }
-            num_marked = 0;
-            for (int64_t i = 0; i < size; ++i) {
-                marked[num_marked] = static_cast<int32_t>(i);
-                num_marked += marks[i];
-            }
-        }
-        for (size_t w = 0; w < words.size(); ++w) {
-            const WordList& word = words[w];
-            int64_t i = parts[w].at;
-            if (!parts[w].chooses && num_marked * 8 < parts[w].end - i) {
-                // few of them: each is looked for behind the one before
-                for (int64_t m = 0; m < num_marked && i < parts[w].end; ++m) {
-                    i = first_from(word.documents, i, parts[w].end, first + marked[m]);
-                    if (i < parts[w].end && load<uint32_t>(word.documents.data() + 4 * i) == first + marked[m]) {
-                        add(word, i, scores[marked[m]]);
-                        if (needed > 1) ++counts[marked[m]];
-                    }
-                }
-                continue;
-            }
-            for (; i < parts[w].end; ++i) {
-                const int64_t place = place_of(word, i, first, size);
-                add(word, i, scores[place]);
-                if (needed > 1) ++counts[place];
-            }
-        }
-        float most_here = 0;
-        for (int64_t i = 0; i < size; ++i) most_here = std::max(most_here, scores[i]);
-        if (most_here < threshold) continue;
-        for (int64_t i = 0; i < size; ++i) {
-            if (needed <= 1 || counts[i] >= needed) show(first + i, scores[i]);
-        }
-    }
+    Scorer scorer(nearest, words, rows, num_documents, allowed, needed, k);
+    for (int64_t window = 0; window < windows; ++window) scorer.add_window(window);
 }
 
 }  // namespace lance

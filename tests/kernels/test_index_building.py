@@ -91,8 +91,8 @@ def test_partitions_that_threads_share() -> None:
         nearest.result(0, found, distances)
         answers.append((shown, found.tolist(), distances.tolist()))
     assert answers[0] == answers[1]
+    together.add(every[0][0], every[0][1][:, :100].copy(), every[0][2], 2_000)
     with pytest.raises(_kernels.InvalidDataError, match="codes"):
-        together.add(every[0][0], every[0][1][:, :100].copy(), every[0][2], 2_000)
         together.show(_kernels.NearestRows(1, 10, float("-inf"), float("inf")), 0, allowed)
 
 
