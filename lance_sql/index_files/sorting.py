@@ -1,14 +1,20 @@
 """Sorting more values than fit into memory, each with a number: sorted runs on disk, merged part by part.
 
 values in --> runs, each sorted and in a file of its own --> for each range of values, its part of every run, sorted
+
+Runs are sorted, and parts merged, by threads, a few at a time.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
 import tempfile
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -22,6 +28,9 @@ U64 = npt.NDArray[np.uint64]
 
 RUN_BYTES: Final = 32 << 20
 """Values and numbers of a run; sorting one takes five times as much."""
+
+_AT_ONCE: Final = min(os.cpu_count() or 1, 2)
+"""Runs that are sorted, and parts that are merged, at the same time: each takes memory of its own."""
 
 _PARTS_OF_A_RUN: Final = 2
 """Into so many parts as runs have, what is merged is cut: with what is written meanwhile, a part may be smaller."""
@@ -43,71 +52,116 @@ class Sorter:
         self._held: list[pa.RecordBatch] = []
         self._held_bytes = 0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._runs: list[pa.Table] = []
+        self._runs: list[Future[pa.Table]] = []
+        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="lance-sort")
 
     def add(self, values: pa.Array, numbers: U64) -> None:
         """Takes some values, and a number for each."""
         batch = pa.RecordBatch.from_arrays([values, pa.array(numbers, pa.uint64())], schema=self._schema)
         self._held.append(batch)
         self._held_bytes += batch.nbytes
-        if self._held_bytes >= self._run_bytes:
-            self._spill()
+        # what two runs hold is sorted at once where there is no more: that takes no longer than to sort the two
+        if self._held_bytes >= (self._run_bytes if self._runs else 2 * self._run_bytes):
+            self._spill_all()
 
     def sorted(self) -> Iterator[pa.RecordBatch]:
         """All values and numbers, as columns of these names, in order; once."""
         if not self._runs:
             if self._held:
-                yield from _sorted(self._held).to_batches(max_chunksize=_BATCH_ROWS)
+                table, ordered = _with_order(self._held)
+                parts = (partial(_taken, table, places) for places in _pieces(ordered))
+                yield from itertools.chain.from_iterable(self._ahead(parts))
             return
-        if self._held:
-            self._spill()
-        cuts = self._cuts()
-        places = [_places(run, cuts) for run in self._runs]
-        for number in range(len(cuts) + 1):
-            parts = [
-                batch
-                for run, own in zip(self._runs, places, strict=True)
-                for batch in run.slice(own[number], own[number + 1] - own[number]).to_batches()
-                if batch.num_rows
-            ]
-            if not parts:
-                continue
-            if 0 < number < len(cuts) and cuts[number - 1].key == cuts[number].key:
-                # equal values in the order of the runs, which is how they came: there may be any number of them
-                yield from pa.Table.from_batches(parts).to_batches(max_chunksize=_BATCH_ROWS)
-            else:
-                yield from _sorted(parts).to_batches(max_chunksize=_BATCH_ROWS)
+        self._spill_all()
+        runs = [each.result() for each in self._runs]
+        cuts = _cuts(runs)
+        edges = [_places(run, cuts) for run in runs]
+        merging = (
+            partial(
+                _merged,
+                _part(runs, edges, number),
+                is_one_value=0 < number < len(cuts) and cuts[number - 1].key == cuts[number].key,
+            )
+            for number in range(len(cuts) + 1)
+        )
+        yield from itertools.chain.from_iterable(self._ahead(merging))
+
+    def _ahead(self, every: Iterator[Callable[[], list[pa.RecordBatch]]]) -> Iterator[list[pa.RecordBatch]]:
+        """What all of them return, in their order: threads are ahead."""
+        asked: deque[Future[list[pa.RecordBatch]]] = deque()
+        for each in every:
+            asked.append(self._threads.submit(each))
+            if len(asked) > _AT_ONCE:
+                yield asked.popleft().result()
+        while asked:
+            yield asked.popleft().result()
 
     def __enter__(self) -> Sorter:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._threads.shutdown(cancel_futures=True)
         self._runs.clear()
         self._held.clear()
         if self._folder is not None:
             self._folder.cleanup()
 
-    def _spill(self) -> None:
-        held, self._held, self._held_bytes = self._held, [], 0
+    def _spill_all(self) -> None:
+        """What is held, as runs."""
+        every, self._held, self._held_bytes = self._held[::-1], [], 0
+        while every:
+            held, num_bytes = [], 0
+            while every and num_bytes < self._run_bytes:
+                held.append(every.pop())
+                num_bytes += held[-1].nbytes
+            self._spill(held)
+
+    def _spill(self, held: list[pa.RecordBatch]) -> None:
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="lance-sort-")
         path = Path(self._folder.name) / f"{len(self._runs)}.arrow"
-        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, self._schema) as writer:
-            writer.write_table(_sorted(held), max_chunksize=1 << 20)
-        self._runs.append(pa.ipc.open_file(pa.memory_map(str(path))).read_all())
+        if len(self._runs) >= _AT_ONCE:
+            # no more than so many wait for a thread, and one that failed ends it all
+            self._runs[-_AT_ONCE].result()
+        self._runs.append(self._threads.submit(_spilled, held, self._schema, path))
 
-    def _cuts(self) -> list[_Cut]:
-        """Where every run is cut, so that what lies between two cuts is a part of a run; a value that is as frequent
-        as that lies alone between two."""
-        samples = []
-        for run in self._runs:
-            step = max(1, run.num_rows // _SAMPLES_OF_A_RUN)
-            samples += _keys(run.take(pa.array(np.arange(0, run.num_rows, step))))
-        samples.sort()
-        num_parts = _PARTS_OF_A_RUN * len(self._runs)
-        chosen = [samples[len(samples) * i // num_parts] for i in range(1, num_parts)]
-        frequent = {key for key, another in itertools.pairwise(chosen) if key == another}
-        return sorted({_Cut(key, False) for key in chosen} | {_Cut(key, True) for key in frequent})
+
+def _spilled(held: list[pa.RecordBatch], schema: pa.Schema, path: Path) -> pa.Table:
+    """A sorted run in a file of its own."""
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        for batch in _sorted(held):
+            writer.write_batch(batch)
+    return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+
+
+def _part(runs: Sequence[pa.Table], places: Sequence[Sequence[int]], number: int) -> list[pa.RecordBatch]:
+    """What every run has between two cuts."""
+    return [
+        batch
+        for run, own in zip(runs, places, strict=True)
+        for batch in run.slice(own[number], own[number + 1] - own[number]).to_batches()
+        if batch.num_rows
+    ]
+
+
+def _merged(parts: list[pa.RecordBatch], *, is_one_value: bool) -> list[pa.RecordBatch]:
+    """Parts of all runs in order. Equal values stay in the order of the runs, which is how they came: there may be any
+    number of them."""
+    return parts if is_one_value or not parts else list(_sorted(parts))
+
+
+def _cuts(runs: Sequence[pa.Table]) -> list[_Cut]:
+    """Where every run is cut, so that what lies between two cuts is a part of a run. A value that is as frequent as
+    that lies alone between two."""
+    samples = []
+    for run in runs:
+        step = max(1, run.num_rows // _SAMPLES_OF_A_RUN)
+        samples += _keys(run.take(pa.array(np.arange(0, run.num_rows, step))))
+    samples.sort()
+    num_parts = _PARTS_OF_A_RUN * len(runs)
+    chosen = [samples[len(samples) * i // num_parts] for i in range(1, num_parts)]
+    frequent = {key for key, another in itertools.pairwise(chosen) if key == another}
+    return sorted({_Cut(key, False) for key in chosen} | {_Cut(key, True) for key in frequent})
 
 
 class _Cut(NamedTuple):
@@ -117,13 +171,28 @@ class _Cut(NamedTuple):
     is_behind: bool
 
 
-def _sorted(batches: list[pa.RecordBatch]) -> pa.Table:
+def _sorted(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    table, places = _with_order(batches)
+    return itertools.chain.from_iterable(_taken(table, part) for part in _pieces(places))
+
+
+def _with_order(batches: list[pa.RecordBatch]) -> tuple[pa.Table, npt.NDArray[np.int64]]:
+    """The rows of all of them, and their places in order."""
     table = pa.Table.from_batches(batches).combine_chunks()
     # a caller that hands them over needs them no longer
     batches.clear()
     values = table.column("values")
     (array,) = values.chunks if values.num_chunks else (pa.array([], values.type),)
-    return table.take(pa.array(order.ascending(array)))
+    return table, order.ascending(array)
+
+
+def _pieces(places: npt.NDArray[np.int64]) -> Iterator[npt.NDArray[np.int64]]:
+    return (places[start : start + _BATCH_ROWS] for start in range(0, len(places), _BATCH_ROWS))
+
+
+def _taken(table: pa.Table, places: npt.NDArray[np.int64]) -> list[pa.RecordBatch]:
+    taken: list[pa.RecordBatch] = table.take(pa.array(places)).to_batches()
+    return taken
 
 
 def _keys(rows: pa.Table) -> list[tuple[int, Any]]:
