@@ -20,6 +20,7 @@ def calls() -> Iterator[Values]:
     """Calls by argument, as `fuzz.search_calls` takes them."""
     yield from _distances()
     yield from _codes()
+    yield from _rotated()
     yield from _postings()
     yield from _scores()
     yield from _clusters()
@@ -131,6 +132,32 @@ def _codes() -> Iterator[Values]:
             num_bits=bits,
             out=_NUM_ROWS * parts * bits // 8,
         )
+
+
+def _rotated() -> Iterator[Values]:
+    for dimension in (8, 24, 72):
+        yield _call(
+            "rotate",
+            rows=_random((_NUM_ROWS, dimension)),
+            num_rows=_NUM_ROWS,
+            dimension=dimension,
+            signs=_random((4, dimension // 8), "u1"),
+            out=4 * _NUM_ROWS * dimension,
+        )
+        for bits in range(1, 10):
+            extra = -(-dimension // 64) * 8 * (bits - 1) + 8 if bits > 1 else 0
+            yield _call(
+                "rotated_bits",
+                rows=_random((_NUM_ROWS, dimension)),
+                num_rows=_NUM_ROWS,
+                dimension=dimension,
+                numbers=_numbers(np.arange(_NUM_ROWS) % 3, "<u4"),
+                centroids=_random((3, dimension)),
+                num_centroids=3,
+                num_bits=bits,
+                of_products=bits % 2 == 0,
+                out=_NUM_ROWS * (dimension // 8 + 12 + extra),
+            )
 
 
 def _postings() -> Iterator[Values]:

@@ -41,6 +41,8 @@ _BUILT: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("ivf_pq", {"metric": "l2", "num_sub_vectors": 4}),
     ("ivf_pq", {"metric": "dot", "num_sub_vectors": 4, "num_bits": 4}),
     ("ivf_sq", {"metric": "l2"}),
+    ("ivf_rq", {"metric": "dot", "num_bits": 1}),
+    ("ivf_rq", {"metric": "cosine", "num_bits": 4}),
     ("inverted", {"with_position": True, "stem": False}),
     ("inverted", {"stem": False, "base_tokenizer": "whitespace"}),
 )

@@ -4,6 +4,8 @@
 #include "centroids.h"
 #include "posting_lists.h"
 #include "python.h"
+#include "rotated_bits.h"
+#include "rotation.h"
 #include "token_set.h"
 #include "word_dictionary.h"
 
@@ -151,6 +153,29 @@ void bind_index_building(nb::module_& m) {
             product_codes(values, count, size, book, parts, bits, codes);
         },
         "rows"_a, "num_rows"_a, "dimension"_a, "codebook"_a, "num_parts"_a, "num_bits"_a, "out"_a);
+    m.def(
+        "rotate",
+        [](const InputBuffer& rows, Count num_rows, Count dimension, const InputBuffer& signs, const OutputBuffer& out) {
+            const int64_t count = num_rows, size = dimension;
+            const Bytes values = rows, flags = signs;
+            const MutableBytes turned = out;
+            Unlocked unlocked;
+            rotate(values, count, size, flags, turned);
+        },
+        "rows"_a, "num_rows"_a, "dimension"_a, "signs"_a, "out"_a);
+    m.def(
+        "rotated_bits",
+        [](const InputBuffer& rows, Count num_rows, Count dimension, const InputBuffer& numbers,
+           const InputBuffer& centroids, Count num_centroids, Count num_bits, bool of_products,
+           const OutputBuffer& out) {
+            const TurnedRows turned{rows, num_rows, dimension, numbers, centroids, num_centroids};
+            const int64_t bits = num_bits;
+            const MutableBytes codes = out;
+            Unlocked unlocked;
+            rotated_bits(turned, bits, of_products, codes);
+        },
+        "rows"_a, "num_rows"_a, "dimension"_a, "numbers"_a, "centroids"_a, "num_centroids"_a, "num_bits"_a,
+        "of_products"_a, "out"_a);
 }
 
 }  // namespace lance

@@ -1503,6 +1503,34 @@ class CodedPartitions:
         raises: InvalidDataError for buffers that are too short
         """
 
+def rotate(rows: Buffer, num_rows: int, dimension: int, signs: Buffer, out: Buffer) -> None:
+    """Rows turned by signs and Walsh-Hadamard transforms, four times; f32 [num_rows, dimension] before and after.
+
+    signs: of each round ceil(dimension / 8) bytes, whose set bits are values that are negated
+    """
+
+def rotated_bits(
+    rows: Buffer,
+    num_rows: int,
+    dimension: int,
+    numbers: Buffer,
+    centroids: Buffer,
+    num_centroids: int,
+    num_bits: int,
+    of_products: bool,
+    out: Buffer,
+) -> None:
+    """Turned rows coded by `num_bits` bits a value, 1 to 9, and the factors of their distances.
+
+    rows: f32 [num_rows, dimension], what is left of vectors without their centroids; the dimension is divisible by 8
+    numbers: u32, the centroid of each row
+    centroids: f32 [num_centroids, dimension], turned as the rows
+    of_products: factors for products instead of squared distances
+    out: of each row dimension / 8 bytes of signs, and f32 summand, factor and error of these; with more than one bit
+        ceil(dimension / 64) blocks of 8 * (num_bits - 1) bytes, and f32 summand and factor
+    raises: InvalidDataError for a row of a centroid that there is not
+    """
+
 class QueriedWords:
     """The words of a query, of which documents are put in order."""
 

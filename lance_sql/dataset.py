@@ -798,12 +798,13 @@ class Dataset(ArrowDataset):
 
         column: `a.b` is a member of a struct
         kind: "zonemap" for columns whose values lie together, "btree" for many distinct values, "bitmap" for few,
-            "bloomfilter" for `=` and `IN` alone; "ivf_pq", "ivf_sq" or "ivf_flat" for vectors, "inverted" for words
+            "bloomfilter" for `=` and `IN` alone; "ivf_pq", "ivf_sq", "ivf_rq" or "ivf_flat" for vectors, "inverted"
+            for words
         name: of the index; `<column>_idx` without it
         replace: instead of an index of that name, which is refused otherwise
         progress: told how many rows are done, and of how many, for each step
-        options: of vectors `metric`, `num_partitions`, and for "ivf_pq" `num_sub_vectors` and `num_bits`; of words
-            `with_position`, `language`, `stem`, `base_tokenizer` and others, see docs/search.md
+        options: of vectors `metric`, `num_partitions`, for "ivf_pq" `num_sub_vectors` and `num_bits`, for "ivf_rq"
+            `num_bits`; of words `with_position`, `language`, `stem`, `base_tokenizer` and others, see docs/search.md
         raises: ColumnNotFound; InvalidArgument; UnsupportedFeature for a column of a type that the kind does not have
 
         >>> orders.create_index("status", "bitmap").indices()[0].kind

@@ -12,7 +12,7 @@ from lance_sql.cli.agreement import agreed, done, dry_run_option, latest, quiet_
 from lance_sql.cli.errors import reports_errors
 from lance_sql.terminal_text import one_line
 
-_KINDS = ("zonemap", "btree", "bitmap", "bloomfilter", "ivf_pq", "ivf_sq", "ivf_flat", "inverted")
+_KINDS = ("zonemap", "btree", "bitmap", "bloomfilter", "ivf_pq", "ivf_sq", "ivf_rq", "ivf_flat", "inverted")
 
 
 @click.group()
@@ -55,8 +55,9 @@ def create(
     """Builds an index of KIND on COLUMN of TABLE.
 
     zonemap for columns whose values lie together, btree for many distinct values, bitmap for few, bloomfilter for = and
-    IN alone; ivf_pq, ivf_sq and ivf_flat for vectors, with the options metric, num_partitions, and of ivf_pq
-    num_sub_vectors and num_bits; inverted for words, with with_position, language, stem and others.
+    IN alone; ivf_pq, ivf_sq, ivf_rq and ivf_flat for vectors, with the options metric, num_partitions, of ivf_pq
+    num_sub_vectors and num_bits, and of ivf_rq num_bits; inverted for words, with with_position, language, stem and
+    others.
     """
     from lance_sql.cli.progress import shown
 

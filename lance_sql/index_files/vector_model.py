@@ -1,6 +1,6 @@
 """What a vector index has learned of its column: where partitions are, and how vectors are coded.
 
-Source: vector index specification, sections on product and scalar quantisation.
+Source: vector index specification, sections on product, scalar and RaBitQ quantisation.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +17,9 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
+from lance_sql.index_files import rabit_codes
 from lance_sql.index_files.clustering import MOST_ROUNDS, cluster, nearest, num_threads
+from lance_sql.index_files.rotation import FastRotation, drawn, rotation_of
 from lance_sql.index_files.vector_index import VectorIndex
 
 F32 = npt.NDArray[np.float32]
@@ -25,17 +28,21 @@ U8 = npt.NDArray[np.uint8]
 SAMPLES_OF_A_CENTROID: Final = 256
 _MOST_SAMPLES: Final = 1 << 18
 _CODEBOOK_SAMPLES: Final = 1 << 16
+_RABIT_BITS: Final = 5
+"""Of RQ where nobody has said how many, as pylance takes them."""
 
 
 @dataclass(frozen=True)
 class VectorModel:
     """A value; without centroids it is not trained yet.
 
-    kind: FLAT, PQ or SQ
+    kind: FLAT, PQ, SQ or RQ
     metric: l2, cosine, dot, hamming
     type: of the values of vectors
+    num_bits: of a code of PQ, and of a value of RQ
     codebook: f32[parts, 2^bits, d / parts], of PQ
     bounds: of SQ
+    rotation: of RQ
     """
 
     kind: str
@@ -48,6 +55,7 @@ class VectorModel:
     centroids: F32 | None = None
     codebook: F32 | None = None
     bounds: tuple[float, float] = (0.0, 0.0)
+    rotation: FastRotation | None = None
 
     @property
     def code_bytes(self) -> int:
@@ -57,6 +65,8 @@ class VectorModel:
                 return self.num_parts * self.num_bits // 8
             case "SQ":
                 return self.dimension
+            case "RQ":
+                return rabit_codes.row_bytes(self.dimension, self.num_bits)
             case _:
                 return int(self.dimension * self.type.bit_width // 8)
 
@@ -117,6 +127,8 @@ class VectorModel:
             if self.kind == "SQ":
                 low, high = float(rows.min()), float(rows.max())
                 return replace(made, bounds=(low, high if high > low else low + 1))
+            if self.kind == "RQ":
+                return replace(made, rotation=drawn(rng, self.dimension))
             if self.kind != "PQ":
                 return made
             book_rows = made.left_of(rows[:_CODEBOOK_SAMPLES], nearest(rows[:_CODEBOOK_SAMPLES], made.filled))
@@ -140,8 +152,13 @@ class VectorModel:
         return self.centroids
 
     def left_of(self, rows: F32, partitions: npt.NDArray[np.uint32]) -> F32:
-        """What codes are of: what is left of vectors without their centroids, but for dot."""
-        return rows if self.metric == "dot" else rows - self.filled[partitions]
+        """What codes are of: what is left of vectors without their centroids, but for products of PQ."""
+        return rows if self.kind == "PQ" and self.metric == "dot" else rows - self.filled[partitions]
+
+    @cached_property
+    def _turned_centroids(self) -> F32:
+        assert self.rotation is not None
+        return self.rotation.apply(self.filled)
 
     def coded(self, values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint32], U8]:
         """The partitions of vectors, and their codes, u8[n, code_bytes].
@@ -156,12 +173,23 @@ class VectorModel:
             assert self.codebook is not None
             _kernels.product_codes(left, len(rows), self.dimension, self.codebook, self.num_parts, self.num_bits, out)
             return partitions, out
+        if self.kind == "RQ":
+            return partitions, self._rotated(rows, partitions)
         if self.kind == "SQ":
             low, high = self.bounds
             scaled = (rows - np.float32(low)) * np.float32(255 / (high - low))
             return partitions, np.clip(scaled, 0, 255).astype(np.uint8)
         stored = np.ascontiguousarray(values, self.type.to_pandas_dtype())
         return partitions, stored.view(np.uint8).reshape(len(rows), self.code_bytes)
+
+    def _rotated(self, rows: F32, partitions: npt.NDArray[np.uint32]) -> U8:
+        assert self.rotation is not None
+        turned, out = self.rotation.apply(self.left_of(rows, partitions)), np.empty((len(rows), self.code_bytes), np.uint8)
+        centroids, is_dot = self._turned_centroids, self.metric == "dot"
+        _kernels.rotated_bits(
+            turned, len(rows), self.dimension, partitions, centroids, len(centroids), self.num_bits, is_dot, out
+        )
+        return out
 
 
 def model_of(index: VectorIndex, type: pa.DataType) -> VectorModel:
@@ -170,14 +198,16 @@ def model_of(index: VectorIndex, type: pa.DataType) -> VectorModel:
     type: of the values of the column
     raises: UnsupportedFeature for kinds that are not built; CorruptFile
     """
-    if index.is_graph or index.kind not in ("FLAT", "PQ", "SQ"):
-        raise UnsupportedFeature(f"building vector indices of kind IVF_{'HNSW_' * index.is_graph}{index.kind}")
+    if index.is_graph:
+        raise UnsupportedFeature(f"building vector indices of kind IVF_HNSW_{index.kind}")
     centroids = index.centroids
     model = VectorModel(index.kind, index.metric, type, index.dimension, len(centroids))
     if index.metric == "hamming":
         return replace(model, centroids=np.unpackbits(centroids, axis=1).astype(np.float32))
     model = replace(model, centroids=np.ascontiguousarray(centroids, np.float32))
     said = index.storage
+    if index.kind == "RQ":
+        return _with_rotation(model, index)
     if index.kind == "SQ":
         bounds = said.get("bounds")
         low, high = (bounds.get(name) for name in ("start", "end")) if isinstance(bounds, dict) else (None, None)
@@ -200,12 +230,22 @@ def model_of(index: VectorIndex, type: pa.DataType) -> VectorModel:
     return model
 
 
+def _with_rotation(model: VectorModel, index: VectorIndex) -> VectorModel:
+    said = index.storage
+    bits, rotation = said.get("num_bits"), rotation_of(index)
+    if not isinstance(bits, int) or not 1 <= bits <= rabit_codes.MOST_BITS or model.dimension % 8:
+        raise UnsupportedFeature(f"RQ codes of {bits} bits of vectors of {model.dimension} values")
+    if said.get("query_estimator") != "raw_query" or not isinstance(rotation, FastRotation):
+        raise UnsupportedFeature("RQ codes of early releases are not added to")
+    return replace(model, num_bits=bits, rotation=rotation)
+
+
 def new_model(kind: str, type: pa.DataType, num_rows: int, options: dict[str, Any]) -> VectorModel:
     """An untrained model.
 
-    kind: FLAT, PQ or SQ
+    kind: FLAT, PQ, SQ or RQ
     type: of the column
-    options: metric, num_partitions, and of PQ num_sub_vectors and num_bits; each may be missing
+    options: metric, num_partitions, of PQ num_sub_vectors and num_bits, of RQ num_bits; each may be missing
     raises: InvalidArgument for options that make no sense; UnsupportedFeature for other types
     """
     if not pa.types.is_fixed_size_list(type):
@@ -232,6 +272,12 @@ def new_model(kind: str, type: pa.DataType, num_rows: int, options: dict[str, An
         if dimension % parts or parts * bits % 8:
             raise InvalidArgument(f"Vectors of {dimension} values are not to be had in {parts} parts of {bits} bits")
         model = replace(model, num_parts=parts, num_bits=bits)
+    if kind == "RQ":
+        if dimension % 8:
+            raise UnsupportedFeature(f"vectors of {dimension} values in an index of kind IVF_RQ: it takes multiples of 8")
+        bits = options.pop("num_bits", None)
+        bits = _RABIT_BITS if bits is None else _number("num_bits", bits, rabit_codes.MOST_BITS)
+        model = replace(model, num_bits=bits)
     if options:
         raise InvalidArgument(f"An index of kind IVF_{kind} has no option {sorted(options)[0]!r}")
     return model

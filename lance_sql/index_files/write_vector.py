@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql.file.writer import WrittenFile
-from lance_sql.index_files import writing
+from lance_sql.index_files import rabit_codes, writing
 from lance_sql.index_files.vector_index import AUXILIARY, INDEX, METRICS
 from lance_sql.index_files.vector_model import VectorModel
 from lance_sql.proto import vector_index_pb2
@@ -25,7 +25,6 @@ from lance_sql.store import Store
 U8 = npt.NDArray[np.uint8]
 U64 = npt.NDArray[np.uint64]
 
-VERSION: Final = 1
 RUN_BYTES: Final = 64 << 20
 _COLUMNS: Final = {"FLAT": "flat", "PQ": "__pq_code", "SQ": "__sq_code"}
 _TENSORS: Final = {
@@ -77,12 +76,7 @@ class VectorBuilder:
         for partitions, _, _ in self._held:
             counts += np.bincount(partitions, minlength=model.num_partitions)
         offsets = np.concatenate(([0], np.cumsum(counts)))[:-1]
-        schema = pa.schema(
-            [
-                pa.field("_rowid", pa.uint64()),
-                pa.field(_COLUMNS[model.kind], pa.list_(self._code_type, self._width)),
-            ]
-        )
+        schema = pa.schema([pa.field("_rowid", pa.uint64()), *self._code_fields])
         rows = vector_index_pb2.IVF(offsets=offsets.tolist(), lengths=counts.tolist())
         buffers = [rows.SerializeToString()]
         if model.codebook is not None:
@@ -150,6 +144,28 @@ class VectorBuilder:
         return self._model.dimension if self._model.kind == "FLAT" else self._model.code_bytes
 
     @property
+    def _code_fields(self) -> list[pa.Field]:
+        model = self._model
+        if model.kind != "RQ":
+            return [pa.field(_COLUMNS[model.kind], pa.list_(self._code_type, self._width))]
+        return [
+            pa.field(name, pa.list_(pa.uint8(), width) if width else pa.float32())
+            for name, width in rabit_codes.widths(model.dimension, model.num_bits).items()
+        ]
+
+    def _code_columns(self, codes: U8) -> list[pa.Array]:
+        """Of the rows of a partition."""
+        model = self._model
+        if model.kind == "RQ":
+            return list(rabit_codes.columns(codes, model.dimension, model.num_bits).values())
+        if model.kind == "PQ":
+            # byte after byte of all rows of the partition
+            codes = np.ascontiguousarray(codes.T)
+        num_values = codes.nbytes * 8 // self._code_type.bit_width
+        values = pa.Array.from_buffers(self._code_type, num_values, [None, pa.py_buffer(codes)])
+        return [pa.FixedSizeListArray.from_arrays(values, self._width)]
+
+    @property
     def _storage(self) -> Mapping[str, Any]:
         model = self._model
         match model.kind:
@@ -165,6 +181,17 @@ class VectorBuilder:
             case "SQ":
                 low, high = model.bounds
                 return {"dim": model.dimension, "num_bits": 8, "bounds": {"start": low, "end": high}}
+            case "RQ":
+                assert model.rotation is not None
+                return {
+                    "rotate_mat_position": None,
+                    "fast_rotation_signs": model.rotation.signs.tolist(),
+                    "rotation_type": "fast",
+                    "code_dim": model.dimension,
+                    "num_bits": model.num_bits,
+                    "packed": True,
+                    "query_estimator": "raw_query",
+                }
             case _:
                 return {"dim": model.dimension}
 
@@ -179,12 +206,7 @@ class VectorBuilder:
             if not len(row_ids):
                 continue
             codes = np.concatenate([codes for _, codes in parts])
-            if self._model.kind == "PQ":
-                # byte after byte of all rows of the partition
-                codes = np.ascontiguousarray(codes.T)
-            values = pa.Array.from_buffers(self._code_type, len(row_ids) * self._width, [None, pa.py_buffer(codes)])
-            lists = pa.FixedSizeListArray.from_arrays(values, self._width)
-            yield pa.RecordBatch.from_arrays([pa.array(row_ids), lists], schema=schema)
+            yield pa.RecordBatch.from_arrays([pa.array(row_ids), *self._code_columns(codes)], schema=schema)
 
     def _sorted_held(self) -> tuple[npt.NDArray[np.int64], U64, U8] | None:
         """Where each partition of what is held begins, and its rows in their order."""
@@ -219,6 +241,11 @@ class VectorBuilder:
         return row_ids, np.frombuffer(self._file.read(size * (end - start)), np.uint8).reshape(-1, size)
 
 
+def version(model: VectorModel) -> int:
+    """Of the format of an index with this model."""
+    return 2 if model.kind == "RQ" else 1
+
+
 def details(model: VectorModel) -> bytes:
     """What the manifest says of an index with this model."""
     message = vector_index_pb2.VectorIndexDetails(metric=METRICS.index(model.metric))
@@ -228,6 +255,8 @@ def details(model: VectorModel) -> bytes:
             message.product_codes.num_sub_vectors = model.num_parts
         case "SQ":
             message.scalar_codes.num_bits = 8
+        case "RQ":
+            message.rotated_codes.num_bits = model.num_bits
         case _:
             message.vectors.SetInParent()
     return bytes(message.SerializeToString())

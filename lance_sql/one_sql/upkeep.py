@@ -39,6 +39,7 @@ _KINDS: Final = (
     "inverted",
     "ivf_flat",
     "ivf_pq",
+    "ivf_rq",
     "ivf_sq",
     "label_list",
     "ngram",

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from lance_sql.bitmaps import U64
 from lance_sql.file.writer import WrittenFile
-from lance_sql.index_files import bloom_values, order, write_full_text, write_vector
+from lance_sql.index_files import bloom_values, order
 from lance_sql.index_files.write_bitmap import BitmapBuilder
 from lance_sql.index_files.write_bloom import BloomBuilder
 from lance_sql.index_files.write_btree import BTreeBuilder
@@ -53,7 +53,7 @@ class BuiltKind:
     check: raises UnsupportedFeature for a type that the kind does not know
     write: takes the type of the column, its values with their numbers, and where the files go; None for kinds that
         are made by a recipe (`search_indices`)
-    versions: of the format, on tables without and with stable row ids
+    versions: of the format, on tables without and with stable row ids; a recipe has its own
     names_rows: whether pylance takes what the index finds for rows of any fragment, also of one that only another
         segment covers
     details: what the manifest says of the index
@@ -110,16 +110,8 @@ BUILT: Final[Mapping[str, BuiltKind]] = {
         index_kinds.BLOOM_FILTER, ROW_ADDRESS, bloom_values.check, partial(_write_zones, BloomBuilder)
     ),
     **{
-        name: BuiltKind(index_kinds.VECTOR, ROW_ID, _any_type, None, (write_vector.VERSION, write_vector.VERSION))
-        for name in search_indices.VECTOR_KINDS
+        name: BuiltKind(index_kinds.VECTOR, ROW_ID, _any_type, None) for name in search_indices.VECTOR_KINDS
     },
-    search_indices.TEXT_KIND: BuiltKind(
-        index_kinds.FULL_TEXT,
-        ROW_ID,
-        _any_type,
-        None,
-        versions=(write_full_text.FORMAT, write_full_text.FORMAT),
-        names_rows=True,
-    ),
+    search_indices.TEXT_KIND: BuiltKind(index_kinds.FULL_TEXT, ROW_ID, _any_type, None, names_rows=True),
 }
 """The kinds that are written, by the names that statements have for them."""

@@ -67,7 +67,7 @@ def create(
         if kind.lower() in search_indices.READ_ONLY:
             raise UnsupportedFeature(
                 f"An index of kind {kind!r} is searched where another writer has built it, and not built here: take"
-                " ivf_pq, ivf_sq or ivf_flat"
+                " ivf_pq, ivf_sq, ivf_rq or ivf_flat"
             )
         raise InvalidArgument(f"There is no kind of index {kind!r}; there are {', '.join(BUILT)}")
     if options and BUILT[kind].write is not None:
@@ -220,7 +220,7 @@ def _build(
         snapshot.version,
         BUILT[kind].kind.details,
         frozenset(fragment.id for fragment in fragments),
-        index_version=_version(snapshot, BUILT[kind]),
+        index_version=_version(snapshot, BUILT[kind]) if how is None else search_indices.version(how),
         file_sizes={file.path.rpartition("/")[2]: file.size_bytes for file in written},
         details=BUILT[kind].details if how is None else search_indices.details(how),
         created_at=int(time.time() * 1000),

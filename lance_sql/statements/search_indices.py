@@ -19,7 +19,7 @@ import pyarrow as pa
 from lance_sql import row_ranges
 from lance_sql.errors import CorruptFile, InvalidArgument, MissingDependency, UnsupportedFeature
 from lance_sql.file.writer import WrittenFile
-from lance_sql.index_files import write_full_text
+from lance_sql.index_files import write_full_text, write_vector
 from lance_sql.index_files.clustering import num_threads
 from lance_sql.index_files.full_text import FullTextIndex
 from lance_sql.index_files.vector_index import VectorIndex
@@ -36,8 +36,8 @@ from lance_sql.table.snapshot import Snapshot
 
 Rows = Iterator[tuple[pa.Array, npt.NDArray[np.uint64]]]
 
-VECTOR_KINDS: Final[Mapping[str, str]] = {"ivf_flat": "FLAT", "ivf_pq": "PQ", "ivf_sq": "SQ"}
-READ_ONLY: Final = ("ivf_rq", "ivf_hnsw_flat", "ivf_hnsw_pq", "ivf_hnsw_sq")
+VECTOR_KINDS: Final[Mapping[str, str]] = {"ivf_flat": "FLAT", "ivf_pq": "PQ", "ivf_rq": "RQ", "ivf_sq": "SQ"}
+READ_ONLY: Final = ("ivf_hnsw_flat", "ivf_hnsw_pq", "ivf_hnsw_sq")
 """Kinds that are searched, and not built."""
 TEXT_KIND: Final = "inverted"
 KINDS: Final = (*VECTOR_KINDS, TEXT_KIND)
@@ -99,10 +99,13 @@ def is_known(snapshot: Snapshot, segments: Sequence[IndexSegment], type: pa.Data
     return True
 
 
+def version(how: Recipe) -> int:
+    """Of the format of an index."""
+    return write_vector.version(how) if isinstance(how, VectorModel) else write_full_text.FORMAT
+
+
 def details(how: Recipe) -> bytes:
     """What the manifest says of an index."""
-    from lance_sql.index_files import write_vector
-
     return write_vector.details(how) if isinstance(how, VectorModel) else write_full_text.details(how)
 
 

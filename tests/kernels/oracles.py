@@ -159,3 +159,48 @@ def zip_entry(rep: int, level: int, bits: tuple[int, int], length_bytes: int, va
     if value is None:
         return data
     return data + len(value).to_bytes(length_bytes, "little") + value if length_bytes else data + value
+
+
+def rotate(rows: Array, signs: Array) -> Array:
+    """Rows [n, d] turned by signs, u8[4 * ceil(d / 8)], and Walsh-Hadamard transforms."""
+    size = rows.shape[1]
+    part, half = 1 << (size.bit_length() - 1), size // 2
+    hadamard = np.ones((1, 1))
+    while len(hadamard) < part:
+        hadamard = np.block([[hadamard, hadamard], [hadamard, -hadamard]])
+    values = rows.astype(np.float64)
+    for number, flags in enumerate(np.unpackbits(signs.reshape(4, -1), axis=1, bitorder="little")[:, :size]):
+        values = values * np.where(flags, -1, 1)
+        chosen = slice(0, part) if number % 2 == 0 else slice(size - part, size)
+        values[:, chosen] = values[:, chosen] @ hadamard / np.sqrt(part)
+        if part < size:
+            first, second = values[:, :half].copy(), values[:, half : 2 * half].copy()
+            values[:, :half], values[:, half : 2 * half] = first + second, first - second
+    return values if part == size else values / 4
+
+
+def nearest_steps(shares: Array, bits: int) -> Array:
+    """How many steps long each value of a row is taken, below 2^bits, so that half a step more has the direction of the
+    row best: of all step widths that there are.
+
+    shares: of the row, not negative
+    """
+    most = (1 << bits) - 1
+    scales = np.concatenate([number / shares[shares > 0] for number in range(most + 1)]) * (1 + 1e-12)
+    scales = np.unique(scales[scales * shares.max() < 4 * (most + 1)])
+    steps = np.minimum(np.floor(scales[:, None] * shares), most)
+    closeness = (steps + 0.5) @ shares / np.linalg.norm(steps + 0.5, axis=1)
+    return np.asarray(steps[closeness.argmax()])
+
+
+def rabit_factors(rows: Array, codes: Array, centroids: Array, *, of_products: bool) -> tuple[Array, Array]:
+    """Summand and factor of distances.
+
+    rows: [n, d], what is left without centroids
+    codes: [n, d], in any length
+    centroids: [n, d], turned as the rows
+    """
+    squares, product = np.square(rows).sum(axis=1), (rows * codes).sum(axis=1)
+    base = 1 - (rows * centroids).sum(axis=1) if of_products else squares
+    ratio = (1 if of_products else 2) * squares / product
+    return base + ratio * (codes * centroids).sum(axis=1), -ratio

@@ -24,6 +24,10 @@ KINDS: list[tuple[str, str, dict[str, Any]]] = [
     ("IVF_PQ", "l2", {"num_sub_vectors": 8}),
     ("IVF_PQ", "cosine", {"num_sub_vectors": 8}),
     ("IVF_PQ", "dot", {"num_sub_vectors": 16, "num_bits": 4}),
+    ("IVF_RQ", "l2", {"num_bits": 1}),
+    ("IVF_RQ", "cosine", {"num_bits": 3}),
+    ("IVF_RQ", "dot", {"num_bits": 1}),
+    ("IVF_RQ", "dot", {"num_bits": 5}),
 ]
 SETTINGS: list[dict[str, Any]] = [{"nprobes": 4}, {"nprobes": 4, "refine_factor": 10}, {"nprobes": 16}]
 F32 = npt.NDArray[np.float32]

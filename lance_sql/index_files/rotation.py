@@ -1,0 +1,83 @@
+"""Rotations that vectors are turned by before RQ codes them, so that each value says as much as any other.
+
+    fast      signs and Walsh-Hadamard transforms, four times, of which the index keeps the signs
+    matrix    of releases before 4, as a global buffer
+
+Source: RaBitQ; vector index specification, storage of RQ.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lance_sql import _kernels
+from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.index_files.vector_index import VectorIndex
+
+F32 = npt.NDArray[np.float32]
+U8 = npt.NDArray[np.uint8]
+
+_ROUNDS: Final = 4
+
+
+class FastRotation:
+    """A rotation by signs.
+
+    signs: u8[4 * ceil(size / 8)]; a set bit is a value that is negated in a round
+    """
+
+    def __init__(self, signs: U8, size: int) -> None:
+        self.signs = signs
+        self._size = size
+
+    def apply(self, rows: F32) -> F32:
+        """Rows [n, size], turned."""
+        given = np.ascontiguousarray(rows, np.float32)
+        turned = np.empty_like(given)
+        _kernels.rotate(given, len(given), self._size, self.signs, turned)
+        return turned
+
+
+class MatrixRotation:
+    """A rotation by a matrix [size, size]."""
+
+    def __init__(self, matrix: npt.NDArray[Any]) -> None:
+        self._matrix = matrix.astype(np.float32)
+
+    def apply(self, rows: F32) -> F32:
+        """Rows [n, size], turned."""
+        found: F32 = rows @ self._matrix.T
+        return found
+
+
+def drawn(rng: np.random.Generator, size: int) -> FastRotation:
+    """A rotation of vectors of that many values."""
+    return FastRotation(rng.integers(0, 256, _num_signs(size), np.uint8), size)
+
+
+def rotation_of(index: VectorIndex) -> FastRotation | MatrixRotation:
+    """The rotation of an index.
+
+    raises: CorruptFile; UnsupportedFeature for other ones
+    """
+    said, size = index.storage, index.dimension
+    kind = said.get("rotation_type", "matrix")
+    if kind == "fast":
+        signs, wanted = said.get("fast_rotation_signs"), _num_signs(size)
+        if not isinstance(signs, list) or len(signs) != wanted or not all(each in range(256) for each in signs):
+            raise CorruptFile(f"the rotation has no {wanted} bytes of signs")
+        return FastRotation(np.array(signs, np.uint8), size)
+    position = said.get("rotate_mat_position")
+    if kind != "matrix" or not isinstance(position, int):
+        raise UnsupportedFeature(f"the RQ rotation {str(kind)[:40]!r} is not known")
+    matrix = index.tensor(position, 2)
+    if matrix.shape != (size, size):
+        raise CorruptFile(f"a rotation of {matrix.shape} for vectors of {size} values")
+    return MatrixRotation(matrix)
+
+
+def _num_signs(size: int) -> int:
+    return _ROUNDS * ((size + 7) // 8)
