@@ -55,16 +55,23 @@ _TEXT_SEARCHES: Final[tuple[Callable[[Dataset], None], ...]] = tuple(
 )
 
 
+_TEXTS: Final[tuple[str, dict[str, Any]]] = ("inverted", {"stem": False})
+_CODED: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+    ("ivf_rq", {"num_partitions": 3, "num_bits": 3}),
+    ("ivf_pq", {"num_partitions": 3, "num_sub_vectors": 4}),
+)
+
+
 def build(values: Values) -> None:
     """Adds a segment to the index, or makes it anew; what it is made of may be damaged as well.
 
     raises: LanceError
     """
     dataset = index_files.open_dataset(values, use_indices=True)
-    if "data" in values:
+    data = values.get("data")
+    if isinstance(data, int):
         # vectors and texts that are other ones, or none
-        kind = "inverted" if values["column"] == "s" else "ivf_pq"
-        options: dict[str, Any] = {"stem": False} if kind == "inverted" else {"num_partitions": 3, "num_sub_vectors": 4}
+        kind, options = _TEXTS if values["column"] == "s" else _CODED[data % len(_CODED)]
         dataset = dataset.drop_index(dataset.indices()[0].name).create_index(str(values["column"]), kind, **options)
         assert not any(each.num_uncovered for each in dataset.indices())
         return
@@ -81,7 +88,7 @@ def damage_source(rng: np.random.Generator, values: Values) -> Values:
     # pages lie at the beginning
     weights = np.ones(len(content))
     weights[: len(content) // 2] += 3
-    return {**values, path: damaged(rng, content, weights / weights.sum()), "data": 1}
+    return {**values, path: damaged(rng, content, weights / weights.sum()), "data": int(rng.integers(1, 3))}
 
 
 def _check(search: SearchScan) -> None:
