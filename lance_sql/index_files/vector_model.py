@@ -184,7 +184,10 @@ class VectorModel:
 
     def _rotated(self, rows: F32, partitions: npt.NDArray[np.uint32]) -> U8:
         assert self.rotation is not None
-        turned, out = self.rotation.apply(self.left_of(rows, partitions)), np.empty((len(rows), self.code_bytes), np.uint8)
+        turned, out = (
+            self.rotation.apply(self.left_of(rows, partitions)),
+            np.empty((len(rows), self.code_bytes), np.uint8),
+        )
         centroids, is_dot = self._turned_centroids, self.metric == "dot"
         _kernels.rotated_bits(
             turned, len(rows), self.dimension, partitions, centroids, len(centroids), self.num_bits, is_dot, out
@@ -274,7 +277,9 @@ def new_model(kind: str, type: pa.DataType, num_rows: int, options: dict[str, An
         model = replace(model, num_parts=parts, num_bits=bits)
     if kind == "RQ":
         if dimension % 8:
-            raise UnsupportedFeature(f"vectors of {dimension} values in an index of kind IVF_RQ: it takes multiples of 8")
+            raise UnsupportedFeature(
+                f"vectors of {dimension} values in an index of kind IVF_RQ: it takes multiples of 8"
+            )
         bits = options.pop("num_bits", None)
         bits = _RABIT_BITS if bits is None else _number("num_bits", bits, rabit_codes.MOST_BITS)
         model = replace(model, num_bits=bits)

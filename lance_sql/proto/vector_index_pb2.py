@@ -13,7 +13,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"lance_sql/proto/vector_index.proto\x12\x16lance_sql.vector_index\"\xd1\x01\n\x06Tensor\x12:\n\tdata_type\x18\x01 \x01(\x0e\x32\'.lance_sql.vector_index.Tensor.DataType\x12\r\n\x05shape\x18\x02 \x03(\r\x12\x0c\n\x04\x64\x61ta\x18\x03 \x01(\x0c\"n\n\x08\x44\x61taType\x12\x0c\n\x08\x42\x46LOAT16\x10\x00\x12\x0b\n\x07\x46LOAT16\x10\x01\x12\x0b\n\x07\x46LOAT32\x10\x02\x12\x0b\n\x07\x46LOAT64\x10\x03\x12\t\n\x05UINT8\x10\x04\x12\n\n\x06UINT16\x10\x05\x12\n\n\x06UINT32\x10\x06\x12\n\n\x06UINT64\x10\x07\"\x90\x01\n\x03IVF\x12\x11\n\tcentroids\x18\x01 \x03(\x02\x12\x0f\n\x07offsets\x18\x02 \x03(\x04\x12\x0f\n\x07lengths\x18\x03 \x03(\r\x12\x38\n\x10\x63\x65ntroids_tensor\x18\x04 \x01(\x0b\x32\x1e.lance_sql.vector_index.Tensor\x12\x11\n\x04loss\x18\x05 \x01(\x01H\x00\x88\x01\x01\x42\x07\n\x05_loss\"\xfd\x01\n\x12VectorIndexDetails\x12\x0e\n\x06metric\x18\x01 \x01(\r\x12\x1d\n\x15target_partition_size\x18\x02 \x01(\x04\x12=\n\rproduct_codes\x18\x04 \x01(\x0b\x32$.lance_sql.vector_index.ProductCodesH\x00\x12;\n\x0cscalar_codes\x18\x05 \x01(\x0b\x32#.lance_sql.vector_index.ScalarCodesH\x00\x12\x32\n\x07vectors\x18\x08 \x01(\x0b\x32\x1f.lance_sql.vector_index.VectorsH\x00\x42\x08\n\x06stored\"9\n\x0cProductCodes\x12\x10\n\x08num_bits\x18\x01 \x01(\r\x12\x17\n\x0fnum_sub_vectors\x18\x02 \x01(\r\"\x1f\n\x0bScalarCodes\x12\x10\n\x08num_bits\x18\x01 \x01(\r\"\t\n\x07Vectorsb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"lance_sql/proto/vector_index.proto\x12\x16lance_sql.vector_index\"\xd1\x01\n\x06Tensor\x12:\n\tdata_type\x18\x01 \x01(\x0e\x32\'.lance_sql.vector_index.Tensor.DataType\x12\r\n\x05shape\x18\x02 \x03(\r\x12\x0c\n\x04\x64\x61ta\x18\x03 \x01(\x0c\"n\n\x08\x44\x61taType\x12\x0c\n\x08\x42\x46LOAT16\x10\x00\x12\x0b\n\x07\x46LOAT16\x10\x01\x12\x0b\n\x07\x46LOAT32\x10\x02\x12\x0b\n\x07\x46LOAT64\x10\x03\x12\t\n\x05UINT8\x10\x04\x12\n\n\x06UINT16\x10\x05\x12\n\n\x06UINT32\x10\x06\x12\n\n\x06UINT64\x10\x07\"\x90\x01\n\x03IVF\x12\x11\n\tcentroids\x18\x01 \x03(\x02\x12\x0f\n\x07offsets\x18\x02 \x03(\x04\x12\x0f\n\x07lengths\x18\x03 \x03(\r\x12\x38\n\x10\x63\x65ntroids_tensor\x18\x04 \x01(\x0b\x32\x1e.lance_sql.vector_index.Tensor\x12\x11\n\x04loss\x18\x05 \x01(\x01H\x00\x88\x01\x01\x42\x07\n\x05_loss\"\xbc\x02\n\x12VectorIndexDetails\x12\x0e\n\x06metric\x18\x01 \x01(\r\x12\x1d\n\x15target_partition_size\x18\x02 \x01(\x04\x12=\n\rproduct_codes\x18\x04 \x01(\x0b\x32$.lance_sql.vector_index.ProductCodesH\x00\x12;\n\x0cscalar_codes\x18\x05 \x01(\x0b\x32#.lance_sql.vector_index.ScalarCodesH\x00\x12=\n\rrotated_codes\x18\x06 \x01(\x0b\x32$.lance_sql.vector_index.RotatedCodesH\x00\x12\x32\n\x07vectors\x18\x08 \x01(\x0b\x32\x1f.lance_sql.vector_index.VectorsH\x00\x42\x08\n\x06stored\"9\n\x0cProductCodes\x12\x10\n\x08num_bits\x18\x01 \x01(\r\x12\x17\n\x0fnum_sub_vectors\x18\x02 \x01(\r\"\x1f\n\x0bScalarCodes\x12\x10\n\x08num_bits\x18\x01 \x01(\r\" \n\x0cRotatedCodes\x12\x10\n\x08num_bits\x18\x01 \x01(\r\"\t\n\x07Vectorsb\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'lance_sql.proto.vector_index_pb2', globals())
@@ -27,11 +27,13 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _IVF._serialized_start=275
   _IVF._serialized_end=419
   _VECTORINDEXDETAILS._serialized_start=422
-  _VECTORINDEXDETAILS._serialized_end=675
-  _PRODUCTCODES._serialized_start=677
-  _PRODUCTCODES._serialized_end=734
-  _SCALARCODES._serialized_start=736
-  _SCALARCODES._serialized_end=767
-  _VECTORS._serialized_start=769
-  _VECTORS._serialized_end=778
+  _VECTORINDEXDETAILS._serialized_end=738
+  _PRODUCTCODES._serialized_start=740
+  _PRODUCTCODES._serialized_end=797
+  _SCALARCODES._serialized_start=799
+  _SCALARCODES._serialized_end=830
+  _ROTATEDCODES._serialized_start=832
+  _ROTATEDCODES._serialized_end=864
+  _VECTORS._serialized_start=866
+  _VECTORS._serialized_end=875
 # @@protoc_insertion_point(module_scope)

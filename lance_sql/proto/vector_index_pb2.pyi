@@ -28,6 +28,12 @@ class ProductCodes(_message.Message):
     num_sub_vectors: int
     def __init__(self, num_bits: _Optional[int] = ..., num_sub_vectors: _Optional[int] = ...) -> None: ...
 
+class RotatedCodes(_message.Message):
+    __slots__ = ["num_bits"]
+    NUM_BITS_FIELD_NUMBER: _ClassVar[int]
+    num_bits: int
+    def __init__(self, num_bits: _Optional[int] = ...) -> None: ...
+
 class ScalarCodes(_message.Message):
     __slots__ = ["num_bits"]
     NUM_BITS_FIELD_NUMBER: _ClassVar[int]
@@ -55,18 +61,20 @@ class Tensor(_message.Message):
     def __init__(self, data_type: _Optional[_Union[Tensor.DataType, str]] = ..., shape: _Optional[_Iterable[int]] = ..., data: _Optional[bytes] = ...) -> None: ...
 
 class VectorIndexDetails(_message.Message):
-    __slots__ = ["metric", "product_codes", "scalar_codes", "target_partition_size", "vectors"]
+    __slots__ = ["metric", "product_codes", "rotated_codes", "scalar_codes", "target_partition_size", "vectors"]
     METRIC_FIELD_NUMBER: _ClassVar[int]
     PRODUCT_CODES_FIELD_NUMBER: _ClassVar[int]
+    ROTATED_CODES_FIELD_NUMBER: _ClassVar[int]
     SCALAR_CODES_FIELD_NUMBER: _ClassVar[int]
     TARGET_PARTITION_SIZE_FIELD_NUMBER: _ClassVar[int]
     VECTORS_FIELD_NUMBER: _ClassVar[int]
     metric: int
     product_codes: ProductCodes
+    rotated_codes: RotatedCodes
     scalar_codes: ScalarCodes
     target_partition_size: int
     vectors: Vectors
-    def __init__(self, metric: _Optional[int] = ..., target_partition_size: _Optional[int] = ..., product_codes: _Optional[_Union[ProductCodes, _Mapping]] = ..., scalar_codes: _Optional[_Union[ScalarCodes, _Mapping]] = ..., vectors: _Optional[_Union[Vectors, _Mapping]] = ...) -> None: ...
+    def __init__(self, metric: _Optional[int] = ..., target_partition_size: _Optional[int] = ..., product_codes: _Optional[_Union[ProductCodes, _Mapping]] = ..., scalar_codes: _Optional[_Union[ScalarCodes, _Mapping]] = ..., rotated_codes: _Optional[_Union[RotatedCodes, _Mapping]] = ..., vectors: _Optional[_Union[Vectors, _Mapping]] = ...) -> None: ...
 
 class Vectors(_message.Message):
     __slots__ = []

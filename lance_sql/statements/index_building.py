@@ -109,9 +109,7 @@ BUILT: Final[Mapping[str, BuiltKind]] = {
     "bloomfilter": BuiltKind(
         index_kinds.BLOOM_FILTER, ROW_ADDRESS, bloom_values.check, partial(_write_zones, BloomBuilder)
     ),
-    **{
-        name: BuiltKind(index_kinds.VECTOR, ROW_ID, _any_type, None) for name in search_indices.VECTOR_KINDS
-    },
+    **{name: BuiltKind(index_kinds.VECTOR, ROW_ID, _any_type, None) for name in search_indices.VECTOR_KINDS},
     search_indices.TEXT_KIND: BuiltKind(index_kinds.FULL_TEXT, ROW_ID, _any_type, None, names_rows=True),
 }
 """The kinds that are written, by the names that statements have for them."""
