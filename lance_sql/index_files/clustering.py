@@ -19,6 +19,7 @@ F32 = npt.NDArray[np.float32]
 U32 = npt.NDArray[np.uint32]
 
 MOST_ROUNDS: Final = 50
+PRODUCT_ROUNDS: Final = 20
 _ROWS_AT_ONCE: Final = 8192
 _LEAST_GAIN: Final = 2e-4
 """A round that makes the sum of distances smaller by less than this share of it is the last one."""
@@ -41,6 +42,19 @@ def nearest(rows: F32, centroids: F32, first: int = 0, distances: F32 | None = N
         rows, len(rows), rows.shape[1], first, centroids, len(centroids), centroids.shape[1], found, distances
     )
     return found
+
+
+def greatest_products(rows: F32, centroids: F32) -> U32:
+    """The centroid whose product with each row is greatest: the nearest one, where one more value makes each centroid
+    as long as the longest.
+
+    rows: f32[n, d]
+    centroids: f32[k, d]
+    """
+    squares = np.square(centroids, dtype=np.float64).sum(axis=1)
+    more = np.sqrt(squares.max() - squares)
+    longer = np.column_stack((rows, np.zeros(len(rows), np.float32)))
+    return nearest(longer, np.column_stack((centroids, more)).astype(np.float32))
 
 
 def cluster(
@@ -80,15 +94,32 @@ def cluster(
     return centroids
 
 
+def moved_by_products(rows: F32, centroids: F32, pool: ThreadPoolExecutor | None = None) -> F32:
+    """Centroids, f32[k, d], moved to the means of the rows whose product with them is the greatest one.
+
+    rows: f32[n, d]
+    """
+    moved = centroids.copy()
+    for _ in range(PRODUCT_ROUNDS):
+        sums, counts, _ = _round(rows, moved, 0, pool, of_products=True)
+        filled = counts > 0
+        moved[filled] = (sums[filled] / counts[filled, None]).astype(np.float32)
+    return moved
+
+
 def _round(
-    rows: F32, centroids: F32, first: int, pool: ThreadPoolExecutor | None
+    rows: F32, centroids: F32, first: int, pool: ThreadPoolExecutor | None, of_products: bool = False
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64], float]:
-    """Sums and counts of the rows of each centroid, and the sum of all distances."""
+    """Sums and counts of the rows of each centroid, and the sum of all distances; none of products."""
 
     def part(start: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64], float]:
         some = rows[start : start + step]
         far = np.empty(len(some), np.float32)
-        numbers = nearest(some, centroids, first, far)
+        if of_products:
+            numbers = greatest_products(some, centroids)
+            far[:] = 0
+        else:
+            numbers = nearest(some, centroids, first, far)
         sums, counts = np.zeros(centroids.shape), np.zeros(len(centroids), np.int64)
         _kernels.sum_by_centroid(
             some, len(some), some.shape[1], first, centroids.shape[1], numbers, len(centroids), sums, counts

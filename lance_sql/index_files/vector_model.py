@@ -18,7 +18,14 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
 from lance_sql.index_files import rabit_codes
-from lance_sql.index_files.clustering import MOST_ROUNDS, cluster, nearest, num_threads
+from lance_sql.index_files.clustering import (
+    MOST_ROUNDS,
+    cluster,
+    greatest_products,
+    moved_by_products,
+    nearest,
+    num_threads,
+)
 from lance_sql.index_files.rotation import FastRotation, drawn, rotation_of
 from lance_sql.index_files.vector_index import VectorIndex
 
@@ -123,6 +130,8 @@ class VectorModel:
             centroids = cluster(
                 some, self.num_partitions, rng, is_binary=self.metric == "hamming", pool=pool, told=told
             )
+            if self.metric == "dot":
+                centroids = moved_by_products(some, centroids, pool)
             made = replace(self, centroids=self._rounded(centroids))
             if self.kind == "SQ":
                 low, high = float(rows.min()), float(rows.max())
@@ -131,7 +140,7 @@ class VectorModel:
                 return replace(made, rotation=drawn(rng, self.dimension))
             if self.kind != "PQ":
                 return made
-            book_rows = made.left_of(rows[:_CODEBOOK_SAMPLES], nearest(rows[:_CODEBOOK_SAMPLES], made.filled))
+            book_rows = made.left_of(rows[:_CODEBOOK_SAMPLES], made.partitions_of(rows[:_CODEBOOK_SAMPLES]))
             size = self.dimension // self.num_parts
             seeds = rng.integers(0, 2**32, self.num_parts)
 
@@ -151,6 +160,10 @@ class VectorModel:
         assert self.centroids is not None
         return self.centroids
 
+    def partitions_of(self, rows: F32) -> npt.NDArray[np.uint32]:
+        """That of the nearest centroid; for dot that of the greatest product, as searches put partitions in order."""
+        return greatest_products(rows, self.filled) if self.metric == "dot" else nearest(rows, self.filled)
+
     def left_of(self, rows: F32, partitions: npt.NDArray[np.uint32]) -> F32:
         """What codes are of: what is left of vectors without their centroids, but for products of PQ."""
         return rows if self.kind == "PQ" and self.metric == "dot" else rows - self.filled[partitions]
@@ -166,7 +179,7 @@ class VectorModel:
         values: of `prepared`
         """
         rows = self.comparable(values)
-        partitions = nearest(rows, self.filled)
+        partitions = self.partitions_of(rows)
         if self.kind == "PQ":
             out = np.empty((len(rows), self.code_bytes), np.uint8)
             left = np.ascontiguousarray(self.left_of(rows, partitions))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from lance_sql import _kernels
+from lance_sql.index_files.clustering import F32, cluster, greatest_products, moved_by_products, nearest
 from lance_sql.index_files.token_fst import TokenFst
 
 
@@ -26,6 +28,28 @@ def test_nearest_centroids(dimension: int, count: int) -> None:
         chosen = rows[numbers == number, 3 : 3 + dimension]
         assert counts[number] == len(chosen)
         np.testing.assert_allclose(sums[number], chosen.sum(axis=0, dtype=np.float64), rtol=1e-9, atol=1e-9)
+
+
+def test_centroids_by_products() -> None:
+    rng = np.random.default_rng(6)
+    centers = rng.normal(size=(40, 16)) * 2
+    rows = (centers[rng.integers(0, 40, 4000)] + rng.normal(size=(4000, 16))).astype(np.float32)
+    centroids = (rng.normal(size=(33, 16)) * rng.uniform(0, 3, 33)[:, None]).astype(np.float32)
+    chosen, products = greatest_products(rows, centroids), rows @ centroids.T
+    np.testing.assert_allclose(products[np.arange(4000), chosen], products.max(axis=1), rtol=1e-4, atol=1e-4)
+    first = cluster(rows, 12, rng)
+    moved = moved_by_products(rows, first)
+    # of the rows with the greatest products, more are in the partitions that are searched first
+    queries = (centers[rng.integers(0, 40, 300)] + rng.normal(size=(300, 16))).astype(np.float32)
+    best = np.argpartition(-(queries @ rows.T), 10, axis=1)[:, :10]
+
+    def found(centroids: F32, partitions: npt.NDArray[np.uint32]) -> float:
+        searched = np.argpartition(-(queries @ centroids.T), 2, axis=1)[:, :2]
+        return float(
+            np.mean([np.isin(partitions[rows], some).mean() for rows, some in zip(best, searched, strict=True)])
+        )
+
+    assert found(moved, greatest_products(rows, moved)) > found(first, nearest(rows, first)) + 0.01
 
 
 @pytest.mark.parametrize("bits", [4, 8])
