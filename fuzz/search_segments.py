@@ -19,7 +19,7 @@ from lance_sql.index_files.full_text import FullTextIndex, TextPartition
 from lance_sql.index_files.index_file import IndexFile, json_note
 from lance_sql.index_files.token_fst import TokenFst
 from lance_sql.index_files.vector_index import AUXILIARY, INDEX, VectorIndex
-from lance_sql.search.stored_vectors import stored_vectors
+from lance_sql.search.stored_vectors import Probed, stored_vectors
 from lance_sql.store import MemoryStore
 from lance_sql.text_analysis.analyzer import Analyzer
 
@@ -80,7 +80,7 @@ def _read_vectors(index: VectorIndex) -> None:
     for partition in index.partitions(range(min(len(index.centroids), 50))):
         rows = np.where(partition.row_ids < _NUM_ROWS, partition.row_ids, np.uint64(2**64 - 1)).view(np.int64)
         center = index.centroids[partition.number]
-        stored.show(nearest, 0, prepared, center, partition, rows, flags)
+        stored.show(nearest, 0, prepared, [Probed(center, partition, rows)], flags)
     count = nearest.count(0)
     found, far = np.empty(count, np.uint64), np.empty(count, np.float32)
     nearest.result(0, found, far)
