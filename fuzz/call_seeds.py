@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from fuzz import encode_seeds
 from fuzz.inputs import Value, Values
+from lance_sql._kernels import LevelCodec
 from lance_sql.encodings import general
 from lance_sql.encodings.tree import Compression
 from tests.kernels import oracles
@@ -43,18 +44,17 @@ def _words(count: int) -> list[bytes]:
     return [b"abclongest!x"[: i % 12] for i in range(count)]
 
 
-def _levels(count: int, codec: int) -> tuple[bytes | None, int]:
+def _levels(count: int, codec: LevelCodec) -> tuple[bytes, int]:
     levels = (np.arange(count) % 17 // 15).astype("<u2")
     return {
-        0: (levels.tobytes(), 0),
-        1: (oracles.pack_groups(levels, 1, raw_tail=False), 1),
-        2: (oracles.inline_group(levels, 1), 0),
-        3: (oracles.run_block(levels), 0),
-        4: (None, 0),
+        LevelCodec.FLAT16: (levels.tobytes(), 0),
+        LevelCodec.PACKED: (oracles.pack_groups(levels, 1, raw_tail=False), 1),
+        LevelCodec.INLINE_PACKED: (oracles.inline_group(levels, 1), 0),
+        LevelCodec.RLE: (oracles.run_block(levels), 0),
     }[codec]
 
 
-def _page(encoded: Sequence[Sequence[bytes]], *, large: bool, codec: int | None) -> Values:
+def _page(encoded: Sequence[Sequence[bytes]], *, large: bool, codec: LevelCodec | None) -> Values:
     chunks = []
     for size, buffers in zip(_SIZES, encoded, strict=True):
         levels = None if codec is None else _levels(size, codec)[0]
@@ -78,18 +78,15 @@ def _on_pages() -> Iterator[Values]:
         for pairs in _PAGE_RANGES:
             yield from _of_fixed_width(pairs, large)
             yield from _of_variable_width(pairs, large)
-            for codec in range(5):
+            for codec in LevelCodec:
                 page = _page([[bytes(size)] for size in _SIZES], large=large, codec=codec)
                 _, num_bits = _levels(4, codec)
-                how: Values = {"codec": codec, "num_bits": num_bits}
+                how: Values = {"codec": int(codec), "num_bits": num_bits}
                 yield _call("validity", **page, ranges=_ints(pairs), **how, threshold=0, out=(_NUM_ITEMS + 7) // 8)
                 yield _call("levels", **page, first_chunk=0, end_chunk=3, kind=1, **how, out=2 * _NUM_ITEMS)
                 yield _call("levels", **page, first_chunk=1, end_chunk=3, kind=0, **how, out=2 * _NUM_ITEMS)
-                yield _call("match_validity", **page, ranges=_ints(pairs), **how, is_valid=large, out_flags=_NUM_ITEMS)
-                yield from _of_matches(pairs, large, codec)
                 yield _call("num_levels", **page, first_chunk=0, end_chunk=3)
                 yield _call("value_buffer_ranges", **page, buffer_index=0, first_chunk=0, end_chunk=3)
-                yield _call("chunk_of", **page, item=400)
 
 
 def _of_fixed_width(pairs: Sequence[int], large: bool) -> Iterator[Values]:
@@ -113,43 +110,6 @@ def _of_fixed_width(pairs: Sequence[int], large: bool) -> Iterator[Values]:
         stored = [[general.compress(compression, pa.py_buffer(part))] for part in numbers]
         page = _page(stored, large=large, codec=None)
         yield _call("decompressed", **page, compression=number, ranges=ranges, out=4 * num_items)
-
-
-def _of_matches(pairs: Sequence[int], large: bool, level_codec: int) -> Iterator[Values]:
-    ranges = _ints(pairs)
-    _, level_bits = _levels(4, level_codec)
-    levels: Values = {"level_codec": level_codec, "level_bits": level_bits}
-    for dtype, order in (("<u1", 0), ("<i2", 1), ("<i4", 1), ("<f4", 2), ("<u8", 0), ("<f8", 2)):
-        values = (np.arange(_NUM_ITEMS) // 9 % 29).astype(dtype)
-        bits = values.dtype.itemsize * 8
-        parts = [part.view(f"<u{bits // 8}") for part in np.split(values, np.cumsum(_SIZES)[:-1])]
-        forms = [[[part.tobytes()] for part in parts], [[oracles.inline_group(part, bits)] for part in parts]]
-        forms += [forms[0], [[p.tobytes() for p in oracles.runs_of(part)] for part in parts]]
-        for codec, form in enumerate(forms):
-            page = _page(form, large=large, codec=level_codec)
-            how: Values = {"codec": codec, "num_bits": bits}
-            low, high = ((1 << bits) // 3).to_bytes(16, "little"), ((1 << bits) - 1).to_bytes(16, "little")
-            keys: Values = {"order": order, "low": low, "high": high, "inside": not large}
-            yield _call("match_range", **page, ranges=ranges, **how, **keys, **levels, out_flags=_NUM_ITEMS)
-            if dtype in ("<u1", "<i4") and codec != 2:
-                answers = bytes(number % 2 for number in range(29))
-                yield _call(
-                    "match_items", **page, ranges=ranges, **how, answers=answers, **levels, out_flags=_NUM_ITEMS
-                )
-    wide = [[bytes(16 * size)] for size in _SIZES]
-    yield _call(
-        "match_range",
-        **_page(wide, large=large, codec=level_codec),
-        ranges=ranges,
-        codec=0,
-        num_bits=128,
-        order=1,
-        low=bytes(16),
-        high=b"\xff" * 16,
-        inside=True,
-        **levels,
-        out_flags=_NUM_ITEMS,
-    )
 
 
 def _of_variable_width(pairs: Sequence[int], large: bool) -> Iterator[Values]:
@@ -202,10 +162,6 @@ def _blocks() -> Iterator[Values]:
             yield _call("rle_block", block=block, value_bits=8 * width, num_values=count, out=count * width)
         block = oracles.inline_group(values[:700], 5)
         yield _call("unpack_block", packed=block, word_bits=8 * width, num_values=700, out=700 * width)
-    for codec in range(5):
-        buffer, num_bits = _levels(800, codec)
-        yield _call("decode_levels", buffer=buffer or b"", codec=codec, num_bits=num_bits, num_values=800, out=1600)
-    yield _call("levels_to_bitmap", levels=_levels(801, 0)[0], num_levels=801, threshold=0, out=101)
     for text in (b"abcabc" * 90, bytes(range(256)) * 2, b""):
         yield _call("lz4_size", block=pa.Codec("lz4_raw").compress(text, asbytes=True))
     mask = oracles.bitmap(np.arange(700) % 13 < 9)

@@ -89,15 +89,6 @@ def _run_on_page(name: str, values: Values, arguments: list[Any]) -> None:
         case "decompressed":
             compression, ranges, out = arguments
             kernels.flat(chunks.decompressed(compression, ranges), ranges, 0, 32, out)
-        case "chunk_of":
-            table.chunk_of(*arguments)
-        case "match_range" | "match_items":
-            *how, codec, num_bits, flags = arguments
-            flags[:] = 1
-            getattr(kernels, name)(chunks, *how, (codec, num_bits) if page["has_def"] else None, flags)
-        case "match_validity":
-            arguments[-1][:] = 1
-            kernels.match_validity(chunks, *arguments)
         case _:
             getattr(kernels, name)(chunks, *arguments)
 

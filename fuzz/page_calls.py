@@ -147,8 +147,8 @@ def _nested(values: Values) -> tuple[kernels.PageReader, Any, int]:
         layers,
         num_rows=num_rows,
         table=table,
-        repetition=(0, _FLAT_LEVELS) if values["chunks.has_rep"] else None,
-        definition=(0, _FLAT_LEVELS) if values["chunks.has_def"] else None,
+        repetition=(kernels.LevelCodec.FLAT16, _FLAT_LEVELS) if values["chunks.has_rep"] else None,
+        definition=(kernels.LevelCodec.FLAT16, _FLAT_LEVELS) if values["chunks.has_def"] else None,
         starts_through=None if values["starts"] is None else _exact(values["starts"]),
         ends_through=None if values["ends"] is None else _exact(values["ends"]),
     )
@@ -175,7 +175,7 @@ def _mini_block(values: Values) -> tuple[kernels.PageReader, Any, int, kernels.C
         codec=values["codec"],  # type: ignore[arg-type]  # arguments are wrong on purpose
         bits=values["bits"],  # type: ignore[arg-type]  # likewise
         # inside of lists and structs, levels are not those of values alone
-        definition=(0, _FLAT_LEVELS) if page["has_def"] and "layers" not in values else None,
+        definition=(kernels.LevelCodec.FLAT16, _FLAT_LEVELS) if page["has_def"] and "layers" not in values else None,
         symbol_table=None if values["symbol_table"] is None else _exact(values["symbol_table"]),
         items=items,  # type: ignore[arg-type]  # likewise
         format=_format(values),
@@ -209,7 +209,7 @@ def _read(values: Values, reader: kernels.PageReader, data: Any, num_rows: int) 
     _import(kernels.read_rows([(*given, _test(values))], [given], flags), type)
     if len(data) >= _FAR_APART_BYTES:
         _read_scattered(column, rows, data, type)
-    zones = kernels.ZoneBounds(0, 64, max(num_rows, 1), 8192)
+    zones = kernels.ZoneBounds(kernels.ValueOrder.UNSIGNED, 64, max(num_rows, 1), 8192)
     column.observe(rows, given[2], zones)
     _stream(values, given, type, max(num_rows, 1))
 
@@ -229,12 +229,13 @@ def _stream(values: Values, given: tuple[kernels.ColumnReader, Any, Any], type: 
     """Reads the rows that pass, and are not above themselves, as a stream, which learns bounds of them on its way."""
     column, rows, parts = given
     bits = next((bits for bits in _NUMBER_BITS if bits == values.get("bits")), 64)
-    zones = kernels.ZoneBounds(int(values["order"] == 1), bits, num_rows, 8192)
+    order: Any = values["order"]
+    zones = kernels.ZoneBounds(kernels.ValueOrder(int(order == 1)), bits, num_rows, 8192)
     count = int((rows[:, 1] - rows[:, 0]).sum())
-    order = 3 if values["variable"] else int(values["order"])  # type: ignore[arg-type]  # never None
+    divisor = 3 if not values["variable"] and order < 2 and values["format_bits"] in _NUMBER_BITS else 0
     fragment = kernels.FragmentRows(
         [(column, parts, _test(values), zones)],
-        [(column, parts, column, parts, order, 3, 3 if order < 2 and values["format_bits"] in _NUMBER_BITS else 0)],
+        [(column, parts, column, parts, None if values["variable"] else order, 3, divisor)],
         [0, 1],
         [(column, parts, True, [], [])],
         [0],
@@ -263,7 +264,8 @@ def _test(values: Values) -> kernels.ColumnTest:
     assert isinstance(key, bytes)
     test = kernels.ColumnTest(1)
     if kind == 0:
-        test.set(0, kernels.PageTest.range(int(values["order"]), bytes(16), _exact(key), True))  # type: ignore[arg-type]  # never None
+        order: Any = values["order"]
+        test.set(0, kernels.PageTest.range(order, bytes(16), _exact(key), True))
     elif kind == 1:
         test.set(0, kernels.PageTest.items(_exact(key) & 1))
     elif kind == 3:

@@ -83,10 +83,10 @@ ArrowArray join(const StreamedShape& shape, HeldArrays chains) {
         members.arrays.push_back(join_children(member, parts, first));
         first += member.num_columns();
     }
-    NodeSlots slots = shape.kind == StreamedShape::kStruct ? merged_slots(parts) : same_lists(parts);
-    if (shape.kind == StreamedShape::kMap) check_entries(members.arrays[0]);
+    NodeSlots slots = shape.kind == ShapeKind::kStruct ? merged_slots(parts) : same_lists(parts);
+    if (shape.kind == ShapeKind::kMap) check_entries(members.arrays[0]);
     for (const ArrowArray& member : members.arrays) {
-        if (shape.kind == StreamedShape::kStruct && member.length != slots.num_slots) {
+        if (shape.kind == ShapeKind::kStruct && member.length != slots.num_slots) {
             fail("members of ", member.length, " values in ", slots.num_slots);
         }
     }
@@ -95,10 +95,10 @@ ArrowArray join(const StreamedShape& shape, HeldArrays chains) {
 
 void count_columns(const std::vector<StreamedShape>& shapes, bool are_members, std::vector<int>& counts) {
     for (const StreamedShape& shape : shapes) {
-        if (shape.kind == StreamedShape::kNulls) {
+        if (shape.are_nulls()) {
             if (are_members) fail("members without a column");
         } else if (!shape.column) {
-            if (shape.members.empty() || (shape.kind != StreamedShape::kStruct && shape.members.size() != 1)) {
+            if (shape.members.empty() || (shape.kind != ShapeKind::kStruct && shape.members.size() != 1)) {
                 fail("a column of ", shape.members.size(), " members");
             }
             count_columns(shape.members, true, counts);

@@ -8,15 +8,16 @@
 
 namespace lance {
 
+enum class ShapeKind : int { kStruct = 0, kList = 1, kMap = 2 };
+
 // A column that is read and becomes one of the batch as it is, or what several of them are laid together to: each is a
 // chain of arrays with one child that leads from the outside to a leaf. Or a column of NULLs, for which nothing is read.
 struct StreamedShape {
-    enum Kind : int { kStruct = 0, kList = 1, kMap = 2, kNulls = 3 };
-
     std::optional<size_t> column;
-    Kind kind = kStruct;
-    std::vector<StreamedShape> members;  // of a list or a map one, unless there is a column
+    std::optional<ShapeKind> kind;       // neither: NULLs
+    std::vector<StreamedShape> members;  // of a list or a map one
 
+    bool are_nulls() const { return !column && !kind; }
     size_t num_columns() const;
     size_t first_column() const { return column ? *column : members.front().first_column(); }
 };

@@ -177,11 +177,6 @@ void stream_frames(Bytes frames, Visit visit) {
 
 }  // namespace
 
-Compression to_compression(int64_t number) {
-    if (number < 0 || number > static_cast<int64_t>(Compression::kZstd)) fail("compression ", number, " is not 0 or 1");
-    return static_cast<Compression>(number);
-}
-
 int64_t most_decompressed(Compression compression, int64_t num_bytes) {
     const int64_t ratio = compression == Compression::kLz4 ? kLz4Ratio : kZstdRatio;
     return num_bytes > kMaxCount / ratio ? kMaxCount : num_bytes * ratio;

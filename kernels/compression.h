@@ -10,7 +10,6 @@
 
 namespace lance {
 
-// Numbered as lance_sql/encodings/general.py does.
 enum class Compression : int {
     kLz4 = 0,
     kZstd = 1,
@@ -18,8 +17,6 @@ enum class Compression : int {
 
 // So many bytes are taken at once for what buffers claim to become; more only as they do become it.
 constexpr int64_t kTrustedBytes = int64_t{64} << 20;
-
-Compression to_compression(int64_t number);
 
 // The most bytes that a buffer of so many can become.
 int64_t most_decompressed(Compression compression, int64_t num_bytes);

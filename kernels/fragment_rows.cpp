@@ -267,7 +267,7 @@ ArrowArray FragmentRows::to_batch(std::vector<ArrowArray>& read, int64_t num_row
     HeldArrays batch;
     batch.arrays.reserve(shapes_.size());
     for (const StreamedShape& shape : shapes_) {
-        if (shape.kind == StreamedShape::kNulls) {
+        if (shape.are_nulls()) {
             batch.arrays.push_back(nulls(num_rows));
             continue;
         }

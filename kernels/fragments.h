@@ -31,8 +31,9 @@ enum FragmentColumn : int {
     kLastUpdatedAtLeast,
     kLastUpdatedAtGreatest,
     kHasLegacyFiles,
-    kNumFragmentColumns
 };
+
+inline constexpr int kNumFragmentColumns = kHasLegacyFiles + 1;
 
 // Splits a Manifest message: its fragments, as they are stored and back to back, and everything else.
 struct SplitManifest {

@@ -10,7 +10,7 @@
 
 namespace lance {
 
-enum class LevelKind : int { kRep = 0, kDef = 1 };
+enum class LevelKind : int { kRepetition = 0, kDefinition = 1 };
 
 void flat(const Chunks& chunks, const Ranges& ranges, int64_t buffer_index, int64_t bits_per_value,
           MutableBytes out);
@@ -42,8 +42,6 @@ int64_t validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding
                  MutableBytes out);
 int64_t append_validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& encoding, int64_t threshold,
                         BitWriter& out);
-int64_t levels_to_bitmap(Bytes levels, int64_t num_levels, int64_t threshold, MutableBytes out);
-void decode_levels(Bytes buffer, const LevelEncoding& encoding, int64_t num_levels, MutableBytes out);
 
 void unpack(Bytes packed, int64_t word_bits, int64_t num_bits, int64_t num_values, MutableBytes out);
 void unpack_block(Bytes packed, int64_t word_bits, int64_t num_values, MutableBytes out);

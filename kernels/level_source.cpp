@@ -133,10 +133,10 @@ Entries ChunkLevels::decode(const Chunks& chunks, int64_t first, int64_t end) co
     Entries entries;
     for (const int64_t count : num_levels(chunks, first, end)) entries.num_entries += count;
     entries.rep = reserve(entries.held_rep, entries.num_entries);
-    levels(chunks, first, end, LevelKind::kRep, *rep_, *entries.rep);
+    levels(chunks, first, end, LevelKind::kRepetition, *rep_, *entries.rep);
     if (def_) {
         entries.def = reserve(entries.held_def, entries.num_entries);
-        levels(chunks, first, end, LevelKind::kDef, *def_, *entries.def);
+        levels(chunks, first, end, LevelKind::kDefinition, *def_, *entries.def);
     }
     return entries;
 }

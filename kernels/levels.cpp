@@ -9,9 +9,7 @@
 
 namespace lance {
 
-LevelEncoding::LevelEncoding(int64_t codec_number, int64_t bits)
-    : codec(static_cast<LevelCodec>(codec_number)), num_bits(bits) {
-    if (codec_number > 4) fail("level codec ", codec_number, " is not 0 to 4");
+LevelEncoding::LevelEncoding(LevelCodec codec, int64_t bits) : codec(codec), num_bits(bits) {
     if (bits > 16) fail("levels of ", bits, " bits, not up to 16");
 }
 
@@ -27,13 +25,7 @@ void decode_levels(Bytes buffer, const LevelEncoding& encoding, int64_t num_leve
         case LevelCodec::kPacked: unpack_groups<uint16_t>(buffer, encoding.num_bits, num_levels, out); return;
         case LevelCodec::kInlinePacked: unpack_inline_block<uint16_t>(buffer, num_levels, out); return;
         case LevelCodec::kRle: decode_run_block<uint16_t>(buffer, num_levels, out); return;
-        case LevelCodec::kZeros: std::memset(out, 0, static_cast<size_t>(2 * num_levels)); return;
     }
-}
-
-void decode_levels(Bytes buffer, const LevelEncoding& encoding, int64_t num_levels, MutableBytes out) {
-    require_output(out, 2 * num_levels);
-    decode_levels(buffer, encoding, num_levels, out.data());
 }
 
 namespace {
@@ -54,14 +46,6 @@ uint16_t to_threshold(int64_t level) { return static_cast<uint16_t>(std::min<int
 
 }  // namespace
 
-int64_t levels_to_bitmap(Bytes levels, int64_t num_levels, int64_t threshold, MutableBytes out) {
-    require_input(levels, 2 * num_levels, "levels");
-    BitWriter bits(out);
-    const int64_t num_valid = append_levels(bits, levels.data(), num_levels, to_threshold(threshold));
-    bits.finish();
-    return num_valid;
-}
-
 std::vector<int64_t> num_levels(const Chunks& chunks, int64_t first_chunk, int64_t end_chunk) {
     chunks.require_chunks(first_chunk, end_chunk);
     std::vector<int64_t> counts;
@@ -77,7 +61,7 @@ int64_t levels(const Chunks& chunks, int64_t first_chunk, int64_t end_chunk, Lev
         const int64_t count = chunks.num_levels(chunk);
         require_output(out, 2 * (position + count));
         try {
-            decode_levels(kind == LevelKind::kRep ? chunks.rep(chunk) : chunks.def(chunk), encoding, count,
+            decode_levels(kind == LevelKind::kRepetition ? chunks.rep(chunk) : chunks.def(chunk), encoding, count,
                           out.data() + 2 * position);
         } catch (const std::invalid_argument& error) {
             fail("chunk ", chunk, ": ", error.what());

@@ -1,14 +1,14 @@
-// Buffers of repetition and definition levels: u16 values in one of five codecs.
+// Buffers of repetition and definition levels: u16 values in one of four codecs.
 #pragma once
 
 #include "bytes.h"
 
 namespace lance {
 
-enum class LevelCodec : int { kFlat16 = 0, kPacked = 1, kInlinePacked = 2, kRle = 3, kZeros = 4 };
+enum class LevelCodec : int { kFlat16 = 0, kPacked = 1, kInlinePacked = 2, kRle = 3 };
 
 struct LevelEncoding {
-    LevelEncoding(int64_t codec, int64_t num_bits);
+    LevelEncoding(LevelCodec codec, int64_t num_bits);
 
     LevelCodec codec;
     int64_t num_bits;  // of kPacked

@@ -85,7 +85,7 @@ class GroupAnswers {
   public:
     // chunks: outlive this object
     GroupAnswers(const Chunks& chunks, const FixedWidthEncoding& encoding, const KeyRange& range) : chunks_(chunks) {
-        if (encoding.codec != FixedCodec::kInlineBitpacking) return;
+        if (encoding.codec != ValueCodec::kInlineBitpacking) return;
         const RangeLoop loop(encoding.num_bits, range);
         packed_.emplace(encoding.num_bits, range.order, loop.low, loop.high, loop.inside);
     }
@@ -188,7 +188,7 @@ void match_validity(const Chunks& chunks, const Ranges& ranges, const LevelEncod
 
 void match_values(Bytes values, int64_t num_bits, const KeyRange& range, MutableBytes flags) {
     require_input(values, multiply(size_of(flags), bytes_for_bits(num_bits)), "values");
-    with_range({0, num_bits}, range, [&](auto, auto keep) { keep(values.data(), size_of(flags), flags.data()); });
+    with_range({ValueCodec::kFlat, num_bits}, range, [&](auto, auto keep) { keep(values.data(), size_of(flags), flags.data()); });
 }
 
 void match_indices(Bytes indices, int64_t num_bits, Bytes answers, MutableBytes flags) {

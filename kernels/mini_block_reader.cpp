@@ -28,9 +28,8 @@ constexpr int64_t kMostExtents = 16;
 MiniBlockReader::MiniBlockReader(const ChunkTable& table, const MiniBlockValues& values)
     : table_(table), values_(values) {
     const auto codec = static_cast<int64_t>(values.codec);
-    if (codec > 6) fail("value codec ", codec, " is not 0 to 6");
-    if (values.codec == PageCodec::kOther) return;
-    if (values.codec == PageCodec::kInlineBitpacking || values.codec == PageCodec::kRle) with_word(values.bits, [](auto) {});
+    if (values.codec == ValueCodec::kOther) return;
+    if (values.codec == ValueCodec::kInlineBitpacking || values.codec == ValueCodec::kRle) with_word(values.bits, [](auto) {});
     const ColumnFormat& format = values.format;
     if (values.dictionary) {
         const DictionaryItems& items = *values.dictionary;
@@ -55,13 +54,13 @@ MiniBlockReader::MiniBlockReader(const ChunkTable& table, const MiniBlockValues&
     if (values.keeps_indices) fail("indices without a dictionary");
     if (is_variable() != format.variable) fail("values of another kind than the column");
     if (is_variable()) {
-        if (values.codec == PageCodec::kFsst) SymbolTable{values.symbol_table};
+        if (values.codec == ValueCodec::kFsst) SymbolTable{values.symbol_table};
         with_offset(values.bits, [](auto) {});
         return;
     }
     const bool narrows = values.bits == 128 && format.bits == 64;
     if (!narrows && values.bits != format.bits) fail("values of ", values.bits, " bits as ", format.bits);
-    if (values.codec != PageCodec::kFlat && !is_fixed()) fail("values of ", values.bits, " bits in codec ", codec);
+    if (values.codec != ValueCodec::kFlat && !is_fixed()) fail("values of ", values.bits, " bits in codec ", codec);
 }
 
 Chunks MiniBlockReader::chunks(const PageBytes& bytes) const {
@@ -105,20 +104,20 @@ std::vector<int64_t> MiniBlockReader::scattered_bytes_of(const Ranges& rows) con
 }
 
 void MiniBlockReader::require_bytes(const PageBytes& bytes, int64_t num_rows) const {
-    if (values_.codec != PageCodec::kFlat && values_.codec != PageCodec::kByteStreamSplit) return;
+    if (values_.codec != ValueCodec::kFlat && values_.codec != ValueCodec::kByteStreamSplit) return;
     if (bytes_for_bits(multiply(num_rows, values_.bits)) > bytes.size()) {
         fail(num_rows, " values of ", values_.bits, " bits in chunks of ", bytes.size(), " bytes");
     }
 }
 
 void MiniBlockReader::read(const PageBytes& bytes, const Ranges& rows, ColumnBuilder& out) const {
-    if (values_.codec == PageCodec::kOther) fail("values of a codec that is not known");
+    if (values_.codec == ValueCodec::kOther) fail("values of a codec that is not known");
     const Chunks chunks = this->chunks(bytes);
     if (is_looked_up()) {
         look_up(chunks, rows, out);
-    } else if (values_.codec == PageCodec::kVariable) {
+    } else if (values_.codec == ValueCodec::kVariable) {
         read_strings(chunks, rows, out);
-    } else if (values_.codec == PageCodec::kFsst) {
+    } else if (values_.codec == ValueCodec::kFsst) {
         read_symbols(chunks, rows, out);
     } else {
         read_plain(chunks, rows, out);
@@ -161,13 +160,13 @@ void MiniBlockReader::look_up(const Chunks& chunks, const Ranges& rows, ColumnBu
 
 void MiniBlockReader::decode_fixed(const Chunks& chunks, const Ranges& rows, MutableBytes out) const {
     switch (values_.codec) {
-        case PageCodec::kFlat: flat(chunks, rows, 0, values_.bits, out); break;
-        case PageCodec::kInlineBitpacking: inline_bitpacking(chunks, rows, values_.bits, out); break;
-        case PageCodec::kByteStreamSplit: byte_stream_split(chunks, rows, values_.bits / 8, out); break;
-        case PageCodec::kRle: rle(chunks, rows, values_.bits, out); break;
-        case PageCodec::kVariable:
-        case PageCodec::kFsst:
-        case PageCodec::kOther: fail("byte strings have no fixed width");
+        case ValueCodec::kFlat: flat(chunks, rows, 0, values_.bits, out); break;
+        case ValueCodec::kInlineBitpacking: inline_bitpacking(chunks, rows, values_.bits, out); break;
+        case ValueCodec::kByteStreamSplit: byte_stream_split(chunks, rows, values_.bits / 8, out); break;
+        case ValueCodec::kRle: rle(chunks, rows, values_.bits, out); break;
+        case ValueCodec::kVariable:
+        case ValueCodec::kFsst:
+        case ValueCodec::kOther: fail("byte strings have no fixed width");
     }
 }
 
@@ -242,7 +241,7 @@ void MiniBlockReader::take_fixed(const Chunks& chunks, const Ranges& rows, const
 bool MiniBlockReader::filters_at_once(const PageTest& test) const {
     if (std::holds_alternative<StringTest>(test)) {
         // Few strings are collected behind the test, and plain ones are compared where they lie.
-        return values_.codec == PageCodec::kFsst && share_.load(std::memory_order_relaxed) * kRowsPerMatch > 1.0;
+        return values_.codec == ValueCodec::kFsst && share_.load(std::memory_order_relaxed) * kRowsPerMatch > 1.0;
     }
     if (!std::holds_alternative<RangeTest>(test) || !is_fixed() || is_looked_up()) return false;
     // Few values are found in their places with less work.

@@ -11,18 +11,9 @@
 #include "page_reader.h"
 #include "string_matching.h"
 #include "symbol_matching.h"
+#include "value_codec.h"
 
 namespace lance {
-
-enum class PageCodec : int {
-    kFlat = 0,
-    kInlineBitpacking = 1,
-    kByteStreamSplit = 2,
-    kRle = 3,
-    kVariable = 4,
-    kFsst = 5,
-    kOther = 6,  // only whether values are NULL is known
-};
 
 // The items of a dictionary; of fixed width without offset_bits.
 struct DictionaryItems {
@@ -34,7 +25,7 @@ struct DictionaryItems {
 };
 
 struct MiniBlockValues {
-    PageCodec codec;
+    ValueCodec codec;
     int64_t bits;  // of a value, a word, or an offset
     std::optional<LevelEncoding> definition;
     Bytes symbol_table;  // of kFsst
@@ -80,11 +71,11 @@ class MiniBlockReader : public PageReader {
                        int64_t first_row, ZoneObserver& out) const override;
 
   private:
-    bool is_variable() const { return values_.codec == PageCodec::kVariable || values_.codec == PageCodec::kFsst; }
+    bool is_variable() const { return values_.codec == ValueCodec::kVariable || values_.codec == ValueCodec::kFsst; }
     // Whether single values can be told apart in decoded chunks.
     bool is_fixed() const {
         const int64_t bits = values_.bits;
-        return values_.codec < PageCodec::kVariable && bits >= 8 && bits <= 128 && (bits & (bits - 1)) == 0;
+        return has_fixed_width(values_.codec) && bits >= 8 && bits <= 128 && (bits & (bits - 1)) == 0;
     }
     Chunks chunks(const PageBytes& bytes) const;
     void note_share(int64_t num_passed, int64_t num_rows) const {
@@ -98,7 +89,7 @@ class MiniBlockReader : public PageReader {
     void mask_decoded(const Chunks& chunks, const Ranges& rows, const StringTest& test, MutableBytes flags) const;
     // Null where the test cannot be told from codes. rows: that are about to be tested
     std::shared_ptr<const SymbolMatcher> symbol_matcher(const StringTest& test, const Chunks& chunks, const Ranges& rows) const;
-    FixedWidthEncoding fixed_encoding() const { return {static_cast<int64_t>(values_.codec), values_.bits}; }
+    FixedWidthEncoding fixed_encoding() const { return {values_.codec, values_.bits}; }
 
     void read_validity(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const;
     void read_plain(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const;

@@ -98,7 +98,7 @@ void MiniBlockReader::mask_strings(const PageBytes& bytes, const Ranges& rows, c
     const Chunks chunks = this->chunks(bytes);
     if (values_.definition) match_validity(chunks, rows, *values_.definition, true, flags);
     if (count_flags(flags) == 0) return;
-    if (values_.codec == PageCodec::kVariable) {
+    if (values_.codec == ValueCodec::kVariable) {
         match_strings(chunks, rows, values_.bits, test, flags);
     } else if (const std::shared_ptr<const SymbolMatcher> matcher = symbol_matcher(test, chunks, rows)) {
         matcher->keep(chunks, rows, values_.bits, flags);
@@ -177,7 +177,7 @@ void MiniBlockReader::append_flagged(const Chunks& chunks, const Ranges& rows, B
                                      ColumnBuilder& out) const {
     if (num_flags == 0) return;
     const int64_t offset_bits = values_.format.bits;
-    if (values_.codec == PageCodec::kVariable) {
+    if (values_.codec == ValueCodec::kVariable) {
         const int64_t total = num_flagged_bytes(chunks, rows, values_.bits, flags);
         const MutableBytes offsets = out.offsets(num_flags);
         copy_flagged(chunks, rows, values_.bits, flags, num_flags, offsets, offset_bits, out.bytes(total + kFlaggedSlack));
@@ -215,7 +215,7 @@ void MiniBlockReader::take_strings(const Chunks& chunks, const Ranges& rows, con
 // are moved in the end. share: of the rows, those that are expected to pass
 void MiniBlockReader::reserve_strings(const Chunks& chunks, const Ranges& rows, double share, ColumnBuilder& out) const {
     const int64_t num_bytes = num_variable_bytes(chunks, rows, values_.bits);
-    const double expansion = values_.codec == PageCodec::kFsst ? expansion_.load(std::memory_order_relaxed) : 1.0;
+    const double expansion = values_.codec == ValueCodec::kFsst ? expansion_.load(std::memory_order_relaxed) : 1.0;
     const double room = static_cast<double>(num_bytes) * expansion * share * kSymbolHeadroom;
     out.bytes(static_cast<int64_t>(room) + 2 * kSymbolSlack);
 }
@@ -223,7 +223,7 @@ void MiniBlockReader::reserve_strings(const Chunks& chunks, const Ranges& rows, 
 // Strings behind those of `out`, in whose memory they lie without being counted in.
 DecodedStrings MiniBlockReader::decode_strings(const Chunks& chunks, const Ranges& rows, ColumnBuilder& out) const {
     const int64_t before = out.num_bytes();
-    if (values_.codec == PageCodec::kFsst) {
+    if (values_.codec == ValueCodec::kFsst) {
         read_symbols(chunks, rows, out);
     } else {
         read_strings(chunks, rows, out);

@@ -9,8 +9,8 @@
 #include "compressed_chunks.h"
 #include "interpreter_calls.h"
 #include "kernels.h"
-#include "matching.h"
 #include "python.h"
+#include "shared_numbers.h"
 
 using namespace nanobind::literals;
 
@@ -20,6 +20,7 @@ void bind_arrays(nb::module_& m);
 void bind_bloom(nb::module_& m);
 void bind_encoding(nb::module_& m);
 void bind_jsonb(nb::module_& m);
+void bind_numbers(nb::module_& m);
 void bind_table(nb::module_& m);
 void bind_files(nb::module_& m);
 void bind_pages(nb::module_& m);
@@ -50,7 +51,7 @@ std::string in_python(Compression compression, Bytes buffer) {
     call_interpreter([=] {
         try {
             const nb::object result =
-                (*decompress_in_python)(static_cast<int>(compression), nb::bytes(given->data(), given->size()));
+                (*decompress_in_python)(compression, nb::bytes(given->data(), given->size()));
             InputBuffer held;
             if (!held.acquire(result.ptr(), PyBUF_SIMPLE)) throw nb::type_error("a buffer was expected");
             const Bytes bytes = held;
@@ -74,8 +75,8 @@ void bind_compression(nb::module_& m) {
     m.def("use_compression_libraries", use_libraries, "are_used"_a);
     m.def(
         "compression_library",
-        [](Count compression) -> std::optional<std::string> {
-            std::string found = library_of(to_compression(compression));
+        [](Choice<Compression> compression) -> std::optional<std::string> {
+            std::string found = library_of(compression);
             return found.empty() ? std::nullopt : std::optional(std::move(found));
         },
         "compression"_a);
@@ -94,14 +95,7 @@ void bind_chunks(nb::module_& m) {
         .def_prop_ro("num_chunks", [](const ChunkTable& self) { return self.num_chunks(); })
         .def_prop_ro("num_items", [](const ChunkTable& self) { return self.num_items(); })
         .def("item_starts", [](const ChunkTable& self) { return to_numpy(self.item_starts()); })
-        .def("byte_offsets", [](const ChunkTable& self) { return to_numpy(self.byte_offsets()); })
-        .def(
-            "chunk_of",
-            [](const ChunkTable& self, Count item) {
-                if (item >= self.num_items()) fail("item ", item, " is not in a page of ", self.num_items());
-                return self.chunk_of(item);
-            },
-            "item"_a);
+        .def("byte_offsets", [](const ChunkTable& self) { return to_numpy(self.byte_offsets()); });
 
     nb::class_<BoundChunks>(m, "Chunks")
         .def(
@@ -122,11 +116,11 @@ void bind_chunks(nb::module_& m) {
             "buffer_index"_a, "first_chunk"_a, "end_chunk"_a)
         .def(
             "decompressed",
-            [](const BoundChunks& self, Count compression, const InputBuffer& ranges) {
+            [](const BoundChunks& self, Choice<Compression> compression, const InputBuffer& ranges) {
                 std::shared_ptr<const DecompressedChunks> found;
                 {
                     Unlocked unlocked;
-                    found = std::make_shared<DecompressedChunks>(self.chunks, to_compression(compression), self.ranges(ranges));
+                    found = std::make_shared<DecompressedChunks>(self.chunks, compression, self.ranges(ranges));
                 }
                 const auto [first_chunk, data, offsets] = found->buffers();
                 return BoundChunks{{}, self.chunks.with_first_buffer(first_chunk, data, offsets), std::move(found)};
@@ -226,76 +220,20 @@ void bind_levels(nb::module_& m) {
         "c"_a, "first_chunk"_a, "end_chunk"_a);
     m.def(
         "levels",
-        [](const BoundChunks& c, Count first_chunk, Count end_chunk, Count kind, Count codec, Count num_bits,
-           const OutputBuffer& out) {
+        [](const BoundChunks& c, Count first_chunk, Count end_chunk, Choice<LevelKind> kind, Choice<LevelCodec> codec,
+           Count num_bits, const OutputBuffer& out) {
             Unlocked unlocked;
-            if (kind > 1) fail("kind of levels ", int64_t{kind}, " is not 0 (repetition) or 1 (definition)");
-            return levels(c.chunks, first_chunk, end_chunk, static_cast<LevelKind>(int64_t{kind}), {codec, num_bits},
-                          out);
+            return levels(c.chunks, first_chunk, end_chunk, kind, {codec, num_bits}, out);
         },
         "c"_a, "first_chunk"_a, "end_chunk"_a, "kind"_a, "codec"_a, "num_bits"_a, "out"_a);
     m.def(
         "validity",
-        [](const BoundChunks& c, const InputBuffer& ranges, Count codec, Count num_bits, Count threshold,
+        [](const BoundChunks& c, const InputBuffer& ranges, Choice<LevelCodec> codec, Count num_bits, Count threshold,
            const OutputBuffer& out) {
             Unlocked unlocked;
             return validity(c.chunks, c.ranges(ranges), {codec, num_bits}, threshold, out);
         },
         "c"_a, "ranges"_a, "codec"_a, "num_bits"_a, "threshold"_a, "out"_a);
-    m.def(
-        "decode_levels",
-        [](const InputBuffer& buffer, Count codec, Count num_bits, Count num_values, const OutputBuffer& out) {
-            Unlocked unlocked;
-            decode_levels(buffer, {codec, num_bits}, num_values, MutableBytes(out));
-        },
-        "buffer"_a, "codec"_a, "num_bits"_a, "num_values"_a, "out"_a);
-    m.def(
-        "levels_to_bitmap",
-        [](const InputBuffer& levels, Count num_levels, Count threshold, const OutputBuffer& out) {
-            Unlocked unlocked;
-            return levels_to_bitmap(levels, num_levels, threshold, out);
-        },
-        "levels"_a, "num_levels"_a, "threshold"_a, "out"_a);
-}
-
-using Definition = std::optional<std::pair<Count, Count>>;
-
-std::optional<LevelEncoding> to_levels(const Definition& definition) {
-    if (!definition) return std::nullopt;
-    return LevelEncoding(definition->first, definition->second);
-}
-
-void bind_matching(nb::module_& m) {
-    m.def(
-        "match_range",
-        [](const BoundChunks& c, const InputBuffer& ranges, Count codec, Count num_bits, Count order,
-           const InputBuffer& low, const InputBuffer& high, bool inside, const Definition& definition,
-           const OutputBuffer& flags) {
-            if (order > 2) fail("order ", int64_t{order}, " is not 0 to 2");
-            const std::optional<LevelEncoding> levels = to_levels(definition);
-            Unlocked unlocked;
-            const KeyRange range{static_cast<ValueOrder>(int64_t{order}), low, high, inside};
-            match_range(c.chunks, c.ranges(ranges), {codec, num_bits}, range, levels, flags);
-        },
-        "c"_a, "ranges"_a, "codec"_a, "num_bits"_a, "order"_a, "low"_a, "high"_a, "inside"_a, "definition"_a.none(),
-        "flags"_a);
-    m.def(
-        "match_items",
-        [](const BoundChunks& c, const InputBuffer& ranges, Count codec, Count num_bits, const InputBuffer& answers,
-           const Definition& definition, const OutputBuffer& flags) {
-            const std::optional<LevelEncoding> levels = to_levels(definition);
-            Unlocked unlocked;
-            match_items(c.chunks, c.ranges(ranges), {codec, num_bits}, answers, levels, flags);
-        },
-        "c"_a, "ranges"_a, "codec"_a, "num_bits"_a, "answers"_a, "definition"_a.none(), "flags"_a);
-    m.def(
-        "match_validity",
-        [](const BoundChunks& c, const InputBuffer& ranges, Count codec, Count num_bits, bool is_valid,
-           const OutputBuffer& flags) {
-            Unlocked unlocked;
-            match_validity(c.chunks, c.ranges(ranges), {codec, num_bits}, is_valid, flags);
-        },
-        "c"_a, "ranges"_a, "codec"_a, "num_bits"_a, "is_valid"_a, "flags"_a);
 }
 
 }  // namespace
@@ -306,12 +244,12 @@ NB_MODULE(_kernels, m) {
     // Chunk tables stay in caches until the process ends; that is not a leak.
     nanobind::set_leak_warnings(false);
     nanobind::exception<lance::InvalidData>(m, "InvalidDataError", PyExc_ValueError);
+    lance::bind_numbers(m);
     lance::bind_compression(m);
     lance::bind_chunks(m);
     lance::bind_values(m);
     lance::bind_variable(m);
     lance::bind_levels(m);
-    lance::bind_matching(m);
     lance::bind_arrays(m);
     lance::bind_bloom(m);
     lance::bind_encoding(m);

@@ -7,6 +7,7 @@
 #include "file_extents.h"
 #include "process_share.h"
 #include "python.h"
+#include "shared_numbers.h"
 #include "small_files.h"
 
 using namespace nanobind::literals;
@@ -57,14 +58,13 @@ void bind_files(nb::module_& m) {
         .def(nb::init<>())
         .def(
             "add",
-            [](FlatPages& self, const nb::bytes& encoding, Count num_items, Count codec, Count bits, bool large,
-               bool has_def, std::optional<std::pair<Count, Count>> definition) {
-                if (codec > 2) fail("value codec ", int64_t{codec}, " is not 0 to 2");
+            [](FlatPages& self, const nb::bytes& encoding, Count num_items, Choice<ValueCodec> codec, Count bits, bool large,
+               bool has_def, std::optional<std::pair<Choice<LevelCodec>, Count>> definition) {
                 std::optional<LevelEncoding> levels;
                 if (definition) levels.emplace(definition->first, definition->second);
                 self.add(to_string(encoding), FlatPage{{large, false, has_def, 1},
                                                        num_items,
-                                                       static_cast<ValueCodec>(int64_t{codec}),
+                                                       codec,
                                                        bits,
                                                        levels});
             },

@@ -6,6 +6,7 @@
 #include "python.h"
 #include "rotated_bits.h"
 #include "rotation.h"
+#include "shared_numbers.h"
 #include "token_set.h"
 #include "word_dictionary.h"
 
@@ -24,18 +25,13 @@ nb::tuple to_lists(const EncodedLists& lists) {
     return nb::make_tuple(to_bytes(lists.bytes), to_bytes(lists.item_ends), to_bytes(lists.list_ends));
 }
 
-SplittingRule to_rule(int64_t splitting, int64_t least, int64_t most, bool prefix_only) {
-    if (splitting > 3) fail("splitting ", splitting, " is not 0 to 3");
-    return {static_cast<Splitting>(splitting), least, most, prefix_only};
-}
-
 void bind_words(nb::module_& m) {
     nb::class_<WordDictionary>(m, "WordDictionary")
         .def(
             "__init__",
-            [](WordDictionary* self, Count splitting, Count least, Count most, bool prefix_only,
+            [](WordDictionary* self, Choice<Splitting> splitting, Count least, Count most, bool prefix_only,
                const InputBuffer& word_characters) {
-                new (self) WordDictionary(to_rule(splitting, least, most, prefix_only), word_characters);
+                new (self) WordDictionary({splitting, least, most, prefix_only}, word_characters);
             },
             "splitting"_a, "least"_a, "most"_a, "prefix_only"_a, "word_characters"_a)
         .def(

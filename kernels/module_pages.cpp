@@ -11,6 +11,7 @@
 #include "mini_block_reader.h"
 #include "nested_reader.h"
 #include "number_runs_reader.h"
+#include "shared_numbers.h"
 #include "zone_bounds.h"
 
 using namespace nanobind::literals;
@@ -19,13 +20,8 @@ namespace lance {
 
 namespace {
 
-PageCodec to_codec(int64_t number) {
-    if (number > static_cast<int64_t>(PageCodec::kOther)) fail("value codec ", number, " is not 0 to 6");
-    return static_cast<PageCodec>(number);
-}
-
-using Levels = std::optional<std::pair<Count, Count>>;
-using Scheme = std::optional<Count>;
+using Levels = std::optional<std::pair<Choice<LevelCodec>, Count>>;
+using Scheme = std::optional<Choice<Compression>>;
 using Items = std::optional<nb::tuple>;
 
 // columns: (column, ranges of its rows)
@@ -71,16 +67,16 @@ BoundPage* full_zip(Count num_rows, Count bits_def, Count num_levels, Count valu
     auto page = std::make_unique<BoundPage>();
     FullZipValues values{bits_def,     num_levels,  value_bytes, length_bytes, keep(*page, symbol_table).value_or(Bytes()),
                          to_format(format, list_size), std::nullopt};
-    if (compression) values.compression = to_compression(*compression);
+    if (compression) values.compression = *compression;
     page->reader = std::make_unique<FullZipReader>(values, num_rows, keep(*page, row_starts));
     return page.release();
 }
 
-BoundPage* mini_block(nb::object table, Count codec, Count bits, const Levels& definition,
+BoundPage* mini_block(nb::object table, Choice<ValueCodec> codec, Count bits, const Levels& definition,
                 nb::object symbol_table, const Items& items, std::pair<bool, Count> format,
                 std::optional<Count> list_size, bool keeps_indices, const Scheme& compression) {
     auto page = std::make_unique<BoundPage>();
-    MiniBlockValues values{to_codec(codec), bits, std::nullopt, {}, std::nullopt, to_format(format, list_size), keeps_indices};
+    MiniBlockValues values{codec, bits, std::nullopt, {}, std::nullopt, to_format(format, list_size), keeps_indices};
     if (definition) values.definition.emplace(definition->first, definition->second);
     if (!symbol_table.is_none()) {
         page->buffers.push_back(hold(symbol_table));
@@ -99,7 +95,7 @@ BoundPage* mini_block(nb::object table, Count codec, Count bits, const Levels& d
     const auto& chunks = nb::cast<const ChunkTable&>(table);
     page->reader = std::make_unique<MiniBlockReader>(chunks, values);
     if (compression) {
-        page->reader = std::make_unique<CompressedChunksReader>(chunks, to_compression(*compression), std::move(page->reader));
+        page->reader = std::make_unique<CompressedChunksReader>(chunks, *compression, std::move(page->reader));
     }
     page->table = std::move(table);
     return page.release();
@@ -185,9 +181,8 @@ void bind_pages(nb::module_& m) {
     nb::class_<BoundTest>(m, "PageTest")
         .def_static(
             "range",
-            [](Count order, InputBuffer low, InputBuffer high, bool inside) {
-                if (order > 2) fail("order ", int64_t{order}, " is not 0 to 2");
-                const KeyRange keys{static_cast<ValueOrder>(int64_t{order}), low, high, inside};
+            [](Choice<ValueOrder> order, InputBuffer low, InputBuffer high, bool inside) {
+                const KeyRange keys{order, low, high, inside};
                 BoundTest test(RangeTest{keys});
                 test.buffers.push_back(std::move(low));
                 test.buffers.push_back(std::move(high));

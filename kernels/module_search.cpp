@@ -4,6 +4,7 @@
 #include "nearest.h"
 #include "postings.h"
 #include "python.h"
+#include "shared_numbers.h"
 #include "word_scores.h"
 
 using namespace nanobind::literals;
@@ -11,15 +12,6 @@ using namespace nanobind::literals;
 namespace lance {
 
 namespace {
-
-Metric to_metric(int64_t number) {
-    if (number > 3) fail("metric ", number, " is not 0 to 3");
-    return static_cast<Metric>(number);
-}
-
-Queries to_queries(int64_t metric, int64_t value_bits, int64_t dimension, int64_t num_queries, Bytes values) {
-    return {to_metric(metric), value_bits, dimension, num_queries, values};
-}
 
 // The words of a query, and the buffers that they look into.
 struct QueriedWords {
@@ -56,10 +48,10 @@ void bind_search(nb::module_& m) {
             "num_queries"_a, "k"_a, "low"_a, "high"_a)
         .def(
             "add_vectors",
-            [](NearestRows& self, Count metric, Count value_bits, Count dimension, const InputBuffer& queries,
+            [](NearestRows& self, Choice<Metric> metric, Count value_bits, Count dimension, const InputBuffer& queries,
                const InputBuffer& values, const std::optional<InputBuffer>& validity, Count first_bit,
                const InputBuffer& rows, Count num_rows) {
-                const Queries asked = to_queries(metric, value_bits, dimension, self.num_queries(), queries);
+                const Queries asked{metric, value_bits, dimension, self.num_queries(), queries};
                 const int64_t first = first_bit, count = num_rows;
                 const Bytes valid = validity ? Bytes(*validity) : Bytes();
                 const Bytes vectors = values, numbers = rows;
@@ -70,10 +62,10 @@ void bind_search(nb::module_& m) {
             "num_rows"_a)
         .def(
             "add_multivectors",
-            [](NearestRows& self, Count metric, Count value_bits, Count dimension, Count num_vectors,
+            [](NearestRows& self, Choice<Metric> metric, Count value_bits, Count dimension, Count num_vectors,
                const InputBuffer& queries, const InputBuffer& values, const InputBuffer& offsets,
                const InputBuffer& rows, Count num_rows) {
-                const Queries asked = to_queries(metric, value_bits, dimension, num_vectors, queries);
+                const Queries asked{metric, value_bits, dimension, num_vectors, queries};
                 const int64_t count = num_rows;
                 const Bytes vectors = values, numbers = rows, edges = offsets;
                 Unlocked unlocked;
@@ -179,9 +171,9 @@ void bind_search(nb::module_& m) {
         "frequencies"_a);
     m.def(
         "vector_distances",
-        [](Count metric, Count value_bits, Count dimension, const InputBuffer& query, const InputBuffer& values,
+        [](Choice<Metric> metric, Count value_bits, Count dimension, const InputBuffer& query, const InputBuffer& values,
            Count num_rows, const OutputBuffer& out) {
-            const Queries asked = to_queries(metric, value_bits, dimension, 1, query);
+            const Queries asked{metric, value_bits, dimension, 1, query};
             const int64_t rows = num_rows;
             Unlocked unlocked;
             vector_distances(asked, values, rows, out);

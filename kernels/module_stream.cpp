@@ -11,6 +11,7 @@
 #include "bound_pages.h"
 #include "decode_threads.h"
 #include "interpreter_calls.h"
+#include "shared_numbers.h"
 
 using namespace nanobind::literals;
 
@@ -119,25 +120,21 @@ std::vector<StreamedShape> to_shapes(nb::handle given, int depth) {
             continue;
         }
         if (each.is_none()) {
-            shape.kind = StreamedShape::kNulls;
             continue;
         }
         const auto pair = nb::cast<nb::tuple>(each);
-        const int64_t kind = to_count(pair[0]);
-        if (kind > StreamedShape::kMap) fail("kind ", kind, " of columns is not 0 to 2");
-        shape.kind = static_cast<StreamedShape::Kind>(kind);
+        shape.kind = to_choice<ShapeKind>(pair[0]);
         shape.members = to_shapes(pair[1], depth + 1);
     }
     return shapes;
 }
 
 PairComparison to_comparison(nb::handle order, nb::handle accepted, nb::handle divisor) {
-    const int64_t number = to_count(order);
+    const std::optional<ValueOrder> found = order.is_none() ? std::nullopt : std::optional(to_choice<ValueOrder>(order));
     const int64_t outcomes = to_count(accepted);
     const int64_t divided_by = to_count(divisor);
-    if (number > static_cast<int64_t>(PairOrder::kStrings)) fail("order ", number, " is not 0 to 3");
-    if (outcomes > 7) fail("outcomes ", outcomes, " are not 0 to 7");
-    return {static_cast<PairOrder>(number), static_cast<uint8_t>(outcomes), static_cast<uint64_t>(divided_by)};
+    if (outcomes > PairComparison::kAllOutcomes) fail("outcomes ", outcomes, " are not 0 to 7");
+    return {found, static_cast<uint8_t>(outcomes), static_cast<uint64_t>(divided_by)};
 }
 
 // tests: (column, parts of its pages, test, bounds to be learned or None); pairs: (column, parts of its pages, column, parts

@@ -119,7 +119,7 @@ void bind_table(nb::module_& m) {
                 nb::list files;
                 for (const NamedFile& file : found.files) {
                     const nb::object base = file.base_id ? nb::object(nb::int_(*file.base_id)) : nb::none();
-                    files.append(nb::make_tuple(static_cast<int>(file.kind), base,
+                    files.append(nb::make_tuple(file.kind, base,
                                                 nb::str(file.name.data(), file.name.size())));
                 }
                 nb::list left;
@@ -137,7 +137,7 @@ void bind_table(nb::module_& m) {
             nb::list batches;
             for (const IpcValues& each : column.batches) {
                 batches.append(
-                    nb::make_tuple(each.num_rows, each.start, each.size, each.num_bytes, static_cast<int>(each.codec)));
+                    nb::make_tuple(each.num_rows, each.start, each.size, each.num_bytes, each.codec));
             }
             return nb::make_tuple(column.is_signed, batches);
         },

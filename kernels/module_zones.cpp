@@ -1,7 +1,7 @@
 // Binds the bounds of zones.
 #include <nanobind/stl/optional.h>
 
-#include "python.h"
+#include "shared_numbers.h"
 #include "zone_bounds.h"
 
 using namespace nanobind::literals;
@@ -49,9 +49,8 @@ void bind_zones(nb::module_& m) {
     m.def("renew_zone_bounds", renew_zone_bounds);
     m.def(
         "bound_runs",
-        [](Count order, Count num_bits, const InputBuffer& values, const std::optional<InputBuffer>& validity,
+        [](Choice<ValueOrder> order, Count num_bits, const InputBuffer& values, const std::optional<InputBuffer>& validity,
            Count offset, const InputBuffer& edges) {
-            if (order > 2) fail("order ", int64_t{order}, " is not 0 to 2");
             const Bytes bytes = edges;
             if (bytes.size() % 8 != 0) fail("edges of ", bytes.size(), " bytes");
             std::vector<int64_t> positions(bytes.size() / 8);
@@ -61,7 +60,7 @@ void bind_zones(nb::module_& m) {
             }
             std::optional<Bytes> bits;
             if (validity) bits = *validity;
-            const auto kind = static_cast<ValueOrder>(int64_t{order});
+            const ValueOrder kind = order;
             const int64_t width = num_bits, from = offset;
             std::vector<KeyBounds> found;
             {
@@ -80,9 +79,8 @@ void bind_zones(nb::module_& m) {
     nb::class_<ZoneBounds>(m, "ZoneBounds")
         .def(
             "__init__",
-            [](ZoneBounds* self, Count order, Count num_bits, Count num_rows, Count rows_per_zone) {
-                if (order > 2) fail("order ", int64_t{order}, " is not 0 to 2");
-                new (self) ZoneBounds(static_cast<ValueOrder>(int64_t{order}), num_bits, num_rows, rows_per_zone);
+            [](ZoneBounds* self, Choice<ValueOrder> order, Count num_bits, Count num_rows, Count rows_per_zone) {
+                new (self) ZoneBounds(order, num_bits, num_rows, rows_per_zone);
             },
             "order"_a, "num_bits"_a, "num_rows"_a, "rows_per_zone"_a)
         .def_prop_ro("num_rows", &ZoneBounds::num_rows)

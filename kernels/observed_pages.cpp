@@ -149,7 +149,7 @@ void MiniBlockReader::observe_strings(const PageBytes& bytes, const Ranges& rows
     const Chunks chunks = this->chunks(bytes);
     chunks.require_buffer_index(0);
     std::optional<SymbolTable> symbols;
-    if (values_.codec == PageCodec::kFsst) symbols.emplace(values_.symbol_table);
+    if (values_.codec == ValueCodec::kFsst) symbols.emplace(values_.symbol_table);
     if (symbols && !symbols->in_use()) symbols.reset();
     std::optional<PieceLevels> levels;
     if (values_.definition) levels.emplace(chunks, *values_.definition);

@@ -15,9 +15,9 @@ namespace {
 
 template <class Value>
 uint8_t outcome(Value left, Value right) {
-    return static_cast<uint8_t>(left < right    ? PairComparison::kLess
-                                : left == right ? PairComparison::kEqual
-                                                : PairComparison::kGreater);
+    return static_cast<uint8_t>(left < right    ? Outcome::kLess
+                                : left == right ? Outcome::kEqual
+                                                : Outcome::kGreater);
 }
 
 template <class Value>
@@ -178,9 +178,10 @@ class Validity {
 // Without a branch: which numbers are less cannot be predicted.
 template <class Left, class Right>
 void keep_all(const Left& left, const Right& right, uint8_t accepted, MutableBytes flags) {
-    const bool less = (accepted & PairComparison::kLess) != 0;
-    const bool equal = (accepted & PairComparison::kEqual) != 0;
-    const bool greater = (accepted & PairComparison::kGreater) != 0;
+    const auto is_accepted = [accepted](Outcome outcome) { return (accepted & static_cast<uint8_t>(outcome)) != 0; };
+    const bool less = is_accepted(Outcome::kLess);
+    const bool equal = is_accepted(Outcome::kEqual);
+    const bool greater = is_accepted(Outcome::kGreater);
     for (size_t i = 0; i < flags.size(); ++i) {
         const auto a = left[static_cast<int64_t>(i)];
         const auto b = right[static_cast<int64_t>(i)];
@@ -190,12 +191,12 @@ void keep_all(const Left& left, const Right& right, uint8_t accepted, MutableByt
 
 // Calls then(type) with the class that reads values of a format; refuses formats that have no such order.
 template <class Then>
-void with_values(const ColumnFormat& format, PairOrder order, Then then) {
+void with_values(const ColumnFormat& format, std::optional<ValueOrder> order, Then then) {
     const auto of = [&]<class Values>(std::type_identity<Values> values) { then(values); };
-    if (format.list_size != 0 || format.variable != (order == PairOrder::kStrings)) fail("columns that have no order");
-    if (order == PairOrder::kStrings) {
+    if (format.list_size != 0 || format.variable == order.has_value()) fail("columns that have no order");
+    if (!order) {
         with_offset(format.bits, [&](auto offset) { of(std::type_identity<Strings<decltype(offset)>>()); });
-    } else if (order == PairOrder::kFloat) {
+    } else if (order == ValueOrder::kFloat) {
         if (format.bits == 32) {
             of(std::type_identity<Floats<float>>());
         } else if (format.bits == 64) {
@@ -203,14 +204,14 @@ void with_values(const ColumnFormat& format, PairOrder order, Then then) {
         } else {
             fail("floats of ", format.bits, " bits, not 32 or 64");
         }
-    } else if (order == PairOrder::kUnsigned && format.bits == 1) {
+    } else if (order == ValueOrder::kUnsigned && format.bits == 1) {
         of(std::type_identity<Bools>());
-    } else if (order == PairOrder::kSigned && format.bits == 128) {
+    } else if (order == ValueOrder::kSigned && format.bits == 128) {
         of(std::type_identity<WideNumbers>());
     } else {
         with_word(format.bits, [&](auto word) {
             using Word = decltype(word);
-            if (order == PairOrder::kUnsigned) {
+            if (order == ValueOrder::kUnsigned) {
                 of(std::type_identity<Numbers<Word>>());
             } else {
                 of(std::type_identity<Numbers<std::make_signed_t<Word>>>());

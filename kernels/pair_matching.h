@@ -1,21 +1,22 @@
 // Rows of which the value of one column compares with that of another one.
 #pragma once
 
+#include <optional>
+
 #include "arrow_abi.h"
 #include "column_builder.h"
+#include "filter_loops.h"
 
 namespace lance {
 
-// How the values of both columns are ordered; the first three as in ValueOrder.
-enum class PairOrder : int { kUnsigned = 0, kSigned = 1, kFloat = 2, kStrings = 3 };
+// What the left value may be; a bit for each.
+enum class Outcome : uint8_t { kLess = 1, kEqual = 2, kGreater = 4 };
 
 struct PairComparison {
-    static constexpr uint8_t kLess = 1;
-    static constexpr uint8_t kEqual = 2;
-    static constexpr uint8_t kGreater = 4;
+    static constexpr uint8_t kAllOutcomes = 7;
 
-    PairOrder order;
-    uint8_t accepted;      // which of the three the left value may be
+    std::optional<ValueOrder> order;  // of both columns; none: that of the bytes of strings
+    uint8_t accepted;                 // outcomes
     uint64_t divisor = 0;  // above 0: of a left integer its rest, which has the sign of the value
 };
 

@@ -4,9 +4,8 @@
 
 namespace lance {
 
-FixedWidthEncoding::FixedWidthEncoding(int64_t codec_number, int64_t bits)
-    : codec(static_cast<FixedCodec>(codec_number)), num_bits(bits) {
-    if (codec_number > 3) fail("value codec ", codec_number, " is not 0 to 3");
+FixedWidthEncoding::FixedWidthEncoding(ValueCodec codec, int64_t bits) : codec(codec), num_bits(bits) {
+    if (!has_fixed_width(codec)) fail("values of codec ", static_cast<int>(codec), " have no fixed width");
     if (bits != 8 && bits != 16 && bits != 32 && bits != 64 && bits != 128) {
         fail("values of ", bits, " bits, not 8, 16, 32, 64 or 128");
     }
@@ -14,15 +13,18 @@ FixedWidthEncoding::FixedWidthEncoding(int64_t codec_number, int64_t bits)
 
 PieceValues::PieceValues(const Chunks& chunks, const FixedWidthEncoding& encoding)
     : chunks_(chunks), encoding_(encoding), width_(encoding.num_bits / 8) {
-    chunks.require_buffer_index(encoding.codec == FixedCodec::kRle ? 1 : 0);
+    chunks.require_buffer_index(encoding.codec == ValueCodec::kRle ? 1 : 0);
 }
 
 const uint8_t* PieceValues::of(const Piece& piece) {
     switch (encoding_.codec) {
-        case FixedCodec::kFlat: return flat_values(piece);
-        case FixedCodec::kInlineBitpacking: return unpacked_values(piece);
-        case FixedCodec::kByteStreamSplit:
-        case FixedCodec::kRle: return decoded_values(piece);
+        case ValueCodec::kFlat: return flat_values(piece);
+        case ValueCodec::kInlineBitpacking: return unpacked_values(piece);
+        case ValueCodec::kByteStreamSplit:
+        case ValueCodec::kRle: return decoded_values(piece);
+        case ValueCodec::kVariable:
+        case ValueCodec::kFsst:
+        case ValueCodec::kOther: break;  // refused before
     }
     return nullptr;
 }
@@ -60,7 +62,7 @@ const uint8_t* PieceValues::decoded_values(const Piece& piece) {
     const std::array<int64_t, 2> items = {start + piece.first, start + piece.last};
     const Ranges ranges({reinterpret_cast<const uint8_t*>(items.data()), sizeof(items)}, chunks_.table().num_items());
     decoded_.resize(static_cast<size_t>(multiply(piece.size(), width_)));
-    if (encoding_.codec == FixedCodec::kRle) {
+    if (encoding_.codec == ValueCodec::kRle) {
         rle(chunks_, ranges, encoding_.num_bits, decoded_);
     } else {
         byte_stream_split(chunks_, ranges, width_, decoded_);

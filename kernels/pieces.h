@@ -9,15 +9,15 @@
 #include "levels.h"
 #include "packed.h"
 #include "unpack_group.h"
+#include "value_codec.h"
 
 namespace lance {
 
-enum class FixedCodec : int { kFlat = 0, kInlineBitpacking = 1, kByteStreamSplit = 2, kRle = 3 };
-
 struct FixedWidthEncoding {
-    FixedWidthEncoding(int64_t codec, int64_t num_bits);
+    // Refuses byte strings, and values of other bits than 8, 16, 32, 64 and 128.
+    FixedWidthEncoding(ValueCodec codec, int64_t num_bits);
 
-    FixedCodec codec;
+    ValueCodec codec;
     int64_t num_bits;  // of a value
 };
 
@@ -31,11 +31,11 @@ class PieceValues {
     const uint8_t* of(const Piece& piece);
 
     // Whether what `of` finds is not decoded, and stays valid.
-    bool are_stored() const { return encoding_.codec == FixedCodec::kFlat; }
+    bool are_stored() const { return encoding_.codec == ValueCodec::kFlat; }
 
     // Whether single values of the piece can be found without the others.
     bool has_places(const Piece& piece) const {
-        return encoding_.codec == FixedCodec::kInlineBitpacking && piece.chunk != chunk_in_group_;
+        return encoding_.codec == ValueCodec::kInlineBitpacking && piece.chunk != chunk_in_group_;
     }
 
     template <class Word>

@@ -113,6 +113,10 @@ void decode(const FlatPage& page, Bytes words, Bytes data, DecodedPage& out) {
                 variable_offsets(chunks, ranges, page.bits, out.offsets, page.bits)));
             variable_bytes(chunks, ranges, page.bits, out.values);
             break;
+        case ValueCodec::kByteStreamSplit:
+        case ValueCodec::kRle:
+        case ValueCodec::kFsst:
+        case ValueCodec::kOther: fail("values of codec ", static_cast<int>(page.codec), " in a small file");
     }
     out.validity.clear();
     out.num_valid = page.num_items;

@@ -16,13 +16,12 @@
 
 #include "chunks.h"
 #include "levels.h"
+#include "value_codec.h"
 
 namespace lance {
 
 // Larger files are left to the caller.
 inline constexpr int64_t kSmallFileBytes = 64 * 1024;
-
-enum class ValueCodec : int { kFlat = 0, kInlineBitpacking = 1, kVariable = 2 };
 
 // Where the values of a column go.
 struct ValueFormat {
@@ -41,7 +40,7 @@ struct ConstantPage {
 struct FlatPage {
     ChunkShape shape;
     int64_t num_items;
-    ValueCodec codec;
+    ValueCodec codec;  // flat, inline bit-packing or variable
     int64_t bits;  // of a value, a word or an offset
     std::optional<LevelEncoding> definition;
 

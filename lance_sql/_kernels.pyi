@@ -10,6 +10,7 @@ or above 2**48; TypeError when an argument is not a buffer, or an output is read
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from enum import IntEnum
 from typing import NoReturn, Protocol, TypeAlias, final
 
 import numpy as np
@@ -24,6 +25,144 @@ Buffer: TypeAlias = bytes | bytearray | memoryview | pa.Buffer | npt.NDArray[np.
 
 class InvalidDataError(ValueError):
     """Bytes, counts or positions do not fit together."""
+
+# Enumerations of the kernels. Numbers of the format and of the kernels stand in C++ alone: kernels/shared_numbers.h.
+
+class Compression(IntEnum):
+    """What buffers are compressed with as opaque bytes."""
+
+    LZ4 = 0
+    ZSTD = 1
+
+class FragmentColumn(IntEnum):
+    """The columns of `fragment_table`."""
+
+    START = 0
+    """Where the fragment's message begins, in bytes."""
+    SIZE = 1
+    """Of the message, in bytes."""
+    ID = 2
+    PHYSICAL_ROWS = 3
+    NUM_FILES = 4
+    """Data files."""
+    SIZE_BYTES = 5
+    """Of all data files; 0 when one does not say."""
+    HAS_DELETIONS = 6
+    """Whether there is a deletion file."""
+    NUM_DELETED_ROWS = 7
+    NUM_OVERLAYS = 8
+    ROW_IDS_FORM = 9
+    """A `SequenceForm`."""
+    ROW_IDS_LEAST = 10
+    ROW_IDS_GREATEST = 11
+    CREATED_AT_FORM = 12
+    CREATED_AT_LEAST = 13
+    CREATED_AT_GREATEST = 14
+    LAST_UPDATED_AT_FORM = 15
+    LAST_UPDATED_AT_LEAST = 16
+    LAST_UPDATED_AT_GREATEST = 17
+    HAS_LEGACY_FILES = 18
+    """Whether a data file lists no columns, as those of version 0.1 do."""
+
+class IpcCodec(IntEnum):
+    """What became of the values of an Arrow IPC file."""
+
+    NONE = -1
+    """They are stored as they are."""
+    LZ4_FRAME = 0
+    ZSTD = 1
+
+class LevelCodec(IntEnum):
+    """How levels, u16 each, are stored."""
+
+    FLAT16 = 0
+    """Flat of 16 bits."""
+    PACKED = 1
+    """OutOfLineBitpacking: groups of the same number of bits; of 0 bits all are zero, and take no bytes."""
+    INLINE_PACKED = 2
+    """InlineBitpacking: one group with its own width, of up to 1024 levels."""
+    RLE = 3
+    """A block of runs."""
+
+class LevelKind(IntEnum):
+    REPETITION = 0
+    DEFINITION = 1
+
+class Metric(IntEnum):
+    """How far a vector is from another one."""
+
+    L2 = 0
+    """The square of the Euclidean distance."""
+    COSINE = 1
+    DOT = 2
+    """1 - the product."""
+    HAMMING = 3
+    """Of bytes only: the bits that are different."""
+
+class NamedKind(IntEnum):
+    """What a file is that a fragment names."""
+
+    DATA = 0
+    DELETIONS = 1
+    EXTERNAL = 2
+    """Row ids or versions of rows."""
+
+class Outcome(IntEnum):
+    """What the left one of two values is; a bit for each."""
+
+    LESS = 1
+    EQUAL = 2
+    GREATER = 4
+
+class SequenceForm(IntEnum):
+    """How the row ids or versions of a fragment are stored."""
+
+    NONE = 0
+    INLINE = 1
+    EXTERNAL = 2
+    """In a file of their own."""
+    HIDDEN_COLUMN = 3
+    """In a data file."""
+
+class ShapeKind(IntEnum):
+    """What is around the columns of a batch."""
+
+    STRUCT = 0
+    LIST = 1
+    MAP = 2
+
+class Splitting(IntEnum):
+    """How texts are taken apart."""
+
+    WORDS = 0
+    """Into runs of characters of words."""
+    WHITESPACE = 1
+    """Into what is between white space."""
+    WHOLE = 2
+    """A text is one word."""
+    NGRAMS = 3
+    """Into all parts of so many characters."""
+
+class ValueCodec(IntEnum):
+    """How the values of mini-block pages are encoded."""
+
+    FLAT = 0
+    INLINE_BITPACKING = 1
+    BYTE_STREAM_SPLIT = 2
+    RLE = 3
+    VARIABLE = 4
+    FSST = 5
+    OTHER = 6
+    """One that the kernels do not know: only whether values are NULL can be told."""
+
+class ValueOrder(IntEnum):
+    """How values become unsigned keys in the order of the values."""
+
+    UNSIGNED = 0
+    SIGNED = 1
+    """The highest bit is flipped."""
+    FLOAT = 2
+    """IEEE: -0.0 is 0.0, and NaN is above everything."""
 
 @final
 class ChunkTable:
@@ -59,8 +198,6 @@ class ChunkTable:
         """First item of each chunk, then num_items: int64[num_chunks + 1], a new array."""
     def byte_offsets(self) -> npt.NDArray[np.int64]:
         """First byte of each chunk, then the end of the last: int64[num_chunks + 1], a new array."""
-    def chunk_of(self, item: int) -> int:
-        """The chunk that holds `item`."""
 
 _Layer: TypeAlias = tuple[int, int, bool]
 
@@ -76,26 +213,24 @@ class PageReader:
     def mini_block(
         table: ChunkTable,
         *,
-        codec: int,
+        codec: ValueCodec,
         bits: int,
-        definition: tuple[int, int] | None,
+        definition: tuple[LevelCodec, int] | None,
         symbol_table: Buffer | None,
         items: tuple[int, int, Buffer | None, Buffer] | None,
         format: tuple[bool, int],
         list_size: int | None = None,
         keeps_indices: bool,
-        compression: int | None = None,
+        compression: Compression | None = None,
     ) -> PageReader:
         """A mini-block page without lists.
 
-        codec: 0 flat, 1 inline bit-packing, 2 byte stream split, 3 run-length, 4 byte strings, 5 FSST, 6 another one,
-            of which only validity is known
         bits: of a value, a packed word, an index or an offset
-        definition: (level codec, bits) where values may be NULL
+        definition: codec and bits of the levels, where values may be NULL
         symbol_table: of FSST
         items: (number, bits of an item or an offset, offsets if items are byte strings, items) of a dictionary
         keeps_indices: whether indices are handed over, in 32 bits, and not what they stand for
-        compression: of the first value buffer of each chunk: 0 LZ4, 1 Zstandard
+        compression: of the first value buffer of each chunk
         raises: ValueError for a combination that no page has, and for items that break the rules
         """
     @staticmethod
@@ -110,7 +245,7 @@ class PageReader:
         symbol_table: Buffer | None,
         format: tuple[bool, int],
         list_size: int | None = None,
-        compression: int | None = None,
+        compression: Compression | None = None,
     ) -> PageReader:
         """A full-zip page without lists.
 
@@ -178,15 +313,15 @@ class PageReader:
         *,
         num_rows: int,
         table: ChunkTable,
-        repetition: tuple[int, int] | None,
-        definition: tuple[int, int] | None,
+        repetition: tuple[LevelCodec, int] | None,
+        definition: tuple[LevelCodec, int] | None,
         starts_through: Buffer | None,
         ends_through: Buffer | None,
     ) -> PageReader:
         """Values inside of lists and structs, with levels in the chunks of a mini-block page.
 
         values: none of which is NULL by itself
-        repetition, definition: (level codec, bits)
+        repetition, definition: codec and bits
         starts_through, ends_through: how many rows start, and end, in the chunks up to each: int64; for lists
         raises: ValueError for what does not fit together
         """
@@ -235,8 +370,11 @@ class PageTest:
     """What rows of a page have to pass; NULL passes only `validity(False)`."""
 
     @staticmethod
-    def range(order: int, low: Buffer, high: Buffer, inside: bool) -> PageTest:
-        """Keys from low to high, both included, or all others; see `match_range`."""
+    def range(order: ValueOrder, low: Buffer, high: Buffer, inside: bool) -> PageTest:
+        """Keys from low to high, both included, or all others.
+
+        low, high: 16 bytes, little endian
+        """
     @staticmethod
     def items(answers: Buffer) -> PageTest:
         """A byte of 0 or 1 for each item of the page's dictionary."""
@@ -293,12 +431,12 @@ def spans(columns: list[tuple[ColumnReader, Buffer]]) -> list[list[tuple[int, in
     """
 
 def bound_runs(
-    order: int, num_bits: int, values: Buffer, validity: Buffer | None, offset: int, edges: Buffer
+    order: ValueOrder, num_bits: int, values: Buffer, validity: Buffer | None, offset: int, edges: Buffer
 ) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
     """The bounds of stretches of an Arrow array: int64[k, 4], least and greatest key (bits of uint64) of values that
     are neither NULL nor NaN, number of values, and of NaN among them.
 
-    order, num_bits: as for `ZoneBounds`
+    num_bits: as for `ZoneBounds`
     edges: positions from `offset` on, ascending: int64[k + 1]
     """
 
@@ -306,12 +444,11 @@ def bound_runs(
 class ZoneBounds:
     """What is known of the keys of a column, zone by zone. Thread-safe.
 
-    order: of keys: 0 unsigned, 1 signed, 2 float; see `match_range`
     num_bits: of a value; of 128 bits only keys that 64 hold are told apart
     A zone is known once all of its rows were seen, in runs that touch each other.
     """
 
-    def __init__(self, order: int, num_bits: int, num_rows: int, rows_per_zone: int) -> None: ...
+    def __init__(self, order: ValueOrder, num_bits: int, num_rows: int, rows_per_zone: int) -> None: ...
     @property
     def number(self) -> int:
         """Which no other bounds of the process have or will have."""
@@ -397,9 +534,8 @@ FilterStep: TypeAlias = int | Sequence[Sequence[FilterStep]]
 """What rows have to pass: a test, by its number, a pair of columns, by its number behind those of all tests, or all
 steps of one of several lists."""
 
-Shape: TypeAlias = int | tuple[int, Sequence[Shape]]
-"""What a column of a batch is: a column that is read, by its number, or its kind (0 a struct, 1 a list, 2 a map) and
-its members."""
+Shape: TypeAlias = int | tuple[ShapeKind, Sequence[Shape]]
+"""What a column of a batch is: a column that is read, by its number, or its kind and its members."""
 
 @final
 class FragmentRows:
@@ -407,17 +543,16 @@ class FragmentRows:
 
     tests: (column, parts of its pages, what rows can pass, bounds that are learned of it)
     pairs: (column, parts of its pages, another one, parts of its pages, order, outcomes, divisor): the values of a row
-        are compared as unsigned (0) or signed (1) numbers, floats (2), or strings by their bytes (3), and pass where
-        the left one is less (1), equal (2) or greater (4), or what several of these are in their sum; NULL is none of
-        it. With a divisor above 0 the left one is the rest of an integer of at most 64 bits, with the integer's sign
+        are compared in the order, or as strings by their bytes with None, and pass where the left one is one of the
+        outcomes, which are added up; NULL is none of them. With a divisor above 0 the left one is the rest of an
+        integer of at most 64 bits, with the integer's sign
     steps: what the rows have to pass, all of it
     columns: (column, parts of its pages, whether there may be NULLs, [(first row, items)], [(page, bytes)]); items are
         what values from that row on are indices of, or 32 or 64, the bits of the offsets of strings that become indices
         of items; bytes, as an array of uint8, are handed over without a copy where
         values lie in them as Arrow has them
-    shapes: the columns of a batch; each column that is read is in one of them, by its number or among the members of
-        (0, members of a struct), (1, [items of a list]) or (2, [entries of a map]); None is a column of NULLs, of
-        Arrow's type for that
+    shapes: the columns of a batch; each column that is read is in one of them, by its number or among the members of a
+        struct, as the items of a list, or as the entries of a map; None is a column of NULLs, of Arrow's type for that
     rows: int64[k, 2], ascending
     ends: how many of the rows come before the end of each batch, int64[batches]
     raise_failure: called with (in a test, number of the column, page or None, message); raises
@@ -427,7 +562,7 @@ class FragmentRows:
     def __init__(
         self,
         tests: Sequence[tuple[ColumnReader, PageParts, ColumnTest, ZoneBounds | None]],
-        pairs: Sequence[tuple[ColumnReader, PageParts, ColumnReader, PageParts, int, int, int]],
+        pairs: Sequence[tuple[ColumnReader, PageParts, ColumnReader, PageParts, ValueOrder | None, int, int]],
         steps: Sequence[FilterStep],
         columns: Sequence[
             tuple[ColumnReader, PageParts, bool, Sequence[tuple[int, pa.Array | int]], Sequence[tuple[int, pa.Array]]]
@@ -502,14 +637,11 @@ def kept_buffers() -> tuple[int, int]:
 def forget_buffers() -> None:
     """Begins anew in a forked process."""
 
-def compression_library(compression: int) -> str | None:
-    """The name and the version of the library that decompresses, as "libzstd.so.1 1.5.4"; None where there is none.
+def compression_library(compression: Compression) -> str | None:
+    """The name and the version of the library that decompresses, as "libzstd.so.1 1.5.4"; None where there is none."""
 
-    compression: 0 LZ4, 1 Zstandard
-    """
-
-def decompress_with(decompress: Callable[[int, bytes], Buffer]) -> None:
-    """What decompresses a buffer, by the number of its compression, where a library is missing."""
+def decompress_with(decompress: Callable[[Compression, bytes], Buffer]) -> None:
+    """What decompresses a buffer where a library is missing."""
 
 def use_compression_libraries(are_used: bool) -> None:
     """For tests: False is as if there were none."""
@@ -525,10 +657,9 @@ class Chunks:
     def __init__(self, table: ChunkTable, data: Buffer, data_start: int = 0) -> None: ...
     def value_buffer_ranges(self, buffer_index: int, first_chunk: int, end_chunk: int) -> npt.NDArray[np.int64]:
         """Where value buffer `buffer_index` of each chunk lies in `data`: int64[n, 2], a new array."""
-    def decompressed(self, compression: int, ranges: Buffer) -> Chunks:
+    def decompressed(self, compression: Compression, ranges: Buffer) -> Chunks:
         """The same chunks with value buffer 0 decompressed, of those that hold some of the items.
 
-        compression: 0 LZ4, 1 Zstandard
         ranges: of items
         raises: ValueError for buffers that are damaged, or claim to become more than a compressor can make so small
         """
@@ -626,34 +757,24 @@ def fsst_values(
     Stops before a run of rows of up to 4 KiB, or one longer row, for which there is no room.
     """
 
-# Levels. `codec`: 0 plain u16 (Flat 16), 1 groups of `num_bits` (OutOfLineBitpacking; 0 bits: all zero, no
-# bytes), 2 one group with its own width (InlineBitpacking, up to 1024 levels), 3 run-length block (Rle), 4
-# all zero without a buffer. `num_bits` counts only for codec 1.
+# Levels. `num_bits` counts only for LevelCodec.PACKED.
 
 def num_levels(c: Chunks, first_chunk: int, end_chunk: int) -> npt.NDArray[np.int64]:
     """Level entries of each chunk of [first_chunk, end_chunk): a new array."""
 
-def levels(c: Chunks, first_chunk: int, end_chunk: int, kind: int, codec: int, num_bits: int, out: Buffer) -> int:
+def levels(
+    c: Chunks, first_chunk: int, end_chunk: int, kind: LevelKind, codec: LevelCodec, num_bits: int, out: Buffer
+) -> int:
     """Decodes the levels of whole chunks, one after the other; returns their number.
 
-    kind: 0 repetition, 1 definition
     out: u16, sum(num_levels(...)) entries
     """
 
-def validity(c: Chunks, ranges: Buffer, codec: int, num_bits: int, threshold: int, out: Buffer) -> int:
+def validity(c: Chunks, ranges: Buffer, codec: LevelCodec, num_bits: int, threshold: int, out: Buffer) -> int:
     """Writes bit i = (definition level of item i <= threshold), returns the number of ones.
 
     Only for pages without lists, where each item has one entry.
     out: ceil(items / 8) bytes; the bits after the last are zero
-    """
-
-def decode_levels(buffer: Buffer, codec: int, num_bits: int, num_values: int, out: Buffer) -> None:
-    """Decodes one buffer of levels into u16[num_values]."""
-
-def levels_to_bitmap(levels: Buffer, num_levels: int, threshold: int, out: Buffer) -> int:
-    """Writes bit i = (u16 level i <= threshold), returns the number of ones.
-
-    out: ceil(num_levels / 8) bytes; the bits after the last are zero
     """
 
 # Blocks: whole buffers, such as the items of a dictionary.
@@ -1071,14 +1192,10 @@ def schema_fields(manifest: Buffer) -> tuple[list[str], list[int], list[int], li
     """
 
 def fragment_table(fragments: Buffer) -> npt.NDArray[np.int64]:
-    """What the fragments of `split_manifest` say of themselves: int64[fragments, 19], a new array.
+    """What the fragments of `split_manifest` say of themselves: int64[fragments, columns], a new array.
 
-    columns: start and size in bytes of the fragment's message in `fragments`; id; physical rows; number of data files;
-    bytes of all of them, 0 when one does not say; whether there is a deletion file; its number of deleted rows; number
-    of overlays; then three times (row ids, created at, last updated at) how the sequence is stored (0 there is none,
-    1 inline, 2 in another file, 3 as a hidden column), its least and its greatest value; last, whether a data file
-    lists no columns, as those of version 0.1 do. Unsigned values keep their bits; a sequence that cannot be bounded has
-    0 and 2^64 - 1
+    columns: those of `FragmentColumn`. Unsigned values keep their bits; a sequence that cannot be bounded has 0 and
+        2^64 - 1 as its least and greatest value
     raises: InvalidDataError for bytes that are not messages of fragments
     source: message lance.table.DataFragment
     """
@@ -1088,22 +1205,20 @@ class FragmentNames:
     """Which files the fragments of versions name, each fragment looked at once."""
 
     def __init__(self) -> None: ...
-    def add(self, fragments: Buffer) -> tuple[list[tuple[int, int | None, str]], list[int]]:
+    def add(self, fragments: Buffer) -> tuple[list[tuple[NamedKind, int | None, str]], list[int]]:
         """What fragments as of `split_manifest` name that were not given before, and the places of those that are left
         to the caller: with overlays, parts that are not known or given twice, names that are not ASCII, and damage.
 
-        returns: for each file its kind (0 data, 1 deletions, 2 rows of a sequence), its base id, and its name in the
-        folder of its kind; of a sequence the path
+        returns: for each file its kind, its base id, and its name in the folder of its kind; of a sequence the path
         raises: InvalidDataError for bytes that are not fields of a manifest with fragments
         source: messages lance.table.DataFragment, DataFile, DeletionFile and ExternalFile
         """
 
-def ipc_column(file: Buffer) -> tuple[bool, list[tuple[int, int, int, int, int]]]:
+def ipc_column(file: Buffer) -> tuple[bool, list[tuple[int, int, int, int, IpcCodec]]]:
     """Where the values of an Arrow IPC file of one column of 32-bit integers without NULLs lie.
 
     Returns whether they are signed, and for each record batch: its rows; where its values begin in the file, and their
-    bytes; these bytes once decompressed, padding included, at least 4 for each row; -1 for values that are stored as
-    they are, 0 for an LZ4 frame, 1 for a Zstandard frame.
+    bytes; these bytes once decompressed, padding included, at least 4 for each row; and how they are compressed.
 
     raises: InvalidDataError for other files, and for positions outside of this one
     source: Arrow columnar format, IPC file format
@@ -1144,18 +1259,18 @@ class FlatPages:
         encoding: bytes,
         *,
         num_items: int,
-        codec: int,
+        codec: ValueCodec,
         bits: int,
         large: bool,
         has_def: bool,
-        definition: tuple[int, int] | None = None,
+        definition: tuple[LevelCodec, int] | None = None,
     ) -> None:
         """Makes an encoding known.
 
-        codec: 0 flat, 1 inline bitpacking, 2 variable
+        codec: FLAT, INLINE_BITPACKING or VARIABLE
         bits: of a value, a word or an offset
         large, has_def: as in `ChunkTable`
-        definition: codec and bit width of the definition levels, as in `validity`; None where all values are valid
+        definition: codec and bit width of the definition levels, None where all values are valid
         """
     def add_constant(self, encoding: bytes, value: bytes | None) -> None:
         """Makes an encoding known as one of a page without buffers, all of whose values are this one; None for NULLs.
@@ -1206,52 +1321,6 @@ def read_many_columns(
     returns: encodings that are not in `pages`, and each column
     """
 
-# In all of these `codec` is 0 flat, 1 inline bitpacking, 2 byte stream split, 3 RLE, and `definition` the codec and
-# bit width of the definition levels (as in `validity`), None where there are no NULLs. `flags` holds a byte for each
-# item of the ranges: 1 stays where it matches and becomes 0 elsewhere; chunks without a flag are not decoded.
-
-def match_range(
-    c: Chunks,
-    ranges: Buffer,
-    codec: int,
-    num_bits: int,
-    order: int,
-    low: Buffer,
-    high: Buffer,
-    inside: bool,
-    definition: tuple[int, int] | None,
-    flags: Buffer,
-) -> None:
-    """Keeps the flags of values whose keys lie from `low` to `high`; of those that do not, unless `inside`.
-
-    num_bits: of a value: 8, 16, 32, 64 or 128
-    order: how values become keys: 0 unsigned, 1 signed (the highest bit is flipped), 2 IEEE floats (-0.0 as 0.0, NaN
-        above everything)
-    low, high: 16 bytes, little endian
-    """
-
-def match_items(
-    c: Chunks,
-    ranges: Buffer,
-    codec: int,
-    num_bits: int,
-    answers: Buffer,
-    definition: tuple[int, int] | None,
-    flags: Buffer,
-) -> None:
-    """Keeps the flags of indices whose answer is 1.
-
-    num_bits: of an index
-    answers: a byte for each item of the dictionary, 0 or 1
-    raises: InvalidDataError for an index that has no answer
-    """
-
-def match_validity(c: Chunks, ranges: Buffer, codec: int, num_bits: int, is_valid: bool, flags: Buffer) -> None:
-    """Keeps the flags of items that are valid, or of those that are not.
-
-    codec, num_bits: of the definition levels
-    """
-
 @final
 class BlockHasher:
     """xxHash64 of each block of bytes that come piece by piece. Nothing of them is kept."""
@@ -1284,7 +1353,7 @@ class NearestRows:
 
     def add_vectors(
         self,
-        metric: int,
+        metric: Metric,
         value_bits: int,
         dimension: int,
         queries: Buffer,
@@ -1296,7 +1365,6 @@ class NearestRows:
     ) -> None:
         """Shows it vectors, one a row.
 
-        metric: 0 squared L2, 1 cosine, 2 dot, as 1 - the product; 3 hamming, of bytes only
         value_bits: 16, 32 or 64 of floats, 8 of unsigned bytes
         queries: one after the other, in the type of the values; f32 for those of 16 bits
         validity: row i is NULL where bit `first_bit + i` is 0; None where none is
@@ -1305,7 +1373,7 @@ class NearestRows:
 
     def add_multivectors(
         self,
-        metric: int,
+        metric: Metric,
         value_bits: int,
         dimension: int,
         num_vectors: int,
@@ -1337,7 +1405,7 @@ class NearestRows:
         """The rows, u64, and distances, f32, of a query, best first."""
 
 def vector_distances(
-    metric: int, value_bits: int, dimension: int, query: Buffer, values: Buffer, num_rows: int, out: Buffer
+    metric: Metric, value_bits: int, dimension: int, query: Buffer, values: Buffer, num_rows: int, out: Buffer
 ) -> None:
     """The distances of vectors to one query, f32; see `NearestRows.add_vectors`."""
 
@@ -1362,11 +1430,10 @@ def decode_postings(
 class WordDictionary:
     """Texts taken apart into words; each distinct one has a number, as they came. Not for several threads at once."""
 
-    def __init__(self, splitting: int, least: int, most: int, prefix_only: bool, word_characters: Buffer) -> None:
+    def __init__(self, splitting: Splitting, least: int, most: int, prefix_only: bool, word_characters: Buffer) -> None:
         """
-        splitting: 0 runs of characters of words, 1 what is between white space, 2 whole texts, 3 all parts of `least`
-            to `most` characters
-        prefix_only: of these, those at the beginning of a text
+        least, most: characters of NGRAMS
+        prefix_only: of NGRAMS, those at the beginning of a text
         word_characters: u32 pairs, the first and the last code point of each range
         """
 

@@ -21,6 +21,7 @@ from itertools import chain
 from typing import Final
 
 from lance_sql import _kernels
+from lance_sql._kernels import NamedKind
 from lance_sql.commit.clones import root_of
 from lance_sql.errors import InvalidArgument, RetryableConflict
 from lance_sql.progress import Work
@@ -37,8 +38,8 @@ MIN_LEFTOVER_AGE: Final = timedelta(days=7)
 """A writer that takes longer than this from its first file to its commit loses the files."""
 
 _DETACHED_BIT: Final = 2**63
-_FOLDERS: Final = (DATA, DELETIONS)
-"""By the kinds of files in `_kernels.FragmentNames`; what a sequence is in has a path."""
+_FOLDERS: Final = {NamedKind.DATA: DATA, NamedKind.DELETIONS: DELETIONS}
+"""Of the kinds of files; what a sequence is in has a path."""
 _MAX_VERSION: Final = 2**64 - 1
 
 
@@ -254,12 +255,12 @@ def _needed(snapshots: Iterable[Snapshot], of: Snapshot, work: Work) -> set[str]
 
 
 def _named(
-    files: Iterable[tuple[int, int | None, str]], places: Mapping[int | None, Mapping[str, str]]
+    files: Iterable[tuple[NamedKind, int | None, str]], places: Mapping[int | None, Mapping[str, str]]
 ) -> Iterator[str]:
     """What files are called in the store of `of`; see `_kernels.FragmentNames` and `_places`."""
     for kind, base, name in files:
         if base in places:
-            yield places[base].get(_FOLDERS[kind], "") + name if kind < len(_FOLDERS) else name
+            yield places[base].get(_FOLDERS[kind], "") + name if kind in _FOLDERS else name
 
 
 def _files_of(fragment: Fragment, places: Mapping[int | None, Mapping[str, str]]) -> Iterator[str]:

@@ -25,8 +25,7 @@ MAX_UNCOMPRESSED = 1 << 31
 MAX_RATIO = {Compression.LZ4: 256, Compression.ZSTD: 1 << 16}
 """A buffer that claims to shrink further is not one that the compressor can have made."""
 
-NUMBERS = {Compression.LZ4: 0, Compression.ZSTD: 1}
-"""How the kernels number them."""
+KERNEL_COMPRESSIONS = {Compression.LZ4: _kernels.Compression.LZ4, Compression.ZSTD: _kernels.Compression.ZSTD}
 
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _PIECE_BYTES = 1 << 20
@@ -159,7 +158,7 @@ def inflate(compression: Compression, rows: ChunkRows) -> ChunkRows:
 
     raises: ValueError for buffers that are damaged
     """
-    chunks = rows.chunks.decompressed(NUMBERS[compression], rows.ranges)
+    chunks = rows.chunks.decompressed(KERNEL_COMPRESSIONS[compression], rows.ranges)
     return replace(rows, chunks=chunks, num_bytes=rows.num_bytes + chunks.num_decompressed)
 
 
@@ -180,11 +179,11 @@ def library(compression: Compression) -> str:
 
     Without a library of the system it is pyarrow, which threads call one after the other.
     """
-    return _kernels.compression_library(NUMBERS[compression]) or f"pyarrow {pa.__version__}"
+    return _kernels.compression_library(KERNEL_COMPRESSIONS[compression]) or f"pyarrow {pa.__version__}"
 
 
-def _decompress_in_python(number: int, data: bytes) -> pa.Buffer:
-    (compression,) = (each for each, its_number in NUMBERS.items() if its_number == number)
+def _decompress_in_python(asked: _kernels.Compression, data: bytes) -> pa.Buffer:
+    (compression,) = (each for each, known in KERNEL_COMPRESSIONS.items() if known is asked)
     return decompress(compression, pa.py_buffer(data))
 
 

@@ -16,11 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.encodings.tree import Encoding, Flat, InlineBitpacking, Variable
+from lance_sql._kernels import ValueCodec
 from lance_sql.errors import LanceError, at
 from lance_sql.file.metadata_v2 import parse_layout
-from lance_sql.layouts.levels import level_codec
+from lance_sql.layouts.levels import level_encoding
 from lance_sql.layouts.tree import Constant, Layer, MiniBlock, PageLayout
+from lance_sql.layouts.value_codecs import value_codec
 
 MAX_BYTES: Final = 64 * 1024
 """Larger files are left out."""
@@ -125,7 +126,7 @@ def _learn_one(encoding: bytes) -> None:
         if isinstance(layout, MiniBlock) and codec is not None:
             definition = None
             if layout.definition is not None and layout.layers == (Layer.NULLABLE_ITEM,):
-                levels = level_codec(layout.definition)
+                levels = level_encoding(layout.definition)
                 definition = levels.codec, levels.num_bits
             _pages.add(
                 encoding,
@@ -156,8 +157,11 @@ def _is_plain_constant(layout: Constant) -> bool:
     return layout.inline_value is not None or layout.layers == (Layer.NULLABLE_ITEM,)
 
 
-def _codec(layout: PageLayout) -> tuple[int, int] | None:
-    """The kernel's codec of a page and its bits; None for a page that it does not read."""
+_CODECS: Final = (ValueCodec.FLAT, ValueCodec.INLINE_BITPACKING, ValueCodec.VARIABLE)
+
+
+def _codec(layout: PageLayout) -> tuple[ValueCodec, int] | None:
+    """The codec of a page and its bits; None for a page that it does not read."""
     match layout:
         case MiniBlock(
             layers=(Layer.NULLABLE_ITEM | Layer.ALL_VALID_ITEM,),
@@ -167,16 +171,6 @@ def _codec(layout: PageLayout) -> tuple[int, int] | None:
             num_buffers=1,
             values=values,
         ):
-            return _value_codec(values)
-    return None
-
-
-def _value_codec(values: Encoding) -> tuple[int, int] | None:
-    match values:
-        case Flat(bits_per_value=bits):
-            return 0, bits
-        case InlineBitpacking(word_bits=bits):
-            return 1, bits
-        case Variable(offset_bits=bits):
-            return 2, bits
+            found = value_codec(values)
+            return found[:2] if found is not None and found[0] in _CODECS else None
     return None

@@ -23,6 +23,7 @@ from typing import Final
 import numpy as np
 
 from lance_sql import _kernels
+from lance_sql._kernels import ValueOrder
 from lance_sql.file.zone_statistics import ROWS_PER_ZONE, KeyKind, Numbers, new_bounds
 
 _LOG: Final = logging.getLogger("lance_sql")
@@ -142,7 +143,7 @@ def _parse(content: bytes, identity: bytes) -> dict[tuple[int, KeyKind], StoredS
             if size > len(rest) - at:
                 raise ValueError("it ends too soon")
             numbers = np.frombuffer(rest[at : at + size], "<i8").astype(np.int64).reshape(-1, _NUMBERS)
-            found[number, KeyKind(order, bits, bool(is_prefix))] = StoredStatistics(num_rows, numbers)
+            found[number, KeyKind(ValueOrder(order), bits, bool(is_prefix))] = StoredStatistics(num_rows, numbers)
             at += size
     except struct.error as error:
         raise ValueError("it ends too soon") from error

@@ -19,11 +19,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql._kernels import ValueOrder
 from lance_sql.file.statistics import PageStatistics
+from lance_sql.layouts.value_codecs import key_order
 
 ROWS_PER_ZONE: Final = 8192
 
-_UNSIGNED, _SIGNED, _FLOAT = 0, 1, 2
 _PREFIX_BYTES: Final = 8
 _LAST_CHARACTER: Final = 0x10FFFF
 _LAST_KEY: Final = (1 << 64) - 1
@@ -35,12 +36,11 @@ Numbers = npt.NDArray[np.int64]
 class KeyKind:
     """How the values of a type become keys.
 
-    order: as `_kernels.ZoneBounds` numbers it
     num_bits: of a value; of text and binary those of their first bytes
     is_prefix: for text and binary
     """
 
-    order: int
+    order: ValueOrder
     num_bits: int
     is_prefix: bool = False
 
@@ -51,16 +51,9 @@ def key_kind(type: pa.DataType) -> KeyKind | None:
     if isinstance(type, pa.BaseExtensionType):
         return None
     if any(is_type(type) for is_type in _PREFIXED):
-        return KeyKind(_UNSIGNED, 8 * _PREFIX_BYTES, is_prefix=True)
-    if pa.types.is_float32(type) or pa.types.is_float64(type):
-        return KeyKind(_FLOAT, type.bit_width)
-    if pa.types.is_decimal128(type):
-        return KeyKind(_SIGNED, 128)
-    if pa.types.is_unsigned_integer(type):
-        return KeyKind(_UNSIGNED, type.bit_width)
-    if pa.types.is_signed_integer(type) or (pa.types.is_temporal(type) and not pa.types.is_interval(type)):
-        return KeyKind(_SIGNED, type.bit_width)
-    return None
+        return KeyKind(ValueOrder.UNSIGNED, 8 * _PREFIX_BYTES, is_prefix=True)
+    order = key_order(type)
+    return KeyKind(order, type.bit_width) if order is not None else None
 
 
 _PREFIXED = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
@@ -106,7 +99,7 @@ def statistics(numbers: Numbers, num_rows: npt.NDArray[np.int64], kind: KeyKind,
         null_counts=pa.array(num_rows - num_valid, mask=~is_known),
         mins=mins,
         maxs=maxs,
-        nan_counts=pa.array(num_nans, mask=~is_known) if kind.order == _FLOAT else None,
+        nan_counts=pa.array(num_nans, mask=~is_known) if kind.order is ValueOrder.FLOAT else None,
     )
 
 
@@ -133,9 +126,9 @@ def _values(
     if kind.num_bits == 128:
         # a key at either end is that of everything beyond it
         known = known & (keys != (0 if is_least else _LAST_KEY))
-    if kind.order == _SIGNED:
+    if kind.order is ValueOrder.SIGNED:
         keys = keys ^ top
-    elif kind.order == _FLOAT:
+    elif kind.order is ValueOrder.FLOAT:
         keys = np.where(keys & top, keys ^ top, ~keys)
     words = np.where(known, keys, np.uint64(0)).astype(f"u{bits // 8}")
     if kind.num_bits == 128:

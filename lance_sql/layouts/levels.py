@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql._kernels import LevelCodec
 from lance_sql.encodings import bitpacking, rle
 from lance_sql.encodings.blocks import FixedWidth
 from lance_sql.encodings.chunked import Parts, Starts
@@ -25,27 +26,27 @@ _RUN_BLOCK_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
-class LevelCodec:
-    """How the kernels read the levels of a chunk: one of their codec numbers and its bit width."""
+class LevelEncoding:
+    """How the kernels read the levels of a chunk: by a codec, and of how many bits each."""
 
-    codec: int
+    codec: LevelCodec
     num_bits: int
 
 
-def level_codec(encoding: Encoding) -> LevelCodec:
-    """The kernels' name for `encoding`.
+def level_encoding(encoding: Encoding) -> LevelEncoding:
+    """What `encoding` is for the kernels.
 
     raises: UnsupportedFeature for an encoding that levels never have
     """
     match encoding:
         case Flat(bits_per_value=16):
-            return LevelCodec(0, LEVEL_BITS)
+            return LevelEncoding(LevelCodec.FLAT16, LEVEL_BITS)
         case OutOfLineBitpacking(word_bits=16, num_bits=num_bits):
-            return LevelCodec(1, num_bits)
+            return LevelEncoding(LevelCodec.PACKED, num_bits)
         case InlineBitpacking(word_bits=16):
-            return LevelCodec(2, LEVEL_BITS)
+            return LevelEncoding(LevelCodec.INLINE_PACKED, LEVEL_BITS)
         case Rle(values=Flat(bits_per_value=16), run_lengths=Flat(bits_per_value=8)):
-            return LevelCodec(3, LEVEL_BITS)
+            return LevelEncoding(LevelCodec.RLE, LEVEL_BITS)
         case _:
             raise UnsupportedFeature(f"levels encoded as {encoding} are not supported")
 

@@ -17,7 +17,8 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.encodings.blocks import Block, to_array
 from lance_sql.encodings.tree import Encoding
-from lance_sql.layouts.native import Part, are_strings, fixed_width_bits, uncompressed
+from lance_sql.layouts.native import Part, are_strings, fixed_width_bits
+from lance_sql.layouts.value_codecs import uncompressed
 from lance_sql.store import ByteRange
 
 Flags: TypeAlias = npt.NDArray[np.uint8]
@@ -30,11 +31,10 @@ KEY_BYTES = 16
 class KeyRange:
     """Values whose keys lie from `low` to `high`, both included; or those whose keys do not.
 
-    order: how values become keys, as `_kernels.match_range` numbers it
     num_bits: of a value
     """
 
-    order: int
+    order: _kernels.ValueOrder
     num_bits: int
     low: int
     high: int

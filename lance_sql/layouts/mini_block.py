@@ -14,12 +14,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
+from lance_sql._kernels import LevelKind
 from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth
 from lance_sql.encodings.chunk_rows import ChunkRows
 from lance_sql.encodings.codecs import decode_block, decode_mini_block
 from lance_sql.errors import CorruptFile
 from lance_sql.layouts import nested
-from lance_sql.layouts.levels import LevelCodec, level_codec
+from lance_sql.layouts.levels import LevelEncoding, level_encoding
 from lance_sql.layouts.matching import PageMatch, ValueTest, mini_block_test
 from lance_sql.layouts.native import NativePage, Part, mini_block_page
 from lance_sql.layouts.nest import Chain, Slots, nest, unravel
@@ -63,8 +64,8 @@ class MiniBlockPage:
             has_def=layout.definition is not None,
             num_buffers=layout.num_buffers,
         )
-        self._rep = level_codec(layout.repetition) if layout.repetition is not None else None
-        self._def = level_codec(layout.definition) if layout.definition is not None else None
+        self._rep = level_encoding(layout.repetition) if layout.repetition is not None else None
+        self._def = level_encoding(layout.definition) if layout.definition is not None else None
         self._dictionary = self._read_dictionary(head[1]) if layout.dictionary is not None else None
         self._rows = self._read_row_index(head[-1]) if max_repetition(layout.layers) else None
         self._answers: dict[tuple[ValueTest, pa.DataType], _kernels.PageTest | bool | None] = {}
@@ -258,8 +259,8 @@ class MiniBlockPage:
     def _decode_part(self, part: "_Part", data: pa.Buffer, chain: Chain) -> pa.Array:
         layers = self._layout.layers
         chunks = _kernels.Chunks(self._table, data, part.where.start - self._data.start)
-        rep = self._levels(chunks, part, 0, self._rep)
-        defs = self._levels(chunks, part, 1, self._def)
+        rep = self._levels(chunks, part, LevelKind.REPETITION, self._rep)
+        defs = self._levels(chunks, part, LevelKind.DEFINITION, self._def)
         item = int(self._item_starts[part.first_chunk])
         if rep is not None and self._rows is not None:
             num_starts = int(np.count_nonzero(rep == max_repetition(layers)))
@@ -282,13 +283,13 @@ class MiniBlockPage:
         return nest(chain.leaf_array(self._values(rows), slots[0]), slots[1:], chain)
 
     def _levels(
-        self, chunks: _kernels.Chunks, part: "_Part", kind: int, codec: LevelCodec | None
+        self, chunks: _kernels.Chunks, part: "_Part", kind: LevelKind, encoding: LevelEncoding | None
     ) -> npt.NDArray[np.uint16] | None:
-        if codec is None:
+        if encoding is None:
             return None
         counts = _kernels.num_levels(chunks, part.first_chunk, part.end_chunk)
         out = np.empty(int(counts.sum()), np.uint16)
-        _kernels.levels(chunks, part.first_chunk, part.end_chunk, kind, codec.codec, codec.num_bits, out)
+        _kernels.levels(chunks, part.first_chunk, part.end_chunk, kind, encoding.codec, encoding.num_bits, out)
         return out
 
     def _values(self, rows: ChunkRows) -> Block:

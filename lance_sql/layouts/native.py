@@ -14,21 +14,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql._kernels import ValueCodec
 from lance_sql.encodings.blocks import Block, FixedWidth, VariableWidth, makes_items, to_array
-from lance_sql.encodings.fsst import SYMBOL_TABLE_BYTES
-from lance_sql.encodings.general import NUMBERS
-from lance_sql.encodings.tree import (
-    ByteStreamSplit,
-    Encoding,
-    FixedSizeList,
-    Flat,
-    Fsst,
-    General,
-    InlineBitpacking,
-    Rle,
-    Variable,
-)
-from lance_sql.layouts.levels import LevelCodec
+from lance_sql.encodings.tree import Encoding
+from lance_sql.layouts.levels import LevelEncoding
+from lance_sql.layouts.value_codecs import STRING_CODECS, codec_of_lists, uncompressed, value_codec
 from lance_sql.row_ranges import RowRanges
 
 MAX_LIST_SIZE = 1 << 20
@@ -88,7 +78,7 @@ class NativePage:
 def mini_block_page(
     table: _kernels.ChunkTable,
     values: Encoding,
-    definition: LevelCodec | None,
+    definition: LevelEncoding | None,
     dictionary: Block | None,
     leaf: pa.DataType,
 ) -> NativePage:
@@ -107,12 +97,16 @@ def mini_block_page(
     compression, values = uncompressed(values)
     storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
     list_size = list_size_of(storage)
-    found = _value_codec(values) if list_size is None else _codec_of_lists(values, list_size)
+    found = value_codec(values) if list_size is None else codec_of_lists(values, list_size)
     format = _format(storage, dictionary)
     if found is not None and format is not None:
         codec, bits, symbol_table = found
         items = None
-        fits = _fits(codec, bits, storage, format) if dictionary is None else codec <= _LAST_FIXED and bits in _INDICES
+        fits = (
+            _fits(codec, bits, storage, format)
+            if dictionary is None
+            else codec not in STRING_CODECS and bits in _INDICES
+        )
         if fits and dictionary is not None:
             items = _items(dictionary, storage, format)
             fits = items is not None
@@ -135,7 +129,7 @@ def mini_block_page(
             return NativePage(reader, Form(storage))
     reader = _kernels.PageReader.mini_block(
         table,
-        codec=_OTHER,
+        codec=ValueCodec.OTHER,
         bits=0,
         definition=levels,
         symbol_table=None,
@@ -166,14 +160,14 @@ def full_zip_page(
     storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
     list_size = list_size_of(storage)
     compression, values = uncompressed(values)
-    found = _value_codec(values) if list_size is None else _codec_of_lists(values, list_size)
+    found = value_codec(values) if list_size is None else codec_of_lists(values, list_size)
     format = _format(storage, None)
-    if found is None or format is None or found[0] not in (_FLAT, _VARIABLE, _FSST):
+    if found is None or format is None or found[0] not in (ValueCodec.FLAT, *STRING_CODECS):
         return None
-    if compression is not None and found[0] != _VARIABLE:
+    if compression is not None and found[0] is not ValueCodec.VARIABLE:
         return None
     codec, bits, symbol_table = found
-    has_lengths = codec != _FLAT
+    has_lengths = codec is not ValueCodec.FLAT
     if not _fits(codec, bits, storage, format) or has_lengths != (length_bytes > 0) or format[1] != bits:
         return None
     if not has_lengths and (bits % 8 or bits // 8 != value_bytes):
@@ -245,53 +239,19 @@ def empty_page(leaf: pa.DataType, num_rows: int) -> NativePage | None:
     return NativePage(reader, Form(storage))
 
 
-def uncompressed(values: Encoding) -> tuple[int | None, Encoding]:
-    """The kernels' number of the general compression around values, and what is inside of it."""
-    return (NUMBERS[values.compression], values.values) if isinstance(values, General) else (None, values)
-
-
 def fixed_width_bits(values: Encoding) -> int | None:
     """Bits of values of fixed width that can be tested as they are encoded; None for other values."""
-    found = _value_codec(values)
-    return found[1] if found is not None and found[0] <= _LAST_FIXED and found[1] in (*_INDICES, 128) else None
+    found = value_codec(values)
+    return found[1] if found is not None and found[0] not in STRING_CODECS and found[1] in (*_INDICES, 128) else None
 
 
 def are_strings(values: Encoding, leaf: pa.DataType) -> bool:
     """Whether the values are byte strings that the kernels decode for a type."""
-    found = _value_codec(values)
-    return found is not None and found[0] in (_VARIABLE, _FSST) and any(is_type(leaf) for is_type in _NARROW + _WIDE)
+    found = value_codec(values)
+    return found is not None and found[0] in STRING_CODECS and any(is_type(leaf) for is_type in _NARROW + _WIDE)
 
 
-_FLAT, _LAST_FIXED, _VARIABLE, _FSST, _OTHER = 0, 3, 4, 5, 6
 _INDICES = (8, 16, 32, 64)
-
-
-def _value_codec(values: Encoding) -> tuple[int, int, bytes | None] | None:
-    """The kernels' number of a codec, the bits of its values, words or offsets, and its symbol table."""
-    match values:
-        case Flat(bits_per_value=bits) if bits == 1 or bits % 8 == 0:
-            return 0, bits, None
-        case InlineBitpacking(word_bits=bits):
-            return 1, bits, None
-        case ByteStreamSplit(values=Flat(bits_per_value=16 | 32 | 64 | 128 as bits)):
-            return 2, bits, None
-        case Rle(values=Flat(bits_per_value=8 | 16 | 32 | 64 as bits), run_lengths=Flat(bits_per_value=8)):
-            return 3, bits, None
-        case Variable(offset_bits=bits):
-            return _VARIABLE, bits, None
-        case Fsst(symbol_table=table, values=Variable(offset_bits=bits)) if len(table) == SYMBOL_TABLE_BYTES:
-            return _FSST, bits, table
-    return None
-
-
-def _codec_of_lists(values: Encoding, list_size: int) -> tuple[int, int, None] | None:
-    """The same for fixed-size lists whose items have no NULLs: all items of a list are one value."""
-    match values:
-        case FixedSizeList(dimension=dimension, values=Flat(bits_per_value=bits), has_validity=False):
-            return (0, dimension * bits, None) if dimension == list_size and bits % 8 == 0 else None
-    return None
-
-
 _NARROW = (pa.types.is_string, pa.types.is_binary)
 _WIDE = (pa.types.is_large_string, pa.types.is_large_binary)
 
@@ -330,9 +290,9 @@ def list_size_of(type: pa.DataType) -> int | None:
     return int(type.list_size) if is_whole else None
 
 
-def _fits(codec: int, bits: int, type: pa.DataType, format: tuple[bool, int]) -> bool:
+def _fits(codec: ValueCodec, bits: int, type: pa.DataType, format: tuple[bool, int]) -> bool:
     has_offsets, wanted = format
-    if codec in (_VARIABLE, _FSST):
+    if codec in STRING_CODECS:
         return has_offsets and bits in (32, 64)
     return not has_offsets and (bits == wanted or (pa.types.is_decimal64(type) and bits == 128))
 

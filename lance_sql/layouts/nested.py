@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.layouts.levels import LevelCodec
+from lance_sql.layouts.levels import LevelEncoding
 from lance_sql.layouts.native import NativePage
 from lance_sql.layouts.nest import Chain, Levels
 from lance_sql.layouts.tree import Layer, Layers
@@ -41,8 +41,8 @@ def in_chunks(
     layers: Layers,
     chain: Chain,
     table: _kernels.ChunkTable,
-    repetition: LevelCodec | None,
-    definition: LevelCodec | None,
+    repetition: LevelEncoding | None,
+    definition: LevelEncoding | None,
     rows_through: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None,
 ) -> NativePage:
     """The page of values whose levels are in the chunks of a mini-block page.
@@ -100,5 +100,5 @@ def _described(layers: Layers, chain: Chain) -> Sequence[tuple[int, int, bool]]:
     ]
 
 
-def _codec(codec: LevelCodec | None) -> tuple[int, int] | None:
-    return (codec.codec, codec.num_bits) if codec is not None else None
+def _codec(levels: LevelEncoding | None) -> tuple[_kernels.LevelCodec, int] | None:
+    return (levels.codec, levels.num_bits) if levels is not None else None

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
+from lance_sql._kernels import SequenceForm
 from lance_sql.file.statistics import PageStatistics
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import system_columns
@@ -32,7 +33,7 @@ from lance_sql.scan.predicates import (
     must_match,
 )
 from lance_sql.scan.system_columns import CREATED_AT, LAST_UPDATED_AT, ROW_ADDRESS, ROW_ID
-from lance_sql.table.fragment_table import FragmentTable, SequenceBounds, SequenceForm
+from lance_sql.table.fragment_table import FragmentTable, SequenceBounds
 from lance_sql.table.open_fragment import OpenFragment, check_row_history
 from lance_sql.table.row_versions import DEFAULT_VERSION
 

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
+from lance_sql._kernels import ShapeKind
 from lance_sql.file.columns import Column
 from lance_sql.file.leaves import is_leaf, leaves
 from lance_sql.file.native_columns import Items, NativeColumn, NativeRows
@@ -211,12 +212,12 @@ class _Finding:
         return len(self.leaves) - 1
 
 
-def _inside(type: pa.DataType) -> tuple[int | None, list[pa.DataType]]:
-    """The kernels' number of what is around values, None for what they do not know, and the types inside."""
+def _inside(type: pa.DataType) -> tuple[ShapeKind | None, list[pa.DataType]]:
+    """What is around values, None for what they do not know, and the types inside."""
     if pa.types.is_struct(type):
-        return 0, [type.field(place).type for place in range(type.num_fields)]
+        return ShapeKind.STRUCT, [type.field(place).type for place in range(type.num_fields)]
     if pa.types.is_list(type) or pa.types.is_large_list(type):
-        return 1, [type.value_type]
+        return ShapeKind.LIST, [type.value_type]
     if pa.types.is_map(type):
-        return 2, [pa.struct([type.key_field, type.item_field])]
+        return ShapeKind.MAP, [pa.struct([type.key_field, type.item_field])]
     return None, []

@@ -10,11 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql._kernels import Outcome, ValueOrder
 from lance_sql.file.columns import Column
 from lance_sql.file.leaves import is_leaf
 from lance_sql.file.native_columns import InPages, NativeRows, PageParts
 from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.plain import is_stored_with_offsets
+from lance_sql.layouts.value_codecs import key_order
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import system_columns
 from lance_sql.scan.made_columns import missing_column, system_column
@@ -26,23 +28,21 @@ from lance_sql.schema import Field
 from lance_sql.schema.types import arrow_field
 from lance_sql.table.open_fragment import OpenFragment
 
-Pair: TypeAlias = "tuple[_kernels.ColumnReader, PageParts, _kernels.ColumnReader, PageParts, int, int, int]"
+Pair: TypeAlias = (
+    "tuple[_kernels.ColumnReader, PageParts, _kernels.ColumnReader, PageParts, ValueOrder | None, int, int]"
+)
 """A pair of columns as `_kernels.FragmentRows` takes it."""
 
-_LESS, _EQUAL, _GREATER = 1, 2, 4
 _OUTCOMES: Final = {
-    "=": _EQUAL,
-    "<>": _LESS | _GREATER,
-    "<": _LESS,
-    "<=": _LESS | _EQUAL,
-    ">": _GREATER,
-    ">=": _EQUAL | _GREATER,
+    "=": Outcome.EQUAL,
+    "<>": Outcome.LESS | Outcome.GREATER,
+    "<": Outcome.LESS,
+    "<=": Outcome.LESS | Outcome.EQUAL,
+    ">": Outcome.GREATER,
+    ">=": Outcome.EQUAL | Outcome.GREATER,
 }
 
-# PairOrder of the kernels
-_UNSIGNED, _SIGNED, _FLOAT, _STRING = 0, 1, 2, 3
 _NO_BYTES: Final[PageParts] = []
-_SIGNED_TYPES: Final = (pa.types.is_signed_integer, pa.types.is_temporal, pa.types.is_decimal128)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,13 @@ class TestedColumn:
 class _Pair:
     """Two columns by their places, or one and a value of its type, which the kernels compare.
 
+    order: of both; None: they are strings
     divisor: the left one's rest is compared; 0 without one
     """
 
     left: int
     right: int | _kernels.ColumnReader
-    order: int
+    order: ValueOrder | None
     outcomes: int
     divisor: int = 0
 
@@ -156,8 +157,8 @@ class Tests:
         if left is None or right is None:
             return None
         type = self.columns[left].type
-        order = _order(type)
-        if order is None or type != self.columns[right].type:
+        order = ValueOrder.UNSIGNED if pa.types.is_boolean(type) else key_order(type)
+        if type != self.columns[right].type or (order is None and not is_stored_with_offsets(type)):
             return None
         if not (self._has_values(left) and self._has_values(right)):
             return None
@@ -167,7 +168,7 @@ class Tests:
         """Bits have no keys, and are compared with a column of the value instead."""
         if not self._has_values(place):
             return None
-        return self._paired(_Pair(place, self._constant(place, 1, bytes([value])), _UNSIGNED, _OUTCOMES[op]))
+        return self._paired(_Pair(place, self._constant(place, 1, bytes([value])), ValueOrder.UNSIGNED, _OUTCOMES[op]))
 
     def _add_rest(self, test: RestTest) -> _kernels.FilterStep | None:
         place = self._column(test.path)
@@ -183,8 +184,7 @@ class Tests:
             return None
         value = test.value.to_bytes(num_bits // 8, "little", signed=is_signed)
         constant = self._constant(place, num_bits, value)
-        order = _SIGNED if is_signed else _UNSIGNED
-        return self._paired(_Pair(place, constant, order, _OUTCOMES[test.op], test.divisor))
+        return self._paired(_Pair(place, constant, key_order(type), _OUTCOMES[test.op], test.divisor))
 
     def _constant(self, place: int, num_bits: int, value: bytes) -> _kernels.ColumnReader:
         """A column of one value, as long as another one."""
@@ -261,18 +261,6 @@ def _native(fragment: OpenFragment, field: Field, type: pa.DataType, rows: RowRa
     if not columns:
         return missing_column(fragment, field.name, type, rows)
     return columns[0].native(rows) if len(columns) == 1 else None
-
-
-def _order(type: pa.DataType) -> int | None:
-    """How the kernels order values of a type; None for types that they do not compare with one another."""
-    if pa.types.is_unsigned_integer(type) or pa.types.is_boolean(type):
-        return _UNSIGNED
-    if pa.types.is_float32(type) or pa.types.is_float64(type):
-        return _FLOAT
-    # intervals of months, days and nanoseconds have no order
-    if any(is_type(type) for is_type in _SIGNED_TYPES) and not pa.types.is_interval(type):
-        return _SIGNED
-    return _STRING if is_stored_with_offsets(type) else None
 
 
 def _behind_tests(steps: Sequence[_kernels.FilterStep], num_tests: int) -> list[_kernels.FilterStep]:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 U64 = npt.NDArray[np.uint64]
 
 _MOST_THREADS: Final = 8
-METRIC_NUMBERS: Final = {"l2": 0, "cosine": 1, "dot": 2, "hamming": 3}
 
 
 def new_nearest(query: VectorQuery, k: int | None, *, is_bounded: bool = True) -> _kernels.NearestRows:
@@ -84,7 +83,7 @@ def show(query: VectorQuery, vectors: pa.Array, rows: U64, metric: str, nearest:
 
     rows: their numbers
     """
-    number = METRIC_NUMBERS[metric]
+    number = _kernels.Metric[metric.upper()]
     rows = np.ascontiguousarray(rows, np.uint64)
     if query.is_multivector:
         valid = vectors.is_valid().to_numpy(zero_copy_only=False)

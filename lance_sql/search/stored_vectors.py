@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.index_files.vector_index import METRICS, Array, Partition, VectorIndex
+from lance_sql.index_files.vector_index import Array, Partition, VectorIndex
 from lance_sql.search.rabit import RabitVectors
 
 F32 = npt.NDArray[np.float32]
@@ -112,7 +112,13 @@ def vector_distances(metric: str, query: Array, vectors: Array, value_bits: int 
     out = np.empty(len(rows), np.float32)
     bits = rows.dtype.itemsize * 8 if value_bits is None else value_bits
     _kernels.vector_distances(
-        METRICS.index(metric), bits, rows.shape[1], np.ascontiguousarray(query), rows.view(np.uint8), len(rows), out
+        _kernels.Metric[metric.upper()],
+        bits,
+        rows.shape[1],
+        np.ascontiguousarray(query),
+        rows.view(np.uint8),
+        len(rows),
+        out,
     )
     return out
 

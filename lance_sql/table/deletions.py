@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels, bitmaps
+from lance_sql._kernels import IpcCodec
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.store import Store, checksums, innermost
 from lance_sql.table.fragment import DeletionFile, DeletionFileType
@@ -30,9 +31,6 @@ _MOST_OTHER_BYTES: Final = 1 << 20
 MAX_DELETED_ROWS: Final = 1 << 27
 """More deleted rows of one fragment are not read: each takes some bytes of memory."""
 
-# How `ipc_column` names what became of the values.
-_STORED: Final = -1
-_ZSTD: Final = 1
 # Arrow's writers may pad buffers to this many bytes.
 _PADDING: Final = 64
 _SCHEMA: Final = pa.schema([pa.field("row_id", pa.uint32(), nullable=False)])
@@ -141,11 +139,11 @@ def _arrow_values(content: pa.Buffer, max_values: int) -> npt.NDArray[np.uint32]
     return np.concatenate(parts).view(np.uint32) if parts else np.empty(0, np.uint32)
 
 
-def _decompress(data: pa.Buffer, num_bytes: int, codec: int) -> pa.Buffer:
-    if codec == _STORED:
+def _decompress(data: pa.Buffer, num_bytes: int, codec: IpcCodec) -> pa.Buffer:
+    if codec is IpcCodec.NONE:
         return data
     try:
-        if codec == _ZSTD:
+        if codec is IpcCodec.ZSTD:
             return _zstd().decompress(data, num_bytes)
         # Arrow does not say how many bytes of a buffer LZ4 has filled
         values = pa.CompressedInputStream(pa.BufferReader(data), "lz4").read_buffer(num_bytes + 1)

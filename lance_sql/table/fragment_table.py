@@ -12,7 +12,6 @@ Source: message lance.table.DataFragment.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import cached_property
 from typing import Final
 
@@ -20,21 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from lance_sql import _kernels
+from lance_sql._kernels import FragmentColumn, SequenceForm
 
 I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]
 Flags = npt.NDArray[np.bool_]
 
 _NO_BOUND: Final = 2**64 - 1
-
-
-class SequenceForm(IntEnum):
-    """How the row ids or versions of a fragment are stored."""
-
-    NONE = 0
-    INLINE = 1
-    EXTERNAL = 2
-    HIDDEN_COLUMN = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,82 +63,90 @@ class FragmentTable:
     @cached_property
     def starts(self) -> I64:
         """Where the message of each fragment begins."""
-        return self._column(0)
+        return self._column(FragmentColumn.START)
 
     @cached_property
     def ends(self) -> I64:
         """Where it ends; the field of the next fragment begins there."""
-        return self._column(0) + self._column(1)
+        return self._column(FragmentColumn.START) + self._column(FragmentColumn.SIZE)
 
     @cached_property
     def ids(self) -> U64:
         """As they are stored: more than 32 bits are damage."""
-        return self._unsigned(2)
+        return self._unsigned(FragmentColumn.ID)
 
     @cached_property
     def physical_rows(self) -> U64:
         """Deleted rows included; 0 where the data files have to be asked."""
-        return self._unsigned(3)
+        return self._unsigned(FragmentColumn.PHYSICAL_ROWS)
 
     @cached_property
     def num_files(self) -> I64:
         """Data files."""
-        return self._column(4)
+        return self._column(FragmentColumn.NUM_FILES)
 
     @cached_property
     def size_bytes(self) -> I64:
         """Bytes of all data files; 0 where that is not known."""
-        return self._column(5)
+        return self._column(FragmentColumn.SIZE_BYTES)
 
     @cached_property
     def have_deletions(self) -> Flags:
         """Where there is a deletion file."""
-        return self._flags(6)
+        return self._flags(FragmentColumn.HAS_DELETIONS)
 
     @cached_property
     def num_deleted_rows(self) -> U64:
         """0 where the deletion file has to be asked, if there is one."""
-        return self._unsigned(7)
+        return self._unsigned(FragmentColumn.NUM_DELETED_ROWS)
 
     @cached_property
     def have_overlays(self) -> Flags:
         """Where there are data overlays, which this release does not know."""
-        return self._flags(8)
+        return self._flags(FragmentColumn.NUM_OVERLAYS)
 
     @cached_property
     def have_statistics(self) -> Flags:
         """Where a data file of version 0.1, judging by the manifest, may have statistics of its pages."""
-        return self._flags(18)
+        return self._flags(FragmentColumn.HAS_LEGACY_FILES)
 
     @cached_property
     def row_ids(self) -> SequenceBounds:
         """Stable row ids."""
-        return self._sequence(9)
+        return self._sequence(
+            FragmentColumn.ROW_IDS_FORM, FragmentColumn.ROW_IDS_LEAST, FragmentColumn.ROW_IDS_GREATEST
+        )
 
     @cached_property
     def created_at(self) -> SequenceBounds:
         """The versions that inserted the rows."""
-        return self._sequence(12)
+        return self._sequence(
+            FragmentColumn.CREATED_AT_FORM, FragmentColumn.CREATED_AT_LEAST, FragmentColumn.CREATED_AT_GREATEST
+        )
 
     @cached_property
     def last_updated_at(self) -> SequenceBounds:
         """The versions that changed the rows last."""
-        return self._sequence(15)
+        return self._sequence(
+            FragmentColumn.LAST_UPDATED_AT_FORM,
+            FragmentColumn.LAST_UPDATED_AT_LEAST,
+            FragmentColumn.LAST_UPDATED_AT_GREATEST,
+        )
 
     def have_hidden_columns(self) -> bool:
         """Whether row ids or versions of a fragment are in a data file."""
         sequences = (self.row_ids, self.created_at, self.last_updated_at)
         return any(bool((sequence.forms == SequenceForm.HIDDEN_COLUMN).any()) for sequence in sequences)
 
-    def _column(self, number: int) -> I64:
-        return self._values[:, number]
+    def _column(self, column: FragmentColumn) -> I64:
+        return self._values[:, column]
 
-    def _flags(self, number: int) -> Flags:
-        flags: Flags = self._values[:, number] != 0
+    def _flags(self, column: FragmentColumn) -> Flags:
+        flags: Flags = self._values[:, column] != 0
         return flags
 
-    def _unsigned(self, number: int) -> U64:
-        return self._values[:, number].view(np.uint64)
+    def _unsigned(self, column: FragmentColumn) -> U64:
+        return self._values[:, column].view(np.uint64)
 
-    def _sequence(self, first: int) -> SequenceBounds:
-        return SequenceBounds(self._column(first), self._unsigned(first + 1), self._unsigned(first + 2))
+    def _sequence(self, form: FragmentColumn, least: FragmentColumn, greatest: FragmentColumn) -> SequenceBounds:
+        return SequenceBounds(self._column(form), self._unsigned(least), self._unsigned(greatest))

@@ -10,12 +10,18 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql._kernels import Splitting
 from lance_sql.text_analysis.analyzer import Analyzer, word_characters
 
 LEFT_OUT: Final = 0xFFFFFFFF
 """The number of what is no token, but has a place."""
 
-_SPLITTINGS: Final = {"simple": 0, "whitespace": 1, "raw": 2, "ngram": 3}
+_SPLITTINGS: Final = {
+    "simple": Splitting.WORDS,
+    "whitespace": Splitting.WHITESPACE,
+    "raw": Splitting.WHOLE,
+    "ngram": Splitting.NGRAMS,
+}
 
 
 class TokenNumbers:

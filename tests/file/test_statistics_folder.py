@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lance_sql._kernels import ValueOrder
 from lance_sql.file import statistics_folder
 from lance_sql.file.statistics_folder import Columns, StatisticsFolder, StoredStatistics
 from lance_sql.file.zone_statistics import KeyKind
 
-SIGNED = KeyKind(1, 64)
-TEXT = KeyKind(0, 64, is_prefix=True)
+SIGNED = KeyKind(ValueOrder.SIGNED, 64)
+TEXT = KeyKind(ValueOrder.UNSIGNED, 64, is_prefix=True)
 
 
 def columns() -> Columns:

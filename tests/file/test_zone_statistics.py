@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lance_sql import _kernels
+from lance_sql._kernels import ValueOrder
 from lance_sql.file.statistics import PageStatistics
 from lance_sql.file.zone_statistics import ROWS_PER_ZONE, KeyKind, key_kind, new_bounds, observe_array, statistics
 
@@ -149,19 +150,19 @@ def test_other_types_have_no_keys(type: pa.DataType) -> None:
 
 def test_rows_and_buffers_that_do_not_fit_are_refused() -> None:
     with pytest.raises(_kernels.InvalidDataError, match=r"zones of 0 rows"):
-        _kernels.ZoneBounds(1, 32, 10, 0)
+        _kernels.ZoneBounds(ValueOrder.SIGNED, 32, 10, 0)
     with pytest.raises(_kernels.InvalidDataError, match=r"floats of 16 bits"):
-        _kernels.ZoneBounds(2, 16, 10, 5)
+        _kernels.ZoneBounds(ValueOrder.FLOAT, 16, 10, 5)
     with pytest.raises(_kernels.InvalidDataError, match=r"zones$"):
-        _kernels.ZoneBounds(1, 32, 2**48, 1)
-    bounds = _kernels.ZoneBounds(1, 32, 10, 5)
+        _kernels.ZoneBounds(ValueOrder.SIGNED, 32, 2**48, 1)
+    bounds = _kernels.ZoneBounds(ValueOrder.SIGNED, 32, 10, 5)
     with pytest.raises(_kernels.InvalidDataError, match=r"rows 8 to 11 of 10"):
         bounds.observe_array(8, bytes(12), None, 0, 3)
     with pytest.raises(_kernels.InvalidDataError, match=r"values needs 12 bytes, found 8"):
         bounds.observe_array(0, bytes(8), None, 0, 3)
     with pytest.raises(_kernels.InvalidDataError, match=r"validity needs 2 bytes"):
         bounds.observe_array(0, bytes(40), b"\xff", 0, 10)
-    texts = _kernels.ZoneBounds(0, 64, 2, 5)
+    texts = _kernels.ZoneBounds(ValueOrder.UNSIGNED, 64, 2, 5)
     with pytest.raises(_kernels.InvalidDataError, match=r"a string from byte 4 to 2"):
         texts.observe_strings(0, np.array([0, 4, 2], np.int32), 32, b"abcdef", None, 0, 2)
     with pytest.raises(_kernels.InvalidDataError, match=r"a string from byte 0 to 9"):
@@ -173,7 +174,7 @@ def test_rows_and_buffers_that_do_not_fit_are_refused() -> None:
     "numbers", [[0, 6, 0, 1, 6, 0], [0, 5, 0, 1, 6, 0], [0, 5, 0, 1, 2, 3], [9, 12, 0, 0, 1, 0], [-1, 2, 0, 0, 1, 0]]
 )
 def test_numbers_that_contradict_themselves_are_refused(numbers: list[int]) -> None:
-    bounds = _kernels.ZoneBounds(1, 32, 10, 5)
+    bounds = _kernels.ZoneBounds(ValueOrder.SIGNED, 32, 10, 5)
     with pytest.raises(_kernels.InvalidDataError):
         bounds.add_numbers(np.array([numbers]))
     assert bounds.num_known == 0
@@ -189,19 +190,21 @@ def test_runs_of_an_array_are_bounded_one_by_one(values: list[float | None], cut
     validity, stored = array.buffers()
     edges = np.array(sorted({0, len(values), *(cut for cut in cuts if cut < len(values))}), np.int64)
     bits = validity if array.null_count else None
-    found = _kernels.bound_runs(2, 64, stored, bits, offset, edges)
+    found = _kernels.bound_runs(ValueOrder.FLOAT, 64, stored, bits, offset, edges)
     for (low, high, num_valid, num_nans), (start, end) in zip(found.tolist(), itertools.pairwise(edges), strict=True):
         present = [value for value in values[start:end] if value is not None]
         numbers = [value for value in present if value == value]
         assert (num_valid, num_nans) == (len(present), len(present) - len(numbers))
         if numbers:
-            one = statistics(np.array([[0, 1, low, high, 1, 0]]), np.array([1]), KeyKind(2, 64), pa.float64())
+            one = statistics(
+                np.array([[0, 1, low, high, 1, 0]]), np.array([1]), KeyKind(ValueOrder.FLOAT, 64), pa.float64()
+            )
             assert (one.mins[0].as_py(), one.maxs[0].as_py()) == (min(numbers), max(numbers))
 
 
 def test_edges_that_do_not_fit_are_refused() -> None:
     for edges in ([], [3, 1], [0, 9], [-1, 2]):
         with pytest.raises(_kernels.InvalidDataError):
-            _kernels.bound_runs(1, 32, bytes(32), None, 0, np.array(edges, np.int64))
+            _kernels.bound_runs(ValueOrder.SIGNED, 32, bytes(32), None, 0, np.array(edges, np.int64))
     with pytest.raises(_kernels.InvalidDataError, match=r"edges of 4 bytes"):
-        _kernels.bound_runs(1, 32, bytes(32), None, 0, bytes(4))
+        _kernels.bound_runs(ValueOrder.SIGNED, 32, bytes(32), None, 0, bytes(4))

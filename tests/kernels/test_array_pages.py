@@ -103,7 +103,7 @@ def test_values_in_a_range_pass(bits: int, has_nulls: bool) -> None:
     page = values_page(
         b"".join(n.to_bytes(bits // 8, "little", signed=True) for n in numbers), bits, has_nulls=has_nulls
     )
-    test = kernels.PageTest.range(1, signed(-20, bits), signed(7, bits), True)
+    test = kernels.PageTest.range(kernels.ValueOrder.SIGNED, signed(-20, bits), signed(7, bits), True)
     assert passing(page, test) == expected(lambda row: -20 <= numbers[row] <= 7 and (VALID[row] or not has_nulls))
 
 
@@ -161,7 +161,7 @@ def test_keys_take_the_answers_of_their_items(kind: str, num_items: int) -> None
     assert passing(without, test) == expected(lambda row: bool(answers[keys[row]]))
 
 
-RANGE = kernels.PageTest.range(0, bytes(16), bytes(16), True)
+RANGE = kernels.PageTest.range(kernels.ValueOrder.UNSIGNED, bytes(16), bytes(16), True)
 STRINGS = kernels.PageTest.strings(b"a", None, True)
 ITEMS = kernels.PageTest.items(np.ones(3, np.uint8))
 WORDS = [b"ab"] * NUM_ROWS

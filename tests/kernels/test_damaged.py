@@ -13,6 +13,9 @@ from . import oracles
 from .pages import Chunk, Output, Page, build, random_values
 from .test_fsst import SYMBOLS, texts
 
+FLAT16, *_, RLE = kernels.LevelCodec
+REPETITION, DEFINITION = kernels.LevelKind
+
 TABLE = oracles.symbol_table(SYMBOLS)
 NUM_ITEMS = 64 + 64 + 30
 ROUNDS = 150
@@ -56,9 +59,9 @@ RUNS: list[tuple[str, Run]] = [
     ("variable", lambda c, r, out, offsets: kernels.variable_offsets(c, r, 32, offsets, 32)),
     ("variable", lambda c, r, out, _: kernels.variable_bytes(c, r, 32, out)),
     ("fsst", lambda c, r, out, offsets: kernels.fsst(c, r, 32, TABLE, 0, offsets, 32, out)),
-    ("plain", lambda c, r, out, _: kernels.validity(c, r, 3, 0, 1, out)),
-    ("plain", lambda c, r, out, _: kernels.levels(c, 0, 3, 0, 0, 0, out)),
-    ("plain", lambda c, r, out, _: kernels.levels(c, 0, 3, 1, 3, 0, out)),
+    ("plain", lambda c, r, out, _: kernels.validity(c, r, RLE, 0, 1, out)),
+    ("plain", lambda c, r, out, _: kernels.levels(c, 0, 3, REPETITION, FLAT16, 0, out)),
+    ("plain", lambda c, r, out, _: kernels.levels(c, 0, 3, DEFINITION, RLE, 0, out)),
     ("runs", lambda c, r, out, _: c.value_buffer_ranges(1, 0, 3)),
 ]
 
@@ -138,8 +141,6 @@ def test_impossible_counts_are_refused(count: int) -> None:
     for call in (
         lambda: kernels.unpack(b"", 64, 1, count, out),
         lambda: kernels.rle_block(bytes(20), 64, count, out),
-        lambda: kernels.decode_levels(bytes(20), 4, 0, count, out),
-        lambda: kernels.levels_to_bitmap(bytes(20), count, 0, out),
         lambda: kernels.gather_fixed(b"", 8, 1, b"", 1, count, out),
         lambda: kernels.gather_fixed(b"", 8, count, b"", 1, 8, out),
         lambda: kernels.narrow_decimal(b"", count, out),

@@ -190,7 +190,7 @@ def test_scores_that_are_no_numbers() -> None:
 
 
 def test_words_that_do_not_fit() -> None:
-    words = _kernels.WordDictionary(0, 3, 3, False, np.array([97, 122], np.uint32))
+    words = _kernels.WordDictionary(_kernels.Splitting.WORDS, 3, 3, False, np.array([97, 122], np.uint32))
     tokens, ends = words.add(b"ab cd\xffab", np.array([0, 8], np.int64), 1)
     assert np.frombuffer(tokens, np.uint32).tolist() == [0, 1, 0]
     assert np.frombuffer(ends, np.int64).tolist() == [3]
@@ -198,7 +198,7 @@ def test_words_that_do_not_fit() -> None:
     for offsets in ([0, 9], [-1, 3], [4, 2]):
         with pytest.raises(ValueError, match="text 0 at bytes"):
             words.add(b"ab cd\xffab", np.array(offsets, np.int64), 1)
-    whole = _kernels.WordDictionary(2, 3, 3, False, b"")
+    whole = _kernels.WordDictionary(_kernels.Splitting.WHOLE, 3, 3, False, b"")
     assert whole.add(b"", np.zeros(3, np.int64), 2)[0] == bytes(8)
     assert whole.words(0) == [b""]
     lists = _kernels.PostingLists(True, False)

@@ -6,50 +6,42 @@ from hypothesis import strategies as st
 from lance_sql import _kernels as kernels
 
 from . import oracles
-from .pages import Chunk, Output, build, chunk_sizes, random_values, ranges_of, seeds, split
+from .pages import Chunk, Output, Page, build, chunk_sizes, random_values, ranges_of, seeds, split
 
-FLAT, PACKED, INLINE, RLE, ZEROS = range(5)
+FLAT, PACKED, INLINE, RLE = kernels.LevelCodec
+REPETITION, DEFINITION = kernels.LevelKind
 
 
-def encode(levels: oracles.Array, codec: int, num_bits: int, *, raw_tail: bool = False) -> bytes:
+def encode(levels: oracles.Array, codec: kernels.LevelCodec, num_bits: int, *, raw_tail: bool = False) -> bytes:
     match codec:
-        case 0:
+        case kernels.LevelCodec.FLAT16:
             return levels.tobytes()
-        case 1:
+        case kernels.LevelCodec.PACKED:
             # readers tell one tail from the other by the length, and where it is the same no writer packs
             is_as_long = 128 * num_bits == 2 * (len(levels) % 1024)
             return oracles.pack_groups(levels, num_bits, raw_tail=raw_tail or is_as_long)
-        case 2:
+        case kernels.LevelCodec.INLINE_PACKED:
             return oracles.inline_group(levels, num_bits)
-        case 3:
+        case kernels.LevelCodec.RLE:
             return oracles.run_block(levels)
-    return b""
 
 
-def random_levels(seed: int, count: int, codec: int, num_bits: int) -> oracles.Array:
-    return random_values(seed, count, "<u2", 0 if codec == ZEROS else num_bits)
+def page_of(stored: bytes, count: int) -> Page:
+    """One chunk with these definition levels."""
+    return build([Chunk(2, [b""], None, stored, count)], large=True)
 
 
-codecs = st.sampled_from([FLAT, PACKED, INLINE, RLE, ZEROS])
+codecs = st.sampled_from(list(kernels.LevelCodec))
 
 
 @given(codecs, st.integers(0, 16), st.integers(0, 3000), st.booleans(), seeds)
-def test_all_codecs_decode(codec: int, num_bits: int, count: int, raw_tail: bool, seed: int) -> None:
+def test_all_codecs_decode(codec: kernels.LevelCodec, num_bits: int, count: int, raw_tail: bool, seed: int) -> None:
     count = min(count, 1024) if codec == INLINE else count
-    levels = random_levels(seed, count, codec, num_bits)
+    levels = random_values(seed, count, "<u2", num_bits)
     out = Output(levels.nbytes)
-    stored = encode(levels, codec, num_bits, raw_tail=raw_tail)
-    kernels.decode_levels(stored, codec, num_bits, count, out.buffer)
+    page = page_of(encode(levels, codec, num_bits, raw_tail=raw_tail), count)
+    assert kernels.levels(page.chunks(), 0, 1, DEFINITION, codec, num_bits, out.buffer) == count
     assert (out.array("<u2") == levels).all()
-
-
-@given(st.integers(0, 300), st.integers(0, 4), seeds)
-def test_levels_become_a_bitmap(count: int, threshold: int, seed: int) -> None:
-    levels = random_values(seed, count, "<u2", 3)
-    out = Output((count + 7) // 8)
-    num_valid = kernels.levels_to_bitmap(levels, count, threshold, out.buffer)
-    assert out.array().tobytes() == oracles.bitmap(levels <= threshold)
-    assert num_valid == (levels <= threshold).sum()
 
 
 @given(
@@ -65,7 +57,7 @@ def test_levels_become_a_bitmap(count: int, threshold: int, seed: int) -> None:
 def test_validity_is_the_items_at_most_at_the_threshold(
     data: st.DataObject,
     sizes: list[int],
-    codec: int,
+    codec: kernels.LevelCodec,
     num_bits: int,
     threshold: int,
     large: bool,
@@ -73,7 +65,7 @@ def test_validity_is_the_items_at_most_at_the_threshold(
     seed: int,
 ) -> None:
     sizes = [min(size, 1024) for size in sizes] if codec == INLINE else sizes
-    levels = random_levels(seed, sum(sizes), codec, num_bits)
+    levels = random_values(seed, sum(sizes), "<u2", num_bits)
     page = build(
         [
             Chunk(len(v), [b"abc"], b"12" if has_rep else None, encode(v, codec, num_bits), len(v))
@@ -91,12 +83,12 @@ def test_validity_is_the_items_at_most_at_the_threshold(
 
 @given(st.data(), st.lists(st.integers(0, 2000), min_size=1, max_size=4), codecs, codecs, seeds)
 def test_levels_of_whole_chunks_are_decoded(
-    data: st.DataObject, counts: list[int], rep_codec: int, def_codec: int, seed: int
+    data: st.DataObject, counts: list[int], rep_codec: kernels.LevelCodec, def_codec: kernels.LevelCodec, seed: int
 ) -> None:
     if INLINE in (rep_codec, def_codec):
         counts = [min(count, 1024) for count in counts]
-    rep = random_levels(seed, sum(counts), rep_codec, 2)
-    levels = random_levels(seed + 1, sum(counts), def_codec, 3)
+    rep = random_values(seed, sum(counts), "<u2", 2)
+    levels = random_values(seed + 1, sum(counts), "<u2", 3)
     page = build(
         [
             Chunk(2, [b""], encode(r, rep_codec, 2), encode(d, def_codec, 3), len(r))
@@ -108,7 +100,7 @@ def test_levels_of_whole_chunks_are_decoded(
     end = data.draw(st.integers(first, len(counts)))
     chunks = page.chunks()
     assert kernels.num_levels(chunks, first, end).tolist() == counts[first:end]
-    for kind, values, codec, num_bits in [(0, rep, rep_codec, 2), (1, levels, def_codec, 3)]:
+    for kind, values, codec, num_bits in [(REPETITION, rep, rep_codec, 2), (DEFINITION, levels, def_codec, 3)]:
         expected = values[sum(counts[:first]) : sum(counts[:end])]
         out = Output(expected.nbytes)
         assert kernels.levels(chunks, first, end, kind, codec, num_bits, out.buffer) == len(expected)
@@ -130,12 +122,13 @@ def test_levels_of_whole_chunks_are_decoded(
         (b"\xff" * 8 + bytes(3), RLE, 0, 3, "in a block of 3"),
         (b"\x02" + bytes(7) + b"\1\0\2", RLE, 0, 3, "runs of 2 values in all, not 3"),
         (b"\x02" + bytes(7) + b"\1\0\2\1", RLE, 0, 3, "2 runs of 16-bit values"),
-        (b"", 5, 0, 3, "level codec 5"),
     ],
 )
-def test_damaged_levels_are_refused(stored: bytes, codec: int, num_bits: int, count: int, message: str) -> None:
+def test_damaged_levels_are_refused(
+    stored: bytes, codec: kernels.LevelCodec, num_bits: int, count: int, message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
-        kernels.decode_levels(stored, codec, num_bits, count, bytearray(2 * count))
+        kernels.levels(page_of(stored, count).chunks(), 0, 1, DEFINITION, codec, num_bits, bytearray(2 * count))
 
 
 def test_pages_without_lists_have_a_level_for_each_item() -> None:

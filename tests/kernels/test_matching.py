@@ -12,13 +12,12 @@ from lance_sql import _kernels as kernels
 from . import oracles
 from .pages import Chunk, Page, build, random_values, ranges_of, seeds, split
 
-UNSIGNED, SIGNED, FLOAT = range(3)
-FLAT, PACKED, SPLIT, RUNS = range(4)
-NO_LEVELS = None
-FLAT_LEVELS = (0, 16)
+UNSIGNED, SIGNED, FLOAT = list(kernels.ValueOrder)
+FLAT, PACKED, SPLIT, RUNS, TEXTS = list(kernels.ValueCodec)[:5]
+FLAT_LEVELS = (kernels.LevelCodec.FLAT16, 16)
 
 
-def encoded(part: np.ndarray, codec: int) -> list[bytes]:
+def encoded(part: np.ndarray, codec: kernels.ValueCodec) -> list[bytes]:
     """The value buffers of a chunk of unsigned values."""
     if codec == PACKED:
         return [oracles.inline_group(part, 8 * part.dtype.itemsize)]
@@ -27,7 +26,7 @@ def encoded(part: np.ndarray, codec: int) -> list[bytes]:
     return [part.tobytes()] if codec == FLAT else [run.tobytes() for run in oracles.runs_of(part)]
 
 
-def page_of(values: np.ndarray, valid: np.ndarray | None, codec: int, sizes: list[int]) -> Page:
+def page_of(values: np.ndarray, valid: np.ndarray | None, codec: kernels.ValueCodec, sizes: list[int]) -> Page:
     unsigned = values.view(f"<u{values.dtype.itemsize}")
     chunks = []
     levels = split(valid, sizes) if valid is not None else [None] * len(sizes)
@@ -35,6 +34,41 @@ def page_of(values: np.ndarray, valid: np.ndarray | None, codec: int, sizes: lis
         def_ = None if here is None else (~here).astype("<u2").tobytes()
         chunks.append(Chunk(len(part), encoded(part, codec), None, def_, len(part) if here is not None else 0))
     return build(chunks, large=True)
+
+
+def match(
+    page: Page,
+    ranges: np.ndarray,
+    test: kernels.PageTest,
+    flags: np.ndarray,
+    *,
+    codec: kernels.ValueCodec,
+    bits: int,
+    num_answers: int | None = None,
+) -> None:
+    """Clears the flags of rows that do not pass, as the reader of a page does it.
+
+    num_answers: items of the page's dictionary, of which values are indices
+    raises: ValueError for what is damaged
+    """
+    reader = kernels.PageReader.mini_block(
+        page.table(),
+        codec=codec,
+        bits=bits,
+        definition=FLAT_LEVELS if page.has_def else None,
+        symbol_table=None,
+        items=None if num_answers is None else (num_answers, 32, None, bytes(4 * num_answers)),
+        format=(False, bits),
+        keeps_indices=False,
+    )
+    column, tests = kernels.ColumnReader(np.array([0, page.num_items])), kernels.ColumnTest(1)
+    column.open(0, reader, 0, len(page.data))
+    tests.set(0, test)
+    if len(flags) == 0:
+        return
+    failure = kernels.read_rows([(column, ranges, [(0, page.data, 0)], tests)], [], flags)[2]
+    if failure is not None:
+        raise ValueError(failure[3])
 
 
 def key(number: int) -> bytes:
@@ -94,8 +128,7 @@ def test_ranges_match_as_numpy_compares(
     before = random_values(data.draw(seeds), len(values), np.uint8) % 2
     expected = oracles.take(matches & before.astype(bool), ranges)
     flags = oracles.take(before, ranges).copy()
-    definition = FLAT_LEVELS if valid is not None else NO_LEVELS
-    kernels.match_range(page.chunks(), ranges, codec, bits, order, key(low), key(high), inside, definition, flags)
+    match(page, ranges, kernels.PageTest.range(order, key(low), key(high), inside), flags, codec=codec, bits=bits)
     assert (flags == expected).all()
 
 
@@ -131,7 +164,7 @@ def test_packed_values_match_as_numpy_compares(data: st.DataObject, dtype: str, 
     ranges = data.draw(st.just(np.array([[0, num_values]])) | ranges_of(num_values))
     before = random_values(data.draw(seeds), num_values, np.uint8) % 4 > 0
     flags = oracles.take(before, ranges).astype(np.uint8)
-    kernels.match_range(page.chunks(), ranges, PACKED, bits, order, key(low), key(high), inside, None, flags)
+    match(page, ranges, kernels.PageTest.range(order, key(low), key(high), inside), flags, codec=PACKED, bits=bits)
     matches = ((all_keys >= low) & (all_keys <= high)).astype(bool) == inside
     assert (flags == oracles.take(matches & before, ranges)).all()
 
@@ -146,9 +179,8 @@ def test_decimals_match_as_numbers(data: st.DataObject, seed: int, one: int, oth
     low, high = min(low, high), max(low, high)
     ranges = data.draw(ranges_of(500))
     flags = np.ones(len(oracles.take(np.arange(500), ranges)), np.uint8)
-    kernels.match_range(
-        page.chunks(), ranges, FLAT, 128, SIGNED, key(low + (1 << 127)), key(high + (1 << 127)), True, None, flags
-    )
+    test = kernels.PageTest.range(SIGNED, key(low + (1 << 127)), key(high + (1 << 127)), True)
+    match(page, ranges, test, flags, codec=FLAT, bits=128)
     expected = np.array([low <= number <= high for number in numbers])
     assert (flags == oracles.take(expected, ranges)).all()
 
@@ -165,15 +197,15 @@ def test_items_match_by_their_answers(
     answers = np.array(data.draw(st.lists(st.booleans(), min_size=11, max_size=11)), np.uint8)
     matches = answers[indices].astype(bool) & (valid if valid is not None else True)
     flags = np.ones(len(oracles.take(matches, ranges)), np.uint8)
-    definition = FLAT_LEVELS if valid is not None else NO_LEVELS
-    kernels.match_items(page.chunks(), ranges, codec, 32, answers, definition, flags)
+    match(page, ranges, kernels.PageTest.items(answers), flags, codec=codec, bits=32, num_answers=11)
     assert (flags == oracles.take(matches, ranges)).all()
 
 
 def test_an_index_without_an_answer_is_refused() -> None:
     page = page_of(np.array([0, 1, 2], "<u4"), None, FLAT, [3])
+    test = kernels.PageTest.items(b"\1\1")
     with pytest.raises(ValueError, match="index 2 is not among 2 items"):
-        kernels.match_items(page.chunks(), page.all_items(), FLAT, 32, b"\1\1", None, np.ones(3, np.uint8))
+        match(page, page.all_items(), test, np.ones(3, np.uint8), codec=FLAT, bits=32, num_answers=2)
 
 
 @given(st.data(), seeds, st.booleans())
@@ -182,27 +214,26 @@ def test_validity_matches_levels(data: st.DataObject, seed: int, is_valid: bool)
     page = page_of(np.zeros(1500, "<u4"), valid, FLAT, [1024, 476])
     ranges = data.draw(ranges_of(1500))
     flags = np.ones(len(oracles.take(valid, ranges)), np.uint8)
-    kernels.match_validity(page.chunks(), ranges, *FLAT_LEVELS, is_valid, flags)
+    match(page, ranges, kernels.PageTest.validity(is_valid), flags, codec=FLAT, bits=32)
     assert (flags == (oracles.take(valid, ranges) == is_valid)).all()
 
 
 @pytest.mark.parametrize(
     ("codec", "num_bits", "order", "low", "high", "message"),
     [
-        (4, 32, 0, 0, 1, "value codec 4"),
-        (0, 24, 0, 0, 1, "values of 24 bits"),
-        (0, 32, 3, 0, 1, "order 3"),
-        (0, 32, 0, 2, 1, "ends before it begins"),
-        (0, 32, 0, 0, 1 << 32, "a key of more than 32 bits"),
-        (0, 8, 2, 0, 1, "floats of 8 bits"),
-        (0, 128, 0, 0, 1, "values of 128 bits are signed"),
+        (TEXTS, 32, UNSIGNED, 0, 1, "values of another kind than the column"),
+        (PACKED, 24, UNSIGNED, 0, 1, "24 bits"),
+        (FLAT, 24, UNSIGNED, 0, 1, "values that have no keys"),
+        (FLAT, 32, UNSIGNED, 2, 1, "ends before it begins"),
+        (FLAT, 32, UNSIGNED, 0, 1 << 32, "a key of more than 32 bits"),
+        (FLAT, 8, FLOAT, 0, 1, "floats of 8 bits"),
+        (FLAT, 128, UNSIGNED, 0, 1, "values of 128 bits are signed"),
     ],
 )
 def test_what_makes_no_sense_is_refused(
-    codec: int, num_bits: int, order: int, low: int, high: int, message: str
+    codec: kernels.ValueCodec, num_bits: int, order: kernels.ValueOrder, low: int, high: int, message: str
 ) -> None:
     page = page_of(np.arange(64, dtype="<u4"), None, FLAT, [64])
+    test = kernels.PageTest.range(order, key(low), key(high), True)
     with pytest.raises(ValueError, match=message):
-        kernels.match_range(
-            page.chunks(), page.all_items(), codec, num_bits, order, key(low), key(high), True, None, np.ones(64, "u1")
-        )
+        match(page, page.all_items(), test, np.ones(64, "u1"), codec=codec, bits=num_bits)

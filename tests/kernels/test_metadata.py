@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lance_sql import _kernels
+from lance_sql._kernels import SequenceForm
 from lance_sql.proto import file2_pb2, file_pb2, row_ids_pb2, table_pb2
-from lance_sql.table.fragment_table import FragmentTable, SequenceForm
+from lance_sql.table.fragment_table import FragmentTable
 
 U64 = st.integers(0, 2**64 - 1)
 SMALL = st.integers(0, 2**40)

@@ -18,10 +18,9 @@ from lance_sql import _kernels as kernels
 
 from . import oracles
 from .pages import Chunk, build, random_values, seeds, split
-from .test_matching import FLAT, PACKED, RUNS, SPLIT, encoded, key
+from .test_matching import FLAT, FLAT_LEVELS, PACKED, RUNS, SPLIT, encoded, key
 
-VARIABLE, FSST, OTHER = 4, 5, 6
-FLAT_LEVELS = (0, 16)
+VARIABLE, FSST, OTHER = list(kernels.ValueCodec)[4:]
 SYMBOLS = [b"abc", b"ab", b"c", b"longest!"]
 TEXT = [b"abclongest!x"[: i % 13] for i in range(64)]
 NEAR = [
@@ -54,7 +53,7 @@ def reader_of(
     sizes: Sequence[int],
     valid: np.ndarray | None,
     *,
-    codec: int,
+    codec: kernels.ValueCodec,
     bits: int,
     format: tuple[bool, int],
     symbol_table: bytes | None = None,
@@ -87,7 +86,9 @@ def masked(values: Sequence[Any], valid: np.ndarray | None) -> list[Any]:
     return [value if valid is None or valid[i] else None for i, value in enumerate(values)]
 
 
-def number_page(dtype: str, codec: int, sizes: Sequence[int], seed: int, valid: np.ndarray | None) -> Made:
+def number_page(
+    dtype: str, codec: kernels.ValueCodec, sizes: Sequence[int], seed: int, valid: np.ndarray | None
+) -> Made:
     values = (random_values(seed, sum(sizes), np.uint8) % 37).astype(dtype)
     bits = 8 * values.dtype.itemsize
     unsigned = values.view(f"<u{values.dtype.itemsize}")
@@ -129,7 +130,7 @@ def text_page(
     sizes: Sequence[int],
     seed: int,
     valid: np.ndarray | None,
-    codec: int,
+    codec: kernels.ValueCodec,
     offset_bits: int,
     wanted_bits: int,
     texts: Sequence[bytes] = TEXT,
@@ -144,7 +145,7 @@ def text_page(
 
 
 def dictionary_page(
-    sizes: Sequence[int], seed: int, valid: np.ndarray | None, kind: str, codec: int, index_bits: int
+    sizes: Sequence[int], seed: int, valid: np.ndarray | None, kind: str, codec: kernels.ValueCodec, index_bits: int
 ) -> Made:
     choices: dict[str, list[Any]] = {
         "short": TEXT[:13],
@@ -323,7 +324,7 @@ def test_tests_come_before_the_rows_that_pass(data: st.DataObject) -> None:
     column.open(0, numbers.reader, 0, len(numbers.data))
     other.open(0, words.reader, 0, len(words.data))
     ranged, listed = kernels.ColumnTest(1), kernels.ColumnTest(1)
-    ranged.set(0, kernels.PageTest.range(0, key(low), key(high), True))
+    ranged.set(0, kernels.PageTest.range(kernels.ValueOrder.UNSIGNED, key(low), key(high), True))
     listed.set(0, kernels.PageTest.items(answers))
     flags = np.ones(len(places), np.uint8)
     found = kernels.read_rows(
@@ -354,7 +355,7 @@ def test_numbers_that_no_file_has_are_tested(data: st.DataObject) -> None:
     inside = data.draw(st.booleans())
     column, test = kernels.ColumnReader(np.array([0, num_rows])), kernels.ColumnTest(1)
     column.open(0, made.reader, 0, 0)
-    test.set(0, kernels.PageTest.range(0, key(low), key(high), inside))
+    test.set(0, kernels.PageTest.range(kernels.ValueOrder.UNSIGNED, key(low), key(high), inside))
     rows = data.draw(rows_of(num_rows))
     places = np.concatenate([np.arange(start, stop) for start, stop in rows]).tolist()
     expected = [made.values[place] for place in places if (low <= made.values[place] <= high) == inside]
@@ -487,7 +488,7 @@ def test_codes_that_stand_for_nothing_are_damage_to_a_test(codes: bytes, low: by
 @pytest.mark.parametrize("codec", [VARIABLE, FSST])
 @pytest.mark.parametrize("offset", [0, 2**31, 2**32 - 1])
 @pytest.mark.parametrize("passed", [slice(16, 17), slice(17, 18), slice(8, 24), slice(0, 40, 3), slice(1, 40, 2)])
-def test_strings_that_pass_have_to_lie_in_their_chunk(codec: int, offset: int, passed: slice) -> None:
+def test_strings_that_pass_have_to_lie_in_their_chunk(codec: kernels.ValueCodec, offset: int, passed: slice) -> None:
     content = bytearray(oracles.variable_chunk([b"\x00\x01"] * 40, 32))
     # where string 16 ends and string 17 begins
     content[68:72] = offset.to_bytes(4, "little")

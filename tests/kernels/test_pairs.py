@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from lance_sql import _kernels as kernels
+from lance_sql._kernels import Outcome
 from tests.kernels.test_array_pages import (
     BEHIND,
     CHOSEN,
@@ -26,7 +27,16 @@ from tests.kernels.test_array_pages import (
     values_page,
 )
 
-OUTCOMES = {operator.lt: 1, operator.eq: 2, operator.le: 3, operator.gt: 4, operator.ne: 5, operator.ge: 6}
+LESS, EQUAL, GREATER = list(Outcome)
+OUTCOMES = {
+    operator.lt: LESS,
+    operator.eq: EQUAL,
+    operator.le: LESS | EQUAL,
+    operator.gt: GREATER,
+    operator.ne: LESS | GREATER,
+    operator.ge: EQUAL | GREATER,
+}
+UNSIGNED, SIGNED, FLOAT = list(kernels.ValueOrder)
 NAN, INFINITY = math.nan, math.inf
 WIDE = [Decimal(-(2**100)), Decimal(2**100), Decimal(-1), Decimal(0), Decimal(1), Decimal(2**64)]
 
@@ -53,7 +63,7 @@ def stored(array: pa.Array) -> Made:
     return page, data + bits
 
 
-def comparing(left: Made, right: Made, order: int, outcomes: int, divisor: int = 0) -> list[int]:
+def comparing(left: Made, right: Made, order: kernels.ValueOrder | None, outcomes: int, divisor: int = 0) -> list[int]:
     """The numbers of the rows that compare, of two columns of a page."""
     numbers = stored(pa.array(range(NUM_ROWS), pa.int64()))
     one, another, rows = [(column_of(*page), [(0, page[1], 0)]) for page in (left, right, numbers)]
@@ -84,20 +94,20 @@ def _key(value: Any) -> Any:
 @pytest.mark.parametrize(
     ("type", "values", "order"),
     [
-        (pa.int8(), [-128, 127, 0, -1, 1, None], 1),
-        (pa.uint16(), [0, 65535, 1, None, 256], 0),
-        (pa.int64(), [-(2**63), 2**63 - 1, 0, None], 1),
-        (pa.uint64(), [0, 2**64 - 1, 2**63, None], 0),
-        (pa.float32(), [0.0, -0.0, NAN, None, INFINITY, -INFINITY, 1.5, -1.5], 2),
-        (pa.float64(), [0.0, -0.0, -NAN, None, INFINITY, -INFINITY, 5e-324, -5e-324], 2),
-        (pa.decimal128(38, 0), [*WIDE, None], 1),
-        (pa.bool_(), [True, False, None], 0),
-        (pa.binary(), [b"", b"a", b"ab", b"\xff", b"\x00", None, b"a" * 50, b"a" * 50 + b"b"], 3),
+        (pa.int8(), [-128, 127, 0, -1, 1, None], SIGNED),
+        (pa.uint16(), [0, 65535, 1, None, 256], UNSIGNED),
+        (pa.int64(), [-(2**63), 2**63 - 1, 0, None], SIGNED),
+        (pa.uint64(), [0, 2**64 - 1, 2**63, None], UNSIGNED),
+        (pa.float32(), [0.0, -0.0, NAN, None, INFINITY, -INFINITY, 1.5, -1.5], FLOAT),
+        (pa.float64(), [0.0, -0.0, -NAN, None, INFINITY, -INFINITY, 5e-324, -5e-324], FLOAT),
+        (pa.decimal128(38, 0), [*WIDE, None], SIGNED),
+        (pa.bool_(), [True, False, None], UNSIGNED),
+        (pa.binary(), [b"", b"a", b"ab", b"\xff", b"\x00", None, b"a" * 50, b"a" * 50 + b"b"], None),
     ],
     ids=str,
 )
 def test_pairs_compare_in_the_order_of_sql(
-    compare: Callable[[Any, Any], bool], type: pa.DataType, values: list[Any], order: int
+    compare: Callable[[Any, Any], bool], type: pa.DataType, values: list[Any], order: kernels.ValueOrder | None
 ) -> None:
     left = [values[row % len(values)] for row in range(NUM_ROWS)]
     right = [values[row // len(values) % len(values)] for row in range(NUM_ROWS)]
@@ -122,7 +132,7 @@ def test_rests_are_those_of_python(kind: str, divisor: int) -> None:
     right = [next(rest for rest in rests if rest)] * NUM_ROWS if any(rests) else [0] * NUM_ROWS
     type = pa.from_numpy_dtype(np.dtype(kind))
     for compare in (operator.eq, operator.lt, operator.ge):
-        order = 1 if low else 0
+        order = SIGNED if low else UNSIGNED
         found = comparing(
             stored(pa.array(left, type)), stored(pa.array(right, type)), order, OUTCOMES[compare], divisor
         )
@@ -134,25 +144,24 @@ def test_pairs_that_do_not_fit_are_refused() -> None:
     narrow = stored(pa.array([1] * NUM_ROWS, pa.int8()))
     wide = values_page(bytes(24 * NUM_ROWS), 192, has_nulls=False)
     for left, right, order, message in (
-        (numbers, narrow, 1, "different formats"),
-        (narrow, narrow, 2, "floats of 8 bits"),
-        (numbers, numbers, 3, "no order"),
-        (strings_page(WORDS), strings_page(WORDS), 0, "no order"),
-        (wide, wide, 1, "192 bits"),
-        (numbers, numbers, 4, "order 4 is not 0 to 3"),
+        (numbers, narrow, SIGNED, "different formats"),
+        (narrow, narrow, FLOAT, "floats of 8 bits"),
+        (numbers, numbers, None, "no order"),
+        (strings_page(WORDS), strings_page(WORDS), UNSIGNED, "no order"),
+        (wide, wide, SIGNED, "192 bits"),
     ):
         with pytest.raises(ValueError, match=message):
-            comparing(left, right, order, 1)
-    for page, order in ((stored(pa.array([1.5] * NUM_ROWS)), 2), (strings_page(WORDS), 3)):
+            comparing(left, right, order, LESS)
+    for page, order in ((stored(pa.array([1.5] * NUM_ROWS)), FLOAT), (strings_page(WORDS), None)):
         with pytest.raises(ValueError, match="rests of what are no integers"):
-            comparing(page, page, order, 1, 7)
+            comparing(page, page, order, LESS, 7)
     with pytest.raises(ValueError, match="outcomes 8 are not 0 to 7"):
-        comparing(numbers, numbers, 1, 8)
+        comparing(numbers, numbers, SIGNED, 8)
 
 
 def test_damage_names_the_side_of_a_pair() -> None:
     damaged = stored_strings(BEHIND, b"ab", 100)
     with pytest.raises(ValueError, match=r"True 0 0 row .* ends at 9 of 2 bytes"):
-        comparing(damaged, strings_page(WORDS), 3, 1)
+        comparing(damaged, strings_page(WORDS), None, LESS)
     with pytest.raises(ValueError, match=r"True 1 0 row .* ends at 9 of 2 bytes"):
-        comparing(strings_page(WORDS), damaged, 3, 1)
+        comparing(strings_page(WORDS), damaged, None, LESS)

@@ -8,7 +8,7 @@ import pytest
 
 from lance_sql.encodings.tree import Flat, Variable
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.layouts.levels import level_codec, levels_from_buffer
+from lance_sql.layouts.levels import level_encoding, levels_from_buffer
 from lance_sql.layouts.nest import Slots, unravel
 from lance_sql.layouts.tree import Layer, max_definition, max_repetition, max_visible
 
@@ -146,8 +146,8 @@ def test_levels_without_an_encoding_are_plain() -> None:
 
 def test_levels_have_16_bits() -> None:
     with pytest.raises(UnsupportedFeature, match="levels encoded as"):
-        level_codec(Flat(8))
+        level_encoding(Flat(8))
     with pytest.raises(CorruptFile, match="levels encoded as"):
         levels_from_buffer(Flat(32), pa.py_buffer(bytes(8)), 2)
     with pytest.raises(UnsupportedFeature, match="levels encoded as"):
-        level_codec(Variable(32))
+        level_encoding(Variable(32))

@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lance_sql
+from lance_sql._kernels import ValueOrder
 from lance_sql.file.learned import LEARNED, LearnedKey, LearnedStatistics
 from lance_sql.file.zone_statistics import KeyKind, new_bounds
 from lance_sql.row_ranges import count, expand, single
@@ -224,7 +225,7 @@ def test_threads_learn_together(path: Path) -> None:
 
 def test_memory_is_bounded() -> None:
     kept = LearnedStatistics(budget=50_000)
-    kind = KeyKind(1, 64)
+    kind = KeyKind(ValueOrder.SIGNED, 64)
     keys = [LearnedKey(f"file {number}", 0, kind) for number in range(100)]
     for key in keys:
         kept.keep(key, new_bounds(kind, 100 * 8192))

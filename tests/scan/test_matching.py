@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lance_sql
+from lance_sql._kernels import ValueOrder
 from lance_sql.dataset import Dataset
 from lance_sql.file.columns import Filtered
 from lance_sql.layouts.matching import KEY_BYTES, KeyRange
@@ -267,7 +268,7 @@ def test_two_ranges_of_a_column_are_one() -> None:
     tests, others = column_tests(conjuncts(predicate))
     assert others == []
     assert [(test.path, len(test.predicates)) for test in tests] == [(("a",), 2), (("b",), 1), (("a",), 1)]
-    assert tests[0].test.keys == KeyRange(1, 32, 2**31 + 3, 2**31 + 9)
+    assert tests[0].test.keys == KeyRange(ValueOrder.SIGNED, 32, 2**31 + 3, 2**31 + 9)
 
 
 def test_keys_have_the_order_of_the_values() -> None:

@@ -14,8 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql._kernels import ValueOrder
 from lance_sql.layouts.matching import KeyRange, StringRange, ValueTest
 from lance_sql.layouts.plain import is_stored_with_offsets
+from lance_sql.layouts.value_codecs import key_order
 
 from .evaluation import passing
 from .tree import (
@@ -47,9 +49,6 @@ _MAX_DIVISOR: Final = 2**48
 
 _OPPOSITE: Final = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
-_UNSIGNED: Final = 0
-_SIGNED: Final = 1
-_FLOAT: Final = 2
 
 _FLOATS: Final = {32: ("<f", "<I"), 64: ("<d", "<Q")}
 
@@ -302,21 +301,18 @@ def _keys(op: str, value: Value, type: pa.DataType) -> KeyRange | None:
     return KeyRange(order, num_bits, low, high, inside=op != "<>") if low <= high else None
 
 
-def _key(value: Value, type: pa.DataType) -> tuple[int, int, int] | None:
+def _key(value: Value, type: pa.DataType) -> tuple[ValueOrder, int, int] | None:
     """The order of a type's keys, the bits of its values, and the key of a value."""
+    order = key_order(type)
+    if order is None or pa.types.is_decimal128(type) != isinstance(value, Decimal):
+        return None
     if isinstance(value, Decimal):
-        if not pa.types.is_decimal128(type):
-            return None
-        return _SIGNED, 128, _unscaled(value, type.scale) + (1 << 127)
-    if pa.types.is_float32(type) or pa.types.is_float64(type):
-        return _FLOAT, type.bit_width, _float_key(float(value), type.bit_width)
+        return order, 128, _unscaled(value, type.scale) + (1 << 127)
+    if order is ValueOrder.FLOAT:
+        return order, type.bit_width, _float_key(float(value), type.bit_width)
     if isinstance(value, bool) or not isinstance(value, int):
         return None
-    if pa.types.is_unsigned_integer(type):
-        return _UNSIGNED, type.bit_width, value
-    if pa.types.is_signed_integer(type) or pa.types.is_temporal(type):
-        return _SIGNED, type.bit_width, value + (1 << (type.bit_width - 1))
-    return None
+    return order, type.bit_width, value + (1 << (type.bit_width - 1) if order is ValueOrder.SIGNED else 0)
 
 
 def _unscaled(value: Decimal, scale: int) -> int:
@@ -330,7 +326,7 @@ def _unscaled(value: Decimal, scale: int) -> int:
 
 
 def _float_key(value: float, num_bits: int) -> int:
-    """See `_kernels.match_range`: -0.0 as 0.0, NaN above everything."""
+    """See `ValueOrder.FLOAT`: -0.0 as 0.0, NaN above everything."""
     ones = (1 << num_bits) - 1
     highest = 1 << (num_bits - 1)
     if math.isnan(value):
