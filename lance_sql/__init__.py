@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from lance_sql.lineage_audit.walk import audit
     from lance_sql.one_sql import sql
     from lance_sql.one_sql.views import View, materialize
+    from lance_sql.process_memory import memory
     from lance_sql.providers import attach, read_spark, register
     from lance_sql.repairs import repair, salvage
     from lance_sql.scan.scan import Scan, ScanTask
@@ -83,6 +84,7 @@ __all__ = [
     "connect",
     "diff",
     "materialize",
+    "memory",
     "open",
     "read_spark",
     "register",
@@ -128,6 +130,7 @@ _MODULES = {
     "connect": "lance_sql.connections",
     "diff": "lance_sql.differences",
     "materialize": "lance_sql.one_sql.views",
+    "memory": "lance_sql.process_memory",
     "open": "lance_sql.dataset",
     "read_spark": "lance_sql.providers",
     "register": "lance_sql.providers",

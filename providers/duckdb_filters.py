@@ -13,9 +13,9 @@ from typing import Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
-from cachetools import LRUCache
 from duckdb._sources.nodes import Binary, Col, In, Lit, Node, Postfix, Unary
 
+from lance_sql.caches import LruCache
 from lance_sql.dataset import Dataset
 from lance_sql.scan.predicates import (
     ColumnRef,
@@ -92,12 +92,12 @@ def is_worthwhile(dataset: Dataset, predicate: Predicate) -> bool:
     raises: as reading the columns of the predicate
     """
     with _lock:
-        known = _answers.setdefault(dataset.snapshot, LRUCache(_MOST_ANSWERS))
+        known = _answers.setdefault(dataset.snapshot, LruCache("answers to DuckDB", most_entries=_MOST_ANSWERS))
         answer = known.get(predicate)
     if answer is None:
         answer = _judge(dataset, predicate)
         with _lock:
-            known[predicate] = answer
+            known.put(predicate, answer)
     return answer
 
 
@@ -116,7 +116,7 @@ def _judge(dataset: Dataset, predicate: Predicate) -> bool:
 _MOST_ANSWERS: Final = 256
 _lock = Lock()
 # By snapshot, as the columns in arrow.py are.
-_answers: WeakKeyDictionary[object, LRUCache[Predicate, bool]] = WeakKeyDictionary()
+_answers: WeakKeyDictionary[object, LruCache[Predicate, bool]] = WeakKeyDictionary()
 
 
 class _Translator:

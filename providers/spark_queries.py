@@ -8,10 +8,10 @@ from threading import Lock
 from typing import Any, Final
 
 import pyarrow as pa
-from cachetools import LRUCache
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
+from lance_sql.caches import LruCache
 from lance_sql.dataset import Dataset
 
 from . import spark, spark_types
@@ -97,12 +97,14 @@ def _of_version(session: SparkSession, dataset: Dataset, columns: Sequence[str],
     version = (dataset.uri, dataset.branch, dataset.version, manifest.transaction_file, manifest.timestamp)
     key = (*version, tuple(sorted(map(repr, dataset.snapshot.storage_options.items()))), tuple(columns), where)
     with _lock:
-        known: LRUCache[Any, DataFrame] = vars(session).setdefault(_FRAMES, LRUCache(_MOST_FRAMES))
+        known: LruCache[Any, DataFrame] = vars(session).setdefault(
+            _FRAMES, LruCache("frames of Spark", most_entries=_MOST_FRAMES)
+        )
         found = known.get(key)
     if found is None:
         found = spark.read(session, dataset, columns, where)
         with _lock:
-            known[key] = found
+            known.put(key, found)
     return found
 
 

@@ -100,9 +100,9 @@ def open_pages(
             done += count
             found[place] = page
             if is_shared:
-                KNOWN.put((file.identity, column, number), page)
+                KNOWN.keep((file.identity, column, number), page)
             elif not file.is_in_memory:
-                file.page_cache.put((file, column, number), page)
+                file.page_cache.keep((file, column, number), page)
     return found  # type: ignore[return-value]  # the cache gives back what `make` has put there
 
 

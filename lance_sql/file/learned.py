@@ -12,12 +12,12 @@ from __future__ import annotations
 import logging
 import os
 import weakref
-from collections import OrderedDict
 from dataclasses import dataclass
 from threading import Lock
 from typing import Final, NamedTuple
 
 from lance_sql import _kernels
+from lance_sql.caches import LruCache
 from lance_sql.file.statistics_folder import StatisticsFolder, StoredStatistics
 from lance_sql.file.zone_statistics import ROWS_PER_ZONE, KeyKind, new_bounds
 
@@ -53,10 +53,9 @@ class LearnedStatistics:
     """
 
     def __init__(self, budget: int = BUDGET_BYTES) -> None:
-        self._budget = budget
-        self._lock = Lock()
-        self._columns: OrderedDict[LearnedKey, _kernels.ZoneBounds] = OrderedDict()
-        self._num_bytes = 0
+        self._columns: LruCache[LearnedKey, _kernels.ZoneBounds] = LruCache(
+            "learned statistics", most_bytes=budget, num_bytes=lambda bounds: _size(bounds.num_rows)
+        )
         self.tables: set[str] = set()
 
     def __len__(self) -> int:
@@ -64,37 +63,16 @@ class LearnedStatistics:
 
     def find(self, key: LearnedKey) -> _kernels.ZoneBounds | None:
         """What is known of a column."""
-        with self._lock:
-            found = self._columns.get(key)
-            if found is not None:
-                self._columns.move_to_end(key)
-            return found
+        return self._columns.get(key)
 
     def keep(self, key: LearnedKey, bounds: _kernels.ZoneBounds) -> _kernels.ZoneBounds:
         """What is known of a column from now on: what is there already, if it is of as many rows."""
-        with self._lock:
-            old = self._columns.pop(key, None)
-            if old is not None:
-                self._num_bytes -= _size(old.num_rows)
-                if old.num_rows == bounds.num_rows:
-                    bounds = old
-            self._columns[key] = bounds
-            self._num_bytes += _size(bounds.num_rows)
-            while self._num_bytes > self._budget and len(self._columns) > 1:
-                _, dropped = self._columns.popitem(last=False)
-                self._num_bytes -= _size(dropped.num_rows)
-            return bounds
-
-    def renew_lock(self) -> None:
-        """In a forked process, which has none of the threads that may have held the lock."""
-        self._lock = Lock()
+        return self._columns.keep(key, bounds, lambda known: known.num_rows != bounds.num_rows)
 
     def clear(self) -> None:
         """Forgets everything."""
-        with self._lock:
-            self._columns.clear()
-            self.tables.clear()
-            self._num_bytes = 0
+        self._columns.clear()
+        self.tables.clear()
 
 
 LEARNED: Final = LearnedStatistics()
@@ -236,14 +214,11 @@ class _Unsaved:
             self._folder.save(identity, columns)
 
 
-def _forked() -> None:
-    LEARNED.renew_lock()
-    _kernels.renew_zone_bounds()
-
-
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_kernels.hold_zone_bounds, after_in_parent=_kernels.release_zone_bounds, after_in_child=_forked
+        before=_kernels.hold_zone_bounds,
+        after_in_parent=_kernels.release_zone_bounds,
+        after_in_child=_kernels.renew_zone_bounds,
     )
 
 

@@ -235,7 +235,7 @@ class MetadataV2:
             (data,) = self._read([parse_entry(self._columns, index, self._footer.file_size)])
             column = parse_column(data, self._footer.file_size)
             if self._identity is not None:
-                KNOWN.put(key, _KnownColumn(column, _COLUMN_BYTES + _NUM_COPIES * data.size))
+                KNOWN.keep(key, _KnownColumn(column, _COLUMN_BYTES + _NUM_COPIES * data.size))
         with self._lock:
             self._parsed[index] = column
         return column

@@ -297,7 +297,7 @@ def open_rows(
     column = file.page_cache.get(kept)
     if column is None:
         column = NativeColumn(file, row_starts, chain, where, key=kept, is_nested=is_nested)
-        file.page_cache.put(kept, column)
+        file.page_cache.keep(kept, column)
     assert isinstance(column, NativeColumn)
     numbers: Sequence[int] = range(*column.reader.pages_of(int(rows[0, 0]), int(rows[-1, 1])))
     if not all(map(column.is_open, numbers)):

@@ -4,11 +4,10 @@ What a file of a known identity says of its columns and pages is kept for all ta
 files are immutable, and whoever opens a table anew mostly reads files that were read before.
 """
 
-import os
-from collections import OrderedDict
 from collections.abc import Hashable
-from threading import Lock
 from typing import Final, Protocol
+
+from lance_sql.caches import LruCache
 
 BUDGET_BYTES = 96 * 1024 * 1024
 
@@ -22,44 +21,18 @@ class CachedPage(Protocol):
         ...
 
 
-class PageCache:
-    """The most recently used pages, up to `budget` bytes. Thread-safe.
+class PageCache(LruCache[Hashable, CachedPage]):
+    """The most recently used pages, up to `budget` bytes; dropping one costs reading its head again."""
 
-    A page in use stays alive without the cache; dropping it costs reading its head again.
-    """
-
-    def __init__(self, budget: int = BUDGET_BYTES) -> None:
-        self._budget = budget
-        self._lock = Lock()
-        self._pages: OrderedDict[Hashable, CachedPage] = OrderedDict()
-        self._num_bytes = 0
-
-    def get(self, key: Hashable) -> CachedPage | None:
-        with self._lock:
-            page = self._pages.get(key)
-            if page is not None:
-                self._pages.move_to_end(key)
-            return page
-
-    def put(self, key: Hashable, page: CachedPage) -> None:
-        with self._lock:
-            if key in self._pages:
-                return
-            self._pages[key] = page
-            self._num_bytes += page.num_bytes
-            while self._num_bytes > self._budget and len(self._pages) > 1:
-                _, dropped = self._pages.popitem(last=False)
-                self._num_bytes -= dropped.num_bytes
-
-    def clear(self) -> None:
-        """Forgets everything. A forked process begins so: it has none of the threads that may have held a lock."""
-        self._lock = Lock()
-        self._pages = OrderedDict()
-        self._num_bytes = 0
+    def __init__(self, name: str | None = None, budget: int = BUDGET_BYTES, *, forgets_at_fork: bool = False) -> None:
+        """As for `LruCache`."""
+        super().__init__(name, most_bytes=budget, num_bytes=_num_bytes, forgets_at_fork=forgets_at_fork)
 
 
-KNOWN: Final = PageCache()
+def _num_bytes(page: CachedPage) -> int:
+    return page.num_bytes
+
+
+# readers of the kernels have locks of their own
+KNOWN: Final = PageCache("pages", forgets_at_fork=True)
 """Of all tables that this process reads: what is kept by the identity of its file, and needs no bytes of a mapping."""
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=KNOWN.clear)

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from threading import Lock
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from cachetools import LRUCache
 
 from lance_sql import _kernels, row_ranges
+from lance_sql.caches import LruCache
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.index_files.index_file import IndexFile, json_note
 from lance_sql.index_files.token_fst import TokenFst
@@ -116,8 +115,10 @@ class TextPartition:
             self._counts: U32 = counts.to_numpy()
             if len(self._counts) and self._counts.max() > len(self.row_ids):
                 raise CorruptFile(f"a word in {self._counts.max()} of {len(self.row_ids)} documents")
-        self._kept: LRUCache[int, tuple[U32, U32]] = LRUCache(_MOST_HELD, lambda each: each[0].nbytes * 2 + 1)
-        self._lock = Lock()
+        # counted by who holds the index
+        self._kept: LruCache[int, tuple[U32, U32]] = LruCache(
+            None, most_bytes=_MOST_HELD, num_bytes=lambda each: each[0].nbytes * 2 + 1
+        )
 
     @property
     def num_bytes(self) -> int:
@@ -154,8 +155,7 @@ class TextPartition:
 
         raises: CorruptFile
         """
-        with self._lock:
-            known = self._kept.get(number)
+        known = self._kept.get(number)
         if known is not None:
             return known
         (lists,) = self._lists.read(["_posting"], row_ranges.single(number, number + 1))
@@ -180,9 +180,8 @@ class TextPartition:
                 found,
                 often,
             )
-        with self._lock:
-            if found.nbytes * 2 < _MOST_HELD:
-                self._kept[number] = found, often
+        if found.nbytes * 2 < _MOST_HELD:
+            self._kept.put(number, (found, often))
         return found, often
 
     @cached_property

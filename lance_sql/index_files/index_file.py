@@ -43,7 +43,9 @@ class IndexFile:
         raises: CorruptFile when the file is missing or damaged; UnsupportedFeature for a version that is not known
         """
         self.path = path
-        self._file = FileReader(store, path, PageCache(_HEAD_BYTES), size=size, has_short_end=has_short_end)
+        self._file = FileReader(
+            store, path, PageCache("pages of index files", _HEAD_BYTES), size=size, has_short_end=has_short_end
+        )
         with at(file=path):
             self._schema = self._file.metadata.schema
         self._columns: dict[str, Column] = {}

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from cachetools import LRUCache
 from google.protobuf.message import DecodeError
 
 from lance_sql import row_ranges
+from lance_sql.caches import LruCache
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.index_files.index_file import IndexFile, json_note
 from lance_sql.proto import vector_index_pb2
@@ -97,8 +96,10 @@ class VectorIndex:
             self.names = tuple(name for name in COLUMNS[self.kind] if auxiliary.has(name))
             if not self.names or not auxiliary.has(ROW_ID) or auxiliary.type_of(ROW_ID) != pa.uint64():
                 raise CorruptFile(f"the columns are {', '.join(auxiliary.names)[:100]}")
-        self._cache: LRUCache[int, Partition] = LRUCache(_MOST_HELD, lambda each: each.num_bytes + 1)
-        self._lock = Lock()
+        # counted by who holds the index
+        self._cache: LruCache[int, Partition] = LruCache(
+            None, most_bytes=_MOST_HELD, num_bytes=lambda each: each.num_bytes + 1
+        )
 
     @property
     def path(self) -> str:
@@ -145,8 +146,7 @@ class VectorIndex:
         """
         missing = []
         for number in numbers:
-            with self._lock:
-                known = self._cache.get(number)
+            known = self._cache.get(number)
             if known is not None:
                 yield known
             elif self.lengths[number]:
@@ -181,9 +181,8 @@ class VectorIndex:
                 {name: column[start:end].copy() for name, column in zip(self.names, columns, strict=True)},
             )
             start = end
-            with self._lock:
-                if found.num_bytes < _MOST_HELD:
-                    self._cache[number] = found
+            if found.num_bytes < _MOST_HELD:
+                self._cache.put(number, found)
             yield found
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
-from cachetools import LRUCache
 
+from lance_sql.caches import LruCache
 from lance_sql.errors import ColumnNotFound
 from lance_sql.scan import system_columns
 from lance_sql.scan.predicates import Predicate, from_arrow, from_sql
@@ -29,18 +29,18 @@ def to_predicate(snapshot: Snapshot, filter: str | pc.Expression | Predicate | N
     if not isinstance(filter, str):
         return from_arrow(filter, _schema(snapshot), table=snapshot.label)
     with _lock:
-        parsed = _parsed.setdefault(snapshot, LRUCache(_MOST_PARSED))
+        parsed = _parsed.setdefault(snapshot, LruCache("parsed filters", most_entries=_MOST_PARSED))
         found = parsed.get(filter)
     if found is None:
         found = _parse(snapshot, filter)
         with _lock:
-            parsed[filter] = found
+            parsed.put(filter, found)
     return found
 
 
 _MOST_PARSED: Final = 64
 _lock = Lock()
-_parsed: WeakKeyDictionary[Snapshot, LRUCache[str, Predicate]] = WeakKeyDictionary()
+_parsed: WeakKeyDictionary[Snapshot, LruCache[str, Predicate]] = WeakKeyDictionary()
 
 
 def _schema(snapshot: Snapshot) -> pa.Schema:

@@ -10,7 +10,6 @@ What is kept for a file ends with its mapping; of the rest, what was used last s
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict, deque
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from threading import Lock
 from typing import Final
 from weakref import finalize, ref
 
-from lance_sql import _kernels
+from lance_sql import _kernels, caches
 from lance_sql.errors import LanceError
 from lance_sql.file.native_columns import LONG_FILE_ROWS
 from lance_sql.scan.plan import FragmentScan, ReadPlan
@@ -80,9 +79,13 @@ class KeptRuns:
     num_bytes: that keeping them takes, roughly
     """
 
+    # what runs share is counted once, and runs go with their files: more than an `LruCache` knows
+    name: Final = "prepared runs"
+
     def __init__(self, budget: int = BUDGET_BYTES) -> None:
         self._budget = budget
         self._start()
+        caches.register(self)
 
     def _start(self) -> None:
         self._lock = Lock()
@@ -131,7 +134,18 @@ class KeptRuns:
             while self.num_bytes > self._budget and self._kept:
                 self._drop(next(iter(self._kept)))
 
-    def forget_threads(self) -> None:
+    def usage(self) -> caches.Usage:
+        """As for every cache."""
+        return caches.Usage(len(self._kept), self.num_bytes, None, self._budget)
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        with self._lock:
+            self._sweep()
+            for number in list(self._kept):
+                self._drop(number)
+
+    def after_fork(self) -> None:
         """Forgets everything in a forked process, which has none of the threads that may have held the lock."""
         self._start()
 
@@ -169,9 +183,6 @@ class KeptRuns:
 
 KEPT: Final = KeptRuns()
 """Of all tables that this process reads."""
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=KEPT.forget_threads)
 
 
 class Place:

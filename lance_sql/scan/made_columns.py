@@ -126,11 +126,11 @@ def _rows(
     if column is None:
         page = make()
         if page is None:
-            cache.put(key, _LeftToPython())
+            cache.keep(key, _LeftToPython())
             return None
         where = InPages(f"fragment {fragment.id}", name)
         starts = np.array([0, fragment.num_rows])
         column = NativeColumn(None, starts, Chain(type), where, key=key, num_bytes=page.num_bytes)
         column.open(0, page)
-        cache.put(key, column)
+        cache.keep(key, column)
     return column.rows_of(rows) if isinstance(column, NativeColumn) else None

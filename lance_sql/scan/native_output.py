@@ -108,7 +108,7 @@ def output(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | 
         everything = _everything(plan, fragment, rows, found)
         if everything is not None:
             leaves = [(leaf.column.key, leaf.name, leaf.nullable) for leaf in everything.leaves]
-            cache.put(key, _Kept(leaves, everything.shapes, everything.borders))
+            cache.keep(key, _Kept(leaves, everything.shapes, everything.borders))
     return found
 
 
@@ -123,7 +123,7 @@ def _everything(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges, found: 
     cache = fragment.files.page_cache
     key = _Asked, fragment.key, plan.key
     if cache.get(key) is None:
-        cache.put(key, _Asked())
+        cache.keep(key, _Asked())
         return None
     return _find(plan, fragment, every_row)
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.caches import Measured, Usage
 
 Work = TypeVar("Work")
 Result = TypeVar("Result")
@@ -214,6 +215,10 @@ def _give_back() -> None:
             # at exit there are no threads left
             with suppress(RuntimeError):
                 pool.submit(_release, barrier)
+
+
+_BUFFERS = Measured("buffers of arrays", lambda: Usage(None, _kernels.kept_buffers()[0], None, KEPT_BYTES), _give_back)
+"""Those of arrays that were let go of, for the next ones."""
 
 
 def _release(barrier: threading.Barrier) -> None:

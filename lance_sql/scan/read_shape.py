@@ -52,7 +52,7 @@ def of(plan: ReadPlan, fragment: OpenFragment) -> ReadShape:
         row_bytes = sum(column.row_bytes for column in columns)
         is_flat = all(column.is_flat for column in columns)
         found = ReadShape(row_bytes, _page_borders(columns), is_flat, sum(map(stored_bytes, columns)))
-        fragment.files.page_cache.put(key, found)
+        fragment.files.page_cache.keep(key, found)
     assert isinstance(found, ReadShape)
     return found
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lance_sql import row_ranges
+from lance_sql.caches import Measured, Usage
 from lance_sql.index_files.vector_index import Partition
 from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.predicates import Predicate
@@ -137,6 +138,7 @@ class RowNumbers:
 
 _lock = Lock()
 _known: WeakKeyDictionary[Snapshot, RowNumbers] = WeakKeyDictionary()
+_COUNTED: Final = Measured("numbers of rows for searches", lambda: Usage(len(_known)), _known.clear)
 
 
 def row_numbers(snapshot: Snapshot) -> RowNumbers:

@@ -14,9 +14,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
-from cachetools import LRUCache
 
 from lance_sql import _kernels
+from lance_sql.caches import LruCache, Measured, Usage
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.index_files.full_text import MOST_VERSION, FullTextIndex, TextPartition
 from lance_sql.scan.predicates import Predicate
@@ -41,6 +41,7 @@ WINDOW_DOCUMENTS: Final = 512
 _MOST_PREPARED: Final = 32 << 20
 
 _MOST_NUMBERS: Final = 4096
+_NOT_THERE: Final = -1
 """Of words, for each partition."""
 
 
@@ -84,21 +85,23 @@ class IndexedDocuments:
     rows: I64
     lengths: F32
     is_indexed: bool = True
-    _prepared: LRUCache[tuple[int, float], ScoredList] = field(
-        default_factory=lambda: LRUCache(_MOST_PREPARED, lambda each: each.num_bytes)
+    _prepared: LruCache[tuple[int, float], ScoredList] = field(
+        default_factory=lambda: LruCache(
+            "scored lists of words", most_bytes=_MOST_PREPARED, num_bytes=lambda each: each.num_bytes
+        )
     )
-    _numbers: LRUCache[str, int | None] = field(default_factory=lambda: LRUCache(_MOST_NUMBERS))
-    _lock: Any = field(default_factory=Lock)
+    _numbers: LruCache[str, int] = field(
+        default_factory=lambda: LruCache("numbers of words", most_entries=_MOST_NUMBERS)
+    )
 
     def number_of(self, token: str) -> int | None:
         """Of a token among those of the partition; None where it is not there."""
-        with self._lock:
-            if token in self._numbers:
-                return self._numbers[token]
+        number = self._numbers.get_or_make(token, lambda: self._find(token))
+        return None if number == _NOT_THERE else number
+
+    def _find(self, token: str) -> int:
         number = self.partition.find(token)
-        with self._lock:
-            self._numbers[token] = number
-        return number
+        return _NOT_THERE if number is None else number
 
     def scored(self, token: str, average: np.float32) -> ScoredList | None:
         """The documents that have a token, as the kernels want them; None without any.
@@ -109,8 +112,7 @@ class IndexedDocuments:
         if number is None:
             return None
         key = number, float(average)
-        with self._lock:
-            known = self._prepared.get(key)
+        known = self._prepared.get(key)
         if known is not None:
             return known
         documents, often = self.partition.documents(number)
@@ -121,9 +123,8 @@ class IndexedDocuments:
         norms = K1 * (_ONE - B + B * self.lengths / average)
         _kernels.prepare_word_list(documents, often, len(documents), norms, count, ratios, starts, greatest)
         made = ScoredList(documents, ratios, starts, greatest)
-        with self._lock:
-            if made.num_bytes < _MOST_PREPARED:
-                self._prepared[key] = made
+        if made.num_bytes < _MOST_PREPARED:
+            self._prepared.put(key, made)
         return made
 
     def with_token(self, token: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]] | None:
@@ -228,6 +229,7 @@ class _Indexed:
 
 _lock = Lock()
 _known: WeakKeyDictionary[Snapshot, dict[str, _Indexed]] = WeakKeyDictionary()
+_COUNTED: Final = Measured("documents for searches", lambda: Usage(len(_known)), _known.clear)
 
 
 def _indexed(

@@ -16,8 +16,8 @@ from threading import Lock
 from typing import Any, Final
 
 import pyarrow as pa
-from cachetools import LRUCache
 
+from lance_sql.caches import LruCache
 from lance_sql.errors import CorruptFile, InvalidArgument, at
 from lance_sql.store.contract import ByteRange, MappedFile, ObjectInfo, PutMode, Sink, Store, check_path, check_range
 from lance_sql.store.disk_cache import DEFAULT_BYTES, CachedFile, DiskCache
@@ -45,9 +45,8 @@ class CachedStore:
         self.uri = files.uri
         self._files = files
         self._cache = cache
-        self._lock = Lock()
-        self._sizes: LRUCache[str, int] = LRUCache(_MOST_SIZES)
-        self._listed: LRUCache[str, ObjectInfo] = LRUCache(_MOST_SIZES)
+        self._sizes: LruCache[str, int] = LruCache("sizes of cached files", most_entries=_MOST_SIZES)
+        self._listed: LruCache[str, ObjectInfo] = LruCache("listed manifests", most_entries=_MOST_SIZES)
 
     def __reduce__(self) -> tuple[Any, tuple[Store, str, int]]:
         return _restore, (self._files, str(self._cache.folder), self._cache.most_bytes)
@@ -71,8 +70,7 @@ class CachedStore:
         return self._files.mapped(path)
 
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
-        with self._lock:
-            size = self._sizes.get(path)
+        size = self._sizes.get(path)
         kept = self._kept(path, size)
         if kept is None or size is None:
             return self._files.get_ranges(path, ranges)
@@ -85,9 +83,8 @@ class CachedStore:
 
     def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
         check_path(path)
-        with self._lock:
-            # whoever asks once more wants to know what is there now
-            listed = self._listed.pop(path, None)
+        # whoever asks once more wants to know what is there now
+        listed = self._listed.pop(path)
         if listed is not None and listed.tag is not None and listed.size:
             return self._manifest(listed, listed.size, listed.tag, num_bytes)
         is_told = size is not None
@@ -102,12 +99,10 @@ class CachedStore:
                 # the size was wrong, of which the store says more
                 is_complete = False
             if is_complete:
-                with self._lock:
-                    self._sizes[path] = size
+                self._sizes.put(path, size)
                 return size, kept.read(wanted)
         found, content = self._files.tail(path, num_bytes, size=size if is_told else None)
-        with self._lock:
-            self._sizes[path] = found
+        self._sizes.put(path, found)
         if not is_told and found <= num_bytes and (kept := self._kept(path, found)) is not None:
             # all of it came: it is kept as it is
             with suppress(OSError):
@@ -159,8 +154,7 @@ class CachedStore:
             yield from self._files.files(prefix)
             return
         for info in self._files.files(prefix):
-            with self._lock:
-                self._listed[info.path] = info
+            self._listed.put(info.path, info)
             yield info
 
     def names(self, prefix: str) -> list[str] | None:
@@ -188,8 +182,7 @@ class CachedStore:
         self._files.delete(path)
 
     def _forget(self, path: str) -> None:
-        with self._lock:
-            size = self._sizes.pop(path, None)
+        size = self._sizes.pop(path)
         if size is not None and (kept := self._kept(path, size)) is not None:
             kept.remove()
 

@@ -28,8 +28,8 @@ from typing import Final
 from uuid import uuid4
 
 import pyarrow as pa
-from cachetools import LRUCache
 
+from lance_sql.caches import LruCache
 from lance_sql.store.contract import ByteRange
 
 BLOCK_BYTES: Final = 256 * 1024
@@ -79,7 +79,7 @@ class DiskCache:
         self.folder = Path(folder).expanduser()
         self.most_bytes = most_bytes
         self._lock = Lock()
-        self._open: LRUCache[str, CachedFile] = LRUCache(_MOST_OPEN)
+        self._open: LruCache[str, CachedFile] = LruCache("open files of the disk cache", most_entries=_MOST_OPEN)
         self._added = most_bytes
         """Since the folder was looked through."""
 
@@ -89,8 +89,7 @@ class DiskCache:
         uri: of the store
         """
         name = hashlib.sha256(f"{uri}\n{path}\n{size}".encode()).hexdigest()
-        with self._lock:
-            found = self._open.get(name)
+        found = self._open.get(name)
         # what another process has removed is begun anew, so that it is found by all
         if found is not None and found.is_there:
             found.touch()
@@ -101,8 +100,7 @@ class DiskCache:
         except (OSError, ValueError):
             # a full disk, a folder that may not be written: what is kept is not needed
             return None
-        with self._lock:
-            self._open[name] = found
+        self._open.put(name, found)
         return found
 
     def size_of(self, uri: str, path: str) -> int | None:
@@ -150,8 +148,7 @@ class DiskCache:
             with suppress(OSError):
                 os.unlink(entry.path)
                 count += not entry.name.endswith(_SIZE)
-        with self._lock:
-            self._open.clear()
+        self._open.clear()
         return count
 
     def _entries(self) -> list[os.DirEntry[str]]:

@@ -11,7 +11,6 @@ import mmap
 import os
 import stat
 import sys
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -24,10 +23,11 @@ from weakref import ref
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.caches import LruCache, Measured, Usage
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.store import durable, touched
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
-from lance_sql.store.touched import TouchedBlocks
+from lance_sql.store.touched import BLOCK_BYTES, TouchedBlocks
 
 # Reading over a gap of a mapping costs nothing, for nothing is read until it is touched.
 GAP: Final = 2**62
@@ -64,7 +64,7 @@ class _Mapping:
     def touch(self, ranges: Sequence[ByteRange]) -> None:
         store = self.store()
         # what the store has let go of, it does not give back
-        if store is not None and store._mappings.get(self.path) is self:
+        if store is not None and store._mappings.peek(self.path) is self:
             store._touch(self.path, ranges)
 
 
@@ -77,9 +77,11 @@ class LocalStore:
         self._prefix = os.path.join(self._root, "")
         self._inside: set[str] = set()
         self._folders_inside: set[str] = set()
-        self._mappings: OrderedDict[str, _Mapping] = OrderedDict()
         self._changes = 0
         self._touched = TouchedBlocks()
+        self._mappings: LruCache[str, _Mapping] = LruCache(
+            "mapped files", most_entries=MAX_MAPPINGS, dropped=self._touched.forget
+        )
         self._lock = Lock()
         _stores[next(_numbers)] = ref(self)
 
@@ -195,7 +197,7 @@ class LocalStore:
         """Lets go of the mapping of a file that was changed."""
         with self._lock:
             self._changes += 1
-            self._mappings.pop(path, None)
+            self._mappings.pop(path)
             self._touched.forget(path)
 
     def _scan(self, prefix: str) -> list[os.DirEntry[str]]:
@@ -212,8 +214,6 @@ class LocalStore:
             changes = self._changes
         # Another process may have put another file in its place: a table that was dropped and written again.
         if known is not None and known.status == self._status(path):
-            with self._lock, suppress(KeyError):
-                self._mappings.move_to_end(path)
             return known
         descriptor, size = self._open(path)
         try:
@@ -235,12 +235,9 @@ class LocalStore:
         with self._lock:
             # What was mapped while files changed may be the file of before.
             if changes == self._changes:
-                if path in self._mappings:
+                if self._mappings.peek(path) is not None:
                     self._touched.forget(path)
-                self._mappings[path] = found
-            if len(self._mappings) > MAX_MAPPINGS:
-                dropped, _ = self._mappings.popitem(last=False)
-                self._touched.forget(dropped)
+                self._mappings.put(path, found)
         return found
 
     def _status(self, path: str) -> tuple[int, ...] | None:
@@ -264,8 +261,8 @@ class LocalStore:
             _give_back(mapping)
 
     def _mappings_of(self, paths: Sequence[str]) -> list[mmap.mmap]:
-        known = [self._mappings[path].mapping for path in paths if path in self._mappings]
-        return [mapping for mapping in known if mapping is not None]
+        known = [self._mappings.peek(path) for path in paths]
+        return [each.mapping for each in known if each is not None and each.mapping is not None]
 
     def _open(self, path: str) -> tuple[int, int]:
         """A descriptor of the file, and its size."""
@@ -343,6 +340,21 @@ def release_memory() -> None:
     if any(store._touched.takes_too_much(resident) for store in stores):
         for store in stores:
             store.release()
+
+
+def _usage() -> Usage:
+    """Of the blocks that may have been looked at: no more of the mapped files can be in memory."""
+    held = [store._touched for store in _alive()]
+    most = sum(each.most_kept for each in held) * BLOCK_BYTES
+    return Usage(sum(each.num_files for each in held), sum(each.num_blocks for each in held) * BLOCK_BYTES, None, most)
+
+
+def _release_all() -> None:
+    for store in _alive():
+        store.release()
+
+
+_MAPPED: Final = Measured("blocks of mapped files", _usage, _release_all)
 
 
 def _alive() -> list[LocalStore]:

@@ -56,11 +56,11 @@ class TouchedBlocks:
             first, last = start // BLOCK_BYTES, -(-end // BLOCK_BYTES)
             blocks |= ((1 << (last - first)) - 1) << first
         if not self._touched:
-            self._most_touched, self._resident_before = self._most_kept, resident_file_blocks()
+            self._most_touched, self._resident_before = self.most_kept, resident_file_blocks()
         self._notice_return(path, blocks)
-        if self._num_touched > self._most_kept and self.takes_too_much(resident_file_blocks()):
+        if self._num_touched > self.most_kept and self.takes_too_much(resident_file_blocks()):
             # it was raised for what had not been looked at then
-            self._most_touched = self._most_kept
+            self._most_touched = self.most_kept
         known = self._touched.pop(path, 0)
         num_new = (blocks & ~known).bit_count()
         self._num_touched += num_new
@@ -92,7 +92,7 @@ class TouchedBlocks:
     def takes_too_much(self, resident: int | None) -> bool:
         """Whether the files take more memory than is kept of them, where so many blocks of files are resident."""
         before = self._resident_before
-        return resident is not None and before is not None and resident - before > self._most_kept
+        return resident is not None and before is not None and resident - before > self.most_kept
 
     def release(self) -> list[str]:
         """The files whose memory is to be given back, which are all: nothing is being read of them."""
@@ -109,10 +109,21 @@ class TouchedBlocks:
         self._num_touched -= num_blocks
         self._given_back.pop(path, None)
         # the bound may have been raised for them
-        self._most_touched = max(self._most_kept, self._most_touched - num_blocks)
+        self._most_touched = max(self.most_kept, self._most_touched - num_blocks)
 
     @property
-    def _most_kept(self) -> int:
+    def num_files(self) -> int:
+        """Files with blocks that count as memory."""
+        return len(self._touched)
+
+    @property
+    def num_blocks(self) -> int:
+        """Blocks that count as memory."""
+        return self._num_touched
+
+    @property
+    def most_kept(self) -> int:
+        """Blocks that may do so."""
         return MAX_TOUCHED_BLOCKS + self._num_more
 
     def _notice_return(self, path: str, blocks: int) -> None:
@@ -134,9 +145,9 @@ class TouchedBlocks:
         """
         resident = resident_file_blocks()
         if resident is None or self._resident_before is None:
-            return self._most_kept
-        room = self._most_kept - max(0, resident - self._resident_before)
-        return self._num_touched - num_new + room if num_new <= room else self._most_kept
+            return self.most_kept
+        room = self.most_kept - max(0, resident - self._resident_before)
+        return self._num_touched - num_new + room if num_new <= room else self.most_kept
 
 
 def resident_file_blocks() -> int | None:

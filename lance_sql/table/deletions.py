@@ -69,7 +69,7 @@ def _memory(offsets: npt.NDArray[np.uint32]) -> int:
     return 1024 + offsets.nbytes
 
 
-_KNOWN: Final = KnownFiles(32 * 1024 * 1024, _memory)
+_KNOWN: Final = KnownFiles("deleted rows", 32 * 1024 * 1024, _memory)
 
 
 def write(

@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from threading import Lock
 from typing import Any, Final
 
 import pyarrow as pa
-from cachetools import LRUCache, cachedmethod
 
+from lance_sql.caches import LruCache
 from lance_sql.errors import CorruptFile, at
 from lance_sql.file.blob_v2 import DESCRIPTOR, BlobSource
 from lance_sql.file.columns import Column
@@ -77,11 +76,14 @@ class TableFiles:
         self.has_stable_row_ids = has_stable_row_ids
         self.learning = learning
         self.learned = learning.open()
-        self._page_cache = PageCache()
-        self._lock = Lock()
-        self._open: LRUCache[Any, FileReader] = LRUCache(MAX_OPEN_FILES)
-        self._dictionaries: LRUCache[Any, pa.Array] = LRUCache(MAX_DICTIONARIES)
-        self._bases: LRUCache[Any, Store] = LRUCache(_MAX_BASES)
+        self._page_cache = PageCache("pages of versions")
+        self._open: LruCache[tuple[int | None, str], FileReader] = LruCache(
+            "open data files", most_entries=MAX_OPEN_FILES
+        )
+        self._dictionaries: LruCache[int, pa.Array] = LruCache(
+            "dictionaries of fields", most_entries=MAX_DICTIONARIES, num_bytes=lambda values: int(values.nbytes)
+        )
+        self._bases: LruCache[int, Store] = LruCache("stores at base paths", most_entries=_MAX_BASES)
 
     def __reduce__(self) -> tuple[Callable[..., TableFiles], tuple[FilePlaces, bool, Learning]]:
         return _restore, (self.places, self.has_stable_row_ids, self.learning)
@@ -129,12 +131,14 @@ class TableFiles:
             (content,) = self.places.store.get_ranges(source.path, [wanted])
         return bytes(memoryview(content))
 
-    @cachedmethod(lambda self: self._bases, lock=lambda self: self._lock)
     def base_store(self, base_id: int) -> Store:
         """The store at a base path of the table.
 
         raises: CorruptFile for an id that the manifest does not have; ForeignBase for a place that was not allowed
         """
+        return self._bases.get_or_make(base_id, lambda: self._open_base(base_id))
+
+    def _open_base(self, base_id: int) -> Store:
         base = self.places.base_paths.get(base_id)
         if base is None:
             raise CorruptFile(f"the manifest has no base path {base_id}")
@@ -147,12 +151,14 @@ class TableFiles:
         """What is kept of the files for the next scan, within a budget of memory."""
         return self._page_cache
 
-    @cachedmethod(lambda self: self._open, key=lambda _, file: (file.base_id, file.path), lock=lambda self: self._lock)
     def open(self, file: DataFile) -> FileReader:
         """The open file.
 
         raises: CorruptFile when it is missing or damaged, UnsupportedFeature for other versions of the file format
         """
+        return self._open.get_or_make((file.base_id, file.path), lambda: self._open_file(file))
+
+    def _open_file(self, file: DataFile) -> FileReader:
         return FileReader(*self.resolve(file), self._page_cache, size=file.size_bytes or None, table=self.label)
 
     def column(self, file: DataFile, listed: ListedColumns, leaf: Leaf, name: str) -> Column | None:
@@ -164,9 +170,11 @@ class TableFiles:
         what = Listed(listed.fields, listed.columns, file.fields, self._dictionary)
         return open_column(self.open(file), what, leaf, self._chain(file, leaf), name)
 
-    @cachedmethod(lambda self: self._dictionaries, key=lambda _, field: field.id, lock=lambda self: self._lock)
     def _dictionary(self, field: Field) -> pa.Array:
         """The values of a dictionary field of version 0.1, which are in the manifest file."""
+        return self._dictionaries.get_or_make(field.id, lambda: self._read_dictionary(field))
+
+    def _read_dictionary(self, field: Field) -> pa.Array:
         store, path = self.places.store, self.places.manifest_path
         with at(table=self.label, file=path):
             file_size, _ = store.tail(path, 0)

@@ -254,7 +254,7 @@ def _memory(read: Manifest) -> int:
     return 16 * 1024 + 16 * message_bytes + 4 * len(read.fragments.content) + 4 * 1024 * len(read.fragments)
 
 
-_KNOWN: Final = KnownFiles(64 * 1024 * 1024, _memory)
+_KNOWN: Final = KnownFiles("manifests", 64 * 1024 * 1024, _memory)
 
 
 def _message_bytes(store: Store, path: str, size: int | None) -> tuple[bytes, bytes]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from threading import Lock
 from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from cachetools import LRUCache
 
 from lance_sql import _kernels, row_ranges
+from lance_sql.caches import LruCache
 from lance_sql.errors import CorruptFile, InvalidArgument, at
 from lance_sql.file.columns import Column, Filtered, filter_columns, read_columns
 from lance_sql.file.leaves import is_leaf, join
@@ -344,20 +343,19 @@ class OpenFragments:
 
     def __init__(self, files: TableFiles) -> None:
         self.files = files
-        self._lock = Lock()
-        self._open: LRUCache[int, OpenFragment] = LRUCache(MAX_OPEN_FRAGMENTS)
+        self._open: LruCache[int, OpenFragment] = LruCache("open fragments", most_entries=MAX_OPEN_FRAGMENTS)
 
     def __reduce__(self) -> tuple[type[OpenFragments], tuple[TableFiles]]:
         return OpenFragments, (self.files,)
 
     def get(self, fragment: Fragment) -> OpenFragment:
         """The fragment, opened; no file is read before something is asked of it."""
-        with self._lock:
-            found = self._open.get(fragment.id)
-            # what a change makes of a fragment has the same id
-            if found is None or (found.fragment is not fragment and found.fragment != fragment):
-                found = self._open[fragment.id] = OpenFragment(self.files, fragment)
+        found = self._open.get(fragment.id)
+        if found is not None and _is_of(found, fragment):
             return found
+        # what a change makes of a fragment has the same id
+        made = OpenFragment(self.files, fragment)
+        return self._open.keep(fragment.id, made, lambda known: not _is_of(known, fragment))
 
     @property
     def concurrency(self) -> int:
@@ -380,6 +378,10 @@ class OpenFragments:
                 if not has.fields.isdisjoint(fields):
                     calls.append(partial(self.files.open, file))
         together(calls, self.concurrency)
+
+
+def _is_of(opened: OpenFragment, fragment: Fragment) -> bool:
+    return opened.fragment is fragment or opened.fragment == fragment
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,16 @@ Source: indices, metadata; combination rule.
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from threading import Lock
 from typing import Final, TypeAlias
 from uuid import UUID
 
 import pyarrow as pa
 
 from lance_sql.bitmaps import deserialize_64
+from lance_sql.caches import LruCache
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature, at
 from lance_sql.index_files import row_sets
 from lance_sql.index_files.full_text import LISTS
@@ -65,9 +64,9 @@ class OpenIndices:
         self.covered: dict[int, object] = {}
         self._place(schema)
         self._files = files
-        self._lock = Lock()
-        self._open: OrderedDict[_Key, Opened | LanceError] = OrderedDict()
-        self._num_bytes = 0
+        self._open: LruCache[_Key, Opened | LanceError] = LruCache(
+            "index segments", most_bytes=BUDGET_BYTES, num_bytes=_size
+        )
         self._moves: list[FragmentReuse | LanceError] | None = None
 
     @property
@@ -133,10 +132,7 @@ class OpenIndices:
         raises: CorruptFile, UnsupportedFeature, each time again
         """
         key = segment.uuid, segment.base_id
-        with self._lock:
-            found = self._open.get(key)
-            if found is not None:
-                self._open.move_to_end(key)
+        found = self._open.get(key)
         if found is None:
             try:
                 with at(table=self._files.label):
@@ -147,8 +143,7 @@ class OpenIndices:
                     _LOG.warning(
                         "%s: the index %r is damaged and not used: %s", self._files.label, segment.name, error.in_table
                     )
-            with self._lock:
-                self._keep(key, found)
+            self._open.keep(key, found)
         if isinstance(found, LanceError):
             raise found.with_traceback(None)
         return found
@@ -213,14 +208,6 @@ class OpenIndices:
         with at(file=path):
             (content,) = store.get_ranges(path, [ByteRange(offset, offset + size)])
         return bytes(memoryview(content))
-
-    def _keep(self, key: _Key, found: Opened | LanceError) -> None:
-        if key in self._open:
-            return
-        self._open[key] = found
-        self._num_bytes += _size(found)
-        while self._num_bytes > BUDGET_BYTES and len(self._open) > 1:
-            self._num_bytes -= _size(self._open.popitem(last=False)[1])
 
     def _read(self, segment: IndexSegment) -> Opened:
         kind = segment.kind

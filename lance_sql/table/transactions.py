@@ -109,7 +109,7 @@ def _memory(read: RecordedTransaction | None) -> int:
     return 4096 + properties + sum(512 + len(each.row_ids) for each in read.given_ids)
 
 
-_KNOWN: Final = KnownFiles(16 * 1024 * 1024, _memory)
+_KNOWN: Final = KnownFiles("transactions", 16 * 1024 * 1024, _memory)
 
 
 def read_bytes(store: Store, path: str, manifest: Manifest) -> bytes | None:

@@ -284,10 +284,10 @@ def test_the_cache_of_heads_is_bounded() -> None:
     cache = PageCache(budget=25)
     heads = [CachedPage() for _ in range(5)]
     for number, head in enumerate(heads):
-        cache.put(number, head)
-        cache.put(number, heads[0])
+        cache.keep(number, head)
+        cache.keep(number, heads[0])
     assert [cache.get(number) for number in range(5)] == [None, None, None, heads[3], heads[4]]
-    PageCache(budget=1).put(0, heads[0])
+    PageCache(budget=1).keep(0, heads[0])
 
 
 def test_the_manifest_and_the_file_agree_on_the_rows(files: dict[str, bytes], tmp_path: Path) -> None:

@@ -50,9 +50,9 @@ def written(path: Path, seed: int = 0) -> str:
 
 @pytest.fixture(autouse=True)
 def nothing_kept() -> Iterator[None]:
-    KEPT.forget_threads()
+    KEPT.after_fork()
     yield
-    KEPT.forget_threads()
+    KEPT.after_fork()
 
 
 @pytest.fixture

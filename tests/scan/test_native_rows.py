@@ -147,11 +147,11 @@ def test_columns_of_a_fragment_are_found_once(table: Dataset, monkeypatch: pytes
     assert plain(compact).equals(plain(expected))
     assert set(found) == {0, 1, 2}
     # what keeps them may let go of some of their columns
-    KEPT.forget_threads()
+    KEPT.after_fork()
     cache = table.snapshot.open_fragments.files.page_cache
-    columns = [key for key, kept in cache._pages.items() if isinstance(kept, NativeColumn)]
+    columns = [key for key in cache if isinstance(cache.peek(key), NativeColumn)]
     for key in columns[::2]:
-        del cache._pages[key]
+        cache.pop(key)
     found.clear()
     assert table.scan(["mode", "price", "place"]).to_reader().read_all().equals(expected)
     assert set(found) == {0, 1, 2}

@@ -15,7 +15,7 @@ import pytest
 import lance_sql
 from lance_sql.errors import CorruptFile
 from lance_sql.store import MemoryStore, Store, open_store
-from lance_sql.table import deletions, known_files, manifest, transactions
+from lance_sql.table import deletions, manifest, transactions
 from lance_sql.table.fragment import DeletionFileType
 from lance_sql.table.known_files import KnownFiles
 from lance_sql.table.manifest import Manifest
@@ -101,7 +101,7 @@ def test_where_files_have_no_identity_each_is_read(path: Path, reads: list[str])
 
 
 def test_memory_is_bounded(path: Path) -> None:
-    known: KnownFiles[bytes] = KnownFiles(100, len)
+    known: KnownFiles[bytes] = KnownFiles("test", 100, len)
     store = open_store(path)
     read: list[str] = []
 
@@ -174,7 +174,7 @@ def test_an_old_handle_of_a_table_that_was_replaced_leaves_nothing_wrong_behind(
 
 
 def test_a_file_that_is_removed_or_replaced_while_it_is_read_is_not_kept(path: Path) -> None:
-    known: KnownFiles[bytes] = KnownFiles(100, len)
+    known: KnownFiles[bytes] = KnownFiles("test", 100, len)
     store = open_store(path)
     file = path / "a"
 
@@ -203,7 +203,7 @@ def test_a_file_that_is_removed_or_replaced_while_it_is_read_is_not_kept(path: P
 
 
 def test_threads_and_forked_processes_share_what_is_known(path: Path) -> None:
-    known: KnownFiles[bytes] = KnownFiles(1000, len)
+    known: KnownFiles[bytes] = KnownFiles("test", 1000, len)
     store = open_store(path)
     for number in range(20):
         (path / str(number)).write_bytes(bytes([number]))
@@ -216,6 +216,6 @@ def test_threads_and_forked_processes_share_what_is_known(path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(get, range(2000))) == [bytes([number % 20]) for number in range(2000)]
     # a child begins anew, and with a lock that nobody holds
-    with known._lock:
-        known_files._forget_all()
+    with known._values._lock:
+        known._values.after_fork()
     assert get(3) == bytes([3])

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lance_sql import _kernels, row_ranges
+from lance_sql.caches import Measured, Usage
 from lance_sql.file.leaves import leaf_in_structs
 from lance_sql.file.statistics import PageStatistics
 from lance_sql.file.zone_statistics import ROWS_PER_ZONE, key_kind, statistics
@@ -249,3 +250,7 @@ def _fields_of(candidates: Candidates, predicate: Predicate) -> list[tuple[Path,
 
 _decided: WeakKeyDictionary[TableFiles, dict[Predicate, _Decision]] = WeakKeyDictionary()
 _made: WeakKeyDictionary[TableFiles, dict[Field, tuple[int, PageStatistics]]] = WeakKeyDictionary()
+_COUNTED: Final = (
+    Measured("answers of learned statistics", lambda: Usage(len(_decided)), _decided.clear),
+    Measured("learned statistics of fields", lambda: Usage(len(_made)), _made.clear),
+)

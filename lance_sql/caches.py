@@ -1,0 +1,262 @@
+"""What the process keeps of tables that it has read: bounded caches that are counted by their names.
+
+    name                  | there are
+    pages                 | one of the process, whoever reads the file
+    pages of versions     | one for each open version, and so on
+
+`lance_sql.memory` shows all of them (`process_memory`). What a cache lets go of is read or made again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from threading import Lock
+from typing import Final, Generic, Protocol, TypeVar
+from weakref import ref
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+_FEWEST_DEAD: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a cache holds, and may hold at most.
+
+    entries: values; None where they are not counted
+    num_bytes: the memory that they take, roughly; None likewise
+    most_entries, most_bytes: None for no bound
+    """
+
+    entries: int | None
+    num_bytes: int | None = None
+    most_entries: int | None = None
+    most_bytes: int | None = None
+
+
+class Counted(Protocol):
+    """What can be counted as memory, and let go of."""
+
+    @property
+    def name(self) -> str:
+        """Under which it is counted, together with all others of that name."""
+        ...
+
+    def usage(self) -> Usage:
+        """What it holds now."""
+        ...
+
+    def clear(self) -> None:
+        """Forgets everything that can be read or made again."""
+        ...
+
+    def after_fork(self) -> None:
+        """Called in a forked process, which has none of the threads that may have held a lock."""
+        ...
+
+
+# Neither a set of weak references, whose entries go by running Python, which could lose a signal, nor a lock.
+_counted: Final[dict[int, ref[Counted]]] = {}
+_numbers: Final = count()
+_most_before_sweep = _FEWEST_DEAD
+
+
+def register(counted: Counted) -> None:
+    """Has it counted as long as somebody else holds it."""
+    global _most_before_sweep
+    _counted[next(_numbers)] = ref(counted)
+    if len(_counted) > _most_before_sweep:
+        _most_before_sweep = 2 * len(all_counted()) + _FEWEST_DEAD
+
+
+def all_counted() -> list[Counted]:
+    """All that are alive, the oldest first."""
+    found = []
+    for number, known in list(_counted.items()):
+        if (counted := known()) is not None:
+            found.append(counted)
+        else:
+            _counted.pop(number, None)
+    return found
+
+
+class LruCache(Generic[K, V]):
+    """The values that were used last, as many as fit. Thread-safe.
+
+    The newest value stays, however large it is. A value in use stays alive without the cache. A forked process has
+    what its parent had, unless a thread was just changing it.
+    """
+
+    def __init__(
+        self,
+        name: str | None,
+        *,
+        most_entries: int | None = None,
+        most_bytes: int | None = None,
+        num_bytes: Callable[[V], int] | None = None,
+        dropped: Callable[[K], object] | None = None,
+        forgets_at_fork: bool = False,
+    ) -> None:
+        """
+        name: under which it is counted; None where that is done by who holds it
+        num_bytes: that a value takes, roughly, when it is put in
+        dropped: told of each key that there was no room for, by the thread that took the room
+        forgets_at_fork: of values with locks of their own
+        """
+        self._name = name
+        self._most_entries = most_entries
+        self._most_bytes = most_bytes
+        self._size = num_bytes
+        self._dropped = dropped
+        self._forgets_at_fork = forgets_at_fork
+        self._start()
+        if name is not None:
+            register(self)
+
+    def _start(self) -> None:
+        self._lock = Lock()
+        self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._num_bytes = 0
+
+    @property
+    def name(self) -> str:
+        return self._name or ""
+
+    @property
+    def num_bytes(self) -> int:
+        """The memory that the values take, roughly."""
+        return self._num_bytes
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(list(self._values))
+
+    def get(self, key: K) -> V | None:
+        """The value, which is used by that."""
+        with self._lock:
+            found = self._values.get(key)
+            if found is None:
+                return None
+            self._values.move_to_end(key)
+            return found[0]
+
+    def peek(self, key: K) -> V | None:
+        """The value, of which nothing is said by that."""
+        found = self._values.get(key)
+        return found[0] if found is not None else None
+
+    def keep(self, key: K, value: V, replaces: Callable[[V], bool] | None = None) -> V:
+        """What the key has from now on: the value that is there already, unless the new one `replaces` it."""
+        size = self._size(value) if self._size is not None else 0
+        # they may be let go of by running Python, which must not want the lock
+        gone: list[tuple[K, tuple[V, int]]] = []
+        with self._lock:
+            known = self._values.get(key)
+            if known is not None:
+                if replaces is None or not replaces(known[0]):
+                    self._values.move_to_end(key)
+                    return known[0]
+                self._num_bytes -= known[1]
+                del self._values[key]
+            self._values[key] = value, size
+            self._num_bytes += size
+            while self._is_too_much() and len(self._values) > 1:
+                gone.append(self._values.popitem(last=False))
+                self._num_bytes -= gone[-1][1][1]
+        if self._dropped is not None:
+            for old, _ in gone:
+                self._dropped(old)
+        return value
+
+    def put(self, key: K, value: V) -> None:
+        """Keeps the value instead of what is there."""
+        self.keep(key, value, lambda _: True)
+
+    def get_or_make(self, key: K, make: Callable[[], V]) -> V:
+        """The value; made where there is none, by several threads perhaps, of which all get the first."""
+        found = self.get(key)
+        return found if found is not None else self.keep(key, make())
+
+    def pop(self, key: K) -> V | None:
+        """Lets go of a value."""
+        with self._lock:
+            found = self._values.pop(key, None)
+            if found is None:
+                return None
+            self._num_bytes -= found[1]
+            return found[0]
+
+    def clear(self) -> None:
+        """Lets go of all values."""
+        with self._lock:
+            gone, self._values = self._values, OrderedDict()
+            self._num_bytes = 0
+        del gone
+
+    def after_fork(self) -> None:
+        if self._forgets_at_fork or self._lock.locked():
+            self._start()
+
+    def usage(self) -> Usage:
+        num_bytes = self._num_bytes if self._size is not None else None
+        return Usage(len(self._values), num_bytes, self._most_entries, self._most_bytes)
+
+    def _is_too_much(self) -> bool:
+        if self._most_bytes is not None and self._num_bytes > self._most_bytes:
+            return True
+        return self._most_entries is not None and len(self._values) > self._most_entries
+
+
+class Measured:
+    """What is kept in some other way, counted by a function.
+
+    clear: lets go of it; without one it goes with the tables that it is of
+    """
+
+    def __init__(self, name: str, usage: Callable[[], Usage], clear: Callable[[], object] | None = None) -> None:
+        self.name = name
+        self._usage = usage
+        self._clear = clear
+        register(self)
+
+    def usage(self) -> Usage:
+        return self._usage()
+
+    def clear(self) -> None:
+        if self._clear is not None:
+            self._clear()
+
+    def after_fork(self) -> None:
+        """Nothing: who keeps it sees to that."""
+
+
+def total(usages: Iterable[Usage]) -> Usage:
+    """All of them together; what one of them does not count or bound is not counted or bounded."""
+    found = list(usages)
+
+    def added(values: list[int | None]) -> int | None:
+        known = [value for value in values if value is not None]
+        return sum(known) if len(known) == len(values) and known else None
+
+    return Usage(
+        added([each.entries for each in found]),
+        added([each.num_bytes for each in found]),
+        added([each.most_entries for each in found]),
+        added([each.most_bytes for each in found]),
+    )
+
+
+def _after_fork() -> None:
+    for each in all_counted():
+        each.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

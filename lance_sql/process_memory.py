@@ -1,0 +1,85 @@
+"""What the process holds in memory for the tables that it has read, as a table.
+
+cache               caches  entries  bytes     most_entries  most_bytes
+pages                    1      120  1048576                  100663296
+open data files          2        9                    256
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import pyarrow as pa
+
+from lance_sql.caches import Usage, all_counted, total
+
+_MEMOIZED: Final = "memoized functions"
+_SCHEMA: Final = pa.schema(
+    [
+        pa.field("cache", pa.string(), nullable=False),
+        pa.field("caches", pa.int64(), nullable=False),
+        pa.field("entries", pa.int64()),
+        pa.field("bytes", pa.int64()),
+        pa.field("most_entries", pa.int64()),
+        pa.field("most_bytes", pa.int64()),
+    ]
+)
+
+
+def memory(*, release: bool = False) -> pa.Table:
+    """What this process holds in memory for tables, by the caches that hold it; the largest first.
+
+    Each open version has caches of its own beside those of the process; they go with it. Bytes are rough, and those of
+    index segments say what they may come to. Memory of batches that somebody holds is not counted, nor what the
+    libraries take.
+
+    release: first lets go of what can be read or made again; queries that run go on, and read some of it anew
+
+    cache: what is held
+    caches: how many there are of the kind; of memoized functions, those that hold something
+    entries, bytes: that they hold; NULL where that is not counted
+    most_entries, most_bytes: that they may hold together; NULL for no such bound
+
+    >>> orders = lance_sql.open("examples/orders.lance")
+    >>> orders.count_rows("amount > 10") > 0
+    True
+    >>> held = lance_sql.memory()
+    >>> held.column_names
+    ['cache', 'caches', 'entries', 'bytes', 'most_entries', 'most_bytes']
+    >>> "manifests" in held["cache"].to_pylist()
+    True
+    """
+    if release:
+        for counted in all_counted():
+            counted.clear()
+        for function in _memoized():
+            function.cache_clear()
+    by_name: dict[str, list[Usage]] = {}
+    for counted in all_counted():
+        by_name.setdefault(counted.name, []).append(counted.usage())
+    by_name[_MEMOIZED] = [_usage(function) for function in _memoized() if function.cache_info().currsize]
+    rows = []
+    for name, usages in by_name.items():
+        held = total(usages)
+        rows.append((name, len(usages), held.entries, held.num_bytes, held.most_entries, held.most_bytes))
+    rows.sort(key=lambda row: (-(row[3] or 0), row[0]))
+    columns = zip(*rows, strict=True)
+    return pa.table([pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)], _SCHEMA)
+
+
+def _memoized() -> Iterator[Any]:
+    """The memoized functions of the modules that were imported: all of them are names of their modules."""
+    kind: type[Callable[..., Any]] = functools._lru_cache_wrapper
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "lance_sql":
+            for value in list(vars(module).values()):
+                if isinstance(value, kind) and value.__module__ == name:
+                    yield value
+
+
+def _usage(function: Any) -> Usage:
+    info = function.cache_info()
+    return Usage(info.currsize, None, info.maxsize, None)
