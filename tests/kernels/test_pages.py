@@ -547,7 +547,7 @@ def test_damage_names_the_column_and_the_page() -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"codec": 7, "bits": 64}, "codec"),
+        ({"codec": 7, "bits": 64}, "7 is not a ValueCodec"),
         ({"codec": FLAT, "bits": 32}, "as 64"),
         ({"codec": PACKED, "bits": 128, "format": (False, 128)}, "128"),
         ({"codec": VARIABLE, "bits": 32}, "kind"),
