@@ -75,15 +75,17 @@ def test_codes_and_factors_are_those_of_pylance(tmp_path: Path, metric: str, bit
         rabit_codes.unpacked_signs(ours[rabit_codes.SIGNS].astype(np.uint8)), axis=1, bitorder="little"
     )
     wanted = magnitudes(theirs)
+    turned = model.rotation.apply(model.left_of(model.comparable(prepared), numbers))  # type: ignore[union-attr]
+    # of a partition of one row nothing is left but rounding
+    is_left = np.linalg.norm(turned, axis=1) > 1e-4
     # values that are next to 0 may be either
-    assert ((signs[:, :size] > 0) == (wanted > 0)).mean() > 0.9999
+    assert ((signs[is_left, :size] > 0) == (wanted[is_left] > 0)).mean() > 0.9999
     if bits == 1:
         return
     extra = rabit_codes.extra_codes(ours[rabit_codes.EXTRA].astype(np.uint8), bits - 1, size)
     found = (signs[:, :size].astype(np.int64) << (bits - 1)) + extra - ((1 << bits) - 1) / 2
-    turned = model.rotation.apply(model.left_of(model.comparable(prepared), numbers))  # type: ignore[union-attr]
     closeness = [
-        (turned * each).sum(axis=1) / np.linalg.norm(turned, axis=1) / np.linalg.norm(each, axis=1)
+        (turned * each).sum(axis=1)[is_left] / (np.linalg.norm(turned, axis=1) * np.linalg.norm(each, axis=1))[is_left]
         for each in (found, wanted)
     ]
     same = (found == wanted).all(axis=1)
