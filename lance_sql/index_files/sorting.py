@@ -1,20 +1,14 @@
 """Sorting more values than fit into memory, each with a number: sorted runs on disk, merged part by part.
 
 values in --> runs, each sorted and in a file of its own --> for each range of values, its part of every run, sorted
-
-Runs are sorted, and parts merged, by threads, a few at a time.
 """
 
 from __future__ import annotations
 
 import itertools
-import os
 import tempfile
 from bisect import bisect_left, bisect_right
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -28,9 +22,6 @@ U64 = npt.NDArray[np.uint64]
 
 RUN_BYTES: Final = 32 << 20
 """Values and numbers of a run; sorting one takes five times as much."""
-
-_AT_ONCE: Final = min(os.cpu_count() or 1, 2)
-"""Runs that are sorted, and parts that are merged, at the same time: each takes memory of its own."""
 
 _PARTS_OF_A_RUN: Final = 2
 """Into so many parts as runs have, what is merged is cut: with what is written meanwhile, a part may be smaller."""
@@ -52,8 +43,7 @@ class Sorter:
         self._held: list[pa.RecordBatch] = []
         self._held_bytes = 0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._runs: list[Future[pa.Table]] = []
-        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="lance-sort")
+        self._runs: list[pa.Table] = []
 
     def add(self, values: pa.Array, numbers: U64) -> None:
         """Takes some values, and a number for each."""
@@ -68,39 +58,25 @@ class Sorter:
         """All values and numbers, as columns of these names, in order; once."""
         if not self._runs:
             if self._held:
-                table, ordered = _with_order(self._held)
-                parts = (partial(_taken, table, places) for places in _pieces(ordered))
-                yield from itertools.chain.from_iterable(self._ahead(parts))
+                yield from _sorted(self._held)
             return
         self._spill_all()
-        runs = [each.result() for each in self._runs]
-        cuts = _cuts(runs)
-        edges = [_places(run, cuts) for run in runs]
-        merging = (
-            partial(
-                _merged,
-                _part(runs, edges, number),
-                is_one_value=0 < number < len(cuts) and cuts[number - 1].key == cuts[number].key,
-            )
-            for number in range(len(cuts) + 1)
-        )
-        yield from itertools.chain.from_iterable(self._ahead(merging))
-
-    def _ahead(self, every: Iterator[Callable[[], list[pa.RecordBatch]]]) -> Iterator[list[pa.RecordBatch]]:
-        """What all of them return, in their order: threads are ahead."""
-        asked: deque[Future[list[pa.RecordBatch]]] = deque()
-        for each in every:
-            asked.append(self._threads.submit(each))
-            if len(asked) > _AT_ONCE:
-                yield asked.popleft().result()
-        while asked:
-            yield asked.popleft().result()
+        cuts = _cuts(self._runs)
+        edges = [_places(run, cuts) for run in self._runs]
+        for number in range(len(cuts) + 1):
+            parts = _part(self._runs, edges, number)
+            if not parts:
+                continue
+            if 0 < number < len(cuts) and cuts[number - 1].key == cuts[number].key:
+                # equal values in the order of the runs, which is how they came: there may be any number of them
+                yield from parts
+            else:
+                yield from _sorted(parts)
 
     def __enter__(self) -> Sorter:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self._threads.shutdown(cancel_futures=True)
         self._runs.clear()
         self._held.clear()
         if self._folder is not None:
@@ -120,18 +96,10 @@ class Sorter:
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="lance-sort-")
         path = Path(self._folder.name) / f"{len(self._runs)}.arrow"
-        if len(self._runs) >= _AT_ONCE:
-            # no more than so many wait for a thread, and one that failed ends it all
-            self._runs[-_AT_ONCE].result()
-        self._runs.append(self._threads.submit(_spilled, held, self._schema, path))
-
-
-def _spilled(held: list[pa.RecordBatch], schema: pa.Schema, path: Path) -> pa.Table:
-    """A sorted run in a file of its own."""
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
-        for batch in _sorted(held):
-            writer.write_batch(batch)
-    return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, self._schema) as writer:
+            for batch in _sorted(held):
+                writer.write_batch(batch)
+        self._runs.append(pa.ipc.open_file(pa.memory_map(str(path))).read_all())
 
 
 def _part(runs: Sequence[pa.Table], places: Sequence[Sequence[int]], number: int) -> list[pa.RecordBatch]:
@@ -142,12 +110,6 @@ def _part(runs: Sequence[pa.Table], places: Sequence[Sequence[int]], number: int
         for batch in run.slice(own[number], own[number + 1] - own[number]).to_batches()
         if batch.num_rows
     ]
-
-
-def _merged(parts: list[pa.RecordBatch], *, is_one_value: bool) -> list[pa.RecordBatch]:
-    """Parts of all runs in order. Equal values stay in the order of the runs, which is how they came: there may be any
-    number of them."""
-    return parts if is_one_value or not parts else list(_sorted(parts))
 
 
 def _cuts(runs: Sequence[pa.Table]) -> list[_Cut]:
@@ -172,27 +134,15 @@ class _Cut(NamedTuple):
 
 
 def _sorted(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    table, places = _with_order(batches)
-    return itertools.chain.from_iterable(_taken(table, part) for part in _pieces(places))
-
-
-def _with_order(batches: list[pa.RecordBatch]) -> tuple[pa.Table, npt.NDArray[np.int64]]:
-    """The rows of all of them, and their places in order."""
     table = pa.Table.from_batches(batches).combine_chunks()
     # a caller that hands them over needs them no longer
     batches.clear()
     values = table.column("values")
     (array,) = values.chunks if values.num_chunks else (pa.array([], values.type),)
-    return table, order.ascending(array)
-
-
-def _pieces(places: npt.NDArray[np.int64]) -> Iterator[npt.NDArray[np.int64]]:
-    return (places[start : start + _BATCH_ROWS] for start in range(0, len(places), _BATCH_ROWS))
-
-
-def _taken(table: pa.Table, places: npt.NDArray[np.int64]) -> list[pa.RecordBatch]:
-    taken: list[pa.RecordBatch] = table.take(pa.array(places)).to_batches()
-    return taken
+    places = order.ascending(array)
+    # what takes them writes one batch while the next is put in order
+    for start in range(0, len(places), _BATCH_ROWS):
+        yield from table.take(pa.array(places[start : start + _BATCH_ROWS])).to_batches()
 
 
 def _keys(rows: pa.Table) -> list[tuple[int, Any]]:
