@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Final, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 import pyarrow as pa
-
-Part = TypeVar("Part")
-Result = TypeVar("Result")
 
 MIN_ROWS: Final = 256 * 1024
 MIN_BYTES: Final = 32 * 1024 * 1024
@@ -31,27 +27,6 @@ def gathered(
             held, num_rows, num_bytes = [], 0, 0
     if held:
         yield pa.Table.from_batches(held)
-
-
-def one_ahead(parts: Iterable[Part], compute: Callable[[Part], Result]) -> Iterator[Result]:
-    """`compute` of each part, in order and one at a time: by a thread of its own, while the results before are used and
-    the next part is made."""
-    rest = iter(parts)
-    first = next(rest, None)
-    if first is None:
-        return
-    second = next(rest, None)
-    if second is None:
-        yield compute(first)
-        return
-    with ThreadPoolExecutor(1, "lance-compute") as pool:
-        waiting: Future[Result] = pool.submit(compute, first)
-        part: Part | None = second
-        while part is not None:
-            before, waiting = waiting, pool.submit(compute, part)
-            yield before.result()
-            part = next(rest, None)
-        yield waiting.result()
 
 
 def joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:

@@ -19,7 +19,7 @@ from lance_sql.casts.assignment import assign
 from lance_sql.casts.conversion import convert
 from lance_sql.commit.operations import Merge, Project
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.gathering import gathered, one_ahead
+from lance_sql.gathering import gathered
 from lance_sql.progress import Work
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.filters import to_predicate
@@ -174,13 +174,11 @@ def _add_values(session: WriteSession, values: Mapping[str, Any]) -> Snapshot:
     target = extend(schema, fields, next_field_id(snapshot), file_version=version)
     new = Schema(target.fields[len(schema.fields) :])
 
-    def of_part(part: pa.Table) -> pa.RecordBatch:
-        results = compute(part)
-        arrays = [assign(field.name, results[field.name], field) for field in new.arrow]
-        return pa.RecordBatch.from_arrays(arrays, schema=new.arrow)
-
     def computed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return one_ahead(gathered(batches, min_rows=_MIN_ROWS), of_part)
+        for part in gathered(batches, min_rows=_MIN_ROWS):
+            results = compute(part)
+            arrays = [assign(field.name, results[field.name], field) for field in new.arrow]
+            yield pa.RecordBatch.from_arrays(arrays, schema=new.arrow)
 
     return _with_columns(session, compute.columns, computed, new, target)
 

@@ -6,7 +6,6 @@ Source: message Transaction.Update; row lineage, duties of a writer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,7 +13,7 @@ import pyarrow as pa
 from lance_sql.casts.assignment import assign
 from lance_sql.commit.operations import Update
 from lance_sql.errors import InvalidArgument
-from lance_sql.gathering import gathered, one_ahead
+from lance_sql.gathering import gathered
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.schema import Schema
@@ -56,21 +55,17 @@ def update(
         moved = MovedRows()
         names = [*schema.names, ROW_ID, ROW_ADDRESS]
 
-        def parts() -> Iterator[pa.Table]:
+        def rows() -> Iterator[pa.RecordBatch]:
             for part in gathered(scan(latest, names, where)):
                 moved.add(numbers(part, ROW_ADDRESS), numbers(part, ROW_ID))
-                yield part
+                computed = compute(part)
+                columns = [
+                    assign(field.name, computed[field.name], field) if field.name in computed else part.column(i)
+                    for i, field in enumerate(schema.arrow)
+                ]
+                yield from pa.Table.from_arrays(columns, schema=schema.arrow).to_batches()
 
-        def changed(part: pa.Table) -> list[pa.RecordBatch]:
-            computed = compute(part)
-            columns = [
-                assign(field.name, computed[field.name], field) if field.name in computed else part.column(i)
-                for i, field in enumerate(schema.arrow)
-            ]
-            made: list[pa.RecordBatch] = pa.Table.from_arrays(columns, schema=schema.arrow).to_batches()
-            return made
-
-        fragments = session.writer().write_all(chain.from_iterable(one_ahead(parts(), changed)))
+        fragments = session.writer().write_all(rows())
         gone = delete_rows(latest, moved.addresses)
         if not gone.affected:
             return latest
