@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "bound_pages.h"
 #include "file_extents.h"
 #include "process_share.h"
 #include "python.h"
@@ -16,15 +17,6 @@ namespace lance {
 
 namespace {
 
-using ByteArray = nb::ndarray<nb::numpy, uint8_t>;
-
-ByteArray to_bytes_array(std::vector<uint8_t> values) {
-    auto* owned = new std::vector<uint8_t>(std::move(values));
-    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<uint8_t>*>(p); });
-    const size_t size = owned->size();
-    return ByteArray(owned->data(), 1, &size, owner);
-}
-
 std::string to_string(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
 nb::list to_list(const std::unordered_set<std::string>& encodings) {
@@ -33,15 +25,21 @@ nb::list to_list(const std::unordered_set<std::string>& encodings) {
     return list;
 }
 
-// Values, offsets, validity, and how many values there are.
-template <class Column>
-nb::tuple to_tuple(Column& column) {
-    return nb::make_tuple(to_bytes_array(std::move(column.values)), to_bytes_array(std::move(column.offsets)),
-                          to_bytes_array(std::move(column.validity)), column.num_valid);
+// None where there is no array.
+nb::list to_list(HeldArrays& columns) {
+    nb::list list;
+    for (const ArrowArray& array : std::exchange(columns.arrays, {})) {
+        if (array.release == nullptr) {
+            list.append(nb::none());
+        } else {
+            list.append(nb::cast(new BoundArray(array), nb::rv_policy::take_ownership));
+        }
+    }
+    return list;
 }
 
-std::vector<ValueFormat> to_formats(const std::vector<std::pair<bool, int64_t>>& formats) {
-    std::vector<ValueFormat> wanted;
+std::vector<ColumnFormat> to_formats(const std::vector<std::pair<bool, int64_t>>& formats) {
+    std::vector<ColumnFormat> wanted;
     for (const auto& [variable, bits] : formats) wanted.push_back({variable, bits});
     return wanted;
 }
@@ -59,16 +57,18 @@ void bind_files(nb::module_& m) {
         .def(
             "add",
             [](FlatPages& self, const nb::bytes& encoding, Count num_items, Choice<ValueCodec> codec, Count bits, bool large,
-               bool has_def, std::optional<std::pair<Choice<LevelCodec>, Count>> definition) {
+               bool has_def, Count num_buffers, std::optional<std::pair<Choice<LevelCodec>, Count>> definition) {
+                const ValueCodec values = codec;
+                if (values > ValueCodec::kVariable) fail("codec ", static_cast<int>(values), " needs more than chunks");
                 std::optional<LevelEncoding> levels;
                 if (definition) levels.emplace(definition->first, definition->second);
-                self.add(to_string(encoding), FlatPage{{large, false, has_def, 1},
+                self.add(to_string(encoding), FlatPage{{large, false, has_def, num_buffers},
                                                        num_items,
-                                                       codec,
+                                                       values,
                                                        bits,
                                                        levels});
             },
-            "encoding"_a, nb::kw_only(), "num_items"_a, "codec"_a, "bits"_a, "large"_a, "has_def"_a,
+            "encoding"_a, nb::kw_only(), "num_items"_a, "codec"_a, "bits"_a, "large"_a, "has_def"_a, "num_buffers"_a,
             "definition"_a = nb::none())
         .def(
             "add_constant",
@@ -84,18 +84,16 @@ void bind_files(nb::module_& m) {
         "read_small_files",
         [](const FlatPages& pages, nb::list paths, const InputBuffer& num_rows,
            const std::vector<std::pair<bool, int64_t>>& formats, const InputBuffer& column_indices) {
-            SmallFiles found;
+            std::optional<SmallFiles> found;
             std::vector<std::string> encoded;
             for (nb::handle path : paths) encoded.push_back(to_path(path));
             {
                 Unlocked unlocked;
-                found = read_small_files(pages, encoded, num_rows, to_formats(formats), column_indices);
+                found.emplace(read_small_files(pages, encoded, num_rows, to_formats(formats), column_indices));
             }
             nb::list read;
-            for (const bool each : found.read) read.append(nb::bool_(each));
-            nb::list columns;
-            for (SmallColumn& column : found.columns) columns.append(to_tuple(column));
-            return nb::make_tuple(read, to_list(found.unknown), columns);
+            for (const bool each : found->read) read.append(nb::bool_(each));
+            return nb::make_tuple(read, to_list(found->unknown), to_list(found->columns));
         },
         "pages"_a, "paths"_a, "num_rows"_a, "formats"_a, "column_indices"_a);
     m.def(
@@ -128,16 +126,12 @@ void bind_files(nb::module_& m) {
         [](const FlatPages& pages, const InputBuffer& file, Count num_rows,
            const std::vector<std::pair<bool, int64_t>>& formats, const InputBuffer& column_indices) {
             const int64_t wanted_rows = num_rows;
-            ManyColumns found;
+            std::optional<ManyColumns> found;
             {
                 Unlocked unlocked;
-                found = read_many_columns(pages, file, wanted_rows, to_formats(formats), column_indices);
+                found.emplace(read_many_columns(pages, file, wanted_rows, to_formats(formats), column_indices));
             }
-            nb::list columns;
-            for (std::optional<DecodedPage>& column : found.columns) {
-                columns.append(column ? nb::object(to_tuple(*column)) : nb::none());
-            }
-            return nb::make_tuple(to_list(found.unknown), columns);
+            return nb::make_tuple(to_list(found->unknown), to_list(found->columns));
         },
         "pages"_a, "file"_a, "num_rows"_a, "formats"_a, "column_indices"_a);
 }

@@ -4,12 +4,13 @@
 #include "small_files.h"
 
 #include <array>
+#include <memory>
 #include <mutex>
+#include <utility>
 
-#include "bits.h"
 #include "columns.h"
+#include "constant_reader.h"
 #include "descriptor.h"
-#include "kernels.h"
 
 namespace lance {
 
@@ -92,70 +93,23 @@ class WholeFile {
     Bytes global_buffers_;
 };
 
-void decode(const FlatPage& page, Bytes words, Bytes data, DecodedPage& out) {
-    const ChunkTable table(words, page.num_items, page.shape, size_of(data));
-    const Chunks chunks(table, data, 0);
-    const std::array<int64_t, 2> whole = {0, page.num_items};
-    const Ranges ranges({reinterpret_cast<const uint8_t*>(whole.data()), sizeof(whole)}, page.num_items);
-    out.offsets.clear();
-    switch (page.codec) {
-        case ValueCodec::kFlat:
-            out.values.resize(static_cast<size_t>(bytes_for_bits(multiply(page.num_items, page.bits))));
-            flat(chunks, ranges, 0, page.bits, out.values);
-            break;
-        case ValueCodec::kInlineBitpacking:
-            out.values.resize(static_cast<size_t>(multiply(page.num_items, page.bits) / 8));
-            inline_bitpacking(chunks, ranges, page.bits, out.values);
-            break;
-        case ValueCodec::kVariable:
-            out.offsets.resize(static_cast<size_t>(multiply(page.num_items + 1, page.bits) / 8));
-            out.values.resize(static_cast<size_t>(
-                variable_offsets(chunks, ranges, page.bits, out.offsets, page.bits)));
-            variable_bytes(chunks, ranges, page.bits, out.values);
-            break;
-        case ValueCodec::kByteStreamSplit:
-        case ValueCodec::kRle:
-        case ValueCodec::kFsst:
-        case ValueCodec::kOther: fail("values of codec ", static_cast<int>(page.codec), " in a small file");
-    }
-    out.validity.clear();
-    out.num_valid = page.num_items;
-    if (!page.definition) return;
-    out.validity.resize(static_cast<size_t>(bytes_for_bits(page.num_items)));
-    out.num_valid = validity(chunks, ranges, *page.definition, 0, out.validity);
-}
+// The page of a column in memory, and what reads it.
+struct OpenPage {
+    std::unique_ptr<const ChunkTable> table;
+    std::unique_ptr<const std::string> value;  // of a constant
+    std::unique_ptr<const PageReader> reader;
+    Bytes data;
+};
 
-// False for a value that is not of the format.
-bool repeat(const ConstantPage& page, const ValueFormat& format, int64_t num_rows, DecodedPage& out) {
-    const std::string value = page.value.value_or(std::string());
-    const auto size = static_cast<int64_t>(value.size());
-    out.offsets.clear();
-    out.values.clear();
-    out.validity.clear();
-    out.num_valid = num_rows;
-    if (!page.value) {
-        out.validity.assign(static_cast<size_t>(bytes_for_bits(num_rows)), 0);
-        out.num_valid = 0;
-    }
-    if (format.variable) {
-        if (format.bits == 32 && multiply(num_rows, size) > INT32_MAX) return false;
-        out.offsets.resize(static_cast<size_t>(multiply(num_rows + 1, format.bits) / 8));
-        for (int64_t i = 0; i <= num_rows; ++i) {
-            uint8_t* to = out.offsets.data() + i * (format.bits / 8);
-            format.bits == 32 ? store(to, static_cast<uint32_t>(i * size)) : store(to, static_cast<uint64_t>(i * size));
-        }
-    } else if (!page.value || format.bits == 1) {
-        if (page.value && size != 1) return false;
-        const bool set = page.value && (value[0] & 1) != 0;
-        const int64_t num_bytes = bytes_for_bits(multiply(num_rows, format.bits));
-        out.values.assign(static_cast<size_t>(num_bytes), set ? uint8_t{0xFF} : uint8_t{0});
-        return true;
-    } else if (size * 8 != format.bits) {
-        return false;
-    }
-    out.values.resize(static_cast<size_t>(multiply(num_rows, size)));
-    for (int64_t i = 0; i < num_rows; ++i) copy(out.values.data() + i * size, reinterpret_cast<const uint8_t*>(value.data()), size);
-    return true;
+// Appends all rows.
+void append(const OpenPage& page, int64_t num_rows, ColumnBuilder& out) {
+    const std::array<int64_t, 2> whole = {0, num_rows};
+    const Ranges rows({reinterpret_cast<const uint8_t*>(whole.data()), sizeof(whole)}, num_rows);
+    const PageBytes bytes{page.data, 0, std::nullopt};
+    const int64_t before = out.num_rows();
+    page.reader->require_bytes(bytes, num_rows);
+    page.reader->read(bytes, rows, out);
+    if (out.num_rows() - before != num_rows) fail(num_rows, " rows became ", out.num_rows() - before);
 }
 
 Bytes buffer(const WholeFile& file, const StoredPage& page, size_t number) {
@@ -163,138 +117,106 @@ Bytes buffer(const WholeFile& file, const StoredPage& page, size_t number) {
     return file.part(start, static_cast<uint64_t>(page.buffers[2 * number + 1]) - start);
 }
 
-// False for a column that is not one page of a known encoding; encodings that nothing is known of are added to `unknown`.
-bool decode_column(const FlatPages& pages, const WholeFile& file, int64_t index, int64_t num_rows,
-                   const ValueFormat& format, DecodedPage& out, std::unordered_set<std::string>& unknown) {
+OpenPage open_constant(const ConstantPage& page, const ColumnFormat& format, int64_t num_rows) {
+    OpenPage open;
+    std::optional<Bytes> value;
+    if (page.value) {
+        open.value = std::make_unique<const std::string>(*page.value);
+        value = Bytes(reinterpret_cast<const uint8_t*>(open.value->data()), open.value->size());
+    }
+    open.reader = std::make_unique<const ConstantReader>(format, num_rows, value);
+    return open;
+}
+
+OpenPage open_flat(const FlatPage& page, const ColumnFormat& format, Bytes words, Bytes data) {
+    // wider numbers would be narrowed
+    if (!format.variable && page.bits != format.bits) fail("values of ", page.bits, " bits as ", format.bits);
+    OpenPage open;
+    open.data = data;
+    open.table = std::make_unique<const ChunkTable>(words, page.num_items, page.shape, size_of(data));
+    const MiniBlockValues values{page.codec, page.bits, page.definition, {}, std::nullopt, format, false};
+    open.reader = std::make_unique<const MiniBlockReader>(*open.table, values);
+    return open;
+}
+
+// Nothing for a column that is not one page of a known encoding; encodings that nothing is known of are added to
+// `unknown`.
+std::optional<OpenPage> open_column(const FlatPages& pages, const WholeFile& file, int64_t index, int64_t num_rows,
+                                    const ColumnFormat& format, std::unordered_set<std::string>& unknown) {
     const StoredColumn column = file.column(index);
-    if (column.pages.size() != 1 || !column.pages[0].encoding) return false;
+    if (column.pages.size() != 1 || !column.pages[0].encoding) return std::nullopt;
     const StoredPage& stored = column.pages[0];
     FlatPages::Page page;
     if (!pages.find(*stored.encoding, page)) {
         unknown.emplace(reinterpret_cast<const char*>(stored.encoding->data()), stored.encoding->size());
-        return false;
+        return std::nullopt;
     }
-    if (stored.num_rows != num_rows) return false;
+    if (stored.num_rows != num_rows) return std::nullopt;
     if (const auto* constant = std::get_if<ConstantPage>(&page)) {
-        return stored.buffers.empty() && repeat(*constant, format, num_rows, out);
+        if (!stored.buffers.empty()) return std::nullopt;
+        return open_constant(*constant, format, num_rows);
     }
     const auto* flat = std::get_if<FlatPage>(&page);
-    if (!flat || flat->format() != format || flat->num_items != num_rows || stored.buffers.size() != 4) return false;
-    decode(*flat, buffer(file, stored, 0), buffer(file, stored, 1), out);
-    return true;
+    if (!flat || flat->num_items != num_rows || stored.buffers.size() != 4) return std::nullopt;
+    return open_flat(*flat, format, buffer(file, stored, 0), buffer(file, stored, 1));
 }
 
-// A column that grows by one page after the other.
-class ColumnWriter {
-  public:
-    ColumnWriter(ValueFormat format, int64_t most_rows) : format_(format), num_rows_(0) {
-        out_.validity.resize(static_cast<size_t>(bytes_for_bits(most_rows)));
-        if (format.variable) {
-            out_.offsets.resize(static_cast<size_t>(multiply(most_rows + 1, format.bits) / 8));
-        } else {
-            out_.values.resize(static_cast<size_t>(bytes_for_bits(multiply(most_rows, format.bits))));
-        }
-    }
-
-    // Whether the offsets still count to what another page adds.
-    bool has_room(const DecodedPage& page) const {
-        const int64_t most = format_.bits == 32 ? int64_t{INT32_MAX} : kMaxCount;
-        return !format_.variable || size_of(Bytes(page.values)) <= most - size_of(Bytes(out_.values));
-    }
-
-    void append(const DecodedPage& page, int64_t num_rows) {
-        append_bits(out_.validity, page.validity, num_rows);
-        if (!format_.variable) {
-            append_values(page, num_rows);
-        } else if (format_.bits == 32) {
-            append_strings<uint32_t>(page, num_rows);
-        } else {
-            append_strings<uint64_t>(page, num_rows);
-        }
-        out_.num_valid += page.num_valid;
-        num_rows_ += num_rows;
-    }
-
-    SmallColumn take() { return std::move(out_); }
-
-  private:
-    // An empty bitmap stands for ones.
-    void append_bits(std::vector<uint8_t>& to, Bytes bits, int64_t num_bits) const {
-        for (int64_t i = 0; i < num_bits; ++i) {
-            const bool set = bits.empty() || (bits[static_cast<size_t>(i / 8)] >> (i % 8) & 1) != 0;
-            const int64_t at = num_rows_ + i;
-            to[static_cast<size_t>(at / 8)] |= static_cast<uint8_t>(uint8_t{set} << (at % 8));
-        }
-    }
-
-    void append_values(const DecodedPage& page, int64_t num_rows) {
-        if (format_.bits % 8 != 0) {
-            append_bits(out_.values, page.values, num_rows);
-            return;
-        }
-        copy(out_.values.data() + num_rows_ * (format_.bits / 8), page.values.data(), num_rows * (format_.bits / 8));
-    }
-
-    template <class Offset>
-    void append_strings(const DecodedPage& page, int64_t num_rows) {
-        constexpr int64_t width = sizeof(Offset);
-        const auto before = static_cast<Offset>(out_.values.size());
-        uint8_t* to = out_.offsets.data() + (num_rows_ + 1) * width;
-        for (int64_t i = 1; i <= num_rows; ++i, to += width) {
-            store(to, static_cast<Offset>(before + load<Offset>(page.offsets.data() + i * width)));
-        }
-        out_.values.insert(out_.values.end(), page.values.begin(), page.values.end());
-    }
-
-    ValueFormat format_;
-    int64_t num_rows_;
-    SmallColumn out_;
+// A file in memory with the pages of the columns that are wanted.
+struct OpenFile {
+    std::vector<uint8_t> content;
+    int64_t num_rows;
+    std::vector<OpenPage> pages;
 };
 
-class SmallFileReader {
-  public:
-    SmallFileReader(const FlatPages& pages, const std::vector<ValueFormat>& formats, int64_t most_rows)
-        : pages_(pages), formats_(formats), decoded_(formats.size()) {
-        for (const ValueFormat& format : formats) writers_.emplace_back(format, most_rows);
+// Nothing for a file that is left to the caller.
+std::optional<OpenFile> open_file(const FlatPages& pages, const std::string& path, int64_t num_rows,
+                                  const std::vector<ColumnFormat>& formats, const uint8_t* column_indices,
+                                  std::unordered_set<std::string>& unknown) {
+    OpenFile open{{}, num_rows, {}};
+    const std::optional<Bytes> content = read_whole(path, open.content);
+    if (!content) return std::nullopt;
+    try {
+        const WholeFile file(*content);
+        if (file.num_rows() != num_rows) return std::nullopt;
+        for (size_t i = 0; i < formats.size(); ++i) {
+            const auto index = load<int64_t>(column_indices + 8 * i);
+            std::optional<OpenPage> page = open_column(pages, file, index, num_rows, formats[i], unknown);
+            if (!page) return std::nullopt;
+            open.pages.push_back(std::move(*page));
+        }
+    } catch (const std::invalid_argument&) {
+        return std::nullopt;
     }
+    return open;
+}
 
-    // Appends the columns of a file; false, and nothing appended, where it is left to the caller.
-    bool read(const std::string& path, int64_t num_rows, const uint8_t* column_indices) {
-        const std::optional<Bytes> content = read_whole(path, scratch_);
-        if (!content) return false;
-        try {
-            const WholeFile file(*content);
-            if (file.num_rows() != num_rows) return false;
-            for (size_t i = 0; i < formats_.size(); ++i) {
-                const auto index = load<int64_t>(column_indices + 8 * i);
-                if (!decode_column(pages_, file, index, num_rows, formats_[i], decoded_[i], unknown_)) return false;
+// The columns of all files. A file that cannot be decoded is left out, and there are no columns then.
+bool make_columns(std::vector<std::optional<OpenFile>>& files, const std::vector<ColumnFormat>& formats,
+                  std::vector<ArrowArray>& columns) {
+    int64_t num_rows = 0;
+    for (const std::optional<OpenFile>& file : files) num_rows += file ? file->num_rows : 0;
+    HeldArrays made(formats.size());
+    for (size_t i = 0; i < formats.size(); ++i) {
+        ColumnBuilder builder(formats[i], num_rows);
+        for (std::optional<OpenFile>& file : files) {
+            if (!file) continue;
+            try {
+                append(file->pages[i], file->num_rows, builder);
+            } catch (const std::invalid_argument&) {
+                file.reset();
+                return false;
             }
-        } catch (const std::invalid_argument&) {
-            return false;
         }
-        for (size_t i = 0; i < formats_.size(); ++i) {
-            if (!writers_[i].has_room(decoded_[i])) return false;
-        }
-        for (size_t i = 0; i < formats_.size(); ++i) writers_[i].append(decoded_[i], num_rows);
-        return true;
+        builder.finish(made.arrays[i]);
     }
-
-    std::unordered_set<std::string>& unknown() { return unknown_; }
-    std::vector<ColumnWriter>& writers() { return writers_; }
-
-  private:
-    const FlatPages& pages_;
-    const std::vector<ValueFormat>& formats_;
-    std::vector<DecodedPage> decoded_;
-    std::vector<ColumnWriter> writers_;
-    std::vector<uint8_t> scratch_;
-    std::unordered_set<std::string> unknown_;
-};
+    columns = std::exchange(made.arrays, {});
+    return true;
+}
 
 }  // namespace
 
 SmallFiles read_small_files(const FlatPages& pages, const std::vector<std::string>& paths, Bytes num_rows,
-                            const std::vector<ValueFormat>& formats, Bytes column_indices) {
+                            const std::vector<ColumnFormat>& formats, Bytes column_indices) {
     const size_t num_files = paths.size();
     require_input(num_rows, multiply(static_cast<int64_t>(num_files), 8), "num_rows");
     require_input(column_indices, multiply(static_cast<int64_t>(num_files * formats.size()), 8), "column_indices");
@@ -304,32 +226,33 @@ SmallFiles read_small_files(const FlatPages& pages, const std::vector<std::strin
         if (count < 0 || count > kMaxCount - most_rows) fail("a file of ", count, " rows is not possible");
         most_rows += count;
     }
-    SmallFileReader reader(pages, formats, most_rows);
     SmallFiles found;
+    std::vector<std::optional<OpenFile>> files;
     for (size_t i = 0; i < num_files; ++i) {
-        found.read.push_back(reader.read(paths[i], load<int64_t>(num_rows.data() + 8 * i),
-                                         column_indices.data() + 8 * i * formats.size()));
+        files.push_back(open_file(pages, paths[i], load<int64_t>(num_rows.data() + 8 * i), formats,
+                                  column_indices.data() + 8 * i * formats.size(), found.unknown));
     }
-    found.unknown = std::move(reader.unknown());
-    for (ColumnWriter& writer : reader.writers()) found.columns.push_back(writer.take());
+    while (!make_columns(files, formats, found.columns.arrays)) {
+    }
+    for (const std::optional<OpenFile>& file : files) found.read.push_back(file.has_value());
     return found;
 }
 
 ManyColumns read_many_columns(const FlatPages& pages, Bytes file, int64_t num_rows,
-                              const std::vector<ValueFormat>& formats, Bytes column_indices) {
+                              const std::vector<ColumnFormat>& formats, Bytes column_indices) {
     require_input(column_indices, multiply(static_cast<int64_t>(formats.size()), 8), "column_indices");
-    ManyColumns found;
-    found.columns.resize(formats.size());
+    ManyColumns found{{}, HeldArrays(formats.size())};
     try {
         const WholeFile whole(file);
         if (whole.num_rows() != num_rows) return found;
         for (size_t i = 0; i < formats.size(); ++i) {
             try {
-                DecodedPage decoded;
                 const auto index = load<int64_t>(column_indices.data() + 8 * i);
-                if (decode_column(pages, whole, index, num_rows, formats[i], decoded, found.unknown)) {
-                    found.columns[i] = std::move(decoded);
-                }
+                const auto page = open_column(pages, whole, index, num_rows, formats[i], found.unknown);
+                if (!page) continue;
+                ColumnBuilder builder(formats[i], num_rows);
+                append(*page, num_rows, builder);
+                builder.finish(found.columns.arrays[i]);
             } catch (const std::invalid_argument&) {
                 // Reading the column by itself says what is wrong.
             }

@@ -1,5 +1,5 @@
-// Whole columns of many small data files, or many columns of one, at once: read, understood and decoded without Python
-// in between.
+// Whole columns of many small data files, or many columns of one, at once: read, understood and handed to the readers of
+// pages without Python in between.
 //
 // Only what is simple is read here. Everything else is left to the caller, file by file: other file versions, several
 // pages, page encodings that are not known, files that are missing or damaged. Nothing here says what is wrong.
@@ -14,22 +14,13 @@
 #include <variant>
 #include <vector>
 
-#include "chunks.h"
-#include "levels.h"
-#include "value_codec.h"
+#include "held_arrays.h"
+#include "mini_block_reader.h"
 
 namespace lance {
 
 // Larger files are left to the caller.
 inline constexpr int64_t kSmallFileBytes = 64 * 1024;
-
-// Where the values of a column go.
-struct ValueFormat {
-    bool variable;
-    int64_t bits;  // of a value, or of an offset
-
-    bool operator==(const ValueFormat&) const = default;
-};
 
 // A page of one value, or of NULLs alone, whose description holds all of it.
 struct ConstantPage {
@@ -40,11 +31,9 @@ struct ConstantPage {
 struct FlatPage {
     ChunkShape shape;
     int64_t num_items;
-    ValueCodec codec;  // flat, inline bit-packing or variable
-    int64_t bits;  // of a value, a word or an offset
+    ValueCodec codec; // of values that need nothing but the chunks
+    int64_t bits;     // of a value, a word or an offset
     std::optional<LevelEncoding> definition;
-
-    ValueFormat format() const { return {codec == ValueCodec::kVariable, bits}; }
 };
 
 // The pages that can be decoded, by the bytes that describe them; nothing for those that are known to be others.
@@ -69,18 +58,10 @@ class FlatPages {
     std::unordered_map<std::string, Page, Hash, std::equal_to<>> pages_;
 };
 
-// The values of one column, those of all files that were read one after the other.
-struct SmallColumn {
-    std::vector<uint8_t> values;   // or the bytes of strings
-    std::vector<uint8_t> offsets;  // empty for values of fixed width
-    std::vector<uint8_t> validity;
-    int64_t num_valid = 0;
-};
-
 struct SmallFiles {
     std::vector<bool> read;
     std::unordered_set<std::string> unknown;  // encodings
-    std::vector<SmallColumn> columns;
+    HeldArrays columns;                       // the rows of all files that were read, one after the other
 };
 
 // Reads columns of local files.
@@ -88,19 +69,11 @@ struct SmallFiles {
 // num_rows: that each file must have
 // column_indices: of every column in the first file, then in the second, ...
 SmallFiles read_small_files(const FlatPages& pages, const std::vector<std::string>& paths, Bytes num_rows,
-                            const std::vector<ValueFormat>& formats, Bytes column_indices);
-
-// The page of a column, decoded.
-struct DecodedPage {
-    std::vector<uint8_t> values;   // or the bytes of strings
-    std::vector<uint8_t> offsets;  // empty for values of fixed width
-    std::vector<uint8_t> validity;  // empty: all are valid
-    int64_t num_valid = 0;
-};
+                            const std::vector<ColumnFormat>& formats, Bytes column_indices);
 
 struct ManyColumns {
     std::unordered_set<std::string> unknown;  // encodings
-    std::vector<std::optional<DecodedPage>> columns;
+    HeldArrays columns;                       // without a `release` where they are left to the caller
 };
 
 // Reads columns of one file, each by itself: nothing for those that are left to the caller.
@@ -109,6 +82,6 @@ struct ManyColumns {
 // num_rows: that it must have; otherwise every column is left to the caller
 // column_indices: one for each format
 ManyColumns read_many_columns(const FlatPages& pages, Bytes file, int64_t num_rows,
-                              const std::vector<ValueFormat>& formats, Bytes column_indices);
+                              const std::vector<ColumnFormat>& formats, Bytes column_indices);
 
 }  // namespace lance

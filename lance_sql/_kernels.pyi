@@ -1263,13 +1263,13 @@ class FlatPages:
         bits: int,
         large: bool,
         has_def: bool,
+        num_buffers: int,
         definition: tuple[LevelCodec, int] | None = None,
     ) -> None:
         """Makes an encoding known.
 
-        codec: FLAT, INLINE_BITPACKING or VARIABLE
-        bits: of a value, a word or an offset
-        large, has_def: as in `ChunkTable`
+        codec, bits: as in `PageReader.mini_block`, one that needs nothing but the chunks: FLAT to VARIABLE
+        large, has_def, num_buffers: as in `ChunkTable`
         definition: codec and bit width of the definition levels, None where all values are valid
         """
     def add_constant(self, encoding: bytes, value: bytes | None) -> None:
@@ -1280,17 +1280,13 @@ class FlatPages:
     def add_other(self, encoding: bytes) -> None:
         """Makes an encoding known as one that is not such a page."""
 
-PlainColumn: TypeAlias = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8], npt.NDArray[np.uint8], int]
-"""Values (or the bytes of strings), offsets (none for values of fixed width), validity, and the number of valid values;
-a name of this stub only."""
-
 def read_small_files(
     pages: FlatPages,
     paths: Sequence[str],
     num_rows: Buffer,
     formats: Sequence[tuple[bool, int]],
     column_indices: Buffer,
-) -> tuple[list[bool], list[bytes], list[PlainColumn]]:
+) -> tuple[list[bool], list[bytes], list[NativeArray]]:
     """Columns of many small local data files of version 2.1 and 2.2.
 
     A file is left out that has other rows than expected, more than 64 KiB, a column of several pages or of pages that
@@ -1300,7 +1296,7 @@ def read_small_files(
     formats: of each column whether it holds strings, and the bits of a value or of an offset
     column_indices: int64[files, columns]
     returns: whether each file was read; encodings that are not in `pages`; and each column, of all files that were
-        read, one after the other. The buffers have room for the rows of all files.
+        read, one after the other
     """
 
 def read_tail(path: str, most_bytes: int) -> tuple[int, bytes] | None:
@@ -1310,11 +1306,11 @@ def read_tail(path: str, most_bytes: int) -> tuple[int, bytes] | None:
 
 def read_many_columns(
     pages: FlatPages, file: Buffer, num_rows: int, formats: Sequence[tuple[bool, int]], column_indices: Buffer
-) -> tuple[list[bytes], list[PlainColumn | None]]:
+) -> tuple[list[bytes], list[NativeArray | None]]:
     """Columns of one data file of version 2.1 or 2.2, each by itself.
 
     A column is left out that has several pages or a page that is not in `pages`, or any damage; all of them are where
-    the file has other rows than expected. The validity of a column without NULLs is empty.
+    the file has other rows than expected.
 
     file: all bytes of it
     formats, column_indices: int64[columns], as in `read_small_files`

@@ -1,8 +1,8 @@
-"""Columns of many small data files, or many columns of one file, read and decoded in one call of a kernel.
+"""Columns of many small data files, or many columns of one file, opened and read in one call of a kernel.
 
-The kernel takes what is simple: local files 2.1 and 2.2, each column one mini-block page of plain values; of many files
-those of at most 64 KiB. It leaves out all else, and what is damaged too, so that whoever asked reads that one by one,
-and says what is wrong with it.
+The kernel takes what is simple: local files 2.1 and 2.2, each column one value, or one mini-block page whose chunks are
+all that is needed for its values; of many files those of at most 64 KiB. It leaves out all else, and what is damaged
+too, so that whoever asked reads that one by one, and says what is wrong with it.
 """
 
 from __future__ import annotations
@@ -62,8 +62,7 @@ def read(files: Sequence[SmallFile], types: Sequence[pa.DataType]) -> tuple[list
     if unknown:
         _learn(unknown)
         done, _, columns = _kernels.read_small_files(_pages, paths, num_rows, formats, indices)
-    count = int(num_rows[done].sum())
-    return done, [_array(type, count, column) for type, column in zip(types, columns, strict=True)]
+    return done, [_imported(type, column) for type, column in zip(types, columns, strict=True)]
 
 
 def read_many_columns(
@@ -82,8 +81,7 @@ def read_many_columns(
         _learn(unknown)
         _, columns = _kernels.read_many_columns(_pages, content, num_rows, formats, indices)
     return [
-        _array(type, num_rows, column) if column is not None else None
-        for type, column in zip(types, columns, strict=True)
+        _imported(type, column) if column is not None else None for type, column in zip(types, columns, strict=True)
     ]
 
 
@@ -91,12 +89,8 @@ def _formats(types: Sequence[pa.DataType]) -> list[tuple[bool, int]]:
     return [_format(type) or (False, 0) for type in types]
 
 
-def _array(type: pa.DataType, num_rows: int, column: _kernels.PlainColumn) -> pa.Array:
-    values, offsets, validity, num_valid = column
-    buffers = [pa.py_buffer(validity) if num_valid < num_rows else None]
-    if len(offsets):
-        buffers.append(pa.py_buffer(offsets))
-    return pa.Array.from_buffers(type, num_rows, [*buffers, pa.py_buffer(values)], num_rows - num_valid)
+def _imported(type: pa.DataType, column: _kernels.NativeArray) -> pa.Array:
+    return pa.Array._import_from_c(column.address, type)
 
 
 _VARIABLE: Final = {pa.string(): 32, pa.binary(): 32, pa.large_string(): 64, pa.large_binary(): 64}
@@ -135,6 +129,7 @@ def _learn_one(encoding: bytes) -> None:
                 bits=codec[1],
                 large=layout.has_large_chunk,
                 has_def=layout.definition is not None,
+                num_buffers=layout.num_buffers,
                 definition=definition,
             )
             return
@@ -157,20 +152,16 @@ def _is_plain_constant(layout: Constant) -> bool:
     return layout.inline_value is not None or layout.layers == (Layer.NULLABLE_ITEM,)
 
 
-_CODECS: Final = (ValueCodec.FLAT, ValueCodec.INLINE_BITPACKING, ValueCodec.VARIABLE)
-
-
 def _codec(layout: PageLayout) -> tuple[ValueCodec, int] | None:
-    """The codec of a page and its bits; None for a page that it does not read."""
+    """The kernels' codec of a page and its bits; None for a page that they are not told of."""
     match layout:
         case MiniBlock(
             layers=(Layer.NULLABLE_ITEM | Layer.ALL_VALID_ITEM,),
             repetition=None,
             dictionary=None,
             repetition_index_depth=0,
-            num_buffers=1,
             values=values,
         ):
             found = value_codec(values)
-            return found[:2] if found is not None and found[0] in _CODECS else None
+            return found[:2] if found is not None and found[2] is None else None
     return None
