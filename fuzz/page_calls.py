@@ -199,19 +199,20 @@ def _read(values: Values, reader: kernels.PageReader, data: Any, num_rows: int) 
     flags = np.resize(_exact(values["flags"]) & 1, count)
     column = kernels.ColumnReader(np.array([0, max(num_rows, 1)]))
     column.open(0, reader, 0, len(data))
-    part, given = (reader, rows, data, 0), (column, rows, [(0, data, 0)])
+    given: tuple[kernels.ColumnReader, Any, Any] = (column, rows, [(0, data, 0)])
     type = _type(format, values["list_size"])
     for bits, _, _ in _layers(values)[1:] if "layers" in values else []:
         type = pa.struct({"x": type}) if bits == 0 else pa.list_(type) if bits == 32 else pa.large_list(type)
-    _import(kernels.read_batch([], [(0, [part, part])], None), type)
-    _import(kernels.read_batch([], [(0, [part])], flags.copy()), type)
-    _import(kernels.read_rows([], [given], None), type)
+    _import(kernels.read_rows([], [given, given], None), type)
+    _import(kernels.read_rows([], [given], flags.copy()), type)
     _import(kernels.read_rows([(*given, _test(values))], [given], flags), type)
     if len(data) >= _FAR_APART_BYTES:
         _read_scattered(column, rows, data, type)
     zones = kernels.ZoneBounds(kernels.ValueOrder.UNSIGNED, 64, max(num_rows, 1), 8192)
     column.observe(rows, given[2], zones)
     _stream(values, given, type, max(num_rows, 1))
+    # rows of a batch that begins before them, or ends before they do
+    _import(kernels.read_rows([], [(*given, 1)], np.resize(flags, count + int(count % 2))), type)
 
 
 def _read_scattered(column: kernels.ColumnReader, rows: Any, data: Any, type: pa.DataType) -> None:

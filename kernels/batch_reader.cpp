@@ -11,6 +11,36 @@ namespace lance {
 
 namespace {
 
+// Rows of a column that become one array.
+struct ColumnParts {
+    int64_t position;  // of the first of them in the batch
+    std::vector<PagePart> parts;
+};
+
+// Rows of a page that have to pass a test.
+struct TestedPart {
+    PagePart part;
+    const PageTest* test;  // null where none of them passes
+    int64_t position;      // of the first of them in the batch
+    ZoneObserver* observer = nullptr;  // who is shown the values of all of them, if anybody
+    int64_t first_row = 0;             // of the page in its file
+};
+
+using TestedColumn = std::vector<TestedPart>;
+
+// The same rows of two columns, whose values have to compare in some way.
+struct PairedParts {
+    ColumnParts left;
+    ColumnParts right;
+    PairComparison comparison;
+};
+
+// What the steps of a filter look at, taken apart into rows of pages.
+struct FilterParts {
+    std::vector<TestedColumn> tests;
+    std::vector<PairedParts> pairs;
+};
+
 // One for each column, made in any order. What has been made is let go of when a later column fails.
 class Arrays {
   public:
@@ -263,7 +293,7 @@ class SplitColumns {
 
   private:
     ColumnParts parts_of(const ColumnRows& rows, bool in_test, size_t column) {
-        ColumnParts parts{};
+        ColumnParts parts{rows.position, {}};
         for (const PageRows& part : split(rows, in_test, column)) parts.parts.push_back(to_part(rows, part, in_test, column));
         return parts;
     }
@@ -287,14 +317,7 @@ class SplitColumns {
     std::deque<std::vector<PageRows>> held_;  // the parts look into these
 };
 
-}  // namespace
-
-FilterSteps all_of(size_t num_tests) {
-    FilterSteps steps(num_tests);
-    for (size_t i = 0; i < num_tests; ++i) steps[i].test = i;
-    return steps;
-}
-
+// tested_last: the column that the last test looks at, of the same rows, if it is read as well
 int64_t read_parts(const FilterParts& filter, const FilterSteps& steps, const std::vector<ColumnParts>& columns,
                    std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays, std::optional<size_t> tested_last) {
     Arrays made(columns.size());
@@ -322,6 +345,14 @@ int64_t read_parts(const FilterParts& filter, const FilterSteps& steps, const st
     }
     arrays = made.take();
     return num_left;
+}
+
+}  // namespace
+
+FilterSteps all_of(size_t num_tests) {
+    FilterSteps steps(num_tests);
+    for (size_t i = 0; i < num_tests; ++i) steps[i].test = i;
+    return steps;
 }
 
 int64_t read_columns(const FilterRows& filter, const FilterSteps& steps, const std::vector<ColumnRows>& columns,

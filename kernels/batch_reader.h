@@ -14,31 +14,7 @@ struct PagePart {
     const PageReader* page;
     Ranges rows;
     PageBytes bytes;
-    size_t number;  // by which a failure names it
-};
-
-// Rows of a column that become one array.
-struct ColumnParts {
-    int64_t position;  // of the first of them in the batch
-    std::vector<PagePart> parts;
-};
-
-// Rows of a page that have to pass a test.
-struct TestedPart {
-    PagePart part;
-    const PageTest* test;  // null where none of them passes
-    int64_t position;      // of the first of them in the batch
-    ZoneObserver* observer = nullptr;  // who is shown the values of all of them, if anybody
-    int64_t first_row = 0;             // of the page in its file
-};
-
-using TestedColumn = std::vector<TestedPart>;
-
-// The same rows of two columns, whose values have to compare in some way.
-struct PairedParts {
-    ColumnParts left;
-    ColumnParts right;
-    PairComparison comparison;
+    size_t number;  // of the page, by which a failure names it
 };
 
 // What rows have to pass, by the numbers of tests: all steps, each of which is a test, a pair of columns, or one of several
@@ -59,14 +35,15 @@ struct PageFailure : std::invalid_argument {
 
     bool in_test;
     size_t column;  // behind those of all tests, the two of each pair
-    size_t number;  // of the part
+    size_t number;  // of the page
 };
 
-// Rows of an open column of a file.
+// Rows of an open column of a file, which become one array.
 struct ColumnRows {
     const ColumnReader* column;
     Ranges rows;
     const FileParts* parts;
+    int64_t position = 0;  // of the first of them in the batch
 };
 
 // What the rows of one page have to pass.
@@ -88,10 +65,6 @@ struct PairedRows {
 };
 
 // What the steps of a filter look at.
-struct FilterParts {
-    std::vector<TestedColumn> tests;
-    std::vector<PairedParts> pairs;
-};
 struct FilterRows {
     std::vector<TestedRows> tests;
     std::vector<PairedRows> pairs;
@@ -102,12 +75,6 @@ FilterSteps all_of(size_t num_tests);
 
 // Appends one array for each column. With flags, those of rows that do not pass all steps are cleared first, and the
 // arrays have the rows that are left; no arrays where none is left. Returns how many rows are left.
-// tested_last: the column that the last test looks at, of the same rows, if it is read as well
-int64_t read_parts(const FilterParts& filter, const FilterSteps& steps, const std::vector<ColumnParts>& columns,
-                   std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays,
-                   std::optional<size_t> tested_last = std::nullopt);
-
-// The same for rows of columns that know their pages.
 int64_t read_columns(const FilterRows& filter, const FilterSteps& steps, const std::vector<ColumnRows>& columns,
                      std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays);
 

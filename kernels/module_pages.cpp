@@ -161,6 +161,7 @@ BoundPage* nested_stored(nb::object values, const nb::list& layers, Count num_ro
 void bind_pages(nb::module_& m) {
     nb::class_<BoundPage> page(m, "PageReader");
     bind_array_pages(page);
+    page.def_prop_ro("takes_extents", [](const BoundPage& self) { return self.reader->takes_extents(); });
     page.def_static("mini_block", mini_block, nb::rv_policy::take_ownership, "table"_a, nb::kw_only(), "codec"_a,
                     "bits"_a, "definition"_a.none(), "symbol_table"_a.none(), "items"_a.none(), "format"_a,
                     "list_size"_a.none() = nb::none(), "keeps_indices"_a, "compression"_a.none() = nb::none())

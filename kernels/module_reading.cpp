@@ -19,42 +19,6 @@ namespace {
 // What Python has said of the columns of a batch; holds the buffers while it lives.
 class BatchArguments {
   public:
-    // (page, ranges, data, data_start, (first_chunk, data, offsets) of decompressed buffers or None, ...)
-    PagePart part(const nb::tuple& given) {
-        const auto& page = nb::cast<const BoundPage&>(given[0]);
-        const Ranges rows(bytes(given[1]), page.reader->num_rows());
-        return {page.reader.get(), rows, {bytes(given[2]), to_count(given[3]), std::nullopt}, 0};
-    }
-
-    // (position, parts)
-    std::vector<ColumnParts> columns(nb::handle list) {
-        std::vector<ColumnParts> found;
-        for (nb::handle column : list) {
-            const auto given = nb::cast<nb::tuple>(column);
-            ColumnParts& parts = found.emplace_back();
-            parts.position = to_count(given[0]);
-            for (nb::handle each : given[1]) {
-                parts.parts.push_back(part(nb::cast<nb::tuple>(each)));
-                parts.parts.back().number = parts.parts.size() - 1;
-            }
-        }
-        return found;
-    }
-
-    // (..., test, position)
-    std::vector<TestedColumn> tests(nb::handle list) {
-        std::vector<TestedColumn> found;
-        for (nb::handle column : list) {
-            TestedColumn& parts = found.emplace_back();
-            for (nb::handle each : column) {
-                const auto given = nb::cast<nb::tuple>(each);
-                parts.push_back({part(given), &nb::cast<const BoundTest&>(given[4]).test, to_count(given[5])});
-                parts.back().part.number = parts.size() - 1;
-            }
-        }
-        return found;
-    }
-
     // (column, rows, ...)
     WantedRows wanted_rows(const nb::tuple& given) {
         const auto& column = nb::cast<const BoundColumn&>(given[0]);
@@ -73,14 +37,18 @@ class BatchArguments {
         return {column, rows, &parts_.back()};
     }
 
-    std::vector<ColumnRows> file_columns(nb::handle list) {
+    // (..., position), or without where that is 0
+    std::vector<ColumnRows> columns(nb::handle list) {
         std::vector<ColumnRows> found;
-        for (nb::handle each : list) found.push_back(column_rows(each));
+        for (nb::handle each : list) {
+            found.push_back(column_rows(each));
+            if (nb::len(each) > 3) found.back().position = to_count(nb::cast<nb::tuple>(each)[3]);
+        }
         return found;
     }
 
     // (..., test)
-    std::vector<TestedRows> file_tests(nb::handle list) {
+    std::vector<TestedRows> tests(nb::handle list) {
         std::vector<TestedRows> found;
         for (nb::handle each : list) {
             const auto& test = nb::cast<const BoundColumnTest&>(nb::cast<nb::tuple>(each)[3]);
@@ -123,19 +91,10 @@ nb::tuple run(Read read) {
     return nb::make_tuple(num_left, made, failure ? nb::object(to_failure(*failure)) : nb::none());
 }
 
-nb::tuple read_batch(nb::list tests, nb::list columns, std::optional<OutputBuffer> flags) {
-    BatchArguments arguments;
-    const FilterParts filter{arguments.tests(tests), {}};
-    const std::vector<ColumnParts> wanted = arguments.columns(columns);
-    std::optional<MutableBytes> left;
-    if (flags) left = *flags;
-    return run([&](std::vector<ArrowArray>& arrays) { return read_parts(filter, all_of(filter.tests.size()), wanted, left, arrays); });
-}
-
 nb::tuple read_rows_of(nb::list tests, nb::list columns, std::optional<OutputBuffer> flags) {
     BatchArguments arguments;
-    const FilterRows filter{arguments.file_tests(tests), {}};
-    const std::vector<ColumnRows> wanted = arguments.file_columns(columns);
+    const FilterRows filter{arguments.tests(tests), {}};
+    const std::vector<ColumnRows> wanted = arguments.columns(columns);
     std::optional<MutableBytes> left;
     if (flags) left = *flags;
     return run([&](std::vector<ArrowArray>& arrays) { return read_columns(filter, all_of(filter.tests.size()), wanted, left, arrays); });
@@ -176,7 +135,6 @@ nb::tuple read_scattered_rows(nb::handle path, nb::list columns) {
 void bind_reading(nb::module_& m) {
     m.def("read_scattered", read_scattered_rows, "path"_a, "columns"_a);
     m.def("read_rows", read_rows_of, "tests"_a, "columns"_a, "flags"_a.none());
-    m.def("read_batch", read_batch, "tests"_a, "columns"_a, "flags"_a.none());
     m.def("keep_buffers", [](Count most_bytes) { keep_buffers(most_bytes); }, "most_bytes"_a);
     m.def("kept_buffers", []() {
         const KeptBuffers found = kept_buffers();

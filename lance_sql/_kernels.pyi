@@ -209,6 +209,9 @@ class PageReader:
     list_size: of fixed-size lists: the items of each, all of which are one value of `format`
     """
 
+    @property
+    def takes_extents(self) -> bool:
+        """Whether it can do with the bytes of rows that are far apart, without those between them."""
     @staticmethod
     def mini_block(
         table: ChunkTable,
@@ -498,27 +501,18 @@ def read_scattered(
 
 def read_rows(
     tests: Sequence[tuple[ColumnReader, Buffer, PageParts | FileParts, ColumnTest]],
-    columns: Sequence[tuple[ColumnReader, Buffer, PageParts | FileParts]],
-    flags: Buffer | None,
-) -> tuple[int, list[NativeArray], tuple[bool, int, int, str] | None]:
-    """Like `read_batch`, for rows of columns: (column, ranges of rows, parts of its pages).
-
-    returns: as `read_batch`, with the number of the page in what is damaged
-    """
-
-def read_batch(
-    tests: Sequence[Sequence[tuple[object, ...]]],
-    columns: Sequence[tuple[int, Sequence[tuple[object, ...]]]],
+    columns: Sequence[
+        tuple[ColumnReader, Buffer, PageParts | FileParts] | tuple[ColumnReader, Buffer, PageParts | FileParts, int]
+    ],
     flags: Buffer | None,
 ) -> tuple[int, list[NativeArray], tuple[bool, int, int, str] | None]:
     """Columns of a batch, of all rows or of those that pass tests; one array for each column.
 
-    tests: for each tested column its parts: (page, ranges of rows int64[k, 2], data, where data begins among the page's
-        chunks, test, position of the first row in the batch)
-    columns: for each array the position of its first row in the batch, and its parts without test and position
+    tests: (column, ranges of rows int64[k, 2], parts of its pages, what rows of each page have to pass)
+    columns: likewise, and the position of the first row in the batch, where that is not 0
     flags: a byte for each row of the batch, cleared where a test fails; None: all rows are read
     returns: rows left, arrays (none when there are no rows left), and what is damaged: (in a test, number of the
-        column, number of the part, message)
+        column, number of the page, message)
     """
 
 def hold_zone_bounds() -> None:

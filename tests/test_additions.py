@@ -27,7 +27,7 @@ from lance_sql.index_files.index_file import IndexFile
 from lance_sql.layouts import encode, pages
 from lance_sql.layouts import wire_v2_1 as layout_messages
 from lance_sql.layouts.nest import Chain, Slots
-from lance_sql.layouts.page import PageRead
+from lance_sql.layouts.reading import Reading
 from lance_sql.layouts.tree import Constant, Layer, PageLayout
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.evidence import index_search
@@ -134,31 +134,18 @@ class SideBySidePage:
         assert len(head) == 0
         assert self._buffer.end - self._buffer.start == 8 * num_rows
 
-    def read(self, rows: RowRanges, chain: Chain, gap: int) -> PageRead:
-        start = self._buffer.start
-        ranges = [ByteRange(start + 8 * first, start + 8 * end) for first, end in rows.tolist()]
-        count = row_ranges.count(rows)
-
-        def decode(parts: Sequence[pa.Buffer]) -> pa.Array:
-            block = FixedWidth(count, 64, pa.py_buffer(b"".join(map(bytes, parts))))
-            return chain.leaf_array(block, Slots(count, None, 0))
-
-        return PageRead(ranges, decode)
-
-    def native(self, chain: Chain) -> None:
-        return None
-
-    def nested(self, chain: Chain) -> None:
+    def reader(self, chain: Chain, *, is_nested: bool) -> None:
         return None
 
     def test(self, test: Any, leaf: pa.DataType) -> None:
         return None
 
-    def match(self, rows: RowRanges, test: Any, chain: Chain, gap: int) -> None:
-        return None
-
-    def select(self, rows: RowRanges, chain: Chain, gap: int) -> None:
-        return None
+    def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
+        start = self._buffer.start
+        parts = yield [ByteRange(start + 8 * first, start + 8 * end) for first, end in rows.tolist()]
+        count = row_ranges.count(rows)
+        block = FixedWidth(count, 64, pa.py_buffer(b"".join(map(bytes, parts))))
+        return chain.leaf_array(block, Slots(count, None, 0))
 
 
 def test_a_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

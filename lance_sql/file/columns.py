@@ -4,28 +4,30 @@ A flat column takes two: the first brings the heads of pages that are met for th
 dictionaries), the second the values. All columns of a file ask for their ranges of a round at once.
 """
 
-from collections.abc import Callable, Sequence
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql import _kernels
-from lance_sql.file import ahead, batch, native_columns
-from lance_sql.file.batch import UnreadColumn, UntestedColumn
-from lance_sql.file.native_columns import NativeRows
+from lance_sql import _kernels, row_ranges
+from lance_sql.errors import CorruptFile
+from lance_sql.file import ahead, native_columns, page_parts
+from lance_sql.file.native_columns import NativeRows, PageParts
 from lance_sql.file.reader import FileReader
 from lance_sql.file.statistics import PageStatistics
 from lance_sql.layouts.matching import Flags, ValueTest
 from lance_sql.layouts.native import Form
+from lance_sql.layouts.page import concat
 from lance_sql.layouts.reading import Reading, Shared, run, together
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange, requests
-
-T = TypeVar("T")
 
 
 class Column(Protocol):
@@ -91,75 +93,60 @@ class Column(Protocol):
         """
         ...
 
-    def read(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array | UnreadColumn]:
-        """Reads `rows` (relative to the file's first row; at least one) in the form of the field's type, or fetches
-        what the kernels need for it.
+    def native(self, rows: RowRanges, *, is_nested: bool = False) -> NativeRows | None:
+        """The rows for the kernels, which know the pages then; None where Python has a part in reading them. Of single
+        pages they may know nothing all the same.
 
+        is_nested: as arrays of the whole chain of lists and structs around the values, which are not tested; otherwise
+            values by themselves, inside of structs at most: NULL where one of these is
         raises: CorruptFile or UnsupportedFeature with the file, column and page
         """
         ...
 
-    def native(self, rows: RowRanges) -> NativeRows | None:
-        """The rows for the kernels, which know the pages; None where Python has a part in reading them. Of tests they
-        may know nothing.
+    def decode(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
+        """Reads `rows` (relative to the file's first row; at least one) in Python, in the form of the field's type.
 
-        raises: as `read`
-        """
-        ...
-
-    def nested(self, rows: RowRanges) -> NativeRows | None:
-        """The same for a leaf with the lists and structs around it, as arrays of the whole chain; such columns are not
-        tested.
-
-        raises: as `read`
-        """
-        ...
-
-    def member(self, rows: RowRanges) -> NativeRows | None:
-        """The same for a leaf inside of structs at most, as values by themselves: NULL where a struct around them is.
-        Those are tested like the values of `native`.
-
-        raises: as `read`
-        """
-        ...
-
-    def observe(self, rows: RowRanges, zones: _kernels.ZoneBounds) -> None:
-        """Shows the values of `rows` to the bounds of zones, as far as the kernels can look at them in the file.
-
-        raises: as `read`, for damage of what is around values
-        """
-        ...
-
-    def match(self, rows: RowRanges, test: ValueTest, flags: Flags) -> Reading[bool | UntestedColumn]:
-        """Clears the flags of `rows` that do not match, or fetches what the kernels need for it; False, and no flag
-        cleared, where they have to be read to know.
-
-        flags: one for each of `rows`
-        raises: as `read`
-        """
-        ...
-
-    def select(self, rows: RowRanges) -> Reading[UnreadColumn | None]:
-        """Fetches what the kernels need to read some of the rows; None where that is no faster than to read all.
-
-        raises: as `read`
+        raises: as `native`
         """
         ...
 
 
 def read_columns(columns: Sequence[Column], rows: RowRanges) -> list[pa.Array]:
-    """One array for each column, in order; see `Column.read`."""
+    """One array for each column, in order, of `rows` (relative to the first row of the files; at least one).
+
+    raises: as `Column.native`
+    """
     rows = np.ascontiguousarray(rows)
     with ahead.holding(columns, rows):
-        native = [_with_form(column.native(rows)) for column in columns]
-        if None not in native:
-            return native_columns.read([each for each in native if each is not None])[1]
+        return _read([_pieces(column, rows) for column in columns])[1]
 
-        def start(places: Sequence[int]) -> list[Reading[pa.Array | UnreadColumn]]:
-            shared = Shared()
-            return [columns[place].read(rows, shared) for place in places]
 
-        return batch.read(_fetch(columns, start))[1]
+def streamed(column: Column, rows: RowRanges, *, is_nested: bool = False) -> NativeRows | None:
+    """Some rows of a column that a stream reads by itself, which asks for the bytes of many batches at once: see
+    `Column.native`."""
+    return _native(column, rows, is_nested=is_nested) if native_columns.are_kept(column.file) else None
+
+
+def _native(column: Column, rows: RowRanges, *, is_nested: bool = False) -> NativeRows | None:
+    """See `Column.native`; nothing of a file that is near and not mapped: Python asks for the ranges that its store
+    wants."""
+    file = column.file
+    return column.native(rows, is_nested=is_nested) if file.is_mapped or file.is_far else None
+
+
+def observe(column: Column, rows: RowRanges, zones: _kernels.ZoneBounds) -> None:
+    """Shows the values of `rows` to the bounds of zones, as far as the kernels can look at them in the file.
+
+    raises: as `Column.native`, for damage of what is around values
+    """
+    found = streamed(column, rows)
+    if found is None:
+        return
+    # pages that the kernels do not read are passed over, and what is damaged has its error when it is read
+    with suppress(CorruptFile, _kernels.InvalidDataError):
+        (parts,) = page_parts.fetch([found])
+        if column.file.is_unchanged:
+            found.column.reader.observe(rows, parts, zones)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,64 +179,140 @@ def filter_columns(
 def _filter_held(
     tests: Sequence[tuple[Column, ValueTest]], columns: Sequence[Column], rows: RowRanges, flags: Flags
 ) -> Filtered:
-    native = _filter_native(tests, columns, rows, flags)
-    if native is not None:
-        return native
-    num_tests = len(tests)
-    everything = [column for column, _ in tests] + list(columns)
-
-    def start(places: Sequence[int]) -> list[Reading[bool | UntestedColumn | UnreadColumn | None]]:
-        return [
-            tests[place][0].match(rows, tests[place][1], flags)
-            if place < num_tests
-            else columns[place - num_tests].select(rows)
-            for place in places
-        ]
-
-    found = _fetch(everything, start)
-    done = [answer is not False for answer in found[:num_tests]]
-    untested = [answer for answer in found[:num_tests] if isinstance(answer, UntestedColumn)]
-    selected = [column if isinstance(column, UnreadColumn) else None for column in found[num_tests:]]
-    if not all(done):
-        selected = [None] * len(columns)
-    num_left, arrays = batch.read([column for column in selected if column is not None], untested, flags)
+    answers = [_tested(column, test, rows) for column, test in tests]
+    known = [answer for answer in answers if answer is not None]
+    wanted: list[list[_Piece] | None] = [None] * len(columns)
+    if len(known) == len(tests):
+        # what Python has a part in is read behind the filter, for the rows that are left
+        wanted = [pieces if _are_native(pieces := _pieces(column, rows)) else None for column in columns]
+    num_left, arrays = _read([pieces for pieces in wanted if pieces is not None], known, flags)
     made = iter(arrays)
-    return Filtered(done, num_left, [next(made, None) if column is not None else None for column in selected])
+    found = [next(made, None) if pieces is not None else None for pieces in wanted]
+    return Filtered([answer is not None for answer in answers], num_left, found)
 
 
-def _filter_native(
-    tests: Sequence[tuple[Column, ValueTest]], columns: Sequence[Column], rows: RowRanges, flags: Flags
-) -> Filtered | None:
-    """The same where the kernels know all tested columns; None, and nothing done, where they do not."""
-    tested = []
-    for column, test in tests:
-        found = column.native(rows)
-        answers = found.column.test(test, found.pages) if found is not None else None
-        if found is None or answers is None:
-            return None
-        tested.append((found, answers))
-    wanted = [_with_form(column.native(rows)) for column in columns]
-    num_left, arrays = native_columns.read([each for each in wanted if each is not None], tested, flags)
-    made = iter(arrays)
-    return Filtered([True] * len(tests), num_left, [next(made, None) if each is not None else None for each in wanted])
+def _tested(column: Column, test: ValueTest, rows: RowRanges) -> tuple[NativeRows, _kernels.ColumnTest] | None:
+    """The rows of a column, and what the kernels put them to; None where they have to be read to know."""
+    found = _native(column, rows)
+    answers = found.column.test(test, found.pages) if found is not None else None
+    return (found, answers) if found is not None and answers is not None else None
 
 
-def _with_form(rows: NativeRows | None) -> tuple[NativeRows, Form] | None:
-    form = rows.column.form(rows.pages) if rows is not None else None
-    return (rows, form) if rows is not None and form is not None else None
+@dataclass(frozen=True, slots=True)
+class _NativePiece:
+    """Rows of a column of which the kernels make one array.
 
-
-def _fetch(columns: Sequence[Column], start: Callable[[Sequence[int]], list[Reading[T]]]) -> list[T]:
-    """The results of readings of the columns, in order; those of one file share their requests.
-
-    start: the readings of the columns at some places
+    position: of the first of them among all rows
     """
-    by_file: dict[FileReader, list[int]] = {}
-    for place, column in enumerate(columns):
-        by_file.setdefault(column.file, []).append(place)
+
+    rows: NativeRows
+    form: Form
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class _PythonPiece:
+    """Rows of a column that Python decodes."""
+
+    column: Column
+    rows: RowRanges
+
+
+_Piece: TypeAlias = "_NativePiece | _PythonPiece"
+
+
+def _pieces(column: Column, rows: RowRanges) -> list[_Piece]:
+    native = _native(column, rows, is_nested=True)
+    if native is None:
+        return [_PythonPiece(column, rows)]
+    found: list[_Piece] = []
+    position = 0
+    for form, part, pages in native.column.pieces(rows, native.pages):
+        if form is None:
+            found.append(_PythonPiece(column, part))
+        else:
+            found.append(_NativePiece(NativeRows(native.column, part, pages), form, position))
+        position += row_ranges.count(part)
+    return found
+
+
+def _are_native(pieces: Sequence[_Piece]) -> bool:
+    return all(isinstance(piece, _NativePiece) for piece in pieces)
+
+
+def _read(
+    columns: Sequence[Sequence[_Piece]],
+    tests: Sequence[tuple[NativeRows, _kernels.ColumnTest]] = (),
+    flags: Flags | None = None,
+) -> tuple[int, list[pa.Array]]:
+    """One array for each column, which its pieces make together.
+
+    tests, flags: with flags, those of rows that fail a test are cleared first, and the arrays have the rows that are
+        left; no arrays when there are none. All pieces are for the kernels then
+    returns: the number of rows left, and the arrays
+    raises: CorruptFile with the file, column and page
+    """
+    pieces = [piece for each in columns for piece in each]
+    native = [piece for piece in pieces if isinstance(piece, _NativePiece)]
+    others = [piece for piece in pieces if isinstance(piece, _PythonPiece)]
+    tested = [rows for rows, _ in tests]
+    parts, decoded = _fetch([*tested, *(piece.rows for piece in native)], others)
+    num_left, made = 0, list[_kernels.NativeArray]()
+    if native or flags is not None:
+        num_left, made, failure = _kernels.read_rows(
+            [(rows.column.reader, rows.rows, data, test) for (rows, test), data in zip(tests, parts, strict=False)],
+            [
+                (piece.rows.column.reader, piece.rows.rows, data, piece.position)
+                for piece, data in zip(native, parts[len(tests) :], strict=True)
+            ],
+            flags,
+        )
+        if failure is not None:
+            in_test, place, page, message = failure
+            with (tested[place] if in_test else native[place].rows).column.where(page):
+                raise CorruptFile(message)
+    if flags is not None and num_left == 0:
+        return 0, []
+    imported = iter([each.rows.column.imported(array, each.form) for array, each in zip(made, native, strict=True)])
+    own = iter(decoded)
+    return num_left, [
+        concat([next(imported) if isinstance(piece, _NativePiece) else next(own) for piece in each]) for each in columns
+    ]
+
+
+def _fetch(
+    native: Sequence[NativeRows], others: Sequence[_PythonPiece]
+) -> tuple[list[PageParts | _kernels.FileParts], list[pa.Array]]:
+    """The bytes of rows that the kernels read, and what Python has decoded; those of one file share their requests."""
+    by_file: dict[FileReader, tuple[list[int], list[int]]] = {}
+    for place, rows in enumerate(native):
+        assert rows.column.file is not None
+        by_file.setdefault(rows.column.file, ([], []))[0].append(place)
+    for place, piece in enumerate(others):
+        by_file.setdefault(piece.column.file, ([], []))[1].append(place)
+    calls = [
+        partial(_fetch_file, file, [native[place] for place in of_native], [others[place] for place in of_others])
+        for file, (of_native, of_others) in by_file.items()
+    ]
     concurrency = max((file.concurrency for file in by_file), default=1)
-    calls = [partial(run, together(start(places)), file.fetch) for file, places in by_file.items()]
-    results: dict[int, T] = {}
-    for places, found in zip(by_file.values(), requests.together(calls, concurrency), strict=True):
-        results.update(zip(places, found, strict=True))
-    return [results[place] for place in range(len(columns))]
+    parts: dict[int, PageParts | _kernels.FileParts] = {}
+    arrays: dict[int, pa.Array] = {}
+    results = requests.together(calls, concurrency)
+    for (of_native, of_others), (own_parts, own_arrays) in zip(by_file.values(), results, strict=True):
+        parts.update(zip(of_native, own_parts, strict=True))
+        arrays.update(zip(of_others, own_arrays, strict=True))
+    return [parts[place] for place in range(len(native))], [arrays[place] for place in range(len(others))]
+
+
+def _fetch_file(
+    file: FileReader, native: Sequence[NativeRows], others: Sequence[_PythonPiece]
+) -> tuple[list[PageParts | _kernels.FileParts], list[pa.Array]]:
+    apart = page_parts.read_apart(file, native)
+    left = [rows for rows, parts in zip(native, apart, strict=True) if parts is None]
+    shared = Shared()
+    readings: list[Reading[Any]] = [piece.column.decode(piece.rows, shared) for piece in others]
+    if left:
+        readings.append(page_parts.fetching(file, left))
+    results = run(together(readings), file.fetch)
+    whole = iter(results[-1] if left else ())
+    return [parts if parts is not None else next(whole) for parts in apart], results[: len(others)]

@@ -30,7 +30,7 @@ def read_values(field: Field, file_size: int, fetch: Callable[[Sequence[ByteRang
     position, count = field.dictionary
     page = values_page(type, position, count, file_size, empty_is_null=True)
     opened = ArrayPage(page.encoding, page.buffers, page.num_rows, (), has_null_key=False)
-    return run(opened.read(row_ranges.single(0, count), Chain(type), 0), fetch)
+    return run(opened.decode(row_ranges.single(0, count), Chain(type), 0), fetch)
 
 
 def with_values(type: pa.DictionaryType, values: Callable[[], pa.Array]) -> Callable[[pa.Array], pa.Array]:

@@ -1,7 +1,6 @@
 """Columns of files 2.1 and 2.2: one for each leaf of a field, with the levels of what is around it."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,22 +8,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql import _kernels, row_ranges
+from lance_sql import row_ranges
 from lance_sql.encodings.tree import Variable
 from lance_sql.errors import CorruptFile, at
-from lance_sql.file import ahead, batch, blob_v2, native_columns
-from lance_sql.file.batch import UnreadColumn, UntestedColumn
+from lance_sql.file import ahead, blob_v2, native_columns
 from lance_sql.file.column_pages import is_open, open_pages, split_by_page, value_bytes
 from lance_sql.file.metadata_v2 import ColumnMetadata, PageMetadata
 from lance_sql.file.native_columns import InPages, NativeRows
 from lance_sql.file.reader import FileReader
 from lance_sql.file.statistics import PageStatistics
 from lance_sql.layouts import nested
-from lance_sql.layouts.matching import Flags, PageMatch, ValueTest
 from lance_sql.layouts.nest import Chain
-from lance_sql.layouts.page import BlobRead, NativeRead, Page, PageRead
+from lance_sql.layouts.page import Page, concat
 from lance_sql.layouts.pages import head_ranges, open_page
-from lance_sql.layouts.reading import Reading, Shared, run
+from lance_sql.layouts.reading import Reading, Shared, run, together
 from lance_sql.layouts.tree import Constant, FullZip, Layer, MiniBlock
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
@@ -151,143 +148,44 @@ class LeafColumn:
         around = layout.layers[-depth:]
         return False if all(layer in _NEVER_NULL for layer in around) else None
 
-    def read(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array | UnreadColumn]:
+    def native(self, rows: RowRanges, *, is_nested: bool = False) -> NativeRows | None:
         """See `Column`."""
-        parts, pages = yield from self._pages_of(rows)
-        planned = []
-        for (number, inside), page in zip(parts, pages, strict=True):
-            with self.at(number):
-                planned.append(page.read(inside, self.chain, self.file.gap))
-        buffers = (yield ranges) if (ranges := _ranges(planned)) else ()
-        pieces = batch.Pieces()
-        done = 0
-        for (number, inside), part in zip(parts, planned, strict=True):
-            own = buffers[done : done + len(part.ranges)]
-            done += len(part.ranges)
-            with self.at(number):
-                if isinstance(part, NativeRead):
-                    pieces.add(number, part.form, part.parts(own))
-                    continue
-                array = (yield from part.rows(own)) if isinstance(part, BlobRead) else part.decode(own)
-                # levels that no layer has make rows disappear
-                if len(array) != row_ranges.count(inside):
-                    raise CorruptFile(f"{row_ranges.count(inside)} rows became {len(array)}")
-                pieces.add_array(array)
-        return UnreadColumn(pieces.found, self.chain.leaf, self.at)
-
-    def native(self, rows: RowRanges) -> NativeRows | None:
-        """See `Column`."""
-        return self.member(rows) if not self.chain.outer else None
-
-    def member(self, rows: RowRanges) -> NativeRows | None:
-        """See `Column`."""
-        return self._native(rows, is_nested=False) if self._is_plain else None
-
-    def nested(self, rows: RowRanges) -> NativeRows | None:
-        """See `Column`."""
-        if not self._is_read_where_it_lies or not nested.is_possible(self.chain):
+        chain = self.chain
+        is_changed = chain.stored is not None or chain.finish is not None
+        if is_changed or not (nested.is_possible(chain) if is_nested else chain.is_in_structs):
             return None
-        return self._native(rows, is_nested=bool(self.chain.outer))
-
-    def _native(self, rows: RowRanges, *, is_nested: bool) -> NativeRows:
         return native_columns.open_rows(
             self.file,
             self.index,
             self.row_starts,
-            self.chain,
+            chain,
             InPages(self.file.path, self.name, self.file.table),
             rows,
             self._open_pages,
-            is_nested=is_nested,
+            is_nested=is_nested and bool(chain.outer),
         )
 
     def _open_pages(self, numbers: Sequence[int]) -> Sequence[Page]:
         return run(self._reading(numbers), self.file.fetch)
 
-    def observe(self, rows: RowRanges, zones: _kernels.ZoneBounds) -> None:
+    def decode(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
         """See `Column`."""
-        found = self.member(rows)
-        if found is None:
-            return
-        # pages that the kernels do not read are passed over, and what is damaged has its error when it is read
-        with suppress(CorruptFile, _kernels.InvalidDataError):
-            (parts,) = native_columns.fetch([found])
-            if self.file.is_unchanged:
-                found.column.reader.observe(rows, parts, zones)
+        parts = split_by_page(self.row_starts, rows)
+        pages = yield from self._reading([number for number, _ in parts])
+        readings = [self._decoded(number, inside, page) for (number, inside), page in zip(parts, pages, strict=True)]
+        return concat((yield from together(readings)))
 
-    @property
-    def _is_plain(self) -> bool:
-        """Whether each row has one value as it is, or NULL, and the kernels may read them."""
-        chain = self.chain
-        is_changed = chain.stored is not None or chain.finish is not None
-        return chain.is_in_structs and not is_changed and self._is_read_where_it_lies
-
-    @cached_property
-    def _is_read_where_it_lies(self) -> bool:
-        return native_columns.are_read_where_they_lie(self.file)
-
-    def match(self, rows: RowRanges, test: ValueTest, flags: Flags) -> Reading[bool | UntestedColumn]:
-        """See `Column`."""
-        chain = self.chain
-        if chain.outer or chain.stored is not None or chain.finish is not None:
-            return False
-        parts, pages = yield from self._pages_of(rows)
-        planned = []
-        for (number, inside), page in zip(parts, pages, strict=True):
-            with self.at(number):
-                answer = page.match(inside, test, chain, self.file.gap)
-            if answer is None:
-                return False
-            planned.append(answer)
-        buffers = (yield ranges) if (ranges := _ranges(planned)) else ()
-        tested: list[tuple[object, ...]] = []
-        numbers: list[int] = []
-        done = start = 0
-        for (number, inside), answer in zip(parts, planned, strict=True):
-            end = start + row_ranges.count(inside)
-            if answer is False:
-                flags[start:end] = 0
-            elif isinstance(answer, PageMatch):
-                with self.at(number):
-                    for part in answer.parts(buffers[done : done + len(answer.ranges)]):
-                        tested.append((*part, answer.test, start))
-                        numbers.append(number)
-                        start += row_ranges.count(part[1])
-                done += len(answer.ranges)
-            start = end
-        return UntestedColumn(tested, numbers, self.at) if tested else True
-
-    def select(self, rows: RowRanges) -> Reading[UnreadColumn | None]:
-        """See `Column`."""
-        if self.chain.outer:
-            return None
-        parts, pages = yield from self._pages_of(rows)
-        planned = []
-        for (number, inside), page in zip(parts, pages, strict=True):
-            with self.at(number):
-                part = page.select(inside, self.chain, self.file.gap)
-            if part is None:
-                return None
-            planned.append(part)
-        buffers = (yield ranges) if (ranges := _ranges(planned)) else ()
-        pieces = batch.Pieces()
-        done = 0
-        for (number, _), part in zip(parts, planned, strict=True):
-            with self.at(number):
-                pieces.add(number, part.form, part.parts(buffers[done : done + len(part.ranges)]))
-            done += len(part.ranges)
-        return UnreadColumn(pieces.found, self.chain.leaf, self.at)
+    def _decoded(self, number: int, rows: RowRanges, page: Page) -> Reading[pa.Array]:
+        with self.at(number):
+            array = yield from page.decode(rows, self.chain, self.file.gap)
+            # levels that no layer has make rows disappear
+            if len(array) != row_ranges.count(rows):
+                raise CorruptFile(f"{row_ranges.count(rows)} rows became {len(array)}")
+            return array
 
     def at(self, page: int) -> at:
         """Where errors in a page are."""
         return self.file.at(self.name, page)
-
-    def _pages_of(self, rows: RowRanges) -> Reading[tuple[list[tuple[int, RowRanges]], list[Page]]]:
-        """The pages that hold the rows, opened, each with its number and its rows."""
-        parts = split_by_page(self.row_starts, rows)
-        numbers = [number for number, _ in parts]
-        pages = yield from self._reading(numbers)
-        return parts, pages
 
     def _reading(self, numbers: Sequence[int]) -> Reading[list[Page]]:
         return open_pages(self.file, self.index, numbers, self.at, self._head_ranges, self._open, depends_on_file=True)
@@ -307,7 +205,3 @@ def _are_short(page: PageMetadata) -> bool:
         case MiniBlock(values=Variable(offset_bits=bits)):
             return page.row_bytes <= bits / 8 + SHORT_BYTES
     return False
-
-
-def _ranges(planned: Sequence[PageRead | NativeRead | BlobRead | PageMatch | bool]) -> list[ByteRange]:
-    return [where for part in planned if not isinstance(part, bool) for where in part.ranges]

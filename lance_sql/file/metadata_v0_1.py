@@ -128,7 +128,7 @@ class LegacyMetadata:
             raise CorruptFile(f"statistics of {length} pages for {self.num_batches} batches")
         page = values_page(type, position, length, self._footer.file_size, empty_is_null=True)
         opened = ArrayPage(page.encoding, page.buffers, length, (), has_null_key=False)
-        return run(opened.read(row_ranges.single(0, length), Chain(type), 0), self._read)
+        return run(opened.decode(row_ranges.single(0, length), Chain(type), 0), self._read)
 
     def _column(
         self,

@@ -1,4 +1,4 @@
-"""Columns whose pages the kernels read by themselves, in one call for all columns of a batch.
+"""Columns of files as the kernels know them.
 
 What Python knows of a column is told to the kernels once, page by page as they are needed. A batch is then only rows,
 and the bytes of the files that hold them.
@@ -6,12 +6,12 @@ and the bytes of the files that hold them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from threading import Lock
-from typing import NamedTuple, NoReturn, Protocol, TypeAlias
+from typing import NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +21,11 @@ from lance_sql import _kernels, row_ranges
 from lance_sql.errors import CorruptFile, at
 from lance_sql.file.column_pages import pages_with
 from lance_sql.file.reader import FileReader
-from lance_sql.layouts.matching import Flags, ValueTest
-from lance_sql.layouts.native import Form, NativePage
+from lance_sql.layouts.matching import ValueTest
+from lance_sql.layouts.native import Form
 from lance_sql.layouts.nest import Chain
+from lance_sql.layouts.page import KnownPage
 from lance_sql.row_ranges import RowRanges
-from lance_sql.store import ByteRange
-from lance_sql.store.ranges import GAP_BYTES
 
 MAX_TESTS = 32
 """Tests of a filter whose answers for the pages of a column are kept."""
@@ -57,16 +56,6 @@ where they are no indices; see `_kernels.FragmentRows`."""
 
 _PAGE_BYTES = 2048
 _ROWS_PER_CHUNK, _CHUNK_BYTES = 1024, 64
-
-
-class KnownPage(Protocol):
-    """What is asked of a page; see `Page`."""
-
-    def native(self, chain: Chain) -> tuple[NativePage, ByteRange] | None: ...
-
-    def nested(self, chain: Chain) -> tuple[NativePage, ByteRange] | None: ...
-
-    def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None: ...
 
 
 class InPages(NamedTuple):
@@ -112,8 +101,10 @@ class NativeColumn:
         self.where = where
         self.reader = _kernels.ColumnReader(np.ascontiguousarray(row_starts))
         self._row_starts = row_starts
-        self._pages: list[KnownPage | None] = [None] * (len(row_starts) - 1)
+        self._is_open = [False] * (len(row_starts) - 1)
+        self._pages: dict[int, KnownPage] = {}
         self._num_closed = len(row_starts) - 1
+        self._whole: set[int] = set()
         self._forms: list[Form | None] = [None] * (len(row_starts) - 1)
         self._lends = False
         self._tests: dict[ValueTest, _ColumnTest] = {}
@@ -124,7 +115,7 @@ class NativeColumn:
 
     def is_open(self, page: int) -> bool:
         """Whether the page was opened before."""
-        return self._pages[page] is not None
+        return self._is_open[page]
 
     @property
     def is_all_open(self) -> bool:
@@ -137,17 +128,21 @@ class NativeColumn:
 
     def open(self, number: int, page: KnownPage) -> None:
         """Makes a page known; nothing happens where it is, for another thread may be reading it."""
-        found = page.nested(self._chain) if self._is_nested else page.native(self._chain)
+        found = page.reader(self._chain, is_nested=self._is_nested)
         with self._lock:
-            if self._pages[number] is not None:
+            if self._is_open[number]:
                 return
             if found is not None:
                 native, data = found
                 self.reader.open(number, native.reader, data.start, data.end)
                 self._forms[number] = self._shared(native.form)
+                if data.end > data.start and not native.reader.takes_extents:
+                    self._whole.add(number)
                 self._lends = self._lends or native.lends
+                # what the kernels do not read, Python opens as it needs it
+                self._pages[number] = page
             # the last steps, which other threads look for
-            self._pages[number] = page
+            self._is_open[number] = True
             self._num_closed -= 1
 
     def _shared(self, form: Form | None) -> Form | None:
@@ -162,6 +157,38 @@ class NativeColumn:
         """The form of the pages; None where they have several, or one that is not read by the kernels."""
         first = self._forms[pages[0]]
         return first if all(self._forms[page] == first for page in pages) else None
+
+    def pieces(self, rows: RowRanges, pages: Sequence[int]) -> Iterator[tuple[Form | None, RowRanges, Sequence[int]]]:
+        """Rows of pages of one form each, which become one array; None where Python decodes them: of a page that the
+        kernels do not read, or where they would be fetched with much that lies between them.
+
+        pages: that hold the rows
+        """
+        is_mapped = self.file is None or self.file.is_mapped
+        form = self._read_form(pages[0])
+        if (is_mapped or len(rows) == 1) and all(self._read_form(page) == form for page in pages):
+            yield form, rows, pages
+            return
+        inside = {page: row_ranges.clip(rows, self.first_row(page), self.first_row(page + 1)) for page in pages}
+        are_apart = {page: not is_mapped and page in self._whole and _are_sparse(inside[page]) for page in pages}
+        wanted = [page for page in pages if len(inside[page])]
+        for form, group in groupby(wanted, lambda page: None if are_apart[page] else self._read_form(page)):
+            several = list(group)
+            first, end = self.first_row(several[0]), self.first_row(several[-1] + 1)
+            yield form, np.ascontiguousarray(row_ranges.clip(rows, first, end)), several
+
+    def _read_form(self, page: int) -> Form | None:
+        """The form in which a page is read into arrays outside of a stream."""
+        form = self._forms[page]
+        # indices inside of lists and structs get their items in streams alone
+        is_other = form is None or (self._is_nested and (form.items is not None or form.makes_items))
+        return None if is_other else form
+
+    def imported(self, array: _kernels.NativeArray, form: Form) -> pa.Array:
+        """What the kernels have made of rows of a form."""
+        if self._is_nested:
+            return pa.Array._import_from_c(array.address, self._chain.type)
+        return form.finish(pa.Array._import_from_c(array.address, form.type), self.leaf)
 
     def items(self, pages: Sequence[int]) -> Items | None:
         """What values are or become indices of; None where the pages have several types, or are not read by the
@@ -181,7 +208,7 @@ class NativeColumn:
     @cached_property
     def all_items(self) -> Items | None:
         """Those of all pages, which are open."""
-        return self.items(range(len(self._pages)))
+        return self.items(range(len(self._is_open)))
 
     def lent(self, parts: PageParts) -> list[tuple[int, pa.Array]]:
         """Those of the parts whose bytes may be handed over where they lie, each as an array."""
@@ -208,7 +235,7 @@ class NativeColumn:
         if found is None:
             if len(self._tests) >= MAX_TESTS:
                 self._tests.clear()
-            found = self._tests[test] = _ColumnTest(_kernels.ColumnTest(len(self._pages)), {})
+            found = self._tests[test] = _ColumnTest(_kernels.ColumnTest(len(self._is_open)), {})
         for number in pages:
             if number not in found.is_known:
                 with self._lock:
@@ -218,8 +245,9 @@ class NativeColumn:
 
     def _answer(self, number: int, test: ValueTest, answers: _kernels.ColumnTest) -> bool:
         """Whether the kernels can answer the test for a page, which they are told then."""
-        page = self._pages[number]
-        if page is None or self._forms[number] is None:
+        page = self._pages.get(number)
+        # of a page that it does not read, a reader knows which values are NULL
+        if page is None or (self._forms[number] is None and test.wants_null is None):
             return False
         with self.where(number):
             answer = page.test(test, self.leaf)
@@ -268,11 +296,15 @@ def _offset_bits(type: pa.DataType) -> int:
     return 64 if pa.types.is_large_string(type) or pa.types.is_large_binary(type) else 32
 
 
-def are_read_where_they_lie(file: FileReader) -> bool:
-    """Whether pages are kept for the kernels, which ask for all bytes that they need at once."""
-    # of a short file that was read when it was opened, keeping pages costs more than it saves
-    is_short = file.is_in_memory and file.num_rows < LONG_FILE_ROWS
-    return (file.gap >= file.num_bytes or file.is_far) and not is_short
+def _are_sparse(rows: RowRanges) -> bool:
+    """Whether more lies between the rows than they are."""
+    return len(rows) > 1 and 2 * row_ranges.count(rows) < int(rows[-1, 1] - rows[0, 0])
+
+
+def are_kept(file: FileReader) -> bool:
+    """Whether columns of the file are kept for the kernels from one batch to the next."""
+    # of a short file that was read when it was opened, keeping them costs more than it saves
+    return not file.is_in_memory or file.num_rows >= LONG_FILE_ROWS
 
 
 def open_rows(
@@ -294,10 +326,11 @@ def open_rows(
     raises: CorruptFile, UnsupportedFeature
     """
     kept = (file, key, chain.leaf, chain.outer, is_nested)
-    column = file.page_cache.get(kept)
+    column = file.page_cache.get(kept) if are_kept(file) else None
     if column is None:
         column = NativeColumn(file, row_starts, chain, where, key=kept, is_nested=is_nested)
-        file.page_cache.keep(kept, column)
+        if are_kept(file):
+            file.page_cache.keep(kept, column)
     assert isinstance(column, NativeColumn)
     numbers: Sequence[int] = range(*column.reader.pages_of(int(rows[0, 0]), int(rows[-1, 1])))
     if not all(map(column.is_open, numbers)):
@@ -307,112 +340,3 @@ def open_rows(
             with where(number):
                 column.open(number, page)
     return NativeRows(column, rows, numbers)
-
-
-def read(
-    columns: Sequence[tuple[NativeRows, Form]],
-    tests: Sequence[tuple[NativeRows, _kernels.ColumnTest]] = (),
-    flags: Flags | None = None,
-) -> tuple[int, list[pa.Array]]:
-    """One array for each column; see `batch.read`."""
-    everything = [rows for rows, _ in tests] + [rows for rows, _ in columns]
-    data = _fetch_scattered(everything)
-    num_tests = len(tests)
-    num_left, arrays, failure = _kernels.read_rows(
-        [(rows.column.reader, rows.rows, parts, test) for (rows, test), parts in zip(tests, data, strict=False)],
-        [(rows.column.reader, rows.rows, parts) for (rows, _), parts in zip(columns, data[num_tests:], strict=True)],
-        flags,
-    )
-    if failure is not None:
-        in_test, place, page, message = failure
-        column = everything[place if in_test else num_tests + place].column
-        with column.where(page):
-            raise CorruptFile(message)
-    return num_left, [
-        form.finish(pa.Array._import_from_c(array.address, form.type), rows.column.leaf)
-        for array, (rows, form) in zip(arrays, columns, strict=False)
-    ]
-
-
-def _fetch_scattered(columns: Sequence[NativeRows]) -> list[PageParts | _kernels.FileParts]:
-    """What `fetch` gives; of pages of which few bytes are needed, these alone."""
-    found: list[PageParts | _kernels.FileParts | None] = [None] * len(columns)
-    by_file: dict[FileReader, list[int]] = {}
-    for place, each in enumerate(columns):
-        # neighbouring rows need all that lies between them
-        if len(each.rows) > 1 and each.column.file is not None and not each.column.file.is_far:
-            by_file.setdefault(each.column.file, []).append(place)
-    for file, places in by_file.items():
-        wanted = [columns[place] for place in places]
-        read, failure = file.read_scattered([(each.column.reader, each.rows) for each in wanted])
-        if failure is not None:
-            place, message = failure
-            wanted[place].refuse(message)
-        for place, parts in zip(places, read or (), strict=False):
-            found[place] = parts
-    others = [place for place, parts in enumerate(found) if parts is None]
-    for place, whole in zip(others, fetch([columns[place] for place in others]), strict=True):
-        found[place] = whole
-    return [parts for parts in found if parts is not None]
-
-
-def fetch(columns: Sequence[NativeRows]) -> list[PageParts]:
-    """The bytes that hold the rows of each column: page, bytes, and where in its file they begin.
-
-    raises: CorruptFile
-    """
-    by_file: dict[FileReader, list[int]] = {}
-    for place, each in enumerate(columns):
-        if each.column.file is not None:
-            by_file.setdefault(each.column.file, []).append(place)
-    found: list[PageParts] = [[]] * len(columns)
-    for file, places in by_file.items():
-        wanted = [columns[place] for place in places]
-        spans = _scattered_spans(wanted) if file.is_far else _spans(wanted)
-        data = iter(file.fetch([ByteRange(start, end) for parts in spans for _, start, end in parts]))
-        for place, parts in zip(places, spans, strict=True):
-            found[place] = _joined([PagePart(page, next(data), start) for page, start, _ in parts])
-    return found
-
-
-def _joined(parts: PageParts) -> PageParts:
-    """The same with the bytes of each page as one part."""
-    if len({part.page for part in parts}) == len(parts):
-        return parts
-    found: PageParts = []
-    for page, group in groupby(parts, lambda part: part.page):
-        several = list(group)
-        if len(several) == 1:
-            found += several
-            continue
-        extents = np.array([(part.start, part.start + part.data.size) for part in several], np.int64)
-        found.append(PagePart(page, pa.py_buffer(b"".join(part.data for part in several)), 0, extents.tobytes()))
-    return found
-
-
-def _scattered_spans(columns: Sequence[NativeRows]) -> Sequence[Sequence[tuple[int, int, int]]]:
-    """The same as `_spans` with several parts of a page where much lies between its rows."""
-    if all(len(each.rows) == 1 for each in columns):
-        return _spans(columns)
-    found: list[list[tuple[int, int, int]]] = []
-    for each in columns:
-        try:
-            spans = each.column.reader.scattered_spans(np.ascontiguousarray(each.rows))
-        except _kernels.InvalidDataError as error:
-            each.refuse(str(error))
-        if len(spans) > 1:
-            begins = (spans[1:, 0] != spans[:-1, 0]) | (spans[1:, 1] - spans[:-1, 2] > GAP_BYTES)
-            firsts = np.concatenate(([0], np.flatnonzero(begins) + 1))
-            ends = np.maximum.reduceat(spans[:, 2], firsts)
-            spans = np.column_stack((spans[firsts, 0], spans[firsts, 1], ends))
-        found.append([(page, start, end) for page, start, end in spans.tolist()])
-    return found
-
-
-def _spans(columns: Sequence[NativeRows]) -> Sequence[Sequence[tuple[int, int, int]]]:
-    """Which bytes of the file hold the rows of each column: page, start and end of each part."""
-    try:
-        return _kernels.spans([(each.column.reader, each.rows) for each in columns])
-    except _kernels.InvalidDataError as error:
-        damaged = next((each for each in columns if each.is_damaged), columns[0])
-        damaged.refuse(str(error))

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql import _kernels, row_ranges
+from lance_sql import row_ranges
 from lance_sql.encodings.stored import bitmap
 from lance_sql.encodings.tree import Constant, Dictionary, Encoding, Stored
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
@@ -29,7 +29,6 @@ from lance_sql.file.statistics import PageStatistics
 from lance_sql.layouts import blob, nested
 from lance_sql.layouts.array_tree import ArrayPage, ListRows, head_ranges
 from lance_sql.layouts.ends import Bounds
-from lance_sql.layouts.matching import Flags, ValueTest
 from lance_sql.layouts.nest import Chain, Slots, nest
 from lance_sql.layouts.page import concat
 from lance_sql.layouts.reading import Reading, Shared, run, together
@@ -74,7 +73,7 @@ class StoredColumn:
         """The leaf of the chain at `rows`."""
         if len(rows) == 0:
             return pa.nulls(0, chain.leaf)
-        found = yield from self._read(rows, lambda page, part: page.read(part, chain, self.file.gap))
+        found = yield from self._read(rows, lambda page, part: page.decode(part, chain, self.file.gap))
         return concat([array for _, array in found])
 
     def lists(self, rows: RowRanges) -> Reading[ListRows]:
@@ -226,46 +225,23 @@ class PathColumn:
         with self.file.at(self.leaf.name):
             return self.stored_statistics()
 
-    def native(self, rows: RowRanges) -> NativeRows | None:
-        """See `Column`."""
-        return None if self.chain.outer else self._native(rows, is_nested=False)
-
-    def member(self, rows: RowRanges) -> NativeRows | None:
-        """See `Column`."""
-        return self._native(rows, is_nested=False) if self.chain.is_in_structs else None
-
-    def nested(self, rows: RowRanges) -> NativeRows | None:
+    def native(self, rows: RowRanges, *, is_nested: bool = False) -> NativeRows | None:
         """See `Column`; inside of structs only."""
-        if not nested.is_possible(self.chain):
-            return None
-        return self._native(rows, is_nested=bool(self.chain.outer))
-
-    def _native(self, rows: RowRanges, *, is_nested: bool) -> NativeRows | None:
         leaf, chain = self.leaf, self.chain
-        is_plain = not self.lists and self.characters is None and chain.stored is None and chain.finish is None
-        if not is_plain or not self._is_read_where_it_lies or leaf.is_blob:
+        if self.lists or self.characters is not None or chain.stored is not None or chain.finish is not None:
             return None
-        where = InPages(self.file.path, leaf.name, self.file.table)
+        if leaf.is_blob or not (nested.is_possible(chain) if is_nested else chain.is_in_structs):
+            return None
         return native_columns.open_rows(
-            self.file, leaf.key, self.row_starts, chain, where, rows, leaf.open_pages, is_nested=is_nested
+            self.file,
+            leaf.key,
+            self.row_starts,
+            chain,
+            InPages(self.file.path, leaf.name, self.file.table),
+            rows,
+            leaf.open_pages,
+            is_nested=is_nested and bool(chain.outer),
         )
-
-    @cached_property
-    def _is_read_where_it_lies(self) -> bool:
-        return native_columns.are_read_where_they_lie(self.file)
-
-    def observe(self, rows: RowRanges, zones: _kernels.ZoneBounds) -> None:
-        """See `Column`; these file versions are decoded in Python."""
-
-    def match(self, rows: RowRanges, test: ValueTest, flags: Flags) -> Reading[bool]:
-        """See `Column`; values of these file versions are always read."""
-        return False
-        yield ()
-
-    def select(self, rows: RowRanges) -> Reading[None]:
-        """See `Column`."""
-        return None
-        yield ()
 
     def are_null(self, page: int, depth: int) -> bool | None:
         """See `Column`; structs never are, in these file versions."""
@@ -287,7 +263,7 @@ class PathColumn:
                     return False
         return None
 
-    def read(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
+    def decode(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
         """See `Column`."""
         # the check of the file's counts bounds what the pages may claim
         assert len(self.row_starts)

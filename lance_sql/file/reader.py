@@ -137,6 +137,11 @@ class FileReader:
         return self._store.gap
 
     @property
+    def is_mapped(self) -> bool:
+        """Whether bytes cost nothing as long as nobody looks at them."""
+        return self.is_in_memory or self.gap >= self.num_bytes
+
+    @property
     def is_unchanged(self) -> bool:
         """Whether no other file has taken its place since it was opened, as far as its store can tell."""
         return self.identity is not None and self._store.identity(self.path) == self.identity

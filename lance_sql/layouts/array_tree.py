@@ -110,30 +110,27 @@ class ArrayPage:
         self._check(encoding, num_rows)
         self.num_bytes = PAGE_BYTES + sum(data.size for data in self._buffers if isinstance(data, pa.Buffer))
 
-    def native(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
-        """See `Page.native`."""
+    def reader(self, chain: Chain, *, is_nested: bool) -> tuple[NativePage, ByteRange] | None:
+        """See `Page.reader`; in structs, which are never NULL in these file versions."""
+        found = self._reader(chain)
+        if found is None or not is_nested:
+            return found
+        layers = (Layer.ALL_VALID_ITEM,) * (len(chain.outer) + 1)
+        return nested.plain(found[0], self._num_rows, layers, chain), found[1]
+
+    def _reader(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
+        """What reads values by themselves."""
         if chain.stored is not None or chain.finish is not None or not chain.is_flat:
             return None
         items, has_null_key = self._known_items(), self._has_null_key
         return array_page(self._encoding, self._buffers, self._num_rows, chain.leaf, items, has_null_key=has_null_key)
 
-    def nested(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
-        """See `Page.nested`; in structs, which are never NULL in these file versions."""
-        found = self.native(chain)
-        if found is None:
-            return None
-        layers = (Layer.ALL_VALID_ITEM,) * (len(chain.outer) + 1)
-        return nested.plain(found[0], self._num_rows, layers, chain), found[1]
-
     def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
         """See `Page.test`."""
         return array_test(self._encoding, self._known_items(), leaf, test, has_null_key=self._has_null_key)
 
-    def read(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
-        """The leaf of the chain for `rows` (relative to the page; at least one).
-
-        gap: so many bytes between two ranges are better read over than asked for separately
-        """
+    def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
+        """See `Page.decode`; the array is that of the chain's leaf."""
         type = chain.stored or chain.leaf
         values = yield from self._values(self._encoding, rows, gap)
         if isinstance(self._encoding, StructHeader) and pa.types.is_struct(type) and type.num_fields == 0:

@@ -5,7 +5,7 @@ position 0; anywhere else it is null and its position holds the levels, `definit
 Source: message BlobLayout.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
@@ -18,7 +18,7 @@ from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.file_versions import PageRules
 from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.nest import Chain, nest, unravel
-from lance_sql.layouts.page import BlobRead, Page, PageRead
+from lance_sql.layouts.page import Page
 from lance_sql.layouts.reading import Reading
 from lance_sql.layouts.shredded import EncodedPage, ShreddedPage
 from lance_sql.layouts.tree import Blob, Layer
@@ -84,43 +84,27 @@ class BlobPage:
         self._inner = inner
         self.num_bytes = inner.num_bytes
 
-    def native(self, chain: Chain) -> None:
-        """See `Page.native`."""
-
-    def nested(self, chain: Chain) -> None:
-        """See `Page.nested`."""
+    def reader(self, chain: Chain, *, is_nested: bool) -> None:
+        """See `Page.reader`."""
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> None:
         """See `Page.test`."""
 
-    def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> None:
-        """See `Page.match`."""
-
-    def select(self, rows: RowRanges, chain: Chain, gap: int) -> None:
-        """See `Page.select`."""
-
-    def read(self, rows: RowRanges, chain: Chain, gap: int) -> BlobRead:
-        """See `Page.read`; only the descriptors say where the blobs are."""
+    def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
+        """See `Page.decode`; only the descriptors say where the blobs are."""
         chain.check(self._layers)
         if not chain.is_flat:
             raise UnsupportedFeature("blobs below lists are not supported")
         check_type(chain)
-        inner = self._inner.read(rows, Chain(DESCRIPTOR), gap)
-        # descriptors are structs, which the kernels do not read by themselves
-        assert isinstance(inner, PageRead)
-
-        def blobs(buffers: Sequence[pa.Buffer]) -> Reading[pa.Array]:
-            descriptors = inner.decode(buffers)
-            positions = descriptors.field(0).to_numpy(zero_copy_only=False)
-            sizes = descriptors.field(1).to_numpy(zero_copy_only=False)
-            levels = np.where(sizes == 0, positions >> 16, 0).astype(np.uint16)
-            slots = unravel(None, levels, self._layers, chain, len(levels))
-            if slots[0].num_slots != len(levels):
-                raise CorruptFile(f"{len(levels)} blobs for {slots[0].num_slots} slots")
-            values = yield from read_blobs(positions, sizes, slots[0].validity, slots[0].null_count)
-            return nest(chain.finish(values) if chain.finish else values, slots[1:], chain)
-
-        return BlobRead(inner.ranges, blobs)
+        descriptors = yield from self._inner.decode(rows, Chain(DESCRIPTOR), gap)
+        positions = descriptors.field(0).to_numpy(zero_copy_only=False)
+        sizes = descriptors.field(1).to_numpy(zero_copy_only=False)
+        levels = np.where(sizes == 0, positions >> 16, 0).astype(np.uint16)
+        slots = unravel(None, levels, self._layers, chain, len(levels))
+        if slots[0].num_slots != len(levels):
+            raise CorruptFile(f"{len(levels)} blobs for {slots[0].num_slots} slots")
+        values = yield from read_blobs(positions, sizes, slots[0].validity, slots[0].null_count)
+        return nest(chain.finish(values) if chain.finish else values, slots[1:], chain)
 
 
 def check_type(chain: Chain) -> None:

@@ -20,9 +20,10 @@ from lance_sql.file_versions import PageRules
 from lance_sql.layouts import nested
 from lance_sql.layouts.levels import encode_levels, levels_from_buffer
 from lance_sql.layouts.matching import ValueTest
-from lance_sql.layouts.native import NativePage, Part, constant_page, empty_page
+from lance_sql.layouts.native import NativePage, constant_page, empty_page
 from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
-from lance_sql.layouts.page import PAGE_BYTES, NativeRead, PageRead
+from lance_sql.layouts.page import PAGE_BYTES
+from lance_sql.layouts.reading import Reading
 from lance_sql.layouts.shredded import Buffers, ShreddedPage
 from lance_sql.layouts.tree import Constant, Layer, max_definition, max_repetition, max_visible
 from lance_sql.row_ranges import RowRanges
@@ -75,10 +76,6 @@ def encode(page: ShreddedPage, scalar: Sequence[bytes] | None, rules: PageRules)
     return layout, buffers
 
 
-_NOTHING = pa.py_buffer(b"")
-_ONE_ROW = row_ranges.single(0, 1)
-
-
 class ConstantPage:
     """One constant page."""
 
@@ -103,16 +100,13 @@ class ConstantPage:
         self._native: dict[pa.DataType, NativePage | None] = {}
         self.num_bytes = PAGE_BYTES + sum(buffer.size for buffer in head)
 
-    def read(self, rows: RowRanges, chain: Chain, gap: int) -> PageRead | NativeRead:
-        """See `Page.read`; there is nothing to fetch."""
+    def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
+        """See `Page.decode`; there is nothing to fetch."""
         chain.check(self._layout.layers)
         if self._rep is None and self._def is None:
-            found = self._native_page(chain) if not chain.outer and rows[-1, 1] <= self._num_rows else None
-            if found is not None and found.form is not None:
-                parts: list[Part] = [(found.reader, np.ascontiguousarray(rows), _NOTHING, 0)]
-                return NativeRead((), lambda _: parts, found.form)
-            return PageRead((), lambda _: self._without_levels(row_ranges.count(rows), chain))
-        return PageRead((), lambda _: self._with_levels(rows, chain))
+            return self._without_levels(row_ranges.count(rows), chain)
+        return self._with_levels(rows, chain)
+        yield ()
 
     def _native_page(self, chain: Chain) -> NativePage | None:
         """What reads the leaf of a chain without lists, which is NULL where a struct around it is."""
@@ -148,19 +142,23 @@ class ConstantPage:
             raise CorruptFile(f"a definition level {self._def.max()} of layers with {highest}")
         return bitmap(self._def == 0)
 
-    def native(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
-        """See `Page.native`."""
+    def reader(self, chain: Chain, *, is_nested: bool) -> tuple[NativePage, ByteRange] | None:
+        """See `Page.reader`."""
+        return self._nested(chain) if is_nested else self._flat(chain)
+
+    def _flat(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
+        """What reads values by themselves."""
         chain.check(self._layout.layers)
         if self._rep is not None or not chain.is_in_structs:
             return None
         found = self._native_page(chain)
         return (found, ByteRange(0, 0)) if found is not None and found.form is not None else None
 
-    def nested(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
-        """See `Page.nested`."""
+    def _nested(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
+        """What reads the whole chain."""
         layers = self._layout.layers
         if self._rep is None and self._def is None:
-            found = self.native(chain) if chain.is_never_null_around(layers) else None
+            found = self._flat(chain) if chain.is_never_null_around(layers) else None
             return (nested.plain(found[0], self._num_rows, layers, chain), found[1]) if found is not None else None
         chain.check(layers)
         has_lists = max_repetition(layers) > 0
@@ -190,13 +188,6 @@ class ConstantPage:
             return _kernels.PageTest.validity(not test.wants_null)
         return _kernels.PageTest.validity(True) if answer else False
 
-    def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> bool | None:
-        """See `Page.match`; the one value is tested once."""
-        chain.check(self._layout.layers)
-        if chain.outer or chain.is_empty_struct or self._rep is not None or self._def is not None:
-            return None
-        return self._answer(test, chain)
-
     def _answer(self, test: ValueTest, chain: Chain) -> bool:
         """For rows that the levels do not make NULL."""
         if self._scalar is None:
@@ -204,11 +195,6 @@ class ConstantPage:
         if test.wants_null is not None:
             return not test.wants_null
         return bool(test.answers(self._without_levels(1, chain))[0])
-
-    def select(self, rows: RowRanges, chain: Chain, gap: int) -> NativeRead | None:
-        """See `Page.select`."""
-        found = self.read(rows, chain, gap)
-        return found if isinstance(found, NativeRead) else None
 
     def _without_levels(self, num_rows: int, chain: Chain) -> pa.Array:
         # of a struct's member by itself, those around it are left out

@@ -21,7 +21,8 @@ from lance_sql.layouts import nested
 from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.native import NativePage, full_zip_page
 from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
-from lance_sql.layouts.page import PAGE_BYTES, PageRead, cluster, concat
+from lance_sql.layouts.page import PAGE_BYTES, cluster, concat
+from lance_sql.layouts.reading import Reading
 from lance_sql.layouts.tree import FullZip, max_definition, max_repetition, max_visible
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
@@ -53,8 +54,17 @@ class FullZipPage:
         self._native: dict[pa.DataType, NativePage | None] = {}
         self.num_bytes = PAGE_BYTES + sum(buffer.size for buffer in head)
 
-    def native(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
-        """See `Page.native`."""
+    def reader(self, chain: Chain, *, is_nested: bool) -> tuple[NativePage, ByteRange] | None:
+        """See `Page.reader`; inside of lists none, and inside of structs that may be NULL none for the whole chain."""
+        if not is_nested:
+            return self._reader(chain)
+        found = self._reader(chain) if chain.is_never_null_around(self._layout.layers) else None
+        if found is None:
+            return None
+        return nested.plain(found[0], self._num_rows, self._layout.layers, chain), found[1]
+
+    def _reader(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
+        """What reads values by themselves."""
         chain.check(self._layout.layers)
         if self._max_rep or not chain.is_in_structs:
             return None
@@ -74,13 +84,6 @@ class FullZipPage:
         found = self._native[leaf]
         return (found, self._data) if found is not None else None
 
-    def nested(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
-        """See `Page.nested`; inside of structs only that are never NULL."""
-        found = self.native(chain) if chain.is_never_null_around(self._layout.layers) else None
-        if found is None:
-            return None
-        return nested.plain(found[0], self._num_rows, self._layout.layers, chain), found[1]
-
     @property
     def _num_levels(self) -> int:
         """Definition levels of values that are NULL, or inside of structs that are."""
@@ -92,14 +95,8 @@ class FullZipPage:
             return None
         return _kernels.PageTest.validity(not test.wants_null) if self._num_levels else not test.wants_null
 
-    def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> None:
-        """See `Page.match`."""
-
-    def select(self, rows: RowRanges, chain: Chain, gap: int) -> None:
-        """See `Page.select`."""
-
-    def read(self, rows: RowRanges, chain: Chain, gap: int) -> PageRead:
-        """See `Page.read`."""
+    def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
+        """See `Page.decode`."""
         chain.check(self._layout.layers)
         entries = rows * chain.items_per_row
         if entries[-1, 1] > self._num_rows:
@@ -110,14 +107,12 @@ class FullZipPage:
             for first, end in cluster(spans, gap).tolist()
         ]
 
-        def decode(buffers: Sequence[pa.Buffer]) -> pa.Array:
-            arrays = [
-                self._decode(part, data, where.start - self._data.start, chain)
-                for (part, where), data in zip(groups, buffers, strict=True)
-            ]
-            return concat(arrays)
-
-        return PageRead([where for _, where in groups], decode)
+        buffers = yield [where for _, where in groups]
+        arrays = [
+            self._decode(part, data, where.start - self._data.start, chain)
+            for (part, where), data in zip(groups, buffers, strict=True)
+        ]
+        return concat(arrays)
 
     def _spans(self, entries: RowRanges) -> RowRanges:
         """The bytes of each range of entries, absolute; checked to lie in the page."""

@@ -6,7 +6,7 @@ keys. The items of a dictionary are tested once, whatever the test; rows then ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -17,9 +17,8 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.encodings.blocks import Block, to_array
 from lance_sql.encodings.tree import Encoding
-from lance_sql.layouts.native import Part, are_strings, fixed_width_bits
+from lance_sql.layouts.native import are_strings, fixed_width_bits
 from lance_sql.layouts.value_codecs import uncompressed
-from lance_sql.store import ByteRange
 
 Flags: TypeAlias = npt.NDArray[np.uint8]
 """A byte for each row: 1 while it may pass the filter, else 0."""
@@ -82,18 +81,6 @@ class ValueTest:
     keys: KeyRange | None = None
     wants_null: bool | None = None
     strings: StringRange | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PageMatch:
-    """Some rows of one page, and the test that the kernels put them to.
-
-    parts: takes the buffers of `ranges`, and makes the parts for which the kernels are asked, in the order of the rows
-    """
-
-    ranges: Sequence[ByteRange]
-    parts: Callable[[Sequence[pa.Buffer]], list[Part]]
-    test: _kernels.PageTest
 
 
 def mini_block_test(

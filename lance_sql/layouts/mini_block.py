@@ -5,7 +5,7 @@ head of the page is everything but the chunks.
 Source: message MiniBlockLayout.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,10 +21,11 @@ from lance_sql.encodings.codecs import decode_block, decode_mini_block
 from lance_sql.errors import CorruptFile
 from lance_sql.layouts import nested
 from lance_sql.layouts.levels import LevelEncoding, level_encoding
-from lance_sql.layouts.matching import PageMatch, ValueTest, mini_block_test
-from lance_sql.layouts.native import NativePage, Part, mini_block_page
+from lance_sql.layouts.matching import ValueTest, mini_block_test
+from lance_sql.layouts.native import NativePage, mini_block_page
 from lance_sql.layouts.nest import Chain, Slots, nest, unravel
-from lance_sql.layouts.page import PAGE_BYTES, NativeRead, PageRead, cluster, concat
+from lance_sql.layouts.page import PAGE_BYTES, cluster, concat
+from lance_sql.layouts.reading import Reading
 from lance_sql.layouts.tree import MiniBlock, max_definition, max_repetition, max_visible
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import ByteRange
@@ -33,9 +34,6 @@ ROWS_READ_OVER = 256
 """Lists are unravelled over gaps of so many rows; a new start costs more."""
 
 MAX_DICTIONARY_ITEMS = 1 << 31
-
-MAX_ANSWERS = 32
-"""Tests of a filter whose answers for the dictionary of a page are kept."""
 
 
 def head_ranges(layout: MiniBlock, buffers: Sequence[ByteRange]) -> list[ByteRange]:
@@ -68,7 +66,6 @@ class MiniBlockPage:
         self._def = level_encoding(layout.definition) if layout.definition is not None else None
         self._dictionary = self._read_dictionary(head[1]) if layout.dictionary is not None else None
         self._rows = self._read_row_index(head[-1]) if max_repetition(layout.layers) else None
-        self._answers: dict[tuple[ValueTest, pa.DataType], _kernels.PageTest | bool | None] = {}
         self._native: dict[pa.DataType, NativePage] = {}
         self.num_bytes = PAGE_BYTES + 32 * (self._table.num_chunks + 1) + sum(buffer.size for buffer in head)
 
@@ -97,29 +94,25 @@ class MiniBlockPage:
             raise CorruptFile(f"a repetition index of {data.size} bytes for {num_chunks} chunks")
         return _RowIndex.from_pairs(np.frombuffer(data, "<u8").reshape(num_chunks, 2), self._num_rows)
 
-    def read(self, rows: RowRanges, chain: Chain, gap: int) -> PageRead | NativeRead:
-        """See `Page.read`."""
-        chain.check(self._layout.layers)
-        if chain.is_flat:
-            return self._read_native(rows, chain, gap) or self._read_flat(rows, chain, gap)
-        return self._read_nested(rows, chain)
+    def reader(self, chain: Chain, *, is_nested: bool) -> tuple[NativePage, ByteRange] | None:
+        """See `Page.reader`."""
+        return self._nested(chain) if is_nested else self._flat(chain)
 
-    def native(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
-        """See `Page.native`."""
+    def _flat(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
+        """What reads values by themselves."""
         chain.check(self._layout.layers)
-        if not chain.is_in_structs:
+        if not chain.is_in_structs or self._layout.num_items < self._num_rows:
             return None
-        if self._layout.num_items < self._num_rows:
-            return None
-        page = self._native_page(chain.leaf)
-        return (page, self._data) if page.form is not None else None
+        return self._native_page(chain.leaf), self._data
 
-    def nested(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
-        """See `Page.nested`."""
+    def _nested(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
+        """What reads the whole chain."""
         layers = self._layout.layers
         if chain.is_flat and chain.is_never_null_around(layers):
-            found = self.native(chain)
-            return (nested.plain(found[0], self._num_rows, layers, chain), self._data) if found is not None else None
+            found = self._flat(chain)
+            if found is None or found[0].form is None:
+                return None
+            return nested.plain(found[0], self._num_rows, layers, chain), self._data
         chain.check(layers)
         if chain.is_flat and self._layout.num_items < self._num_rows:
             return None
@@ -134,43 +127,13 @@ class MiniBlockPage:
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
         """See `Page.test`."""
-        return self._answer(test, leaf)
+        has_nulls = self._def is not None and max_definition(self._layout.layers) > 0
+        return mini_block_test(self._layout.values, self._dictionary, leaf, test, has_nulls=has_nulls)
 
-    def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> PageMatch | bool | None:
-        """See `Page.match`."""
+    def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
+        """See `Page.decode`."""
         chain.check(self._layout.layers)
-        if rows[-1, 1] > self._layout.num_items:
-            return None
-        answer = self._answer(test, chain.leaf)
-        if answer is None or isinstance(answer, bool):
-            return answer
-        ranges, parts = self._native_parts(rows, self._native_page(chain.leaf), gap)
-        return PageMatch(ranges, parts, answer)
-
-    def _answer(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
-        """How the page's values are tested, remembered from one batch to the next."""
-        key = (test, leaf)
-        if key not in self._answers:
-            if len(self._answers) >= MAX_ANSWERS:
-                self._answers.clear()
-            has_nulls = self._def is not None and max_definition(self._layout.layers) > 0
-            self._answers[key] = mini_block_test(self._layout.values, self._dictionary, leaf, test, has_nulls=has_nulls)
-        return self._answers.get(key)
-
-    def select(self, rows: RowRanges, chain: Chain, gap: int) -> NativeRead | None:
-        """See `Page.select`."""
-        chain.check(self._layout.layers)
-        return self._read_native(rows, chain, gap)
-
-    def _read_native(self, rows: RowRanges, chain: Chain, gap: int) -> NativeRead | None:
-        """Rows of values without anything around them; None where the kernels do not read them by themselves."""
-        if chain.outer or chain.stored is not None or chain.finish is not None:
-            return None
-        page = self._native_page(chain.leaf)
-        if page.form is None or rows[-1, 1] > self._layout.num_items:
-            return None
-        ranges, parts = self._native_parts(rows, page, gap)
-        return NativeRead(ranges, parts, page.form)
+        return (yield from self._decode_flat(rows, chain, gap) if chain.is_flat else self._decode_nested(rows, chain))
 
     def _native_page(self, leaf: pa.DataType) -> NativePage:
         found = self._native.get(leaf)
@@ -181,36 +144,18 @@ class MiniBlockPage:
             self._native[leaf] = found
         return found
 
-    def _native_parts(
-        self, rows: RowRanges, page: NativePage, gap: int
-    ) -> tuple[list[ByteRange], Callable[[Sequence[pa.Buffer]], list[Part]]]:
-        """The bytes of the rows, and what makes parts for the kernels of them."""
-        groups = [(np.ascontiguousarray(part), self._byte_range(part)) for part in self._near(rows, gap)]
-        start = self._data.start
-
-        def parts(buffers: Sequence[pa.Buffer]) -> list[Part]:
-            return [
-                (page.reader, part, data, where.start - start)
-                for (part, where), data in zip(groups, buffers, strict=True)
-            ]
-
-        return [where for _, where in groups], parts
-
-    def _read_flat(self, rows: RowRanges, chain: Chain, gap: int) -> PageRead:
+    def _decode_flat(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
         if rows[-1, 1] > self._layout.num_items:
             raise CorruptFile(f"{self._layout.num_items} items for {self._num_rows} rows")
         groups = [(part, self._byte_range(part)) for part in self._near(rows, gap)]
-
-        def decode(buffers: Sequence[pa.Buffer]) -> pa.Array:
-            arrays = []
-            for (part, where), data in zip(groups, buffers, strict=True):
-                chunk_rows = self._chunk_rows(part, data, where.start - self._data.start)
-                slots = self._flat_slots(chunk_rows)
-                leaf = chain.leaf_array(self._values(chunk_rows), slots[0])
-                arrays.append(nest(leaf, slots[1:], chain))
-            return concat(arrays)
-
-        return PageRead([where for _, where in groups], decode)
+        buffers = yield [where for _, where in groups]
+        arrays = []
+        for (part, where), data in zip(groups, buffers, strict=True):
+            chunk_rows = self._chunk_rows(part, data, where.start - self._data.start)
+            slots = self._flat_slots(chunk_rows)
+            leaf = chain.leaf_array(self._values(chunk_rows), slots[0])
+            arrays.append(nest(leaf, slots[1:], chain))
+        return concat(arrays)
 
     def _flat_slots(self, rows: ChunkRows) -> list[Slots]:
         slots = []
@@ -228,18 +173,14 @@ class MiniBlockPage:
             base += layer.num_levels
         return slots
 
-    def _read_nested(self, rows: RowRanges, chain: Chain) -> PageRead:
+    def _decode_nested(self, rows: RowRanges, chain: Chain) -> Reading[pa.Array]:
         covering = row_ranges.coalesce(rows, ROWS_READ_OVER)
         parts = [self._part(int(start), int(end), chain) for start, end in covering]
-
-        def decode(buffers: Sequence[pa.Buffer]) -> pa.Array:
-            arrays = [self._decode_part(part, data, chain) for part, data in zip(parts, buffers, strict=True)]
-            array = concat(arrays)
-            if row_ranges.count(covering) == row_ranges.count(rows):
-                return array
-            return array.take(pa.array(_positions(covering, rows)))
-
-        return PageRead([part.where for part in parts], decode)
+        buffers = yield [part.where for part in parts]
+        array = concat([self._decode_part(part, data, chain) for part, data in zip(parts, buffers, strict=True)])
+        if row_ranges.count(covering) == row_ranges.count(rows):
+            return array
+        return array.take(pa.array(_positions(covering, rows)))
 
     def _part(self, start: int, end: int, chain: Chain) -> "_Part":
         per_row = chain.items_per_row

@@ -7,7 +7,6 @@ rows into Arrow arrays, or into the answers of a test, and many of them are aske
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,16 +18,12 @@ from lance_sql.encodings.blocks import Block, FixedWidth, VariableWidth, makes_i
 from lance_sql.encodings.tree import Encoding
 from lance_sql.layouts.levels import LevelEncoding
 from lance_sql.layouts.value_codecs import STRING_CODECS, codec_of_lists, uncompressed, value_codec
-from lance_sql.row_ranges import RowRanges
 
 MAX_LIST_SIZE = 1 << 20
 """Items of a fixed-size list that the kernels read as one value."""
 
 INDEX_BITS = 32
 """Of the indices of dictionary arrays that are handed over."""
-
-Part: TypeAlias = "tuple[_kernels.PageReader, RowRanges, pa.Buffer, int]"
-"""Rows of a page with their bytes, as `_kernels.read_batch` takes them."""
 
 
 @dataclass(frozen=True, slots=True)

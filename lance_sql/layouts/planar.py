@@ -23,7 +23,8 @@ from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.layouts import constant, full_zip, mini_block
 from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.nest import Chain, Levels, Slots, nest, unravel
-from lance_sql.layouts.page import PAGE_BYTES, PageRead
+from lance_sql.layouts.page import PAGE_BYTES
+from lance_sql.layouts.reading import Reading, run
 from lance_sql.layouts.tree import (
     Constant,
     FullZip,
@@ -77,32 +78,20 @@ class PlanarPage:
         self._known: tuple[Chain, pa.Array] | None = None
         self.num_bytes = PAGE_BYTES + sum(buffer.size for buffer in head)
 
-    def native(self, chain: Chain) -> None:
-        """See `Page.native`."""
-
-    def nested(self, chain: Chain) -> None:
-        """See `Page.nested`."""
+    def reader(self, chain: Chain, *, is_nested: bool) -> None:
+        """See `Page.reader`."""
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> None:
         """See `Page.test`."""
 
-    def match(self, rows: RowRanges, test: ValueTest, chain: Chain, gap: int) -> None:
-        """See `Page.match`."""
-
-    def select(self, rows: RowRanges, chain: Chain, gap: int) -> None:
-        """See `Page.select`."""
-
-    def read(self, rows: RowRanges, chain: Chain, gap: int) -> PageRead:
-        """See `Page.read`; there is nothing left to fetch."""
+    def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
+        """See `Page.decode`; there is nothing left to fetch."""
         chain.check(self._layout.layers)
-
-        def decode(_: Sequence[pa.Buffer]) -> pa.Array:
-            array = self._array(chain)
-            # slices would share the values of lists, which are laid together with those of other columns
-            is_whole = row_ranges.count(rows) == len(array)
-            return array if is_whole else array.take(pa.array(row_ranges.expand(rows)))
-
-        return PageRead((), decode)
+        array = self._array(chain)
+        # slices would share the values of lists, which are laid together with those of other columns
+        is_whole = row_ranges.count(rows) == len(array)
+        return array if is_whole else array.take(pa.array(row_ranges.expand(rows)))
+        yield ()
 
     def _array(self, chain: Chain) -> pa.Array:
         """All rows, remembered from one batch to the next."""
@@ -172,12 +161,12 @@ class PlanarPage:
                 zipped = full_zip.FullZipPage(
                     values, self._ranges, count, self._head[1 : _num_value_buffers(self._layout)]
                 )
-                read = zipped.read(row_ranges.single(0, count), flat, self._ranges[0].end - self._ranges[0].start)
-                found = read.decode([self._slice(where) for where in read.ranges])
-                return _under(found, own)
+                size = self._ranges[0].end - self._ranges[0].start
+                return _under(run(zipped.decode(row_ranges.single(0, count), flat, size), self._slices), own)
 
-    def _slice(self, where: ByteRange) -> pa.Buffer:
-        return self._head[0].slice(where.start - self._ranges[0].start, where.end - where.start)
+    def _slices(self, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
+        start = self._ranges[0].start
+        return [self._head[0].slice(where.start - start, where.end - where.start) for where in ranges]
 
 
 def _under(array: pa.Array, own: Slots) -> pa.Array:

@@ -67,12 +67,9 @@ class _Page:
     has_values: bool
     num_bytes: int = _PAGE_BYTES
 
-    def native(self, chain: Chain) -> tuple[NativePage, ByteRange]:
+    def reader(self, chain: Chain, *, is_nested: bool) -> tuple[NativePage, ByteRange]:
         """See `KnownPage`."""
         return self.page, ByteRange(0, 0)
-
-    def nested(self, chain: Chain) -> None:
-        """See `KnownPage`."""
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
         """See `KnownPage`."""

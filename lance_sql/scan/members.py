@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from lance_sql.file.columns import streamed
 from lance_sql.file.leaves import is_leaf
 from lance_sql.file.native_columns import NativeRows
 from lance_sql.row_ranges import RowRanges
@@ -41,5 +42,5 @@ def member(fragment: OpenFragment, field: Field, path: Path, rows: RowRanges) ->
     if not columns:
         found = missing_column(fragment, ".".join((field.name, *path)), type, rows)
     else:
-        found = columns[0].member(rows) if len(columns) == 1 else None
+        found = streamed(columns[0], rows) if len(columns) == 1 else None
     return (type, found) if found is not None else None

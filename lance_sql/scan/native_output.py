@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
 from lance_sql._kernels import ShapeKind
-from lance_sql.file.columns import Column
+from lance_sql.file.columns import Column, streamed
 from lance_sql.file.leaves import is_leaf, leaves
 from lance_sql.file.native_columns import Items, NativeColumn, NativeRows
 from lance_sql.file.page_cache import PageCache
@@ -166,7 +166,7 @@ class _Finding:
         if is_leaf(field):
             if not columns:
                 return self._add_leaf(missing_column(self._fragment, arrow.name, arrow.type, self._rows), arrow)
-            return self._add_leaf(columns[0].native(self._rows), arrow) if len(columns) == 1 else None
+            return self._add_leaf(streamed(columns[0], self._rows), arrow) if len(columns) == 1 else None
         if len(columns) != len(leaves(field)):
             return None
         return self._add_nested(field, arrow.type, iter(columns), arrow)
@@ -191,7 +191,7 @@ class _Finding:
     ) -> _kernels.Shape | None:
         """The same for a part of a column, of that type."""
         if is_leaf(field):
-            return self._add_leaf(next(columns).nested(self._rows), arrow)
+            return self._add_leaf(streamed(next(columns), self._rows, is_nested=True), arrow)
         kind, inside = _inside(type)
         if kind is None or len(inside) != len(field.children):
             return None

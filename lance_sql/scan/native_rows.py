@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
 from lance_sql.errors import CorruptFile, at
-from lance_sql.file import native_columns
+from lance_sql.file import page_parts
 from lance_sql.file.native_columns import InPages, Items
 from lance_sql.file.reader import FileReader
 from lance_sql.row_ranges import RowRanges
@@ -137,7 +137,7 @@ def prepared(plan: ReadPlan, run: Run) -> PreparedRun | None:
     if delivered is None:
         return None
     tested = [each.found for each in tests.columns]
-    data = native_columns.fetch([*tested, *(leaf.column.rows_of(rows) for leaf in delivered.leaves)])
+    data = page_parts.fetch([*tested, *(leaf.column.rows_of(rows) for leaf in delivered.leaves)])
     # behind the fetching: what is learned belongs to the file whose bytes these are
     learned = [
         learning.unknown_bounds(fragment, each.field, rows) if each.field is not None else None

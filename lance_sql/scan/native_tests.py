@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql._kernels import Outcome, ValueOrder
-from lance_sql.file.columns import Column
+from lance_sql.file.columns import Column, streamed
 from lance_sql.file.leaves import is_leaf
 from lance_sql.file.native_columns import InPages, NativeRows, PageParts
 from lance_sql.layouts.matching import ValueTest
@@ -260,7 +260,7 @@ def _native(fragment: OpenFragment, field: Field, type: pa.DataType, rows: RowRa
     columns: Sequence[Column] = tuple(fragment.columns_of(field))
     if not columns:
         return missing_column(fragment, field.name, type, rows)
-    return columns[0].native(rows) if len(columns) == 1 else None
+    return streamed(columns[0], rows) if len(columns) == 1 else None
 
 
 def _behind_tests(steps: Sequence[_kernels.FilterStep], num_tests: int) -> list[_kernels.FilterStep]:

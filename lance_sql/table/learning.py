@@ -15,6 +15,7 @@ from typing import Final
 import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
+from lance_sql.file.columns import observe
 from lance_sql.file.learned import LearnedKey
 from lance_sql.file.leaves import is_leaf, leaf_in_structs
 from lance_sql.file.zone_statistics import ROWS_PER_ZONE, KeyKind, key_kind, observe_array
@@ -83,7 +84,7 @@ def learn(fragment: OpenFragment, fields: Sequence[Field], rows: RowRanges) -> N
             learn_values(fragment, field, rows, fragment.read([field], rows)[0])
         else:
             wide = row_ranges.coalesce(rows, _GAP) if wide is None else wide
-            found.column.observe(wide, found.bounds)
+            observe(found.column, wide, found.bounds)
 
 
 def learn_values(fragment: OpenFragment, field: Field, rows: RowRanges, values: pa.Array) -> None:

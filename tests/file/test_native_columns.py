@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import lance
 import numpy as np
 import pyarrow as pa
@@ -25,11 +27,13 @@ from lance_sql.file.columns import filter_columns, read_columns
 from lance_sql.file.leaf_column import LeafColumn
 from lance_sql.file.native_columns import NativeRows
 from lance_sql.file.page_cache import KNOWN
+from lance_sql.file.path_columns import PathColumn
 from lance_sql.file.reader import FileReader
-from lance_sql.layouts.constant import ConstantPage
 from lance_sql.layouts.mini_block import MiniBlockPage
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.compact_types import compact_types
+from lance_sql.store import ByteRange
+from lance_sql.store.fsspec import FsspecStore
 from lance_sql.table.open_fragment import OpenFragment
 
 NUM_ROWS = 30_000
@@ -140,8 +144,7 @@ def test_common_pages_are_read_by_the_kernels(table: Dataset) -> None:
     native = set()
     for name in table.schema.names:
         columns = columns_of(table, name)
-        # lists and structs only in streams
-        found = [column.native(everything) or column.nested(everything) for column in columns]
+        found = [column.native(everything, is_nested=True) for column in columns]
         if all(isinstance(rows, NativeRows) and rows.column.form(rows.pages) is not None for rows in found):
             native.add(name)
     if not isinstance(columns_of(table, "flat")[0], LeafColumn):
@@ -175,17 +178,14 @@ def test_the_kernels_read_what_python_reads(data: st.DataObject, table: Dataset)
     flags = runs.repeat(length)[:num_rows].astype(np.uint8)
     filtered = filter_columns((), columns, rows, flags.copy())
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(LeafColumn, "native", lambda *_: None)
-        shared = read_columns(columns, rows)
-        patched.setattr(MiniBlockPage, "_read_native", lambda *_: None)
-        patched.setattr(ConstantPage, "_native_page", lambda *_: None)
+        patched.setattr(LeafColumn, "native", lambda *_, **__: None)
+        patched.setattr(PathColumn, "native", lambda *_, **__: None)
         expected = read_columns(columns, rows)
     mask = pa.array(flags == 1)
-    for column, other, array, some in zip(found, shared, expected, filtered.arrays, strict=True):
+    for column, array, some in zip(found, expected, filtered.arrays, strict=True):
         column.validate(full=True)
         assert column.type == array.type
         assert _plain(column).equals(_plain(array))
-        assert _plain(other).equals(_plain(array))
         if some is not None:
             some.validate(full=True)
             assert _plain(some).equals(_plain(array.filter(mask)))
@@ -344,3 +344,31 @@ def test_pages_of_short_and_of_long_texts_are_read_together(tmp_path: Path) -> N
     table = lance_sql.open(tmp_path / "t")
     for rows in ([5, 200_000, 301_000], [301_000, 5], [5, 100_000, 200_000, 300_500, 303_999]):
         assert table.take(rows)["s"].to_pylist() == [texts[row] for row in rows]
+
+
+def test_what_lies_between_rows_that_are_far_apart_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a file that is not mapped, of values that the kernels would read with all that lies between them."""
+    num_rows = 20_000
+    numbers = np.random.default_rng(3).random(100 * num_rows).astype(np.float32)
+    lists = pa.ListArray.from_arrays(pa.array(np.arange(0, num_rows + 1, dtype=np.int32) * 50), pa.array(numbers))
+    content = pa.table({"id": range(num_rows), "v": pa.FixedSizeListArray.from_arrays(numbers, 100), "l": lists})
+    uri = "memory://far-apart/t.lance"
+    lance_sql.write(content, uri)
+    try:
+        table = lance_sql.open(uri)
+        asked: list[int] = []
+        get_ranges = FsspecStore.get_ranges
+
+        def noted(store: FsspecStore, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
+            asked.extend(end - start for start, end in ranges)
+            return get_ranges(store, path, ranges)
+
+        monkeypatch.setattr(FsspecStore, "get_ranges", noted)
+        rows = [3, 4, 9_000, 19_999]
+        assert table.take(rows).equals(content.take(rows))
+        assert sum(asked) < content.nbytes // 10
+        asked.clear()
+        assert table.to_table().equals(content)
+        assert sum(asked) < 2 * content.nbytes
+    finally:
+        fsspec.filesystem("memory").rm("/far-apart", recursive=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -283,13 +284,6 @@ def test_rows_are_the_values_that_pages_were_made_of(data: st.DataObject) -> Non
     flags = data.draw(some_flags(len(places)))
     passed = expected.filter(pa.array(flags == 1))
 
-    parts = [
-        (page.reader, part, page.data, 0)
-        for page, start, end in zip(made, starts[:-1], starts[1:], strict=True)
-        if len(part := relative(rows, int(start), int(end)))
-    ]
-    assert imported(kernels.read_batch([], [(0, parts)], None), made[0].type).equals(expected)
-
     column, file = kernels.ColumnReader(starts), b"head"
     for number, page in enumerate(made):
         column.open(number, page.reader, len(file), len(file) + len(page.data))
@@ -301,12 +295,23 @@ def test_rows_are_the_values_that_pages_were_made_of(data: st.DataObject) -> Non
     assert list(map(tuple, column.scattered_spans(rows).tolist())) == spans
     assert column.pages_of(int(rows[0, 0]), int(rows[-1, 1]))[0] == int(starts.searchsorted(rows[0, 0], "right")) - 1
 
-    for found in (
-        kernels.read_batch([], [(0, parts)], flags.copy()),
-        kernels.read_rows([], [given_rows], flags.copy()),
-    ):
-        assert found[0] == len(passed)
-        assert imported(found, made[0].type).equals(passed) if len(passed) else found[1] == []
+    found = kernels.read_rows([], [given_rows], flags.copy())
+    assert found[0] == len(passed)
+    assert imported(found, made[0].type).equals(passed) if len(passed) else found[1] == []
+
+    # the rows of each page as an array of its own
+    parts = [part for start, end in pairwise(starts.tolist()) if len(part := relative(rows, start, end) + start)]
+    positions = np.cumsum([0, *(int((part[:, 1] - part[:, 0]).sum()) for part in parts)]).tolist()
+    given_parts = [(column, part, given_rows[2], at) for part, at in zip(parts, positions, strict=False)]
+    for given_flags, wanted in ((None, expected), (flags.copy(), passed)):
+        num_left, arrays, failure = kernels.read_rows([], given_parts, given_flags)
+        assert failure is None
+        assert num_left == (0 if given_flags is None else len(passed))
+        if len(wanted):
+            each = [pa.Array._import_from_c(array.address, made[0].type) for array in arrays]
+            assert pa.concat_arrays(each).equals(wanted)
+        else:
+            assert arrays == []
 
 
 @given(st.data())
@@ -757,9 +762,11 @@ def test_a_page_that_is_shorter_than_its_chunks_is_damage_of_its_column(tmp_path
 def test_buffers_that_are_let_go_of_serve_the_next_array() -> None:
     page = number_page("<i8", FLAT, [1024] * 64, 1, None)
     rows = np.array([[0, 64 * 1024]])
+    column = kernels.ColumnReader(np.array([0, 64 * 1024]))
+    column.open(0, page.reader, 0, len(page.data))
 
     def read() -> pa.Array:
-        return imported(kernels.read_batch([], [(0, [(page.reader, rows, page.data, 0)])], None), pa.int64())
+        return imported(kernels.read_rows([], [(column, rows, [(0, page.data, 0)])], None), pa.int64())
 
     kernels.keep_buffers(1 << 30)
     try:
@@ -800,8 +807,9 @@ def test_large_values_are_null_at_every_level(has_lengths: bool) -> None:
 
     type = pa.binary() if has_lengths else pa.binary(8)
     rows = np.array([[0, 60]])
-    parts = [(reader(3), rows, b"".join(entries), 0)]
-    found = imported(kernels.read_batch([], [(0, parts)], None), type)
+    column = kernels.ColumnReader(np.array([0, 60]))
+    column.open(0, reader(3), 0, len(b"".join(entries)))
+    found = imported(kernels.read_rows([], [(column, rows, [(0, b"".join(entries), 0)])], None), type)
     assert found.to_pylist() == masked(words, levels == 0)
 
     for num_levels, test in ((2, None), (2, True), (0, None)):

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import row_ranges
+from lance_sql import _kernels, row_ranges
 from lance_sql.encodings.tree import Encoding, Flat, InlineBitpacking, OutOfLineBitpacking, Rle, Variable
-from lance_sql.errors import at
-from lance_sql.file import batch
+from lance_sql.errors import CorruptFile, at
+from lance_sql.file.native_columns import InPages, NativeColumn
+from lance_sql.layouts import nested
 from lance_sql.layouts.nest import Chain
-from lance_sql.layouts.page import BlobRead, NativeRead
 from lance_sql.layouts.pages import head_ranges, open_page
 from lance_sql.layouts.reading import run
 from lance_sql.layouts.tree import FullZip, Layers, MiniBlock, PageLayout, max_repetition
@@ -38,7 +38,8 @@ class HandPage:
         for buffer in buffers:
             self._ranges.append(ByteRange(at, at + len(buffer)))
             at += len(buffer)
-        self.num_rows = num_rows
+        # a test may ask for more rows than the page has
+        self.num_rows = self._opened_rows = num_rows
         head = self.fetch(head_ranges(layout, self._ranges))
         self._page = open_page(layout, self._ranges, num_rows, head)
 
@@ -49,24 +50,53 @@ class HandPage:
 
     def planned(self, rows: RowRanges, chain: Chain, gap: int = 0) -> list[ByteRange]:
         """The ranges that reading `rows` asks for."""
-        return list(self._page.read(rows, chain, gap).ranges)
+        return list(next(self._page.decode(rows, chain, gap), ()))
 
     def read(self, chain: Chain, rows: RowRanges | None = None, gap: int = 0) -> pa.Array:
         if rows is None:
             rows = row_ranges.single(0, self.num_rows)
-        read = self._page.read(rows, chain, gap)
-        buffers = self.fetch(read.ranges)
-        if isinstance(read, NativeRead):
-            pieces = batch.Pieces()
-            pieces.add(0, read.form, read.parts(buffers))
-            (array,) = batch.read([batch.UnreadColumn(pieces.found, chain.leaf, lambda page: at(page=page))])[1]
-        elif isinstance(read, BlobRead):
-            array = run(read.rows(buffers), self.fetch)
-        else:
-            array = read.decode(buffers)
-        array.validate(full=True)
-        assert array.type == chain.type
+        by_kernels = self._read_by_kernels(chain, rows)
+        array = run(self._page.decode(rows, chain, gap), self.fetch)
+        for each in (array, by_kernels):
+            if each is not None:
+                each.validate(full=True)
+                assert each.type == chain.type
+                # NaN are not equal
+                assert _plain(each).equals(_plain(array)) or repr(each.to_pylist()) == repr(array.to_pylist())
         return array
+
+    def _read_by_kernels(self, chain: Chain, rows: RowRanges) -> pa.Array | None:
+        """The same rows as the kernels read them; None where Python has a part in it.
+
+        raises: CorruptFile
+        """
+        if not nested.is_possible(chain) or chain.items_per_row != 1:
+            return None
+        starts = np.array([0, self.num_rows])
+        column = NativeColumn(None, starts, chain, InPages("", ""), key=None, is_nested=bool(chain.outer))
+        if self.num_rows > self._opened_rows:
+            return None
+        with at(page=0):
+            column.open(0, self._page)
+        found = column.rows_of(rows)
+        ((form, _, _),) = column.pieces(rows, found.pages)
+        if form is None:
+            return None
+        rows = np.ascontiguousarray(rows)
+        try:
+            (spans,) = _kernels.spans([(column.reader, rows)])
+        except _kernels.InvalidDataError:
+            # Python says what is wrong
+            return None
+        parts = [(page, self._file[start:end], start) for page, start, end in spans]
+        _, arrays, failure = _kernels.read_rows([], [(column.reader, rows, parts)], None)
+        if failure is not None:
+            raise CorruptFile(failure[3])
+        return column.imported(arrays[0], form)
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
 
 
 def some_rows(rng: np.random.Generator, num_rows: int) -> RowRanges:

@@ -66,7 +66,7 @@ class Page:
     def read(self, type: pa.DataType, rows: RowRanges | None = None, gap: int = 0) -> pa.Array:
         self.fetched.clear()
         wanted = self._rows if rows is None else rows
-        array = run(self.page.read(wanted, Chain(type), gap), self.fetch)
+        array = run(self.page.decode(wanted, Chain(type), gap), self.fetch)
         array.validate(full=True)
         return array
 

@@ -22,7 +22,7 @@ from benchmarks.object_store_server import BUCKET, StoreServer
 from lance_sql.cli.main import main
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
-from lance_sql.file import ahead, native_columns, reader
+from lance_sql.file import ahead, native_columns, page_parts, reader
 from lance_sql.scan import batches, far_runs
 from lance_sql.scan.scan import Scan
 from lance_sql.store import disk_cache
@@ -58,7 +58,7 @@ def small(request: pytest.FixtureRequest) -> Iterator[None]:
         patch.setattr(ahead, "_SHORT_BYTES", 4000)
         patch.setattr(ahead, "GAP_BYTES", 50)
         patch.setattr(ahead, "_ROWS_PER_RANGE", 100)
-        patch.setattr(native_columns, "GAP_BYTES", 50)
+        patch.setattr(page_parts, "GAP_BYTES", 50)
         patch.setattr(store_ranges, "GAP_BYTES", 50)
         patch.setattr(store_ranges, "LEAST_OVER_READ", 4000)
         patch.setattr(store_ranges.merge, "__defaults__", (2000, 7000))

@@ -1,0 +1,103 @@
+"""The bytes of rows that the kernels read: which parts of their pages hold them, asked for in one round a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import numpy as np
+import pyarrow as pa
+
+from lance_sql import _kernels
+from lance_sql.file.native_columns import NativeRows, PagePart, PageParts
+from lance_sql.file.reader import FileReader
+from lance_sql.layouts.reading import Reading, run
+from lance_sql.store import ByteRange
+from lance_sql.store.ranges import GAP_BYTES
+
+
+def fetch(columns: Sequence[NativeRows]) -> list[PageParts]:
+    """The bytes that hold the rows of each column.
+
+    raises: CorruptFile
+    """
+    by_file: dict[FileReader, list[int]] = {}
+    for place, each in enumerate(columns):
+        if each.column.file is not None:
+            by_file.setdefault(each.column.file, []).append(place)
+    found: list[PageParts] = [[]] * len(columns)
+    for file, places in by_file.items():
+        parts = run(fetching(file, [columns[place] for place in places]), file.fetch)
+        for place, each_part in zip(places, parts, strict=True):
+            found[place] = each_part
+    return found
+
+
+def fetching(file: FileReader, columns: Sequence[NativeRows]) -> Reading[list[PageParts]]:
+    """The same for columns of one file, as one round of requests."""
+    spans = _spans(columns) if file.is_mapped else _scattered_spans(columns)
+    data = iter((yield [ByteRange(start, end) for parts in spans for _, start, end in parts]))
+    return [_joined([PagePart(page, next(data), start) for page, start, _ in parts]) for parts in spans]
+
+
+def read_apart(file: FileReader, columns: Sequence[NativeRows]) -> list[_kernels.FileParts | None]:
+    """The bytes of rows that are far apart in a local file, without what lies between them; None for other columns.
+
+    raises: CorruptFile
+    """
+    found: list[_kernels.FileParts | None] = [None] * len(columns)
+    # neighbouring rows need all that lies between them
+    places = [place for place, each in enumerate(columns) if len(each.rows) > 1]
+    if not places or file.is_far:
+        return found
+    wanted = [columns[place] for place in places]
+    read, failure = file.read_scattered([(each.column.reader, each.rows) for each in wanted])
+    if failure is not None:
+        place, message = failure
+        wanted[place].refuse(message)
+    for place, parts in zip(places, read or (), strict=False):
+        found[place] = parts
+    return found
+
+
+def _joined(parts: PageParts) -> PageParts:
+    """The same with the bytes of each page as one part."""
+    if len({part.page for part in parts}) == len(parts):
+        return parts
+    found: PageParts = []
+    for page, group in groupby(parts, lambda part: part.page):
+        several = list(group)
+        if len(several) == 1:
+            found += several
+            continue
+        extents = np.array([(part.start, part.start + part.data.size) for part in several], np.int64)
+        found.append(PagePart(page, pa.py_buffer(b"".join(part.data for part in several)), 0, extents.tobytes()))
+    return found
+
+
+def _scattered_spans(columns: Sequence[NativeRows]) -> Sequence[Sequence[tuple[int, int, int]]]:
+    """The same as `_spans` with several parts of a page where much lies between its rows."""
+    if all(len(each.rows) == 1 for each in columns):
+        return _spans(columns)
+    found: list[list[tuple[int, int, int]]] = []
+    for each in columns:
+        try:
+            spans = each.column.reader.scattered_spans(np.ascontiguousarray(each.rows))
+        except _kernels.InvalidDataError as error:
+            each.refuse(str(error))
+        if len(spans) > 1:
+            begins = (spans[1:, 0] != spans[:-1, 0]) | (spans[1:, 1] - spans[:-1, 2] > GAP_BYTES)
+            firsts = np.concatenate(([0], np.flatnonzero(begins) + 1))
+            ends = np.maximum.reduceat(spans[:, 2], firsts)
+            spans = np.column_stack((spans[firsts, 0], spans[firsts, 1], ends))
+        found.append([(page, start, end) for page, start, end in spans.tolist()])
+    return found
+
+
+def _spans(columns: Sequence[NativeRows]) -> Sequence[Sequence[tuple[int, int, int]]]:
+    """Which bytes of the file hold the rows of each column: page, start and end for each page that has bytes."""
+    try:
+        return _kernels.spans([(each.column.reader, each.rows) for each in columns])
+    except _kernels.InvalidDataError as error:
+        damaged = next((each for each in columns if each.is_damaged), columns[0])
+        damaged.refuse(str(error))
