@@ -14,7 +14,7 @@ PROCESSES ?= $(shell count=$$(getconf _NPROCESSORS_ONLN); echo $$((count < 4 ? c
 PARALLEL = -n $(PROCESSES) --dist loadfile
 FUZZ_SECONDS ?= 300
 RACES_SECONDS ?= 60
-BUILD_FILES := pyproject.toml CMakeLists.txt scripts/setup.sh $(wildcard kernels/*) $(wildcard providers/*.cpp)
+BUILD_FILES := pyproject.toml CMakeLists.txt scripts/setup.sh $(wildcard kernels/*/*) $(wildcard providers/*.cpp)
 SHARED_TESTS := tests/contracts tests/properties/test_filters_in_streams.py tests/providers tests/cli tests/one_sql tests/test_queries.py tests/test_wrong_inputs.py tests/test_readme.py tests/test_docs.py
 # Spark's workers take minutes, and are the same in every Python but for what tests/providers/test_spark.py tests.
 ONCE := --ignore-glob 'tests/providers/test_spark_*' --deselect \

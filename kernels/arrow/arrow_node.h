@@ -1,0 +1,37 @@
+// Arrow arrays without values of their own: around other ones (structs, lists and fixed-size lists), or of NULLs.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "arrow/arrow_abi.h"
+#include "arrow/held_arrays.h"
+#include "system/buffers.h"
+
+namespace lance {
+
+// What is known of the slots of an array beside its children.
+struct NodeSlots {
+    int64_t num_slots = 0;
+    int64_t num_null = 0;
+    PooledBuffer validity;                // only where there are NULLs
+    std::optional<PooledBuffer> offsets;  // of a list with offsets
+    int64_t offset_bits = 0;              // of these
+};
+
+// An array that owns the children, which are moved out of `children`; whoever imports it may move them out again.
+ArrowArray around(std::vector<ArrowArray> children, NodeSlots slots);
+
+// So many NULLs, of the type that has no other values.
+ArrowArray nulls(int64_t count);
+
+// What such an array was made of.
+struct NodeParts {
+    NodeSlots slots;
+    HeldArrays children;
+};
+
+// Ends an array that `around` has made, and of which nobody else knows.
+NodeParts take_apart(ArrowArray& array);
+
+}  // namespace lance

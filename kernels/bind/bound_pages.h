@@ -1,0 +1,115 @@
+// What Python holds of pages, columns and tests of the kernels, with the buffers that they look into.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "bind/python.h"
+#include "file/batch_reader.h"
+#include "file/column_reader.h"
+#include "layouts/page_reader.h"
+#include "system/buffers.h"
+
+namespace lance {
+
+// A reader and the buffers that it looks into.
+struct BoundPage {
+    BoundPage() = default;
+    BoundPage(const BoundPage&) = delete;
+    BoundPage& operator=(const BoundPage&) = delete;
+
+    std::vector<InputBuffer> buffers;
+    nb::object table;
+    nb::object values;  // the reader of what is inside of lists or structs
+    std::unique_ptr<PageReader> reader;
+};
+
+struct BoundTest {
+    explicit BoundTest(PageTest test) : test(test) {}
+    BoundTest(BoundTest&&) = default;
+    BoundTest& operator=(BoundTest&&) = default;
+
+    std::vector<InputBuffer> buffers;
+    PageTest test;
+};
+
+// An Arrow array on its way to whoever imports it, which takes it over.
+struct BoundArray {
+    explicit BoundArray(const ArrowArray& array) : array(array) {}
+    BoundArray(const BoundArray&) = delete;
+    BoundArray& operator=(const BoundArray&) = delete;
+    ~BoundArray() {
+        if (array.release != nullptr) array.release(&array);
+    }
+
+    ArrowArray array;
+};
+
+inline InputBuffer hold(nb::handle object) {
+    InputBuffer held;
+    if (!held.acquire(object.ptr(), PyBUF_SIMPLE)) throw nb::type_error("a buffer was expected");
+    return held;
+}
+
+inline int64_t to_count(nb::handle object) {
+    Count count;
+    if (!count.acquire(object.ptr())) throw nb::type_error("a number was expected");
+    return count;
+}
+
+inline ColumnFormat to_format(const std::pair<bool, Count>& format, const std::optional<Count>& list_size) {
+    const int64_t bits = format.second;
+    if (bits < 1) fail("values of ", bits, " bits");
+    if (!list_size) return {format.first, bits};
+    const int64_t num_items = *list_size;
+    if (format.first || num_items < 1 || bits % (8 * num_items) != 0) {
+        fail("lists of ", num_items, " items in values of ", bits, " bits");
+    }
+    return {false, bits, num_items};
+}
+
+// (page, bytes, where these begin in the file, extents or None); keep(object) holds a buffer and gives its bytes.
+template <class Keep>
+FileParts to_parts(nb::handle list, Keep keep) {
+    FileParts parts;
+    for (nb::handle each : list) {
+        const auto given = nb::cast<nb::tuple>(each);
+        const auto page = static_cast<size_t>(to_count(given[0]));
+        if (!parts.empty() && parts.back().page >= page) fail("parts of pages that do not ascend");
+        const Bytes bytes = keep(given[1]);
+        Extents extents;
+        if (nb::len(given) > 3 && !given[3].is_none()) extents = Extents(hold(given[3]), size_of(bytes));
+        parts.push_back({page, bytes, to_count(given[2]), std::move(extents)});
+    }
+    return parts;
+}
+
+void bind_array_pages(nb::class_<BoundPage>& page);
+
+// A column, the readers of whose pages it keeps alive.
+struct BoundColumn {
+    explicit BoundColumn(const InputBuffer& row_starts) : reader(row_starts) {}
+    BoundColumn(const BoundColumn&) = delete;
+    BoundColumn& operator=(const BoundColumn&) = delete;
+
+    ColumnReader reader;
+    std::vector<nb::object> pages;
+};
+
+// Bytes of a column that were read from a file.
+struct BoundParts {
+    FileParts parts;
+    std::shared_ptr<PooledBuffer> buffer;  // that the parts look into, with those of other columns
+};
+
+struct BoundColumnTest {
+    explicit BoundColumnTest(Count num_pages) : tests(static_cast<size_t>(int64_t{num_pages})) {}
+    BoundColumnTest(const BoundColumnTest&) = delete;
+    BoundColumnTest& operator=(const BoundColumnTest&) = delete;
+
+    std::vector<PageAnswer> tests;
+    std::vector<nb::object> held;
+};
+
+}  // namespace lance

@@ -1,0 +1,177 @@
+// Binds the kernels that build indices of vectors and words.
+#include <nanobind/stl/optional.h>
+
+#include "bind/python.h"
+#include "bind/shared_numbers.h"
+#include "search/centroids.h"
+#include "search/posting_lists.h"
+#include "search/rotated_bits.h"
+#include "search/rotation.h"
+#include "search/token_set.h"
+#include "search/word_dictionary.h"
+
+using namespace nanobind::literals;
+
+namespace lance {
+
+namespace {
+
+template <class T>
+nb::bytes to_bytes(const std::vector<T>& values) {
+    return nb::bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+}
+
+nb::tuple to_lists(const EncodedLists& lists) {
+    return nb::make_tuple(to_bytes(lists.bytes), to_bytes(lists.item_ends), to_bytes(lists.list_ends));
+}
+
+void bind_words(nb::module_& m) {
+    nb::class_<WordDictionary>(m, "WordDictionary")
+        .def(
+            "__init__",
+            [](WordDictionary* self, Choice<Splitting> splitting, Count least, Count most, bool prefix_only,
+               const InputBuffer& word_characters) {
+                new (self) WordDictionary({splitting, least, most, prefix_only}, word_characters);
+            },
+            "splitting"_a, "least"_a, "most"_a, "prefix_only"_a, "word_characters"_a)
+        .def(
+            "add",
+            [](WordDictionary& self, const InputBuffer& text, const InputBuffer& offsets, Count num_texts) {
+                const Bytes bytes = text, starts = offsets;
+                const int64_t count = num_texts;
+                {
+                    Unlocked unlocked;
+                    self.add(bytes, starts, count);
+                }
+                return nb::make_tuple(to_bytes(self.tokens()), to_bytes(self.ends()));
+            },
+            "text"_a, "offsets"_a, "num_texts"_a)
+        .def_prop_ro("num_words", &WordDictionary::num_words)
+        .def_prop_ro("num_bytes", [](const WordDictionary& self) { return self.bytes().size() + 24 * self.num_words(); })
+        .def(
+            "words",
+            [](const WordDictionary& self, Count first) {
+                const int64_t from = first;
+                if (from > self.num_words()) fail("there is no word ", from);
+                nb::list found;
+                for (int64_t i = from; i < self.num_words(); ++i) {
+                    const int64_t start = self.word_ends()[static_cast<size_t>(i)];
+                    const int64_t end = self.word_ends()[static_cast<size_t>(i + 1)];
+                    found.append(nb::bytes(reinterpret_cast<const char*>(self.bytes().data()) + start,
+                                           static_cast<size_t>(end - start)));
+                }
+                return found;
+            },
+            "first"_a);
+    nb::class_<PostingLists>(m, "PostingLists")
+        .def(nb::init<bool, bool>(), "has_positions"_a, "has_no_order"_a)
+        .def(
+            "add",
+            [](PostingLists& self, const InputBuffer& tokens, const InputBuffer& ends, Count num_texts,
+               const InputBuffer& words, const OutputBuffer& is_document) {
+                const Bytes numbers = tokens, bounds = ends, known = words;
+                const MutableBytes flags = is_document;
+                const int64_t count = num_texts;
+                Unlocked unlocked;
+                self.add(numbers, bounds, count, known, flags);
+            },
+            "tokens"_a, "ends"_a, "num_texts"_a, "words"_a, "is_document"_a)
+        .def_prop_ro("num_bytes", &PostingLists::num_bytes)
+        .def_prop_ro("num_words", &PostingLists::num_words)
+        .def_prop_ro("num_documents", &PostingLists::num_documents)
+        .def("lengths", [](const PostingLists& self) { return to_bytes(self.lengths()); })
+        .def(
+            "encode",
+            [](const PostingLists& self, const InputBuffer& order) {
+                const Bytes words = order;
+                EncodedPostings found;
+                {
+                    Unlocked unlocked;
+                    found = self.encode(words);
+                }
+                return nb::make_tuple(to_lists(found.blocks), to_lists(found.impacts), to_bytes(found.max_scores),
+                                      to_bytes(found.counts), to_bytes(found.positions), to_bytes(found.position_ends),
+                                      to_bytes(found.position_starts), to_bytes(found.position_list_ends));
+            },
+            "order"_a);
+    m.def(
+        "token_set",
+        [](const InputBuffer& words, const InputBuffer& ends, Count num_words) {
+            const Bytes bytes = words, bounds = ends;
+            const int64_t count = num_words;
+            std::vector<uint8_t> found;
+            {
+                Unlocked unlocked;
+                found = token_set(bytes, bounds, count);
+            }
+            return to_bytes(found);
+        },
+        "words"_a, "ends"_a, "num_words"_a);
+}
+
+}  // namespace
+
+void bind_index_building(nb::module_& m) {
+    bind_words(m);
+    m.def(
+        "nearest_centroids",
+        [](const InputBuffer& rows, Count num_rows, Count stride, Count first, const InputBuffer& centroids,
+           Count num_centroids, Count dimension, const OutputBuffer& numbers,
+           const std::optional<OutputBuffer>& distances) {
+            const int64_t count = num_rows, step = stride, from = first, items = num_centroids, size = dimension;
+            const Bytes values = rows, book = centroids;
+            const MutableBytes chosen = numbers, far = distances ? MutableBytes(*distances) : MutableBytes();
+            Unlocked unlocked;
+            nearest_centroids(values, count, step, from, book, items, size, chosen, far);
+        },
+        "rows"_a, "num_rows"_a, "stride"_a, "first"_a, "centroids"_a, "num_centroids"_a, "dimension"_a, "numbers"_a,
+        "distances"_a);
+    m.def(
+        "sum_by_centroid",
+        [](const InputBuffer& rows, Count num_rows, Count stride, Count first, Count dimension,
+           const InputBuffer& numbers, Count num_centroids, const OutputBuffer& sums, const OutputBuffer& counts) {
+            const int64_t count = num_rows, step = stride, from = first, size = dimension, items = num_centroids;
+            const Bytes values = rows, chosen = numbers;
+            const MutableBytes totals = sums, having = counts;
+            Unlocked unlocked;
+            sum_by_centroid(values, count, step, from, size, chosen, items, totals, having);
+        },
+        "rows"_a, "num_rows"_a, "stride"_a, "first"_a, "dimension"_a, "numbers"_a, "num_centroids"_a, "sums"_a,
+        "counts"_a);
+    m.def(
+        "product_codes",
+        [](const InputBuffer& rows, Count num_rows, Count dimension, const InputBuffer& codebook, Count num_parts,
+           Count num_bits, const OutputBuffer& out) {
+            const int64_t count = num_rows, size = dimension, parts = num_parts, bits = num_bits;
+            const Bytes values = rows, book = codebook;
+            const MutableBytes codes = out;
+            Unlocked unlocked;
+            product_codes(values, count, size, book, parts, bits, codes);
+        },
+        "rows"_a, "num_rows"_a, "dimension"_a, "codebook"_a, "num_parts"_a, "num_bits"_a, "out"_a);
+    m.def(
+        "rotate",
+        [](const InputBuffer& rows, Count num_rows, Count dimension, const InputBuffer& signs, const OutputBuffer& out) {
+            const int64_t count = num_rows, size = dimension;
+            const Bytes values = rows, flags = signs;
+            const MutableBytes turned = out;
+            Unlocked unlocked;
+            rotate(values, count, size, flags, turned);
+        },
+        "rows"_a, "num_rows"_a, "dimension"_a, "signs"_a, "out"_a);
+    m.def(
+        "rotated_bits",
+        [](const InputBuffer& rows, Count num_rows, Count dimension, const InputBuffer& numbers,
+           const InputBuffer& centroids, Count num_centroids, Count num_bits, bool of_products,
+           const OutputBuffer& out) {
+            const TurnedRows turned{rows, num_rows, dimension, numbers, centroids, num_centroids};
+            const int64_t bits = num_bits;
+            const MutableBytes codes = out;
+            Unlocked unlocked;
+            rotated_bits(turned, bits, of_products, codes);
+        },
+        "rows"_a, "num_rows"_a, "dimension"_a, "numbers"_a, "centroids"_a, "num_centroids"_a, "num_bits"_a,
+        "of_products"_a, "out"_a);
+}
+
+}  // namespace lance

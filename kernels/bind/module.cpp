@@ -1,0 +1,265 @@
+// Binds the kernels as lance_sql._kernels; lance_sql/_kernels.pyi holds the signatures and their meaning. Here: the
+// kernels of mini-block pages; the others are in arrays.cpp.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+
+#include <memory>
+
+#include "bind/interpreter_calls.h"
+#include "bind/python.h"
+#include "bind/shared_numbers.h"
+#include "encodings/decode.h"
+#include "layouts/compressed_chunks.h"
+
+using namespace nanobind::literals;
+
+namespace lance {
+
+void bind_arrays(nb::module_& m);
+void bind_bloom(nb::module_& m);
+void bind_encoding(nb::module_& m);
+void bind_jsonb(nb::module_& m);
+void bind_numbers(nb::module_& m);
+void bind_table(nb::module_& m);
+void bind_files(nb::module_& m);
+void bind_pages(nb::module_& m);
+void bind_reading(nb::module_& m);
+void bind_zones(nb::module_& m);
+void bind_index_building(nb::module_& m);
+void bind_search(nb::module_& m);
+void bind_streams(nb::module_& m);
+
+namespace {
+
+// Chunks and the buffers that they look into.
+struct BoundChunks {
+    InputBuffer data;
+    Chunks chunks;
+    std::shared_ptr<const DecompressedChunks> decompressed;  // what is in their first buffers, where it is compressed
+
+    Ranges ranges(Bytes pairs) const { return Ranges(pairs, chunks.table().num_items()); }
+};
+
+// What decompresses where a library is missing; kept for ever.
+nb::object* decompress_in_python = nullptr;
+
+std::string in_python(Compression compression, Bytes buffer) {
+    const auto given = std::make_shared<std::string>(reinterpret_cast<const char*>(buffer.data()), buffer.size());
+    const auto found = std::make_shared<std::string>();
+    const auto reason = std::make_shared<std::string>();
+    call_interpreter([=] {
+        try {
+            const nb::object result =
+                (*decompress_in_python)(compression, nb::bytes(given->data(), given->size()));
+            InputBuffer held;
+            if (!held.acquire(result.ptr(), PyBUF_SIMPLE)) throw nb::type_error("a buffer was expected");
+            const Bytes bytes = held;
+            found->assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        } catch (nb::python_error& error) {
+            *reason = nb::str(error.value()).c_str();
+        }
+    });
+    if (!reason->empty()) fail(*reason);
+    return *found;
+}
+
+void bind_compression(nb::module_& m) {
+    m.def(
+        "decompress_with",
+        [](nb::object decompress) {
+            decompress_in_python = new nb::object(std::move(decompress));
+            set_fallback(in_python);
+        },
+        "decompress"_a);
+    m.def("use_compression_libraries", use_libraries, "are_used"_a);
+    m.def(
+        "compression_library",
+        [](Choice<Compression> compression) -> std::optional<std::string> {
+            std::string found = library_of(compression);
+            return found.empty() ? std::nullopt : std::optional(std::move(found));
+        },
+        "compression"_a);
+}
+
+void bind_chunks(nb::module_& m) {
+    nb::class_<ChunkTable>(m, "ChunkTable")
+        .def(
+            "__init__",
+            [](ChunkTable* self, const InputBuffer& metadata, Count num_items, bool large, Count num_bytes, bool has_rep,
+               bool has_def, Count num_buffers) {
+                new (self) ChunkTable(metadata, num_items, {large, has_rep, has_def, num_buffers}, num_bytes);
+            },
+            "metadata"_a, "num_items"_a, nb::kw_only(), "large"_a, "num_bytes"_a, "has_rep"_a, "has_def"_a,
+            "num_buffers"_a)
+        .def_prop_ro("num_chunks", [](const ChunkTable& self) { return self.num_chunks(); })
+        .def_prop_ro("num_items", [](const ChunkTable& self) { return self.num_items(); })
+        .def("item_starts", [](const ChunkTable& self) { return to_numpy(self.item_starts()); })
+        .def("byte_offsets", [](const ChunkTable& self) { return to_numpy(self.byte_offsets()); });
+
+    nb::class_<BoundChunks>(m, "Chunks")
+        .def(
+            "__init__",
+            [](BoundChunks* self, const ChunkTable& table, InputBuffer data, Count data_start) {
+                const Chunks chunks(table, data, data_start);
+                new (self) BoundChunks{std::move(data), chunks, nullptr};
+            },
+            "table"_a, "data"_a, "data_start"_a = 0, nb::keep_alive<1, 2>())
+        .def(
+            "value_buffer_ranges",
+            [](const BoundChunks& self, Count buffer_index, Count first_chunk, Count end_chunk) {
+                std::vector<int64_t> bounds =
+                    self.chunks.value_buffer_ranges(buffer_index, first_chunk, end_chunk);
+                const size_t num_chunks = bounds.size() / 2;
+                return to_numpy(std::move(bounds), {num_chunks, 2});
+            },
+            "buffer_index"_a, "first_chunk"_a, "end_chunk"_a)
+        .def(
+            "decompressed",
+            [](const BoundChunks& self, Choice<Compression> compression, const InputBuffer& ranges) {
+                std::shared_ptr<const DecompressedChunks> found;
+                {
+                    Unlocked unlocked;
+                    found = std::make_shared<DecompressedChunks>(self.chunks, compression, self.ranges(ranges));
+                }
+                const auto [first_chunk, data, offsets] = found->buffers();
+                return BoundChunks{{}, self.chunks.with_first_buffer(first_chunk, data, offsets), std::move(found)};
+            },
+            "compression"_a, "ranges"_a, nb::keep_alive<0, 1>())
+        .def_prop_ro("num_decompressed", [](const BoundChunks& self) {
+            return self.decompressed ? self.decompressed->num_bytes() : 0;
+        });
+}
+
+void bind_values(nb::module_& m) {
+    m.def(
+        "flat",
+        [](const BoundChunks& c, const InputBuffer& ranges, Count buffer_index, Count bits_per_value,
+           const OutputBuffer& out) {
+            Unlocked unlocked;
+            flat(c.chunks, c.ranges(ranges), buffer_index, bits_per_value, out);
+        },
+        "c"_a, "ranges"_a, "buffer_index"_a, "bits_per_value"_a, "out"_a);
+    m.def(
+        "inline_bitpacking",
+        [](const BoundChunks& c, const InputBuffer& ranges, Count word_bits, const OutputBuffer& out) {
+            Unlocked unlocked;
+            inline_bitpacking(c.chunks, c.ranges(ranges), word_bits, out);
+        },
+        "c"_a, "ranges"_a, "word_bits"_a, "out"_a);
+    m.def(
+        "byte_stream_split",
+        [](const BoundChunks& c, const InputBuffer& ranges, Count num_bytes, const OutputBuffer& out) {
+            Unlocked unlocked;
+            byte_stream_split(c.chunks, c.ranges(ranges), num_bytes, out);
+        },
+        "c"_a, "ranges"_a, "num_bytes"_a, "out"_a);
+    m.def(
+        "rle",
+        [](const BoundChunks& c, const InputBuffer& ranges, Count value_bits, const OutputBuffer& out) {
+            Unlocked unlocked;
+            rle(c.chunks, c.ranges(ranges), value_bits, out);
+        },
+        "c"_a, "ranges"_a, "value_bits"_a, "out"_a);
+}
+
+void bind_variable(nb::module_& m) {
+    m.def(
+        "variable_offsets",
+        [](const BoundChunks& c, const InputBuffer& ranges, Count offset_bits, const OutputBuffer& out_offsets,
+           Count out_offset_bits) {
+            Unlocked unlocked;
+            return variable_offsets(c.chunks, c.ranges(ranges), offset_bits, out_offsets, out_offset_bits);
+        },
+        "c"_a, "ranges"_a, "offset_bits"_a, "out_offsets"_a, "out_offset_bits"_a);
+    m.def(
+        "variable_bytes",
+        [](const BoundChunks& c, const InputBuffer& ranges, Count offset_bits, const OutputBuffer& out) {
+            Unlocked unlocked;
+            return variable_bytes(c.chunks, c.ranges(ranges), offset_bits, out);
+        },
+        "c"_a, "ranges"_a, "offset_bits"_a, "out"_a);
+    m.def(
+        "fsst_bound",
+        [](const BoundChunks& c, const InputBuffer& ranges, Count offset_bits) {
+            Unlocked unlocked;
+            return num_variable_bytes(c.chunks, c.ranges(ranges), offset_bits);
+        },
+        "c"_a, "ranges"_a, "offset_bits"_a);
+    m.def(
+        "fsst",
+        [](const BoundChunks& c, const InputBuffer& ranges, Count offset_bits, const InputBuffer& symbol_table,
+           Count start_row, const OutputBuffer& out_offsets, Count out_offset_bits, const OutputBuffer& out) {
+            Unlocked unlocked;
+            const FsstProgress done = fsst(c.chunks, c.ranges(ranges), offset_bits, symbol_table, start_row,
+                                           out_offsets, out_offset_bits, out);
+            return std::pair(done.num_rows, done.num_bytes);
+        },
+        "c"_a, "ranges"_a, "offset_bits"_a, "symbol_table"_a, "start_row"_a, "out_offsets"_a, "out_offset_bits"_a,
+        "out"_a);
+    m.def(
+        "fsst_values",
+        [](const InputBuffer& offsets, Count offset_bits, Count num_values, const InputBuffer& data,
+           const InputBuffer& symbol_table, Count start_row, const OutputBuffer& out_offsets, Count out_offset_bits,
+           const OutputBuffer& out) {
+            Unlocked unlocked;
+            const FsstProgress done = fsst_values(offsets, offset_bits, num_values, data, symbol_table, start_row,
+                                                  out_offsets, out_offset_bits, out);
+            return std::pair(done.num_rows, done.num_bytes);
+        },
+        "offsets"_a, "offset_bits"_a, "num_values"_a, "data"_a, "symbol_table"_a, "start_row"_a, "out_offsets"_a,
+        "out_offset_bits"_a, "out"_a);
+}
+
+void bind_levels(nb::module_& m) {
+    m.def(
+        "num_levels",
+        [](const BoundChunks& c, Count first_chunk, Count end_chunk) {
+            return to_numpy(num_levels(c.chunks, first_chunk, end_chunk));
+        },
+        "c"_a, "first_chunk"_a, "end_chunk"_a);
+    m.def(
+        "levels",
+        [](const BoundChunks& c, Count first_chunk, Count end_chunk, Choice<LevelKind> kind, Choice<LevelCodec> codec,
+           Count num_bits, const OutputBuffer& out) {
+            Unlocked unlocked;
+            return levels(c.chunks, first_chunk, end_chunk, kind, {codec, num_bits}, out);
+        },
+        "c"_a, "first_chunk"_a, "end_chunk"_a, "kind"_a, "codec"_a, "num_bits"_a, "out"_a);
+    m.def(
+        "validity",
+        [](const BoundChunks& c, const InputBuffer& ranges, Choice<LevelCodec> codec, Count num_bits, Count threshold,
+           const OutputBuffer& out) {
+            Unlocked unlocked;
+            return validity(c.chunks, c.ranges(ranges), {codec, num_bits}, threshold, out);
+        },
+        "c"_a, "ranges"_a, "codec"_a, "num_bits"_a, "threshold"_a, "out"_a);
+}
+
+}  // namespace
+
+}  // namespace lance
+
+NB_MODULE(_kernels, m) {
+    // Chunk tables stay in caches until the process ends; that is not a leak.
+    nanobind::set_leak_warnings(false);
+    nanobind::exception<lance::InvalidData>(m, "InvalidDataError", PyExc_ValueError);
+    lance::bind_numbers(m);
+    lance::bind_compression(m);
+    lance::bind_chunks(m);
+    lance::bind_values(m);
+    lance::bind_variable(m);
+    lance::bind_levels(m);
+    lance::bind_arrays(m);
+    lance::bind_bloom(m);
+    lance::bind_encoding(m);
+    lance::bind_jsonb(m);
+    lance::bind_table(m);
+    lance::bind_files(m);
+    lance::bind_zones(m);
+    lance::bind_search(m);
+    lance::bind_index_building(m);
+    lance::bind_pages(m);
+    lance::bind_reading(m);
+    lance::bind_streams(m);
+}

@@ -1,0 +1,271 @@
+// Binds the readers of pages and columns, and their tests.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+
+#include <memory>
+
+#include "bind/bound_pages.h"
+#include "bind/shared_numbers.h"
+#include "layouts/compressed_chunks.h"
+#include "layouts/constant_reader.h"
+#include "layouts/full_zip_reader.h"
+#include "layouts/mini_block_reader.h"
+#include "layouts/nested_reader.h"
+#include "layouts/number_runs_reader.h"
+#include "predicates/zone_bounds.h"
+
+using namespace nanobind::literals;
+
+namespace lance {
+
+namespace {
+
+using Levels = std::optional<std::pair<Choice<LevelCodec>, Count>>;
+using Scheme = std::optional<Choice<Compression>>;
+using Items = std::optional<nb::tuple>;
+
+// columns: (column, ranges of its rows)
+nb::list spans(nb::list columns) {
+    nb::list found;
+    for (nb::handle each : columns) {
+        const auto given = nb::cast<nb::tuple>(each);
+        const ColumnReader& column = nb::cast<const BoundColumn&>(given[0]).reader;
+        const InputBuffer rows = hold(given[1]);
+        const std::vector<int64_t> parts = column.spans(Ranges(rows, column.num_rows()));
+        nb::list of_column;
+        for (size_t i = 0; i < parts.size(); i += 3) of_column.append(nb::make_tuple(parts[i], parts[i + 1], parts[i + 2]));
+        found.append(std::move(of_column));
+    }
+    return found;
+}
+
+// Keeps a buffer as long as the page; nothing where none is given.
+std::optional<Bytes> keep(BoundPage& page, const nb::object& buffer) {
+    if (buffer.is_none()) return std::nullopt;
+    page.buffers.push_back(hold(buffer));
+    return page.buffers.back();
+}
+
+BoundPage* constant(Count num_rows, std::pair<bool, Count> format, std::optional<Count> list_size, nb::object value,
+                    nb::object validity) {
+    auto page = std::make_unique<BoundPage>();
+    const std::optional<Bytes> bytes = keep(*page, value);
+    page->reader = std::make_unique<ConstantReader>(to_format(format, list_size), num_rows, bytes, keep(*page, validity));
+    return page.release();
+}
+
+BoundPage* number_runs(Count num_rows, const InputBuffer& starts, const InputBuffer& values, Count step) {
+    auto page = std::make_unique<BoundPage>();
+    page->reader = std::make_unique<NumberRunsReader>(num_rows, starts, values, step);
+    return page.release();
+}
+
+// Nothing as row_starts: all values have value_bytes; otherwise each has a length of length_bytes.
+BoundPage* full_zip(Count num_rows, Count bits_def, Count num_levels, Count value_bytes, Count length_bytes,
+                    nb::object row_starts, nb::object symbol_table, std::pair<bool, Count> format,
+                    std::optional<Count> list_size, const Scheme& compression) {
+    auto page = std::make_unique<BoundPage>();
+    FullZipValues values{bits_def,     num_levels,  value_bytes, length_bytes, keep(*page, symbol_table).value_or(Bytes()),
+                         to_format(format, list_size), std::nullopt};
+    if (compression) values.compression = *compression;
+    page->reader = std::make_unique<FullZipReader>(values, num_rows, keep(*page, row_starts));
+    return page.release();
+}
+
+BoundPage* mini_block(nb::object table, Choice<ValueCodec> codec, Count bits, const Levels& definition,
+                nb::object symbol_table, const Items& items, std::pair<bool, Count> format,
+                std::optional<Count> list_size, bool keeps_indices, const Scheme& compression) {
+    auto page = std::make_unique<BoundPage>();
+    MiniBlockValues values{codec, bits, std::nullopt, {}, std::nullopt, to_format(format, list_size), keeps_indices};
+    if (definition) values.definition.emplace(definition->first, definition->second);
+    if (!symbol_table.is_none()) {
+        page->buffers.push_back(hold(symbol_table));
+        values.symbol_table = page->buffers.back();
+    }
+    if (items) {
+        DictionaryItems found{to_count((*items)[0]), to_count((*items)[1]), !(*items)[2].is_none(), {}, {}};
+        if (found.variable) {
+            page->buffers.push_back(hold((*items)[2]));
+            found.offsets = page->buffers.back();
+        }
+        page->buffers.push_back(hold((*items)[3]));
+        found.data = page->buffers.back();
+        values.dictionary = found;
+    }
+    const auto& chunks = nb::cast<const ChunkTable&>(table);
+    page->reader = std::make_unique<MiniBlockReader>(chunks, values);
+    if (compression) {
+        page->reader = std::make_unique<CompressedChunksReader>(chunks, *compression, std::move(page->reader));
+    }
+    page->table = std::move(table);
+    return page.release();
+}
+
+// (bits of offsets or 0, levels, whether there are empty lists), from the inside
+std::vector<NestedLayer> to_layers(const nb::list& given) {
+    std::vector<NestedLayer> layers;
+    for (nb::handle each : given) {
+        const auto layer = nb::cast<nb::tuple>(each);
+        layers.push_back({to_count(layer[0]), to_count(layer[1]), nb::cast<bool>(layer[2])});
+    }
+    return layers;
+}
+
+EntryRules rules_of(const std::vector<NestedLayer>& layers) {
+    EntryRules rules{0, 0};
+    for (const NestedLayer& layer : layers) {
+        if (rules.max_rep == 0 && !layer.is_list()) rules.max_visible += layer.num_levels;
+        rules.max_rep += layer.is_list();
+    }
+    return rules;
+}
+
+BoundPage* nest(nb::object values, const nb::list& layers, std::unique_ptr<const LevelSource> levels, int64_t num_rows,
+                bool are_null, std::unique_ptr<BoundPage> page) {
+    page->reader = std::make_unique<NestedReader>(*nb::cast<const BoundPage&>(values).reader, to_layers(layers),
+                                                  std::move(levels), num_rows, are_null);
+    page->values = std::move(values);
+    return page.release();
+}
+
+// Around values of which no level is known: structs that are never NULL.
+BoundPage* nested_plain(nb::object values, const nb::list& layers, Count num_rows) {
+    auto levels = std::make_unique<NoLevels>(*nb::cast<const BoundPage&>(values).reader);
+    return nest(std::move(values), layers, std::move(levels), num_rows, false, std::make_unique<BoundPage>());
+}
+
+BoundPage* nested_chunks(nb::object values, const nb::list& layers, Count num_rows, nb::object table,
+                         const Levels& repetition, const Levels& definition, const std::optional<InputBuffer>& starts,
+                         const std::optional<InputBuffer>& ends) {
+    auto page = std::make_unique<BoundPage>();
+    const auto encoding = [](const Levels& given) {
+        return given ? std::optional(LevelEncoding(given->first, given->second)) : std::nullopt;
+    };
+    auto levels = std::make_unique<ChunkLevels>(nb::cast<const ChunkTable&>(table), rules_of(to_layers(layers)),
+                                                encoding(repetition), encoding(definition),
+                                                starts ? Bytes(*starts) : Bytes(), ends ? Bytes(*ends) : Bytes());
+    page->table = std::move(table);
+    return nest(std::move(values), layers, std::move(levels), num_rows, false, std::move(page));
+}
+
+BoundPage* nested_stored(nb::object values, const nb::list& layers, Count num_rows, nb::object repetition,
+                         nb::object definition, bool are_null) {
+    auto page = std::make_unique<BoundPage>();
+    const std::optional<Bytes> rep = keep(*page, repetition);
+    auto levels = std::make_unique<StoredLevels>(rules_of(to_layers(layers)), num_rows, rep, keep(*page, definition));
+    return nest(std::move(values), layers, std::move(levels), num_rows, are_null, std::move(page));
+}
+
+}  // namespace
+
+void bind_pages(nb::module_& m) {
+    nb::class_<BoundPage> page(m, "PageReader");
+    bind_array_pages(page);
+    page.def_prop_ro("takes_extents", [](const BoundPage& self) { return self.reader->takes_extents(); });
+    page.def_static("mini_block", mini_block, nb::rv_policy::take_ownership, "table"_a, nb::kw_only(), "codec"_a,
+                    "bits"_a, "definition"_a.none(), "symbol_table"_a.none(), "items"_a.none(), "format"_a,
+                    "list_size"_a.none() = nb::none(), "keeps_indices"_a, "compression"_a.none() = nb::none())
+        .def_static("full_zip", full_zip, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "bits_def"_a,
+                    "num_levels"_a, "value_bytes"_a, "length_bytes"_a, "row_starts"_a.none(), "symbol_table"_a.none(),
+                    "format"_a, "list_size"_a.none() = nb::none(), "compression"_a.none() = nb::none())
+        .def_static("nested_plain", nested_plain, nb::rv_policy::take_ownership, "values"_a, "layers"_a, nb::kw_only(),
+                    "num_rows"_a)
+        .def_static("nested_chunks", nested_chunks, nb::rv_policy::take_ownership, "values"_a, "layers"_a, nb::kw_only(),
+                    "num_rows"_a, "table"_a, "repetition"_a.none(), "definition"_a.none(), "starts_through"_a.none(),
+                    "ends_through"_a.none())
+        .def_static("nested_stored", nested_stored, nb::rv_policy::take_ownership, "values"_a, "layers"_a, nb::kw_only(),
+                    "num_rows"_a, "repetition"_a.none(), "definition"_a.none(), "are_null"_a)
+        .def_static("constant", constant, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "format"_a,
+                    "list_size"_a.none() = nb::none(), "value"_a.none(), "validity"_a.none() = nb::none())
+        .def_static("number_runs", number_runs, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "starts"_a,
+                    "values"_a, "step"_a);
+    nb::class_<BoundTest>(m, "PageTest")
+        .def_static(
+            "range",
+            [](Choice<ValueOrder> order, InputBuffer low, InputBuffer high, bool inside) {
+                const KeyRange keys{order, low, high, inside};
+                BoundTest test(RangeTest{keys});
+                test.buffers.push_back(std::move(low));
+                test.buffers.push_back(std::move(high));
+                return test;
+            },
+            "order"_a, "low"_a, "high"_a, "inside"_a)
+        .def_static(
+            "items",
+            [](InputBuffer answers) {
+                BoundTest test(ItemsTest{answers});
+                test.buffers.push_back(std::move(answers));
+                return test;
+            },
+            "answers"_a)
+        .def_static(
+            "strings",
+            [](InputBuffer low, std::optional<InputBuffer> end, bool inside) {
+                StringTest strings{low, std::nullopt, inside};
+                if (end) strings.end = *end;
+                BoundTest test(strings);
+                test.buffers.push_back(std::move(low));
+                if (end) test.buffers.push_back(std::move(*end));
+                return test;
+            },
+            "low"_a, "end"_a.none(), "inside"_a)
+        .def_static("validity", [](bool is_valid) { return BoundTest(ValidityTest{is_valid}); }, "is_valid"_a);
+    nb::class_<BoundArray>(m, "NativeArray").def_prop_ro("address", [](const BoundArray& self) {
+        return reinterpret_cast<uintptr_t>(&self.array);
+    });
+    nb::class_<BoundColumn>(m, "ColumnReader")
+        .def(nb::init<const InputBuffer&>(), "row_starts"_a)
+        .def(
+            "open",
+            [](BoundColumn& self, Count page, nb::object reader, Count start, Count end) {
+                self.reader.open(page, *nb::cast<const BoundPage&>(reader).reader, start, end);
+                self.pages.push_back(std::move(reader));
+            },
+            "page"_a, "reader"_a, "start"_a, "end"_a)
+        .def(
+            "pages_of",
+            [](const BoundColumn& self, Count first_row, Count end_row) { return self.reader.pages_of(first_row, end_row); },
+            "first_row"_a, "end_row"_a)
+        .def(
+            "scattered_spans",
+            [](const BoundColumn& self, const InputBuffer& rows) {
+                std::vector<int64_t> spans = self.reader.scattered_spans(Ranges(rows, self.reader.num_rows()));
+                const size_t num_spans = spans.size() / 3;
+                return to_numpy(std::move(spans), {num_spans, 3});
+            },
+            "rows"_a)
+        .def(
+            "observe",
+            [](const BoundColumn& self, const InputBuffer& rows, nb::object given, ZoneBounds& zones) {
+                const Ranges ranges(rows, self.reader.num_rows());
+                std::vector<InputBuffer> held;
+                const FileParts parts = to_parts(given, [&](nb::handle buffer) -> Bytes {
+                    held.push_back(hold(buffer));
+                    return held.back();
+                });
+                Unlocked unlocked;
+                ZoneObserver observer(zones);
+                self.reader.observe(ranges, parts, observer);
+                observer.finish();
+            },
+            "rows"_a, "parts"_a, "zones"_a);
+    m.def("spans", spans, "columns"_a);
+    nb::class_<BoundParts>(m, "FileParts");
+    nb::class_<BoundColumnTest>(m, "ColumnTest")
+        .def(nb::init<Count>(), "num_pages"_a)
+        .def(
+            "set",
+            [](BoundColumnTest& self, Count page, nb::object test) {
+                if (page >= static_cast<int64_t>(self.tests.size())) fail("no page ", int64_t{page});
+                PageAnswer& answer = self.tests[static_cast<size_t>(int64_t{page})];
+                if (nb::isinstance<nb::bool_>(test)) {
+                    answer = {nb::cast<bool>(test) ? PageAnswer::kPass : PageAnswer::kFail, nullptr};
+                    return;
+                }
+                answer = {PageAnswer::kTest, &nb::cast<const BoundTest&>(test).test};
+                self.held.push_back(std::move(test));
+            },
+            "page"_a, "test"_a);
+}
+
+}  // namespace lance

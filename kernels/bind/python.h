@@ -1,0 +1,175 @@
+// How Python's buffers and integers reach the kernels.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#ifndef _WIN32
+#include <unistd.h>
+#endif
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "system/bytes.h"
+
+#ifdef Py_LIMITED_API
+// The headers of the stable ABI leave it out, but every Python 3 exports it.
+extern "C" int PyGILState_Check(void);
+#endif
+
+namespace lance {
+
+namespace nb = nanobind;
+
+// A held Py_buffer: one contiguous run of bytes, whatever its item type.
+class HeldBuffer {
+  public:
+    HeldBuffer() = default;
+    HeldBuffer(HeldBuffer&& other) noexcept : view_(std::exchange(other.view_, Py_buffer{})) {}
+    HeldBuffer& operator=(HeldBuffer&& other) noexcept {
+        std::swap(view_, other.view_);
+        return *this;
+    }
+    ~HeldBuffer() {
+        if (view_.obj) PyBuffer_Release(&view_);
+    }
+
+    bool acquire(PyObject* object, int flags) noexcept {
+        if (PyObject_GetBuffer(object, &view_, flags) == 0) return true;
+        PyErr_Clear();
+        return false;
+    }
+
+  protected:
+    size_t size() const { return static_cast<size_t>(view_.len); }
+    uint8_t* data() const { return static_cast<uint8_t*>(view_.buf); }
+
+  private:
+    Py_buffer view_{};
+};
+
+struct InputBuffer : HeldBuffer {
+    operator Bytes() const { return {data(), size()}; }
+};
+
+struct OutputBuffer : HeldBuffer {
+    operator MutableBytes() const { return {data(), size()}; }
+};
+
+// A count, size or position. Integers outside of 0..kMaxCount raise ValueError when the value is used: they
+// are numbers from a damaged file, not a mistake in the call.
+class Count {
+  public:
+    operator int64_t() const {
+        if (value_ < 0) fail("a count, size or position is negative or above 2**48");
+        return value_;
+    }
+
+    bool acquire(PyObject* object) noexcept {
+        PyObject* index = PyNumber_Index(object);
+        if (!index) {
+            PyErr_Clear();
+            return false;
+        }
+        int overflow = 0;
+        const long long value = PyLong_AsLongLongAndOverflow(index, &overflow);
+        Py_DECREF(index);
+        value_ = (overflow != 0 || value < 0 || value > kMaxCount) ? -1 : value;
+        return true;
+    }
+
+  private:
+    int64_t value_ = -1;
+};
+
+// A path as the system knows it: in Python, names that are not UTF-8 have surrogates.
+inline std::string to_path(nb::handle path) {
+    const nb::object encoded = nb::steal(PyUnicode_EncodeFSDefault(path.ptr()));
+    if (!encoded.is_valid()) nb::raise_python_error();
+    return {PyBytes_AsString(encoded.ptr()), static_cast<size_t>(PyBytes_Size(encoded.ptr()))};
+}
+
+using Int64Array = nb::ndarray<nb::numpy, int64_t>;
+
+// Asks for the interpreter's lock. Before Python 3.14, a process that ends while other threads are in a kernel ends them
+// there, by an unwinding (pthread_exit) that no destructor lets through: they wait for the end instead.
+template <class Ask>
+auto with_patience(Ask ask) noexcept {
+#ifdef _WIN32
+    return ask();
+#else
+    try {
+        return ask();
+    } catch (...) {
+        for (;;) pause();
+    }
+#endif
+}
+
+// The interpreter's lock is not held while this lives.
+class Unlocked {
+  public:
+    Unlocked() : state_(PyEval_SaveThread()) {}
+    Unlocked(const Unlocked&) = delete;
+    Unlocked& operator=(const Unlocked&) = delete;
+    ~Unlocked() {
+        with_patience([this] { PyEval_RestoreThread(state_); });
+    }
+
+  private:
+    PyThreadState* state_;
+};
+
+// The interpreter's lock is held while this lives, whatever thread it is.
+class Locked {
+  public:
+    Locked() : state_(with_patience([] { return PyGILState_Ensure(); })) {}
+    Locked(const Locked&) = delete;
+    Locked& operator=(const Locked&) = delete;
+    ~Locked() { PyGILState_Release(state_); }
+
+  private:
+    PyGILState_STATE state_;
+};
+
+// A new array that owns its values.
+inline Int64Array to_numpy(std::vector<int64_t> values, std::vector<size_t> shape) {
+    auto* owned = new std::vector<int64_t>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
+    return Int64Array(owned->data(), shape.size(), shape.data(), owner);
+}
+
+inline Int64Array to_numpy(std::vector<int64_t> values) {
+    const size_t size = values.size();
+    return to_numpy(std::move(values), {size});
+}
+
+}  // namespace lance
+
+namespace nanobind::detail {
+
+template <>
+struct type_caster<lance::InputBuffer> {
+    NB_TYPE_CASTER(lance::InputBuffer, const_name("collections.abc.Buffer"))
+    bool from_python(handle source, uint8_t, cleanup_list*) noexcept {
+        return value.acquire(source.ptr(), PyBUF_SIMPLE);
+    }
+};
+
+template <>
+struct type_caster<lance::OutputBuffer> {
+    NB_TYPE_CASTER(lance::OutputBuffer, const_name("collections.abc.Buffer"))
+    bool from_python(handle source, uint8_t, cleanup_list*) noexcept {
+        return value.acquire(source.ptr(), PyBUF_WRITABLE);
+    }
+};
+
+template <>
+struct type_caster<lance::Count> {
+    NB_TYPE_CASTER(lance::Count, const_name("int"))
+    bool from_python(handle source, uint8_t, cleanup_list*) noexcept { return value.acquire(source.ptr()); }
+};
+
+}  // namespace nanobind::detail

@@ -1,0 +1,146 @@
+// Binds the functions that read a batch with open pages or columns, and the bytes for them.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+
+#include <deque>
+#include <memory>
+
+#include "bind/bound_pages.h"
+#include "file/batch_reader.h"
+#include "file/scattered_parts.h"
+#include "system/buffers.h"
+
+using namespace nanobind::literals;
+
+namespace lance {
+
+namespace {
+
+// What Python has said of the columns of a batch; holds the buffers while it lives.
+class BatchArguments {
+  public:
+    // (column, rows, ...)
+    WantedRows wanted_rows(const nb::tuple& given) {
+        const auto& column = nb::cast<const BoundColumn&>(given[0]);
+        return {&column.reader, Ranges(bytes(given[1]), column.reader.num_rows())};
+    }
+
+    // (column, rows, parts of its pages)
+    ColumnRows column_rows(nb::handle object) {
+        const auto given = nb::cast<nb::tuple>(object);
+        const auto [column, rows] = wanted_rows(given);
+        if (nb::isinstance<BoundParts>(given[2])) {
+            held_.push_back(given[2]);
+            return {column, rows, &nb::cast<const BoundParts&>(given[2]).parts};
+        }
+        parts_.push_back(to_parts(given[2], [this](nb::handle buffer) { return bytes(buffer); }));
+        return {column, rows, &parts_.back()};
+    }
+
+    // (..., position), or without where that is 0
+    std::vector<ColumnRows> columns(nb::handle list) {
+        std::vector<ColumnRows> found;
+        for (nb::handle each : list) {
+            found.push_back(column_rows(each));
+            if (nb::len(each) > 3) found.back().position = to_count(nb::cast<nb::tuple>(each)[3]);
+        }
+        return found;
+    }
+
+    // (..., test)
+    std::vector<TestedRows> tests(nb::handle list) {
+        std::vector<TestedRows> found;
+        for (nb::handle each : list) {
+            const auto& test = nb::cast<const BoundColumnTest&>(nb::cast<nb::tuple>(each)[3]);
+            found.push_back({column_rows(each), &test.tests});
+        }
+        return found;
+    }
+
+  private:
+    Bytes bytes(nb::handle object) {
+        buffers_.push_back(hold(object));
+        return buffers_.back();
+    }
+
+    std::vector<InputBuffer> buffers_;
+    std::vector<nb::object> held_;
+    std::deque<FileParts> parts_;
+};
+
+nb::tuple to_failure(const PageFailure& failure) {
+    return nb::make_tuple(failure.in_test, failure.column, failure.number, failure.what());
+}
+
+// Calls read(arrays) without the GIL; it returns the number of rows left.
+template <class Read>
+nb::tuple run(Read read) {
+    std::vector<ArrowArray> arrays;
+    int64_t num_left = 0;
+    std::optional<PageFailure> failure;
+    {
+        Unlocked unlocked;
+        try {
+            num_left = read(arrays);
+        } catch (const PageFailure& error) {
+            failure = error;
+        }
+    }
+    nb::list made;
+    for (const ArrowArray& array : arrays) made.append(nb::cast(new BoundArray(array), nb::rv_policy::take_ownership));
+    return nb::make_tuple(num_left, made, failure ? nb::object(to_failure(*failure)) : nb::none());
+}
+
+nb::tuple read_rows_of(nb::list tests, nb::list columns, std::optional<OutputBuffer> flags) {
+    BatchArguments arguments;
+    const FilterRows filter{arguments.tests(tests), {}};
+    const std::vector<ColumnRows> wanted = arguments.columns(columns);
+    std::optional<MutableBytes> left;
+    if (flags) left = *flags;
+    return run([&](std::vector<ArrowArray>& arrays) { return read_columns(filter, all_of(filter.tests.size()), wanted, left, arrays); });
+}
+
+// The parts of each column, or None for one that is read in another way; and what is damaged: (column, message).
+nb::tuple read_scattered_rows(nb::handle path, nb::list columns) {
+    const std::string encoded = to_path(path);
+    BatchArguments arguments;
+    std::vector<WantedRows> wanted;
+    for (nb::handle each : columns) wanted.push_back(arguments.wanted_rows(nb::cast<nb::tuple>(each)));
+    std::optional<ScatteredParts> read;
+    std::optional<PageFailure> failure;
+    {
+        Unlocked unlocked;
+        try {
+            read = read_scattered(encoded, wanted);
+        } catch (const PageFailure& error) {
+            failure = error;
+        }
+    }
+    if (failure) return nb::make_tuple(nb::none(), nb::make_tuple(failure->column, failure->what()));
+    if (!read) return nb::make_tuple(nb::none(), nb::none());
+    const auto buffer = std::make_shared<PooledBuffer>(std::move(read->buffer));
+    nb::list made;
+    for (std::optional<FileParts>& parts : read->columns) {
+        if (parts) {
+            made.append(nb::cast(new BoundParts{std::move(*parts), buffer}, nb::rv_policy::take_ownership));
+        } else {
+            made.append(nb::none());
+        }
+    }
+    return nb::make_tuple(made, nb::none());
+}
+
+}  // namespace
+
+void bind_reading(nb::module_& m) {
+    m.def("read_scattered", read_scattered_rows, "path"_a, "columns"_a);
+    m.def("read_rows", read_rows_of, "tests"_a, "columns"_a, "flags"_a.none());
+    m.def("keep_buffers", [](Count most_bytes) { keep_buffers(most_bytes); }, "most_bytes"_a);
+    m.def("kept_buffers", []() {
+        const KeptBuffers found = kept_buffers();
+        return std::pair(found.num_kept, found.num_taken);
+    });
+    m.def("forget_buffers", forget_buffers);
+}
+
+}  // namespace lance

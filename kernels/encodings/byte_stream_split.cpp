@@ -1,0 +1,56 @@
+// Values of which byte i of all lies in stream i: streams become values.
+#include "encodings/decode.h"
+
+namespace lance {
+
+namespace {
+
+// Bytes j .. j + 3 of value i, of streams of num_values bytes; stream j holds byte j of each value.
+uint32_t join(const uint8_t* streams, int64_t num_values, int64_t j, int64_t i) {
+    const uint8_t* at = streams + j * num_values + i;
+    return uint32_t{at[0]} | uint32_t{at[num_values]} << 8 | uint32_t{at[2 * num_values]} << 16 |
+           uint32_t{at[3 * num_values]} << 24;
+}
+
+void join_4(const uint8_t* __restrict streams, int64_t num_values, int64_t first, int64_t last,
+            uint8_t* __restrict out) {
+    for (int64_t i = first; i < last; ++i) store(out + 4 * (i - first), join(streams, num_values, 0, i));
+}
+
+void join_8(const uint8_t* __restrict streams, int64_t num_values, int64_t first, int64_t last,
+            uint8_t* __restrict out) {
+    for (int64_t i = first; i < last; ++i) {
+        store(out + 8 * (i - first), join(streams, num_values, 0, i));
+        store(out + 8 * (i - first) + 4, join(streams, num_values, 4, i));
+    }
+}
+
+void join_bytes(const uint8_t* streams, int64_t num_values, int64_t num_streams, int64_t first, int64_t last,
+                uint8_t* out) {
+    for (int64_t i = first; i < last; ++i) {
+        for (int64_t j = 0; j < num_streams; ++j) *out++ = streams[j * num_values + i];
+    }
+}
+
+}  // namespace
+
+void byte_stream_split(const Chunks& chunks, const Ranges& ranges, int64_t num_bytes, MutableBytes out) {
+    chunks.require_buffer_index(0);
+    require_output(out, multiply(ranges.num_items(), num_bytes));
+    for_each_piece(chunks.table(), ranges, [&](const Piece& piece) {
+        const Bytes values = chunks.values(piece.chunk, 0);
+        const int64_t needed = multiply(piece.num_items, num_bytes);
+        if (size_of(values) < needed) {
+            fail("chunk ", piece.chunk, ": ", num_bytes, " streams of ", piece.num_items, " bytes need ", needed,
+                 ", found ", values.size());
+        }
+        uint8_t* to = out.data() + piece.position * num_bytes;
+        switch (num_bytes) {
+            case 4: join_4(values.data(), piece.num_items, piece.first, piece.last, to); break;
+            case 8: join_8(values.data(), piece.num_items, piece.first, piece.last, to); break;
+            default: join_bytes(values.data(), piece.num_items, num_bytes, piece.first, piece.last, to);
+        }
+    });
+}
+
+}  // namespace lance

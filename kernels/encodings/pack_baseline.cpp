@@ -1,0 +1,3 @@
+// Packing for any processor.
+#define PACK_TABLES pack_baseline
+#include "encodings/pack_group.inc"

@@ -1,0 +1,25 @@
+// Chooses the packing functions once, when the module is loaded.
+#include "encodings/pack_group.h"
+#include "system/processor.h"
+
+namespace lance {
+
+extern const PackTables pack_baseline;
+
+#ifdef LANCE_UNPACK_V3
+extern const PackTables pack_v3;
+
+namespace {
+
+const PackTables& choose() {
+    return has_v3() ? pack_v3 : pack_baseline;
+}
+
+}  // namespace
+
+const PackTables& pack_tables = choose();
+#else
+const PackTables& pack_tables = pack_baseline;
+#endif
+
+}  // namespace lance

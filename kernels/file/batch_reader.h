@@ -1,0 +1,73 @@
+// A batch of rows in one call: tests of columns, then the rows that pass of all columns.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "file/column_reader.h"
+#include "predicates/pair_matching.h"
+
+namespace lance {
+
+// What rows have to pass, by the numbers of tests: all steps, each of which is a test, a pair of columns, or one of several
+// lists of steps. A test is passed or not; where an unknown answer would matter, the tests are others.
+struct FilterStep {
+    using All = std::vector<FilterStep>;
+
+    std::optional<size_t> test;
+    std::optional<size_t> pair;
+    std::vector<All> any;  // of which the rows have to pass one, unless there is a test or a pair
+};
+using FilterSteps = FilterStep::All;
+
+// Where a batch could not be read.
+struct PageFailure : std::invalid_argument {
+    PageFailure(bool in_test, size_t column, size_t number, const std::string& message)
+        : std::invalid_argument(message), in_test(in_test), column(column), number(number) {}
+
+    bool in_test;
+    size_t column;  // behind those of all tests, the two of each pair
+    size_t number;  // of the page
+};
+
+// Rows of an open column of a file, which become one array.
+struct ColumnRows {
+    const ColumnReader* column;
+    Ranges rows;
+    const FileParts* parts;
+    int64_t position = 0;  // of the first of them in the batch
+};
+
+// What the rows of one page have to pass.
+struct PageAnswer {
+    enum Kind { kUnknown, kPass, kFail, kTest } kind = kUnknown;
+    const PageTest* test = nullptr;
+};
+
+struct TestedRows {
+    ColumnRows rows;
+    const std::vector<PageAnswer>* answers;  // by page
+    ZoneObserver* observer = nullptr;        // who is shown the values while they are tested; only of the first step
+};
+
+struct PairedRows {
+    ColumnRows left;
+    ColumnRows right;
+    PairComparison comparison;
+};
+
+// What the steps of a filter look at.
+struct FilterRows {
+    std::vector<TestedRows> tests;
+    std::vector<PairedRows> pairs;
+};
+
+// Every test, one after the other.
+FilterSteps all_of(size_t num_tests);
+
+// Appends one array for each column. With flags, those of rows that do not pass all steps are cleared first, and the
+// arrays have the rows that are left; no arrays where none is left. Returns how many rows are left.
+int64_t read_columns(const FilterRows& filter, const FilterSteps& steps, const std::vector<ColumnRows>& columns,
+                     std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays);
+
+}  // namespace lance

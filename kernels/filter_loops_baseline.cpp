@@ -1,2 +1,0 @@
-#define FILTER_LOOPS filter_loops_baseline
-#include "filter_loops.inc"

@@ -1,2 +1,0 @@
-#define FILTER_LOOPS filter_loops_v3
-#include "filter_loops.inc"

@@ -1,0 +1,47 @@
+// Pages of values inside of lists and structs: levels say what is around each value, a reader of its own reads values.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "layouts/unravel.h"
+
+namespace lance {
+
+class NestedReader : public PageReader {
+  public:
+    // layers: from the inside, the first is that of the values
+    // are_null: no value is there, whatever the reader of values makes of it
+    // values: outlives this object; tells by itself which values are NULL where the first layer has no levels
+    NestedReader(const PageReader& values, std::vector<NestedLayer> layers, std::unique_ptr<const LevelSource> levels,
+                 int64_t num_rows, bool are_null);
+
+    const NestedReader* nested() const override { return this; }
+    const PageReader& values() const { return values_; }
+    const std::vector<NestedLayer>& layers() const { return layers_; }
+    bool are_null() const { return are_null_; }
+    std::vector<Entries> entries(const PageBytes& bytes, const Ranges& rows) const { return levels_->select(bytes, rows); }
+
+    ColumnFormat format() const override { return values_.format(); }
+    int64_t num_rows() const override { return num_rows_; }
+    std::pair<int64_t, int64_t> bytes_of(const Ranges& rows) const override { return levels_->bytes_of(rows); }
+    void require_bytes(const PageBytes&, int64_t) const override {}
+    void read(const PageBytes&, const Ranges&, ColumnBuilder&) const override { refuse(); }
+    void mask(const PageBytes&, const Ranges&, const PageTest&, MutableBytes) const override { refuse(); }
+    void take(const PageBytes&, const Ranges&, const PassedRows&, ColumnBuilder&) const override { refuse(); }
+
+  private:
+    [[noreturn]] static void refuse() { fail("what is inside of lists or structs is no column of values"); }
+
+    const PageReader& values_;
+    std::vector<NestedLayer> layers_;
+    std::unique_ptr<const LevelSource> levels_;
+    int64_t num_rows_;
+    bool are_null_;
+};
+
+// The rows of pages with the same layers as one array, in which each layer has one child.
+// flags: a byte for each row, 1 for those that are wanted; number: of the part that is looked at, for failures
+ArrowArray read_nested(const std::vector<PagePart>& parts, std::optional<Bytes> flags, size_t& number);
+
+}  // namespace lance

@@ -1,2 +1,0 @@
-#define PACK_TABLES pack_baseline
-#include "pack_group.inc"

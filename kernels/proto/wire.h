@@ -1,0 +1,40 @@
+// Walking over protobuf messages without building them: fields one after the other, every length checked.
+#pragma once
+
+#include "system/bytes.h"
+
+namespace lance {
+
+enum class WireType : int { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+
+// One field of a message. `value` holds a number, `bytes` what has a length.
+struct WireField {
+    int64_t number = 0;
+    WireType type = WireType::kVarint;
+    uint64_t value = 0;
+    Bytes bytes;
+};
+
+// Reads the fields of a message in the order in which they are stored.
+class WireReader {
+  public:
+    explicit WireReader(Bytes message) : message_(message) {}
+
+    bool done() const { return at_ == message_.size(); }
+
+    // Where the next field begins.
+    int64_t position() const { return static_cast<int64_t>(at_); }
+
+    WireField next();
+
+    // The next number, where numbers stand without tags: a packed field.
+    uint64_t varint();
+
+  private:
+    Bytes take(uint64_t num_bytes);
+
+    Bytes message_;
+    size_t at_ = 0;
+};
+
+}  // namespace lance

@@ -1,0 +1,45 @@
+// Source: messages lance.table.Manifest and lance.file.Field.
+#include "schema/schema_fields.h"
+
+#include "proto/wire.h"
+
+namespace lance {
+
+namespace {
+
+constexpr int64_t kManifestFields = 1;
+constexpr int64_t kDictionary = 8;
+constexpr int64_t kMetadata = 10;
+
+StoredField stored_field(Bytes message) {
+    StoredField found;
+    WireReader parts(message);
+    while (!parts.done()) {
+        const WireField part = parts.next();
+        found.has_more |= part.number >= kDictionary && part.number <= kMetadata;
+        if (part.type == WireType::kBytes) {
+            if (part.number == 2) found.name = part.bytes;
+            if (part.number == 5) found.logical_type = part.bytes;
+        } else if (part.type == WireType::kVarint) {
+            // of numbers that are too long, protobuf takes the low bits
+            if (part.number == 3) found.id = static_cast<int32_t>(part.value);
+            if (part.number == 4) found.parent_id = static_cast<int32_t>(part.value);
+            if (part.number == 6) found.nullable = part.value != 0;
+        }
+    }
+    return found;
+}
+
+}  // namespace
+
+std::vector<StoredField> schema_fields(Bytes manifest) {
+    std::vector<StoredField> found;
+    WireReader fields(manifest);
+    while (!fields.done()) {
+        const WireField field = fields.next();
+        if (field.number == kManifestFields && field.type == WireType::kBytes) found.push_back(stored_field(field.bytes));
+    }
+    return found;
+}
+
+}  // namespace lance

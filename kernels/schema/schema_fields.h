@@ -1,0 +1,23 @@
+// The fields of a manifest's schema.
+#pragma once
+
+#include <vector>
+
+#include "system/bytes.h"
+
+namespace lance {
+
+// What most fields consist of; see message Field.
+struct StoredField {
+    Bytes name;
+    int32_t id = 0;
+    int32_t parent_id = 0;
+    Bytes logical_type;
+    bool nullable = false;
+    bool has_more = false;  // a dictionary, an extension or metadata
+};
+
+// The fields of a Manifest message in their order.
+std::vector<StoredField> schema_fields(Bytes manifest);
+
+}  // namespace lance

@@ -1,0 +1,72 @@
+// Lists of documents being built: which documents have each word, how often, and where.
+#pragma once
+
+#include <vector>
+
+#include "system/bytes.h"
+
+namespace lance {
+
+// Lists of variable-length items, as Arrow has them: the items of list i are list_ends[i] to list_ends[i + 1].
+struct EncodedLists {
+    std::vector<uint8_t> bytes;
+    std::vector<int64_t> item_ends{0};
+    std::vector<int32_t> list_ends{0};
+
+    void end_item() { item_ends.push_back(static_cast<int64_t>(bytes.size())); }
+    void end_list() { list_ends.push_back(static_cast<int32_t>(item_ends.size() - 1)); }
+};
+
+// What the file of lists has of each word.
+struct EncodedPostings {
+    EncodedLists blocks;
+    EncodedLists impacts;
+    std::vector<float> max_scores;
+    std::vector<uint32_t> counts;
+    // with positions: bytes of each word, and for each of its blocks where they begin
+    std::vector<uint8_t> positions;
+    std::vector<int64_t> position_ends{0};
+    std::vector<uint32_t> position_starts;
+    std::vector<int32_t> position_list_ends{0};
+};
+
+// The documents of a partition. Not for several threads at once.
+class PostingLists {
+  public:
+    // has_positions: where words are is kept; all are at place 0 where `has_no_order`.
+    PostingLists(bool has_positions, bool has_no_order) : has_positions_(has_positions), has_no_order_(has_no_order) {}
+
+    // Adds texts: the words of text i are ends[i - 1] to ends[i] of `tokens`, u32, with `ends` of i64. words: u32, for
+    // each number of `tokens` the word that it is, or 0xffffffff for one that is left out but has its place. A text
+    // without words is no document; byte i of is_document says what text i is.
+    void add(Bytes tokens, Bytes ends, int64_t num_texts, Bytes words, MutableBytes is_document);
+
+    int64_t num_documents() const { return static_cast<int64_t>(lengths_.size()); }
+    int64_t num_bytes() const { return num_bytes_; }
+    // Words of each document.
+    const std::vector<uint32_t>& lengths() const { return lengths_; }
+    int64_t num_words() const { return static_cast<int64_t>(lists_.size()); }
+
+    // The lists of these words, u32, in this order.
+    EncodedPostings encode(Bytes order) const;
+
+  private:
+    struct Posting {
+        uint32_t document, frequency;
+    };
+    struct List {
+        std::vector<Posting> postings;
+        std::vector<uint32_t> positions;
+    };
+
+    void encode_blocks(const List& list, EncodedPostings& out) const;
+    void encode_positions(const List& list, EncodedPostings& out) const;
+
+    bool has_positions_, has_no_order_;
+    std::vector<List> lists_;
+    std::vector<uint32_t> lengths_;
+    uint64_t num_tokens_ = 0;
+    int64_t num_bytes_ = 0;
+};
+
+}  // namespace lance

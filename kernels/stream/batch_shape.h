@@ -1,0 +1,31 @@
+// How the columns of a batch are put together from the columns that are read: leaves of structs, lists and maps.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "arrow/arrow_node.h"
+
+namespace lance {
+
+enum class ShapeKind : int { kStruct = 0, kList = 1, kMap = 2 };
+
+// A column that is read and becomes one of the batch as it is, or what several of them are laid together to: each is a
+// chain of arrays with one child that leads from the outside to a leaf. Or a column of NULLs, for which nothing is read.
+struct StreamedShape {
+    std::optional<size_t> column;
+    std::optional<ShapeKind> kind;       // neither: NULLs
+    std::vector<StreamedShape> members;  // of a list or a map one
+
+    bool are_nulls() const { return !column && !kind; }
+    size_t num_columns() const;
+    size_t first_column() const { return column ? *column : members.front().first_column(); }
+};
+
+// Refuses shapes that do not have each of the columns once, and NULLs among members.
+void check_shapes(const std::vector<StreamedShape>& shapes, size_t num_columns);
+
+// The shape, which is not of NULLs, of the columns that have been read, which are moved out.
+ArrowArray assemble(const StreamedShape& shape, std::vector<ArrowArray>& read);
+
+}  // namespace lance

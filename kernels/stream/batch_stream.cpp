@@ -1,0 +1,214 @@
+// The order in which batches are decoded, and what happens when a consumer stops.
+#include "stream/batch_stream.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <stdexcept>
+#include <utility>
+
+#include "system/decode_threads.h"
+
+namespace lance {
+
+namespace {
+
+// Where fewer than one row in so many passes, a batch costs as much as its rows.
+constexpr int64_t kFewPassing = 16;
+
+}  // namespace
+
+// Batches that are wanted as one, until that is taken or given up.
+class BatchSlot {
+  public:
+    BatchSlot(std::shared_ptr<const FragmentRows> fragment, int64_t first, int64_t end, std::shared_ptr<RecentShare> passed)
+        : fragment_(std::move(fragment)), first_(first), end_(end), passed_(std::move(passed)) {}
+    explicit BatchSlot(ArrowArray batch) : state_(kDone), batch_(batch) {}
+    BatchSlot(const BatchSlot&) = delete;
+    BatchSlot& operator=(const BatchSlot&) = delete;
+    ~BatchSlot() { release(); }
+
+    // By whichever thread comes first.
+    void run() noexcept {
+        int expected = kWanted;
+        if (!state_.compare_exchange_strong(expected, kRunning)) return;
+        try {
+            batch_ = fragment_->read(first_, end_);
+            passed_->add(fragment_->num_rows(first_, end_), batch_ ? batch_->length : 0);
+        } catch (const PageFailure& failure) {
+            failure_ = failure;
+        } catch (...) {
+            error_ = std::current_exception();
+        }
+        finish();
+    }
+
+    // What came of it. The fragment is let go of here, by the consumer: its memory may be Python's.
+    std::optional<ArrowArray> take(BatchSource& source) {
+        run();
+        wait();
+        const std::shared_ptr<const FragmentRows> fragment = std::exchange(fragment_, nullptr);
+        if (failure_) source.raise(*fragment, *failure_);
+        if (error_) std::rethrow_exception(error_);
+        return std::exchange(batch_, std::nullopt);
+    }
+
+    // Nothing is left of it, so that whichever thread lets go of it last has nothing to release.
+    void give_up() noexcept {
+        int expected = kWanted;
+        if (!state_.compare_exchange_strong(expected, kDone)) wait();
+        fragment_ = nullptr;
+        release();
+    }
+
+  private:
+    enum State { kWanted, kRunning, kDone };
+
+    void release() noexcept {
+        if (batch_) batch_->release(&*batch_);
+        batch_.reset();
+    }
+
+    void finish() noexcept {
+        {
+            const std::lock_guard lock(mutex_);
+            state_ = kDone;
+        }
+        is_done_.notify_all();
+    }
+
+    void wait() noexcept {
+        std::unique_lock lock(mutex_);
+        is_done_.wait(lock, [this] { return state_ == kDone; });
+    }
+
+    std::atomic<int> state_ = kWanted;
+    std::shared_ptr<const FragmentRows> fragment_;
+    int64_t first_ = 0;
+    int64_t end_ = 0;
+    std::shared_ptr<RecentShare> passed_;
+    std::optional<ArrowArray> batch_;
+    std::optional<PageFailure> failure_;
+    std::exception_ptr error_;
+    std::mutex mutex_;
+    std::condition_variable is_done_;
+};
+
+namespace {
+
+std::shared_ptr<BatchSlot> decoded_slot(ArrowArray& batch) {
+    try {
+        return std::make_shared<BatchSlot>(batch);
+    } catch (...) {
+        batch.release(&batch);
+        throw;
+    }
+}
+
+}  // namespace
+
+void RecentShare::add(int64_t num_rows, int64_t num_passed) {
+    const std::lock_guard lock(mutex_);
+    num_rows_ = num_rows_ / 2 + num_rows;
+    num_passed_ = num_passed_ / 2 + num_passed;
+}
+
+bool RecentShare::is_small() const {
+    const std::lock_guard lock(mutex_);
+    return num_passed_ < num_rows_ / kFewPassing;
+}
+
+BatchStream::BatchStream(std::unique_ptr<BatchSource> source, int64_t most_ahead, bool eager)
+    : process_(process_number()),
+      source_(std::move(source)),
+      most_ahead_(static_cast<size_t>(std::max<int64_t>(most_ahead, 1))),
+      window_(eager ? most_ahead_ : 1),
+      passed_(std::make_shared<RecentShare>()) {}
+
+BatchStream::~BatchStream() {
+    const InsideStream inside;
+    // The threads that were at work on its batches are the parent's.
+    if (process_ != process_number()) {
+        for (std::shared_ptr<BatchSlot>& slot : pending_) new std::shared_ptr<BatchSlot>(std::move(slot));
+        return;
+    }
+    drop();
+}
+
+std::optional<ArrowArray> BatchStream::next() {
+    const InsideStream inside;
+    if (process_ != process_number()) throw std::runtime_error("a stream that was begun before the process was forked");
+    const std::lock_guard lock(consumer_);
+    if (has_failed_) throw std::runtime_error("a stream that has failed before");
+    try {
+        for (;;) {
+            if (has_decoding_stopped()) throw std::runtime_error("a stream that is read while Python ends");
+            fill();
+            if (pending_.empty() && failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+            if (pending_.empty()) return std::nullopt;
+            const std::shared_ptr<BatchSlot> slot = std::move(pending_.front());
+            pending_.pop_front();
+            std::optional<ArrowArray> batch = slot->take(*source_);
+            // A consumer that comes back wants the rest as well.
+            if (batch) {
+                window_ = most_ahead_;
+                return batch;
+            }
+            window_ = std::min(2 * window_, most_ahead_);
+        }
+    } catch (...) {
+        has_failed_ = true;
+        drop();
+        throw;
+    }
+}
+
+void BatchStream::fill() {
+    try {
+        push_more();
+    } catch (...) {
+        // The batches before come first.
+        has_ended_ = true;
+        failure_ = std::current_exception();
+    }
+}
+
+void BatchStream::push_more() {
+    while (pending_.size() < window_ && !has_ended_) {
+        if (fragment_ && next_batch_ < fragment_->num_batches()) {
+            const int64_t end = passed_->is_small() ? fragment_->end_of_joined(next_batch_) : next_batch_ + 1;
+            push(std::make_shared<BatchSlot>(fragment_, std::exchange(next_batch_, end), end, passed_), false);
+            continue;
+        }
+        fragment_ = nullptr;
+        // Batches that come decoded are read ahead elsewhere.
+        if (was_decoded_ && !pending_.empty()) return;
+        BatchSource::Next found = source_->next(pending_.empty());
+        if (std::holds_alternative<BatchSource::NotYet>(found)) return;
+        if (auto* batch = std::get_if<ArrowArray>(&found)) {
+            was_decoded_ = true;
+            push(decoded_slot(*batch), true);
+        } else if (auto* fragment = std::get_if<std::shared_ptr<const FragmentRows>>(&found)) {
+            was_decoded_ = false;
+            fragment_ = std::move(*fragment);
+            next_batch_ = 0;
+        } else {
+            has_ended_ = true;
+        }
+    }
+}
+
+void BatchStream::push(std::shared_ptr<BatchSlot> slot, bool is_decoded) {
+    pending_.push_back(slot);
+    // The consumer takes the first one at once.
+    if (!is_decoded && pending_.size() > 1) decode_ahead([slot = std::move(slot)] { slot->run(); });
+}
+
+void BatchStream::drop() {
+    has_ended_ = true;
+    for (const std::shared_ptr<BatchSlot>& slot : pending_) slot->give_up();
+    pending_.clear();
+    fragment_ = nullptr;
+}
+
+}  // namespace lance

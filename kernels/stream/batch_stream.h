@@ -1,0 +1,74 @@
+// Batches of rows as a stream: decoded ahead by threads, in order and in bounded number.
+#pragma once
+
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <variant>
+
+#include "stream/fragment_rows.h"
+
+namespace lance {
+
+// Where batches come from: fragments to be read, and batches that were read elsewhere. Asked by one thread at a time.
+class BatchSource {
+  public:
+    struct NotYet {};  // more comes, and whoever does not want to wait for it asks later
+    using Next = std::variant<std::monostate, std::shared_ptr<const FragmentRows>, ArrowArray, NotYet>;
+
+    virtual ~BatchSource() = default;
+    // may_wait: if not, NotYet comes instead of what somebody far away has still to send.
+    virtual Next next(bool may_wait) = 0;
+    // Throws what a failure of the fragment is called.
+    [[noreturn]] virtual void raise(const FragmentRows& fragment, const PageFailure& failure) = 0;
+};
+
+class BatchSlot;
+
+// Which share of rows the filter of a stream has let pass, of those that were read last. Thread-safe.
+class RecentShare {
+  public:
+    void add(int64_t num_rows, int64_t num_passed);
+    bool is_small() const;
+
+  private:
+    mutable std::mutex mutex_;
+    int64_t num_rows_ = 0;
+    int64_t num_passed_ = 0;
+};
+
+class BatchStream {
+  public:
+    // most_ahead: batches that are decoded or wait to be taken; eager: from the first one on
+    BatchStream(std::unique_ptr<BatchSource> source, int64_t most_ahead, bool eager);
+    BatchStream(const BatchStream&) = delete;
+    BatchStream& operator=(const BatchStream&) = delete;
+    ~BatchStream();
+
+    // The next batch, a struct; nothing at the end. Throws what the source does.
+    std::optional<ArrowArray> next();
+
+  private:
+    void fill();
+    void push_more();
+    void push(std::shared_ptr<BatchSlot> slot, bool is_decoded);
+    void drop();
+
+    std::mutex consumer_;
+    uint64_t process_;
+    std::unique_ptr<BatchSource> source_;
+    size_t most_ahead_;
+    size_t window_;
+    std::shared_ptr<RecentShare> passed_;
+    std::deque<std::shared_ptr<BatchSlot>> pending_;
+    std::shared_ptr<const FragmentRows> fragment_;  // of which batches are pushed
+    int64_t next_batch_ = 0;
+    bool was_decoded_ = false;  // the last one that the source gave
+    bool has_ended_ = false;         // the source has nothing more
+    std::exception_ptr failure_;     // of the source, behind the batches that are pending
+    bool has_failed_ = false;
+};
+
+}  // namespace lance

@@ -1,0 +1,290 @@
+// One batch after the other: bytes are found, tests run, columns put together, failures named.
+#include "stream/fragment_rows.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "arrow/arrow_node.h"
+#include "stream/string_items.h"
+
+namespace lance {
+
+namespace {
+
+std::vector<int64_t> to_numbers(Bytes bytes) {
+    if (bytes.size() % sizeof(int64_t) != 0) fail("64-bit numbers in ", bytes.size(), " bytes");
+    std::vector<int64_t> numbers(bytes.size() / sizeof(int64_t));
+    copy(reinterpret_cast<uint8_t*>(numbers.data()), bytes.data(), size_of(bytes));
+    return numbers;
+}
+
+// Rows between two ranges, deleted ones for example, are learned as well, so that zones become whole.
+constexpr int64_t kLearnedGap = 4096;
+// Of fewer rows nothing is learned: what finds single rows is to stay cheap.
+constexpr int64_t kFewestLearned = 8192;
+
+std::vector<int64_t> widened(const std::vector<int64_t>& rows) {
+    std::vector<int64_t> wide;
+    for (size_t i = 0; i < rows.size(); i += 2) {
+        if (!wide.empty() && rows[i] - wide.back() <= kLearnedGap) {
+            wide.back() = rows[i + 1];
+        } else {
+            wide.insert(wide.end(), {rows[i], rows[i + 1]});
+        }
+    }
+    return wide;
+}
+
+// Of a batch so many rows are looked at, in two places, before it is learned as a whole.
+constexpr int64_t kSampledRows = 512;
+
+std::vector<int64_t> sampled(const std::vector<int64_t>& rows) {
+    const size_t middle = rows.size() / 4 * 2;
+    const int64_t first = rows.size() > 2 ? rows[middle] : (rows[0] + rows[1]) / 2;
+    std::vector<int64_t> found;
+    if (rows[0] + kSampledRows < first) found = {rows[0], std::min(rows[0] + kSampledRows, rows[1])};
+    found.insert(found.end(), {first, std::min(first + kSampledRows, rows[middle + 1])});
+    return found;
+}
+
+// Whether zones of a column can be told apart, by some of its values.
+bool is_worth_learning(const StreamedTest& test, const std::vector<int64_t>& rows) {
+    const std::vector<int64_t> some = sampled(rows);
+    ZoneObserver sampler(*test.learned);
+    test.reader->observe(Ranges(as_bytes(some), test.reader->num_rows()), test.parts, sampler);
+    return sampler.is_worth_learning();
+}
+
+// Whether all of the rows are decoded for the test, if it is the first one.
+bool looks_at_all(const StreamedTest& test, const std::vector<int64_t>& rows) {
+    if (rows.back() > test.learned->num_rows()) return false;
+    for (size_t i = 0; i < rows.size(); i += 2) {
+        const auto [first, end] = test.reader->pages_of(rows[i], rows[i + 1]);
+        for (auto page = static_cast<size_t>(first); page < static_cast<size_t>(end); ++page) {
+            if (page >= test.answers->size() || (*test.answers)[page].kind != PageAnswer::kTest) return false;
+        }
+    }
+    return true;
+}
+
+// Learns what is to be learned of the rows. Of the test that comes first that is left to whoever tests it, with the
+// observer that comes back, so that its values are decoded once.
+std::optional<ZoneObserver> learn(const std::vector<StreamedTest>& tests, const FilterSteps& steps,
+                                  const std::vector<int64_t>& rows) {
+    std::optional<ZoneObserver> shown;
+    if (Ranges(as_bytes(rows), kMaxCount).num_items() < kFewestLearned) return shown;
+    std::vector<int64_t> wide;
+    for (size_t i = 0; i < tests.size(); ++i) {
+        const StreamedTest& test = tests[i];
+        if (test.learned == nullptr) continue;
+        if (wide.empty()) wide = widened(rows);
+        try {
+            if (!test.learned->takes_decided(Ranges(as_bytes(wide), kMaxCount).num_items()) && !is_worth_learning(test, wide)) {
+                continue;
+            }
+            if (steps.front().test == i && wide == rows && looks_at_all(test, rows)) {
+                shown.emplace(*test.learned);
+                continue;
+            }
+            ZoneObserver observer(*test.learned);
+            test.reader->observe(Ranges(as_bytes(wide), test.reader->num_rows()), test.parts, observer);
+            observer.finish();
+        } catch (const std::invalid_argument&) {
+            // What is damaged has its error when it is read.
+        }
+    }
+    return shown;
+}
+
+// Whether bounds of the keys of values can decide a test, as those of pages are told of it.
+bool is_of_keys(const StreamedTest& test) {
+    const auto found = std::ranges::find_if(*test.answers, [](const PageAnswer& each) {
+        return each.kind == PageAnswer::kTest && each.test != nullptr;
+    });
+    return found != test.answers->end() && !std::holds_alternative<StringTest>(*found->test) &&
+           !std::holds_alternative<ValidityTest>(*found->test);
+}
+
+// Tells a column of which all rows passed the only test that bounds would have spared it.
+void note_decided(const StreamedFilter& filter, int64_t num_rows, int64_t num_passed) {
+    if (num_passed < num_rows || num_rows < kFewestLearned || filter.steps.size() != 1 || !filter.steps[0].test) return;
+    const StreamedTest& test = filter.tests[*filter.steps[0].test];
+    if (test.learned != nullptr && is_of_keys(test)) test.learned->note_decided();
+}
+
+// Gives values of a batch their dictionary. first_row, last_row: of the batch
+void add_items(ArrowArray& values, const std::vector<StreamedItems>& items, int64_t first_row, int64_t last_row) {
+    const StreamedItems* found = nullptr;
+    for (const StreamedItems& each : items) {
+        if (each.first_row <= first_row) found = &each;
+        if (each.first_row > first_row && each.first_row <= last_row) fail("a batch with items of two dictionaries");
+    }
+    if (found == nullptr) fail("no items from row ", first_row, " on");
+    if (const auto* offset_bits = std::get_if<int64_t>(&found->items)) {
+        number_items(values, *offset_bits);
+        return;
+    }
+    auto dictionary = std::make_unique<ArrowArray>();
+    std::get<SharedArray>(found->items).copy(*dictionary);
+    values.dictionary = dictionary.release();
+}
+
+}  // namespace
+
+FragmentRows::FragmentRows(Bytes rows, Bytes ends, StreamedFilter filter, std::vector<StreamedColumn> columns,
+                           std::vector<StreamedShape> shapes, int64_t most_joined)
+    : rows_(to_numbers(rows)),
+      ends_(to_numbers(ends)),
+      filter_(std::move(filter)),
+      columns_(std::move(columns)),
+      shapes_(std::move(shapes)),
+      most_joined_(most_joined) {
+    check_shapes(shapes_, columns_.size());
+    const Ranges ranges(as_bytes(rows_), kMaxCount);
+    int64_t num_rows = 0;
+    for (int64_t i = 0; i < ranges.size(); ++i) {
+        before_.push_back(num_rows);
+        num_rows += ranges.end(i) - ranges.start(i);
+    }
+    int64_t last = 0;
+    for (const int64_t end : ends_) {
+        if (end <= last || end > num_rows) fail("a batch from row ", last, " to ", end, " of ", num_rows);
+        last = end;
+    }
+    if (last != num_rows) fail("batches of ", last, " rows for ", num_rows);
+}
+
+int64_t FragmentRows::end_of_joined(int64_t first) const {
+    int64_t end = first + 1;
+    if (filter_.steps.empty()) return end;
+    while (end < num_batches() && num_rows(first, end + 1) <= most_joined_ && !begins_items(start_of(end))) ++end;
+    return end;
+}
+
+// Whether values of another dictionary begin between the row before a position and the one that is there.
+bool FragmentRows::begins_items(int64_t position) const {
+    const auto row_at = [this](int64_t at) {
+        const auto range = static_cast<size_t>(std::upper_bound(before_.begin(), before_.end(), at) - before_.begin()) - 1;
+        return rows_[2 * range] + (at - before_[range]);
+    };
+    const int64_t before = row_at(position - 1);
+    const int64_t row = row_at(position);
+    return std::ranges::any_of(columns_, [&](const StreamedColumn& column) {
+        return std::ranges::any_of(column.items, [&](const StreamedItems& items) {
+            return items.first_row > before && items.first_row <= row;
+        });
+    });
+}
+
+std::vector<int64_t> FragmentRows::rows_of(int64_t first, int64_t end_batch) const {
+    int64_t position = start_of(first);
+    const int64_t end = start_of(end_batch);
+    std::vector<int64_t> found;
+    auto range = static_cast<size_t>(std::upper_bound(before_.begin(), before_.end(), position) - before_.begin()) - 1;
+    for (; position < end; ++range) {
+        const int64_t start = rows_[2 * range] + (position - before_[range]);
+        const int64_t stop = std::min(rows_[2 * range + 1], start + (end - position));
+        if (start < stop) found.insert(found.end(), {start, stop});
+        position += stop - start;
+    }
+    return found;
+}
+
+std::vector<ColumnRows> FragmentRows::column_rows(const std::vector<int64_t>& chosen) const {
+    std::vector<ColumnRows> columns;
+    for (const StreamedColumn& each : columns_) {
+        columns.push_back({each.reader, Ranges(as_bytes(chosen), each.reader->num_rows()), &each.parts});
+    }
+    return columns;
+}
+
+// Values that lie in the file as Arrow has them are not copied.
+void FragmentRows::read_all(const std::vector<int64_t>& chosen, std::vector<ArrowArray>& arrays) const {
+    arrays.resize(columns_.size());
+    std::vector<ColumnRows> copied;
+    std::vector<size_t> places;
+    const std::vector<ColumnRows> columns = column_rows(chosen);
+    for (size_t i = 0; i < columns_.size(); ++i) {
+        if (!columns_[i].lent.empty()) {
+            try {
+                const auto found = lend(*columns_[i].reader, columns_[i].parts, columns_[i].lent, columns[i].rows);
+                if (found) arrays[i] = *found;
+                if (found) continue;
+            } catch (const std::invalid_argument& error) {
+                throw PageFailure(false, i, kUnknownPage, error.what());
+            }
+        }
+        copied.push_back(columns[i]);
+        places.push_back(i);
+    }
+    std::vector<ArrowArray> made;
+    try {
+        read_columns({}, {}, copied, std::nullopt, made);
+    } catch (const PageFailure& failure) {
+        throw PageFailure(false, places[failure.column], failure.number, failure.what());
+    }
+    for (size_t i = 0; i < made.size(); ++i) arrays[places[i]] = made[i];
+}
+
+std::optional<ArrowArray> FragmentRows::read(int64_t first, int64_t end) const {
+    const std::vector<int64_t> chosen = rows_of(first, end);
+    const auto rows_in = [&](const ColumnReader* reader, const FileParts& parts) {
+        return ColumnRows{reader, Ranges(as_bytes(chosen), reader->num_rows()), &parts};
+    };
+    FilterRows filter;
+    for (const StreamedTest& each : filter_.tests) {
+        filter.tests.push_back({rows_in(each.reader, each.parts), each.answers, nullptr});
+    }
+    for (const StreamedPair& each : filter_.pairs) {
+        filter.pairs.push_back({rows_in(each.left, each.left_parts), rows_in(each.right, each.right_parts), each.comparison});
+    }
+    int64_t num_rows = Ranges(as_bytes(chosen), kMaxCount).num_items();
+    HeldArrays read;
+    if (filter_.steps.empty()) {
+        read_all(chosen, read.arrays);
+    } else {
+        std::optional<ZoneObserver> shown = learn(filter_.tests, filter_.steps, chosen);
+        if (shown) filter.tests[*filter_.steps.front().test].observer = &*shown;
+        const PooledBuffer memory(num_rows);
+        const MutableBytes flags(memory.data(), static_cast<size_t>(num_rows));
+        std::ranges::fill(flags, uint8_t{1});
+        num_rows = read_columns(filter, filter_.steps, column_rows(chosen), flags, read.arrays);
+        if (shown) shown->finish();
+        note_decided(filter_, size_of(flags), num_rows);
+        if (num_rows == 0) return std::nullopt;
+    }
+    for (size_t i = 0; i < columns_.size(); ++i) {
+        if (columns_[i].items.empty()) continue;
+        ArrowArray* leaf = &read.arrays[i];
+        while (leaf->n_children == 1) leaf = leaf->children[0];
+        add_items(*leaf, columns_[i].items, chosen.front(), chosen.back() - 1);
+    }
+    return to_batch(read.arrays, num_rows);
+}
+
+// The struct of the columns of a batch.
+ArrowArray FragmentRows::to_batch(std::vector<ArrowArray>& read, int64_t num_rows) const {
+    HeldArrays batch;
+    batch.arrays.reserve(shapes_.size());
+    for (const StreamedShape& shape : shapes_) {
+        if (shape.are_nulls()) {
+            batch.arrays.push_back(nulls(num_rows));
+            continue;
+        }
+        const size_t first = shape.first_column();
+        try {
+            batch.arrays.push_back(assemble(shape, read));
+            const ArrowArray& made = batch.arrays.back();
+            if (made.length != num_rows) fail(num_rows, " rows became ", made.length);
+            if (!columns_[first].nullable && made.null_count != 0) fail("NULL in a column that has none by the table's schema");
+        } catch (const std::invalid_argument& error) {
+            throw PageFailure(false, first, kUnknownPage, error.what());
+        }
+    }
+    NodeSlots slots;
+    slots.num_slots = num_rows;
+    return around(std::move(batch.arrays), std::move(slots));
+}
+
+}  // namespace lance

@@ -1,0 +1,92 @@
+// Rows of one fragment that are read batch by batch: tests first, then the columns of the rows that are left.
+#pragma once
+
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "arrow/shared_arrow.h"
+#include "file/batch_reader.h"
+#include "predicates/zone_bounds.h"
+#include "stream/batch_shape.h"
+#include "stream/lent_values.h"
+
+namespace lance {
+
+// What the values of a column are from a row on: indices of items, or strings that become indices.
+struct StreamedItems {
+    int64_t first_row;
+    std::variant<SharedArray, int64_t> items;  // or the bits of the strings' offsets
+};
+
+// A column of a data file in a stream.
+struct StreamedColumn {
+    const ColumnReader* reader;
+    FileParts parts;
+    bool nullable;                     // whether what it is the first column of may be NULL in a batch
+    std::vector<StreamedItems> items;  // ascending; none where values are handed over as they are
+    std::vector<LentBytes> lent;       // of parts whose values may be handed over as they are
+};
+
+struct StreamedTest {
+    const ColumnReader* reader;
+    FileParts parts;
+    const std::vector<PageAnswer>* answers;
+    ZoneBounds* learned;  // what is to be learned of the column, if anything
+};
+
+struct StreamedPair {
+    const ColumnReader* left;
+    FileParts left_parts;
+    const ColumnReader* right;
+    FileParts right_parts;
+    PairComparison comparison;
+};
+
+// What the steps of a filter look at.
+struct StreamedFilter {
+    std::vector<StreamedTest> tests;
+    std::vector<StreamedPair> pairs;
+    FilterSteps steps;  // what rows have to pass, nothing where there are none
+};
+
+// Rows of one fragment, cut into batches. What it points at lives as long as it does.
+class FragmentRows {
+  public:
+    // rows: int64 pairs; ends: how many of the rows come before the end of each batch, all of whose values are indices
+    // of the same items; shapes: each column is in one; most_joined: rows of batches that may be read as one
+    FragmentRows(Bytes rows, Bytes ends, StreamedFilter filter, std::vector<StreamedColumn> columns,
+                 std::vector<StreamedShape> shapes, int64_t most_joined);
+
+    int64_t num_batches() const { return static_cast<int64_t>(ends_.size()); }
+
+    // Rows of some batches that follow each other, before any is tested.
+    int64_t num_rows(int64_t first, int64_t end) const { return ends_[static_cast<size_t>(end) - 1] - start_of(first); }
+
+    // The batch behind the last one that can be read with another as one, where few rows pass the filter.
+    int64_t end_of_joined(int64_t first) const;
+
+    // The rows of batches [first, end) that pass all tests, as a struct; nothing where none does. Throws PageFailure.
+    std::optional<ArrowArray> read(int64_t first, int64_t end) const;
+
+  private:
+    int64_t start_of(int64_t batch) const { return batch == 0 ? 0 : ends_[static_cast<size_t>(batch) - 1]; }
+    std::vector<int64_t> rows_of(int64_t first, int64_t end) const;
+    bool begins_items(int64_t position) const;
+    void read_all(const std::vector<int64_t>& chosen, std::vector<ArrowArray>& arrays) const;
+    ArrowArray to_batch(std::vector<ArrowArray>& read, int64_t num_rows) const;
+    std::vector<ColumnRows> column_rows(const std::vector<int64_t>& chosen) const;
+
+    std::vector<int64_t> rows_;
+    std::vector<int64_t> before_;  // rows before each range
+    std::vector<int64_t> ends_;
+    StreamedFilter filter_;
+    std::vector<StreamedColumn> columns_;
+    std::vector<StreamedShape> shapes_;
+    int64_t most_joined_;
+};
+
+// Of a column that has a NULL and must not; no page is known.
+constexpr size_t kUnknownPage = SIZE_MAX;
+
+}  // namespace lance

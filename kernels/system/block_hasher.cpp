@@ -1,0 +1,41 @@
+// Blocks begin and end anywhere in what is given.
+#include "system/block_hasher.h"
+
+#include <algorithm>
+
+namespace lance {
+
+namespace {
+
+void append(std::vector<uint8_t>& hashes, uint64_t hash) {
+    hashes.resize(hashes.size() + 8);
+    store(hashes.data() + hashes.size() - 8, hash);
+}
+
+}  // namespace
+
+BlockHasher::BlockHasher(int64_t block_bytes) : block_bytes_(block_bytes) {
+    if (block_bytes < 1) fail("blocks of ", block_bytes, " bytes");
+}
+
+void BlockHasher::update(Bytes data) {
+    const std::scoped_lock lock(mutex_);
+    while (!data.empty()) {
+        const auto room = static_cast<size_t>(block_bytes_ - block_.num_bytes());
+        const size_t count = std::min(room, data.size());
+        block_.update(data.first(count));
+        data = data.subspan(count);
+        if (count < room) continue;
+        append(hashes_, block_.finish());
+        block_ = StreamingHash();
+    }
+}
+
+std::vector<uint8_t> BlockHasher::finish() const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<uint8_t> hashes = hashes_;
+    if (block_.num_bytes() > 0) append(hashes, block_.finish());
+    return hashes;
+}
+
+}  // namespace lance

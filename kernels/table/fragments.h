@@ -1,0 +1,49 @@
+// The fragments of a manifest as columns.
+#pragma once
+
+#include <vector>
+
+#include "system/bytes.h"
+
+namespace lance {
+
+// How a sequence of row ids or row versions is stored.
+enum class SequenceForm : int { kNone = 0, kInline = 1, kExternal = 2, kHiddenColumn = 3 };
+
+// What the columns of a fragment table are, in their order; lance_sql/_kernels.pyi says what each holds.
+enum FragmentColumn : int {
+    kStart,
+    kSize,
+    kId,
+    kPhysicalRows,
+    kNumFiles,
+    kSizeBytes,
+    kHasDeletions,
+    kNumDeletedRows,
+    kNumOverlays,
+    kRowIdsForm,
+    kRowIdsLeast,
+    kRowIdsGreatest,
+    kCreatedAtForm,
+    kCreatedAtLeast,
+    kCreatedAtGreatest,
+    kLastUpdatedAtForm,
+    kLastUpdatedAtLeast,
+    kLastUpdatedAtGreatest,
+    kHasLegacyFiles,
+};
+
+inline constexpr int kNumFragmentColumns = kHasLegacyFiles + 1;
+
+// Splits a Manifest message: its fragments, as they are stored and back to back, and everything else.
+struct SplitManifest {
+    std::vector<uint8_t> fragments;
+    std::vector<uint8_t> rest;
+};
+
+SplitManifest split_manifest(Bytes manifest);
+
+// One row for each of the fragments, kNumFragmentColumns wide.
+std::vector<int64_t> fragment_table(Bytes fragments);
+
+}  // namespace lance

@@ -1,0 +1,44 @@
+// Which files the fragments of versions name. Versions beside each other have most fragments in common: each fragment is
+// looked at once.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "system/bytes.h"
+
+namespace lance {
+
+enum class NamedKind : int { kData = 0, kDeletions = 1, kExternal = 2 };
+
+struct NamedFile {
+    NamedKind kind;
+    std::optional<uint32_t> base_id;
+    std::string name;  // ASCII
+};
+
+struct NamedFiles {
+    std::vector<NamedFile> files;
+    std::vector<int64_t> left;  // places of fragments that are left to the caller: what is unusual, or damaged
+};
+
+// Thread-safe.
+class FragmentNames {
+  public:
+    // What the fragments name that were not given before; fragments: as in `fragment_table`.
+    NamedFiles add(Bytes fragments);
+
+  private:
+    struct Hash {
+        using is_transparent = void;
+        size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+    };
+    std::mutex mutex_;
+    std::unordered_set<std::string, Hash, std::equal_to<>> seen_;
+};
+
+}  // namespace lance

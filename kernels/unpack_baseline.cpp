@@ -1,2 +1,0 @@
-#define UNPACK_TABLES unpack_baseline
-#include "unpack_group.inc"

@@ -1,2 +1,0 @@
-#define UNPACK_TABLES unpack_v3
-#include "unpack_group.inc"
