@@ -26,7 +26,7 @@ Buffer: TypeAlias = bytes | bytearray | memoryview | pa.Buffer | npt.NDArray[np.
 class InvalidDataError(ValueError):
     """Bytes, counts or positions do not fit together."""
 
-# Enumerations of the kernels. Numbers of the format and of the kernels stand in C++ alone: kernels/bind/shared_numbers.h.
+# Enumerations. Numbers of the format and of the kernels stand in C++ alone: kernels/bind/shared_numbers.h.
 
 class Compression(IntEnum):
     """What buffers are compressed with as opaque bytes."""
