@@ -77,7 +77,8 @@ def register(counted: Counted) -> None:
 def all_counted() -> list[Counted]:
     """All that are alive, the oldest first."""
     found = []
-    for number, known in list(_counted.items()):
+    # a copy is made in one step; a list of items is not, while garbage is collected and other threads come to run
+    for number, known in _counted.copy().items():
         if (counted := known()) is not None:
             found.append(counted)
         else:

@@ -73,9 +73,9 @@ def memory(*, release: bool = False) -> pa.Table:
 def _memoized() -> Iterator[Any]:
     """The memoized functions of the modules that were imported: all of them are names of their modules."""
     kind: type[Callable[..., Any]] = functools._lru_cache_wrapper
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():
         if name.partition(".")[0] == "lance_sql":
-            for value in list(vars(module).values()):
+            for value in vars(module).copy().values():
                 if isinstance(value, kind) and value.__module__ == name:
                     yield value
 

@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,6 +17,8 @@ from hypothesis import strategies as st
 
 from lance_sql import caches
 from lance_sql.caches import LruCache, Measured, Usage, all_counted, total
+from lance_sql.store import local
+from lance_sql.store.local import LocalStore
 
 
 def names() -> list[str]:
@@ -119,6 +123,29 @@ def test_what_is_gone_is_not_remembered_for_ever(monkeypatch: pytest.MonkeyPatch
     for _ in range(1000):
         LruCache[int, int]("of a test", most_entries=1)
     assert len(caches._counted) < 2 * len(all_counted()) + 20
+
+
+@pytest.mark.parametrize("all_of_them", [all_counted, local._alive])
+def test_what_comes_while_garbage_is_collected_does_not_disturb(
+    all_of_them: Callable[[], object], tmp_path: Path
+) -> None:
+    held: list[object] = [LruCache("busy", most_entries=1) for _ in range(50)]
+    held += [LocalStore(str(tmp_path)) for _ in range(50)]
+    # so that tuples are not taken from those that were let go of, which collects nothing
+    held += [[], *((number, held) for number in range(3000))]
+
+    def others(phase: str, info: dict[str, int]) -> None:
+        held.append(LruCache("busy", most_entries=1))
+        held.append(LocalStore(str(tmp_path)))
+
+    threshold = gc.get_threshold()
+    gc.callbacks.append(others)
+    gc.set_threshold(1)
+    try:
+        all_of_them()
+    finally:
+        gc.set_threshold(*threshold)
+        gc.callbacks.remove(others)
 
 
 def test_what_is_kept_in_some_other_way_is_counted_too() -> None:

@@ -359,7 +359,7 @@ _MAPPED: Final = Measured("blocks of mapped files", _usage, _release_all)
 
 def _alive() -> list[LocalStore]:
     stores = []
-    for number, known in list(_stores.items()):
+    for number, known in _stores.copy().items():
         if (store := known()) is not None:
             stores.append(store)
         else:
