@@ -4,10 +4,10 @@ With kernels that ThreadSanitizer watches, what two threads share without a lock
 an error. Without them, rows that differ are found all the same.
 
 The tables have numbers, texts with and without a dictionary, lists and NULL structs in files of two versions; pages of
-the second file of one more are damaged, and of a long one rows far apart are taken. Each thread reads streams of them
-in many ways: all of it, or half; with a filter that learns, compares columns, or lets nothing pass; together with
-others that take batches of the same stream; through the C interface, or in Python; while buffers are given back to the
-system.
+the second file of one more are damaged, and of a long one rows far apart are taken. Some are read by way of a server of
+S3 on this machine as well, as far tables are. Each thread reads streams of them in many ways: all of it, or half; with
+a filter that learns, compares columns, or lets nothing pass; together with others that take batches of the same stream;
+through the C interface, or in Python; while buffers are given back to the system.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import lance_sql
+from benchmarks.object_store_server import BUCKET, StoreServer
 from lance_sql import _kernels
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
@@ -72,9 +73,11 @@ class Session:
 
     damaged: a table of which every full read fails
     long: a table of one file, of which a few rows are far apart
+    server: of the folder, for tables that are far away
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, server: StoreServer) -> None:
+        self.folder, self.server = folder, server
         self.tables = [self._written(folder / version, version) for version in ("2.2", "2.0")]
         self.damaged = self._written(folder / "damaged", "2.2")
         _, fragment = self.damaged.snapshot.manifest.fragments
@@ -102,11 +105,18 @@ class Session:
         lance_sql.write(rows(NUM_ROWS).select(content.column_names), path, mode="append")
         return lance_sql.open(path).delete("id % 7 = 3 AND id < 20000")
 
-    def scan(self, chance: random.Random) -> tuple[Scan, pa.Array]:
+    def far(self, table: Dataset) -> Dataset:
+        """The same table by way of the server."""
+        path = Path(table.uri).relative_to(self.folder)
+        return lance_sql.open(f"s3://{BUCKET}/{path}", storage_options=self.server.options)
+
+    def scan(self, chance: random.Random, *, is_far: bool = False) -> tuple[Scan, pa.Array]:
         """A stream, and the ids of its rows. Half of them are of a handle of their own, which knows nothing yet."""
         number, condition = chance.choice(list(self.expected))
         table = self.tables[number]
-        if chance.random() < 0.5:
+        if is_far:
+            table = self.far(table)
+        elif chance.random() < 0.5:
             table = lance_sql.open(table.uri)
         names = [name for name in COLUMNS if name in table.schema.names and chance.random() < 0.5]
         size = chance.choice([None, 2000, 30_000])
@@ -119,6 +129,22 @@ def read_all(session: Session, chance: random.Random) -> None:
     found = pa.RecordBatchReader.from_stream(scan).read_all()
     found.validate(full=True)
     assert found["id"].combine_chunks().equals(expected)
+
+
+def read_far(session: Session, chance: random.Random) -> None:
+    scan, expected = session.scan(chance, is_far=True)
+    found = pa.RecordBatchReader.from_stream(scan).read_all()
+    found.validate(full=True)
+    assert found["id"].combine_chunks().equals(expected)
+
+
+def read_far_damage(session: Session, chance: random.Random) -> None:
+    scan = session.far(session.damaged).scan(["id", "small", "price", "text"], chance.choice(FILTERS))
+    try:
+        for batch in scan.to_reader():
+            batch.validate()
+    except CorruptFile:
+        pass
 
 
 def read_in_python(session: Session, chance: random.Random) -> None:
@@ -171,7 +197,8 @@ def read_damage(session: Session, chance: random.Random) -> None:
 def take_far_apart(session: Session, chance: random.Random) -> None:
     """Rows of which each is in a chunk of its own: several threads read these."""
     places = sorted(chance.sample(range(LONG_ROWS), 90))
-    found = lance_sql.open(session.long.uri).take(places)
+    table = session.far(session.long) if chance.random() < 0.2 else lance_sql.open(session.long.uri)
+    found = table.take(places)
     assert pc.equal(found["a"], pc.negate(found["b"])).to_pylist() == [True] * len(places)
     assert found.num_rows == len(places)
 
@@ -181,7 +208,17 @@ def let_go_of_buffers(session: Session, chance: random.Random) -> None:
     _kernels.kept_buffers()
 
 
-WAYS: Final[Ways] = (read_all, read_in_python, read_half, read_together, read_damage, take_far_apart, let_go_of_buffers)
+WAYS: Final[Ways] = (
+    read_all,
+    read_far,
+    read_far_damage,
+    read_in_python,
+    read_half,
+    read_together,
+    read_damage,
+    take_far_apart,
+    let_go_of_buffers,
+)
 
 
 def run(session: Session, seconds: float, num_threads: int, seed: int) -> list[str]:
@@ -217,8 +254,11 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="lance-sql-races-") as folder:
-        finds = run(Session(Path(folder)), options.seconds, options.threads, options.seed)
+    with (
+        tempfile.TemporaryDirectory(prefix="lance-sql-races-") as folder,
+        StoreServer(Path(folder), seconds=0.002) as server,
+    ):
+        finds = run(Session(Path(folder), server), options.seconds, options.threads, options.seed)
     for find in finds:
         print(find)
     return 1 if finds else 0
