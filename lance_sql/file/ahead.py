@@ -2,6 +2,7 @@
 
 Of a page that is short, or of which rows in most places are wanted, all bytes are; of another one what opens it, and
 where its first rows are wanted, about as many values as they take. What is missing then is asked for when it is known.
+Where all pages are open, that is known at once, and nothing is asked for ahead.
 """
 
 from __future__ import annotations
@@ -53,8 +54,7 @@ def of_page(
     short: of so many bytes, a page is asked for as a whole
     """
     size = sum(end - start for start, end in buffers)
-    is_dense = row_ranges.count(rows) * _MOST >= num_rows or len(rows) * _ROWS_PER_RANGE >= num_rows
-    if size <= short or is_dense:
+    if size <= short or _are_dense(rows, num_rows):
         return list(buffers)
     first, last = int(rows[0, 0]), int(rows[-1, 1])
     if data is None or first > 0:
@@ -62,6 +62,26 @@ def of_page(
     length = data.end - data.start
     wanted = length * last // num_rows
     return [*head, ByteRange(data.start, data.start + min(length, wanted + wanted // _SPARE + GAP_BYTES))]
+
+
+def of_open_page(data: ByteRange | None, num_rows: int, rows: RowRanges) -> list[ByteRange]:
+    """The same of a page that is open, beside others that are not: about the values between the first and the last row.
+
+    data, num_rows, rows: as of `of_page`
+    """
+    first, last = int(rows[0, 0]), int(rows[-1, 1])
+    if data is None or not _are_dense(rows, last - first):
+        return []
+    length = data.end - data.start
+    before, behind = length * first // num_rows, length * (num_rows - last) // num_rows
+    before -= min(before, before // _SPARE + GAP_BYTES)
+    behind -= min(behind, behind // _SPARE + GAP_BYTES)
+    return [ByteRange(data.start + before, data.end - behind)]
+
+
+def _are_dense(rows: RowRanges, num_rows: int) -> bool:
+    """Whether hardly a part of so many rows is spared where only these are read."""
+    return row_ranges.count(rows) * _MOST >= num_rows or len(rows) * _ROWS_PER_RANGE >= num_rows
 
 
 @contextmanager
@@ -90,8 +110,11 @@ def _hold(file: FileReader, ranges: Sequence[ByteRange]) -> tuple[FileReader, He
 def _ranges(columns: Sequence[Column], rows: RowRanges) -> list[ByteRange]:
     short = min(_SHORT_BYTES // len(columns), ROUND_TRIP_BYTES)
     found: list[ByteRange] = []
-    for column in columns:
-        # whoever reads the column says what is wrong with it, and where
-        with suppress(LanceError):
-            found += column.ahead(rows, short)
+    for opened in (False, True):
+        for column in columns:
+            # whoever reads the column says what is wrong with it, and where
+            with suppress(LanceError):
+                found += column.ahead(rows, short, opened=opened)
+        if not found:
+            break
     return found

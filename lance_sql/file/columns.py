@@ -58,9 +58,10 @@ class Column(Protocol):
         """Bytes of a page in the file, roughly."""
         ...
 
-    def ahead(self, rows: RowRanges, short: int) -> list[ByteRange]:
+    def ahead(self, rows: RowRanges, short: int, *, opened: bool) -> list[ByteRange]:
         """Bytes that whoever reads the rows may ask for before the pages are opened; see `ahead`.
 
+        opened: of pages that are open already, instead of those that are not
         raises: CorruptFile, UnsupportedFeature
         """
         ...

@@ -71,16 +71,19 @@ class LeafColumn:
         """See `Column`."""
         return self.metadata.pages[page].num_bytes
 
-    def ahead(self, rows: RowRanges, short: int) -> list[ByteRange]:
+    def ahead(self, rows: RowRanges, short: int, *, opened: bool) -> list[ByteRange]:
         """See `Column`."""
         found: list[ByteRange] = []
         for number, inside in split_by_page(self.row_starts, rows):
-            if is_open(self.file, self.index, number):
+            if is_open(self.file, self.index, number) != opened:
                 continue
             page = self.metadata.pages[number]
             num_rows = int(self.row_starts[number + 1] - self.row_starts[number])
             data = page.buffers[1] if isinstance(page.layout, MiniBlock) and len(page.buffers) > 1 else None
-            found += ahead.of_page(page.buffers, self._head_ranges(number), data, num_rows, inside, short)
+            if opened:
+                found += ahead.of_open_page(data, num_rows, inside)
+            else:
+                found += ahead.of_page(page.buffers, self._head_ranges(number), data, num_rows, inside, short)
         return found
 
     @cached_property

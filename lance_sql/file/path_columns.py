@@ -168,9 +168,9 @@ class PathColumn:
         num_rows = int(self.row_starts[page + 1] - self.row_starts[page])
         return stored * num_rows // max(self.file.num_rows, 1)
 
-    def ahead(self, rows: RowRanges, short: int) -> list[ByteRange]:
+    def ahead(self, rows: RowRanges, short: int, *, opened: bool) -> list[ByteRange]:
         """See `Column`; nothing of lists, whose items are known when the lists are read."""
-        if self.lists or self.characters is not None:
+        if self.lists or self.characters is not None or opened:
             return []
         leaf, starts = self.leaf, self.row_starts
         return [

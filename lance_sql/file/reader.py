@@ -160,14 +160,11 @@ class FileReader:
         return at(table=self.table, file=self.path, column=column, page=page)
 
     def _read(self, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
-        """Like `fetch`, from memory where all of it is there."""
-        found = []
-        for start, end in ranges:
-            known = self._in_memory(start, end)
-            if known is None:
-                return self._store.get_ranges(self.path, ranges)
-            found.append(known)
-        return found
+        """Like `fetch`; asks for what is not in memory."""
+        known = [self._in_memory(start, end) for start, end in ranges]
+        missing = [each for each, content in zip(ranges, known, strict=True) if content is None]
+        asked = iter(self._store.get_ranges(self.path, missing) if missing else ())
+        return [next(asked) if content is None else content for content in known]
 
     def _in_memory(self, start: int, end: int) -> pa.Buffer | None:
         tail_start = self._footer.file_size - self._tail.size

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
+import lance
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import lance_sql
+from benchmarks import object_store_server
+from benchmarks.object_store_server import StoreServer
 from tests.object_stores.places import BUCKET, Place
 from tests.object_stores.proxy import Fault, kinds
 
@@ -118,3 +123,19 @@ def test_checksums_go_with_a_table_in_a_bucket(place: Place, uri: str) -> None:
     client.put_object(Bucket=BUCKET, Key=f"{key}/data/{path}", Body=bytes(content))
     damaged = lance_sql.verify(table.uri, checksums=True, storage_options=place.options)
     assert {problem.file for problem in damaged.problems} == {f"data/{path}"}
+
+
+def test_what_a_stream_has_read_is_not_asked_for_again(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    rows = pa.table({name: rng.integers(0, 2**62, 1_000_000) for name in "abcd"})
+    # several pages a column, of which a small batch opens the first, and more than is asked for beside that batch
+    batches = pa.RecordBatchReader.from_batches(rows.schema, rows.to_batches(100_000))
+    lance.write_dataset(batches, tmp_path / "t.lance", data_storage_version="2.2")
+    stored = sum(file.stat().st_size for file in (tmp_path / "t.lance" / "data").iterdir())
+    with StoreServer(tmp_path, seconds=0.0, bytes_per_second=1e12) as server:
+        table = lance_sql.open(f"s3://{object_store_server.BUCKET}/t.lance", storage_options=server.options)
+        assert pa.RecordBatchReader.from_stream(table.scan()).read_all().equals(rows)
+        count = server.take_count()
+    assert count.num_bytes < 1.05 * stored
+    # the versions, the manifest, the end of the file; the first batch of each column; the rest in parts of 4 MiB
+    assert count.requests <= 3 + 4 + stored // 2**22 + 1
