@@ -108,7 +108,7 @@ $(SANITIZED)/stamp: $(BUILD_FILES) scripts/sanitizers.sh
 
 $(RACES)/stamp: $(BUILD_FILES) scripts/sanitizers.sh
 	@scripts/sanitizers.sh thread >/dev/null
-	@PYTHON="$(PYTHON)" CXX=g++ CMAKE_ARGS=-DLANCE_SQL_SANITIZE=thread SKBUILD_INSTALL_STRIP=false scripts/setup.sh $(RACES)
+	@PYTHON="$(PYTHON)" CXX=g++ CMAKE_ARGS=-DLANCE_SQL_SANITIZE=thread SKBUILD_INSTALL_STRIP=false scripts/setup.sh $(RACES) object-stores
 	@touch $@
 
 $(VENV)/python%/stamp: $(BUILD_FILES)

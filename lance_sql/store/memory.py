@@ -57,7 +57,7 @@ class MemoryStore:
         return content.size, content.slice(max(0, content.size - num_bytes))
 
     def files(self, prefix: str) -> Iterator[ObjectInfo]:
-        for path, content in self._files.copy().items():
+        for path, content in dict(self._files).items():
             folder, _, _ = path.rpartition("/")
             if folder == prefix:
                 yield ObjectInfo(path, len(content))
