@@ -1185,11 +1185,19 @@ def schema_fields(manifest: Buffer) -> tuple[list[str], list[int], list[int], li
     source: message lance.file.Field
     """
 
-def fragment_table(fragments: Buffer) -> npt.NDArray[np.int64]:
+def schema_part(manifest: Buffer) -> bytes:
+    """The fields and the metadata of the schema in a serialized Manifest, each as it is stored.
+
+    raises: InvalidDataError for bytes that are not a message
+    source: message lance.table.Manifest
+    """
+
+def fragment_table(fragments: Buffer, with_bounds: bool) -> npt.NDArray[np.int64]:
     """What the fragments of `split_manifest` say of themselves: int64[fragments, columns], a new array.
 
     columns: those of `FragmentColumn`. Unsigned values keep their bits; a sequence that cannot be bounded has 0 and
         2^64 - 1 as its least and greatest value
+    with_bounds: False leaves all sequences unbounded, which takes a part of the time
     raises: InvalidDataError for bytes that are not messages of fragments
     source: message lance.table.DataFragment
     """

@@ -96,16 +96,16 @@ void bind_table(nb::module_& m) {
         "manifest"_a);
     m.def(
         "fragment_table",
-        [](const InputBuffer& fragments) {
+        [](const InputBuffer& fragments, bool with_bounds) {
             std::vector<int64_t> table;
             {
                 Unlocked unlocked;
-                table = fragment_table(fragments);
+                table = fragment_table(fragments, with_bounds);
             }
             const size_t num_rows = table.size() / kNumFragmentColumns;
             return to_numpy(std::move(table), {num_rows, kNumFragmentColumns});
         },
-        "fragments"_a);
+        "fragments"_a, "with_bounds"_a);
     nb::class_<FragmentNames>(m, "FragmentNames", nb::is_final())
         .def(nb::init<>())
         .def(
@@ -130,6 +130,8 @@ void bind_table(nb::module_& m) {
     // with the GIL, these: they take less time than giving it back
     m.def(
         "schema_fields", [](const InputBuffer& manifest) { return to_columns(schema_fields(manifest)); }, "manifest"_a);
+    m.def(
+        "schema_part", [](const InputBuffer& manifest) { return to_bytes(schema_part(manifest)); }, "manifest"_a);
     m.def(
         "ipc_column",
         [](const InputBuffer& file) {

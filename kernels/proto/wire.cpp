@@ -34,7 +34,7 @@ WireField WireReader::next() {
     fail("field ", field.number, " of a message has the wire type ", tag & 7);
 }
 
-uint64_t WireReader::varint() {
+uint64_t WireReader::long_varint() {
     uint64_t value = 0;
     for (int i = 0; i < kMaxVarintBytes; ++i) {
         if (at_ == message_.size()) fail("a message ends inside a number");

@@ -28,9 +28,15 @@ class WireReader {
     WireField next();
 
     // The next number, where numbers stand without tags: a packed field.
-    uint64_t varint();
+    uint64_t varint() {
+        // most tags, lengths and small numbers
+        if (at_ < message_.size() && message_[at_] < 0x80) return message_[at_++];
+        return long_varint();
+    }
 
   private:
+    uint64_t long_varint();
+
     Bytes take(uint64_t num_bytes);
 
     Bytes message_;

@@ -8,6 +8,7 @@ namespace lance {
 namespace {
 
 constexpr int64_t kManifestFields = 1;
+constexpr int64_t kManifestSchemaMetadata = 5;
 constexpr int64_t kDictionary = 8;
 constexpr int64_t kMetadata = 10;
 
@@ -40,6 +41,19 @@ std::vector<StoredField> schema_fields(Bytes manifest) {
         if (field.number == kManifestFields && field.type == WireType::kBytes) found.push_back(stored_field(field.bytes));
     }
     return found;
+}
+
+std::vector<uint8_t> schema_part(Bytes manifest) {
+    std::vector<uint8_t> part;
+    WireReader fields(manifest);
+    while (!fields.done()) {
+        const auto start = static_cast<size_t>(fields.position());
+        const WireField field = fields.next();
+        if (field.number != kManifestFields && field.number != kManifestSchemaMetadata) continue;
+        const Bytes whole = manifest.subspan(start, static_cast<size_t>(fields.position()) - start);
+        part.insert(part.end(), whole.begin(), whole.end());
+    }
+    return part;
 }
 
 }  // namespace lance

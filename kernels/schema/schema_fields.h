@@ -20,4 +20,7 @@ struct StoredField {
 // The fields of a Manifest message in their order.
 std::vector<StoredField> schema_fields(Bytes manifest);
 
+// The fields and the schema metadata of a Manifest message, as they are stored: what its schema is made of.
+std::vector<uint8_t> schema_part(Bytes manifest);
+
 }  // namespace lance

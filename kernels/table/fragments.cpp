@@ -175,7 +175,13 @@ uint64_t num_deleted_rows(Bytes file) {
     return count;
 }
 
-void add_bytes_field(Row& row, const WireField& field, bool& sizes_known) {
+// What a sequence is bounded by, where that is asked for.
+template <class Find>
+Bounds found_if(bool wanted, Bytes sequence, Find find) {
+    return wanted ? found(sequence, find) : Bounds::unknown();
+}
+
+void add_bytes_field(Row& row, const WireField& field, bool& sizes_known, bool with_bounds) {
     switch (field.number) {
         case 2: {
             const FileFacts file = file_facts(field.bytes);
@@ -190,19 +196,19 @@ void add_bytes_field(Row& row, const WireField& field, bool& sizes_known) {
             row[kNumDeletedRows] = num_deleted_rows(field.bytes);
             break;
         case 5:
-            set_sequence(row, kRowIdsForm, SequenceForm::kInline, found(field.bytes, bounds_of_row_ids));
+            set_sequence(row, kRowIdsForm, SequenceForm::kInline, found_if(with_bounds, field.bytes, bounds_of_row_ids));
             break;
         case 6:
             set_sequence(row, kRowIdsForm, SequenceForm::kExternal, Bounds::unknown());
             break;
         case 7:
-            set_sequence(row, kLastUpdatedAtForm, SequenceForm::kInline, found(field.bytes, bounds_of_versions));
+            set_sequence(row, kLastUpdatedAtForm, SequenceForm::kInline, found_if(with_bounds, field.bytes, bounds_of_versions));
             break;
         case 8:
             set_sequence(row, kLastUpdatedAtForm, SequenceForm::kExternal, Bounds::unknown());
             break;
         case 9:
-            set_sequence(row, kCreatedAtForm, SequenceForm::kInline, found(field.bytes, bounds_of_versions));
+            set_sequence(row, kCreatedAtForm, SequenceForm::kInline, found_if(with_bounds, field.bytes, bounds_of_versions));
             break;
         case 10:
             set_sequence(row, kCreatedAtForm, SequenceForm::kExternal, Bounds::unknown());
@@ -224,7 +230,7 @@ void add_bytes_field(Row& row, const WireField& field, bool& sizes_known) {
     }
 }
 
-Row fragment_row(Bytes fragment) {
+Row fragment_row(Bytes fragment, bool with_bounds) {
     Row row{};
     for (const FragmentColumn form : {kRowIdsForm, kCreatedAtForm, kLastUpdatedAtForm}) {
         set_sequence(row, form, SequenceForm::kNone, Bounds::unknown());
@@ -235,7 +241,7 @@ Row fragment_row(Bytes fragment) {
         const WireField field = fields.next();
         if (field.type == WireType::kVarint && field.number == 1) row[kId] = field.value;
         if (field.type == WireType::kVarint && field.number == 4) row[kPhysicalRows] = field.value;
-        if (field.type == WireType::kBytes) add_bytes_field(row, field, sizes_known);
+        if (field.type == WireType::kBytes) add_bytes_field(row, field, sizes_known, with_bounds);
     }
     if (!sizes_known) row[kSizeBytes] = 0;
     return row;
@@ -257,7 +263,7 @@ SplitManifest split_manifest(Bytes manifest) {
     return split;
 }
 
-std::vector<int64_t> fragment_table(Bytes fragments) {
+std::vector<int64_t> fragment_table(Bytes fragments, bool with_bounds) {
     std::vector<int64_t> table;
     WireReader records(fragments);
     while (!records.done()) {
@@ -265,7 +271,7 @@ std::vector<int64_t> fragment_table(Bytes fragments) {
         if (record.number != kManifestFragments || record.type != WireType::kBytes) {
             fail("field ", record.number, " of a manifest stands among its fragments");
         }
-        Row row = fragment_row(record.bytes);
+        Row row = fragment_row(record.bytes, with_bounds);
         row[kStart] = static_cast<uint64_t>(record.bytes.data() - fragments.data());
         row[kSize] = record.bytes.size();
         for (const uint64_t value : row) table.push_back(static_cast<int64_t>(value));

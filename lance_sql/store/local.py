@@ -156,14 +156,15 @@ class LocalStore:
 
     def modified(self, path: str) -> datetime | None:
         check_path(path)
-        return datetime.fromtimestamp(os.stat(os.path.join(self._root, path)).st_mtime, UTC)
+        return datetime.fromtimestamp(os.stat(self._prefix + path).st_mtime, UTC)
 
     def identity(self, path: str) -> str | None:
         status = self._status(path)
         return None if status is None else self._identity(path, status)
 
     def _identity(self, path: str, status: tuple[int, ...]) -> str:
-        return f"{os.path.join(self._root, path)}\0{','.join(map(str, status))}"
+        device, inode, size, modified, changed = status
+        return f"{self._prefix}{path}\0{device},{inode},{size},{modified},{changed}"
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         full = self._place(path)
@@ -242,7 +243,7 @@ class LocalStore:
 
     def _status(self, path: str) -> tuple[int, ...] | None:
         try:
-            return _status(os.stat(os.path.join(self._root, path)))
+            return _status(os.stat(self._prefix + path))
         except OSError:
             return None
 

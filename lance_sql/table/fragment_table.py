@@ -4,7 +4,8 @@
            0     0             200                  1   0 .. 199      1 .. 1       1 .. 4
            1     1             200                  0   200 .. 399    1 .. 1       1 .. 1
 
-One kernel reads them from the stored messages. A fragment becomes a value of its own only where its files are opened.
+One kernel reads them from the stored messages; the bounds of sequences, which are most of some manifests, when they are
+asked for. A fragment becomes a value of its own only where its files are opened.
 
 Source: message lance.table.DataFragment.
 """
@@ -55,7 +56,8 @@ class FragmentTable:
     """
 
     def __init__(self, content: bytes) -> None:
-        self._values = _kernels.fragment_table(content)
+        self._content = content
+        self._values = _kernels.fragment_table(content, False)
 
     def __len__(self) -> int:
         return len(self._values)
@@ -135,8 +137,12 @@ class FragmentTable:
 
     def have_hidden_columns(self) -> bool:
         """Whether row ids or versions of a fragment are in a data file."""
-        sequences = (self.row_ids, self.created_at, self.last_updated_at)
-        return any(bool((sequence.forms == SequenceForm.HIDDEN_COLUMN).any()) for sequence in sequences)
+        forms = (FragmentColumn.ROW_IDS_FORM, FragmentColumn.CREATED_AT_FORM, FragmentColumn.LAST_UPDATED_AT_FORM)
+        return any(bool((self._column(form) == SequenceForm.HIDDEN_COLUMN).any()) for form in forms)
+
+    @cached_property
+    def _with_bounds(self) -> I64:
+        return _kernels.fragment_table(self._content, True)
 
     def _column(self, column: FragmentColumn) -> I64:
         return self._values[:, column]
@@ -149,4 +155,5 @@ class FragmentTable:
         return self._values[:, column].view(np.uint64)
 
     def _sequence(self, form: FragmentColumn, least: FragmentColumn, greatest: FragmentColumn) -> SequenceBounds:
-        return SequenceBounds(self._column(form), self._unsigned(least), self._unsigned(greatest))
+        bounds = self._with_bounds.view(np.uint64)
+        return SequenceBounds(self._column(form), bounds[:, least], bounds[:, greatest])

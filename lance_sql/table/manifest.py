@@ -126,14 +126,79 @@ def read(store: Store, path: str, table: str, *, size: int | None = None) -> Man
 
 
 def _read(store: Store, path: str, table: str, size: int | None) -> Manifest:
+    message, rest, fragments, before = _read_message(store, path, table, size)
+    with at(file=path):
+        read = parse(message, rest, fragments, path)
+    return dataclasses.replace(read, names_log=True) if _LOG_NAME in before.content else read
+
+
+class Sections(NamedTuple):
+    """What was read of the sections in front of a manifest's message.
+
+    start: where it begins in the file
+    """
+
+    start: int
+    content: bytes
+
+
+class Outline(NamedTuple):
+    """What a list of versions shows of a manifest; see `Manifest`."""
+
+    version: int
+    timestamp: datetime
+    num_fragments: int
+    data_format: str
+    writer_version: str | None
+    transaction_file: str
+    transaction_section: int | None
+
+
+def read_outline(store: Store, path: str, table: str, *, size: int | None = None) -> tuple[Outline, Sections]:
+    """The outline of a manifest that `read` would read, and of its sections what came with it. Nothing is kept.
+
+    raises: as `read`
+    """
+    message, rest, stored_fragments, before = _read_message(store, path, table, size)
+    with at(file=path):
+        _check_format(message)
+        _schema(message, rest)
+        _base_paths(message)
+        num_fragments = len(_kernels.fragment_table(stored_fragments, False))
+        fragments = None if message.data_format.version else Fragments(stored_fragments, trust_rows=False, file=path)
+        outline = Outline(
+            message.version,
+            _timestamp(message),
+            num_fragments,
+            message.data_format.version if fragments is None else _inferred_format(message, fragments),
+            message.writer_version.version if message.HasField("writer_version") else None,
+            message.transaction_file,
+            _transaction_section(message),
+        )
+    return outline, before
+
+
+def _read_message(
+    store: Store, path: str, table: str, size: int | None
+) -> tuple[table_pb2.Manifest, bytes, bytes, Sections]:
+    """The message of a manifest without its fragments, and the same serialized; its fragments, and what came of its
+    sections."""
     with at(file=path):
         content, before = _message_bytes(store, path, size)
         fragments, rest = _kernels.split_manifest(content)
         message = table_pb2.Manifest.FromString(rest)
     features.check_readable(message.reader_feature_flags, table)
-    with at(file=path):
-        read = parse(message, rest, fragments, path)
-    return dataclasses.replace(read, names_log=True) if _LOG_NAME in before else read
+    return message, rest, fragments, before
+
+
+def _check_format(message: table_pb2.Manifest) -> None:
+    if message.data_format.file_format not in ("", "lance"):
+        raise UnsupportedFeature(f"data files of the format {message.data_format.file_format!r}")
+
+
+def _timestamp(message: table_pb2.Manifest) -> datetime:
+    stored = message.timestamp
+    return _EPOCH + timedelta(seconds=stored.seconds, microseconds=stored.nanos // 1000)
 
 
 def parse(message: table_pb2.Manifest, serialized: bytes, stored_fragments: bytes, path: str) -> Manifest:
@@ -144,8 +209,7 @@ def parse(message: table_pb2.Manifest, serialized: bytes, stored_fragments: byte
     path: of its file, for messages
     raises: CorruptFile, UnsupportedFeature
     """
-    if message.data_format.file_format not in ("", "lance"):
-        raise UnsupportedFeature(f"data files of the format {message.data_format.file_format!r}")
+    _check_format(message)
     # The oldest writers recorded row counts that are wrong once rows are deleted.
     has_writer = message.HasField("writer_version")
     fragments = Fragments(stored_fragments, trust_rows=has_writer, file=path)
@@ -155,7 +219,7 @@ def parse(message: table_pb2.Manifest, serialized: bytes, stored_fragments: byte
     schema = _schema(message, serialized)
     return Manifest(
         version=message.version,
-        timestamp=_EPOCH + timedelta(seconds=message.timestamp.seconds, microseconds=message.timestamp.nanos // 1000),
+        timestamp=_timestamp(message),
         schema=schema,
         fragments=fragments,
         reader_flags=message.reader_feature_flags,
@@ -225,11 +289,14 @@ def serialize(manifest: Manifest, *, index_section: bytes | None, transaction: b
     return b"".join(parts)
 
 
-def read_section(store: Store, path: str, position: int) -> bytes:
+def read_section(store: Store, path: str, position: int, known: Sections | None = None) -> bytes:
     """The message of the section at `position` of the manifest file at `path`: a u32 length, then the message.
 
+    known: what was read of the file's sections before
     raises: CorruptFile when the section does not lie in the file
     """
+    if known is not None and (found := _section_in(known, position)) is not None:
+        return found
     size, tail = store.tail(path, _TAIL_BYTES)
     if not 0 <= position <= size - _LENGTH.size:
         raise CorruptFile(f"a section is said to be at byte {position} of {size}")
@@ -248,6 +315,15 @@ def read_section(store: Store, path: str, position: int) -> bytes:
     return bytes(memoryview(fetch(start, start + length)))
 
 
+def _section_in(known: Sections, position: int) -> bytes | None:
+    """The message of a section; None where not all of it is there."""
+    start = position - known.start + _LENGTH.size
+    if not _LENGTH.size <= start <= len(known.content):
+        return None
+    (length,) = _LENGTH.unpack_from(known.content, start - _LENGTH.size)
+    return known.content[start : start + length] if length <= len(known.content) - start else None
+
+
 def _memory(read: Manifest) -> int:
     """Bytes that a manifest takes, with the values of fragments that were asked for, roughly."""
     message_bytes = read.origin.num_bytes if read.origin is not None else 0
@@ -257,7 +333,7 @@ def _memory(read: Manifest) -> int:
 _KNOWN: Final = KnownFiles("manifests", 64 * 1024 * 1024, _memory)
 
 
-def _message_bytes(store: Store, path: str, size: int | None) -> tuple[bytes, bytes]:
+def _message_bytes(store: Store, path: str, size: int | None) -> tuple[bytes, Sections]:
     """The message, and what of the sections in front of it was read with it."""
     size, tail = store.tail(path, _TAIL_BYTES, size=size)
     if size < _FOOTER.size + _LENGTH.size:
@@ -269,19 +345,28 @@ def _message_bytes(store: Store, path: str, size: int | None) -> tuple[bytes, by
         raise CorruptFile(f"the manifest message is said to be at byte {position} of {size}")
     if size - position > _MAX_BYTES:
         raise CorruptFile(f"a manifest message of {size - position} bytes")
-    start = position - (size - tail.size)
+    skipped = size - tail.size
+    start = position - skipped
     if start < 0:
-        tail, start = store.get_ranges(path, [ByteRange(position, size)])[0], 0
+        tail, skipped, start = store.get_ranges(path, [ByteRange(position, size)])[0], position, 0
     (length,) = _LENGTH.unpack(tail.slice(start, _LENGTH.size))
     if position + _LENGTH.size + length + _FOOTER.size != size:
         raise CorruptFile(f"a manifest message of {length} bytes does not end at the footer")
-    return bytes(memoryview(tail)[start + _LENGTH.size :][:length]), bytes(memoryview(tail)[:start])
+    content = memoryview(tail)
+    return bytes(content[start + _LENGTH.size :][:length]), Sections(skipped, bytes(content[:start]))
 
 
 def _schema(message: table_pb2.Manifest, serialized: bytes) -> Schema:
     """The schema of a manifest, which the versions of a table share as long as it stays the same."""
     if len(message.fields) > _MOST_SHARED_FIELDS:
         return from_manifest(serialized, message.fields, message.schema_metadata)
+    return _stored_schema(_kernels.schema_part(serialized))
+
+
+@lru_cache(maxsize=256)
+def _stored_schema(part: bytes) -> Schema:
+    """The schema in a part of a manifest, whose maps have their entries in any order."""
+    message = table_pb2.Manifest.FromString(part)
     stored = tuple([field.SerializeToString(deterministic=True) for field in message.fields])
     return _shared_schema(stored, tuple(sorted(message.schema_metadata.items())))
 

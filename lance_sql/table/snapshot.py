@@ -19,7 +19,6 @@ from lance_sql.file.learned import Learning
 from lance_sql.store import Store
 from lance_sql.store.allowed_bases import with_allowed
 from lance_sql.table import indices, location, manifest, refs, transactions, versions
-from lance_sql.table.commit_summary import from_properties
 from lance_sql.table.files import LEARNS, FilePlaces, TableFiles
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.indices import IndexSegment
@@ -28,6 +27,7 @@ from lance_sql.table.open_fragment import OpenFragment, OpenFragments
 from lance_sql.table.open_indices import OpenIndices
 from lance_sql.table.refs import Ref
 from lance_sql.table.transactions import RecordedTransaction
+from lance_sql.table.version_infos import version_info
 from lance_sql.table.versions import VersionFile, VersionInfo
 
 
@@ -215,22 +215,9 @@ class Snapshot:
         found = []
         for file in versions.list_versions(self.store):
             try:
-                read = self.manifest if file.version == self.version else _read_manifest(self.store, file, self.name)
+                found.append(version_info(self.store, file, self.name))
             except CorruptFile as error:
                 found.append(VersionInfo(file.version, None, None, None, None, None, damage=error.in_table))
-                continue
-            transaction = transactions.read(self.store, file.path, read)
-            found.append(
-                VersionInfo(
-                    version=read.version,
-                    timestamp=read.timestamp,
-                    num_fragments=len(read.fragments),
-                    data_format=read.data_format,
-                    writer_version=read.writer_version,
-                    operation=transaction.operation if transaction is not None else None,
-                    summary=from_properties(transaction.properties) if transaction is not None else None,
-                )
-            )
         return tuple(found)
 
     def transaction(self) -> RecordedTransaction | None:
@@ -326,9 +313,7 @@ def list_snapshots(
 
 def _read_manifest(store: Store, file: VersionFile, table: str) -> Manifest:
     read = manifest.read(store, file.path, table, size=file.size)
-    if read.version != file.version:
-        with at(file=file.path):
-            raise CorruptFile(f"the manifest says that it is version {read.version}, not {file.version}")
+    versions.check_version(read.version, file)
     return read
 
 

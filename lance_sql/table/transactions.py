@@ -9,7 +9,7 @@ Source: message lance.table.Transaction; Manifest.transaction_file and Manifest.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -71,16 +71,26 @@ def read(store: Store, path: str, manifest: Manifest) -> RecordedTransaction | N
     raises: CorruptFile for what is not a transaction
     """
     section = manifest.transaction_section
-    file = path if section is not None else _path(manifest)
-    if file is None:
-        return None
+    if section is None:
+        return read_file(store, manifest.transaction_file)
     # a manifest of before, whose file was replaced, has its section elsewhere
-    return _KNOWN.get(store, file, lambda: _read(store, path, file, manifest), part=-1 if section is None else section)
+    return _KNOWN.get(store, path, lambda: _read(path, lambda: read_bytes(store, path, manifest)), part=section)
 
 
-def _read(store: Store, path: str, file: str, manifest: Manifest) -> RecordedTransaction | None:
+def read_file(store: Store, name: str) -> RecordedTransaction | None:
+    """The transaction in a file of its own, by the name that its manifest has of it; None for no name, and as `read`.
+
+    raises: CorruptFile
+    """
+    if not name:
+        return None
+    path = _path(name)
+    return _KNOWN.get(store, path, lambda: _read(path, lambda: _file_bytes(store, path)), part=-1)
+
+
+def _read(file: str, read: Callable[[], bytes | None]) -> RecordedTransaction | None:
     try:
-        content = read_bytes(store, path, manifest)
+        content = read()
     except TooLong:
         return None
     if content is None:
@@ -89,17 +99,15 @@ def _read(store: Store, path: str, file: str, manifest: Manifest) -> RecordedTra
         return parse(content)
 
 
-def _path(manifest: Manifest) -> str | None:
+def _path(name: str) -> str:
     """The path of the file that a transaction is in by itself.
 
     raises: CorruptFile for one that leads out of its folder
     """
-    if not manifest.transaction_file:
-        return None
-    name = f"{TRANSACTIONS}/{manifest.transaction_file}"
-    with at(file=name):
-        check_path(name)
-    return name
+    path = f"{TRANSACTIONS}/{name}"
+    with at(file=path):
+        check_path(path)
+    return path
 
 
 def _memory(read: RecordedTransaction | None) -> int:
@@ -120,16 +128,18 @@ def read_bytes(store: Store, path: str, manifest: Manifest) -> bytes | None:
     if manifest.transaction_section is not None:
         with at(file=path):
             return read_section(store, path, manifest.transaction_section)
-    name = _path(manifest)
-    if name is None:
-        return None
-    with at(file=name):
+    name = manifest.transaction_file
+    return _file_bytes(store, _path(name)) if name else None
+
+
+def _file_bytes(store: Store, path: str) -> bytes | None:
+    with at(file=path):
         try:
-            size, content = store.tail(name, _FIRST_BYTES)
+            size, content = store.tail(path, _FIRST_BYTES)
             if size > MAX_BYTES:
                 raise TooLong(f"a transaction of {size} bytes; what it did counts as not recorded")
             if size > _FIRST_BYTES:
-                _, content = store.tail(name, size, size=size)
+                _, content = store.tail(path, size, size=size)
         except FileNotFoundError:
             # Nothing but conflict checks of writers needs the file, so it may be cleaned up.
             return None
@@ -139,11 +149,10 @@ def read_bytes(store: Store, path: str, manifest: Manifest) -> bytes | None:
 def parse(data: bytes) -> RecordedTransaction:
     """The transaction in a serialized message."""
     message = transaction_pb2.Transaction.FromString(data)
-    operation = message.WhichOneof("operation")
+    operation, properties = _said(message)
     restored = message.restore.version if operation == "restore" else None
     update = message.update if operation == "update" else None
     in_place = update is not None and bool(update.fields_modified or update.update_mode == update.REWRITE_COLUMNS)
-    properties = dict(message.transaction_properties)
     made: list[table_pb2.DataFragment] = []
     if update is not None:
         made += update.new_fragments
@@ -159,3 +168,12 @@ def parse(data: bytes) -> RecordedTransaction:
         ]
     )
     return RecordedTransaction(message.read_version, message.uuid, operation, properties, restored, in_place, given)
+
+
+def said(data: bytes) -> tuple[str | None, dict[str, str]]:
+    """The operation and the properties of the transaction in a serialized message; see `RecordedTransaction`."""
+    return _said(transaction_pb2.Transaction.FromString(data))
+
+
+def _said(message: transaction_pb2.Transaction) -> tuple[str | None, dict[str, str]]:
+    return message.WhichOneof("operation"), dict(message.transaction_properties)

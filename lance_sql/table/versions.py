@@ -56,6 +56,16 @@ class VersionInfo:
     damage: str | None = None
 
 
+def check_version(found: int, file: VersionFile) -> None:
+    """Makes sure that a manifest is of the version that its name says.
+
+    raises: CorruptFile
+    """
+    if found != file.version:
+        with at(file=file.path):
+            raise CorruptFile(f"the manifest says that it is version {found}, not {file.version}")
+
+
 def list_versions(store: Store) -> list[VersionFile]:
     """The versions of the history, ascending; detached ones do not belong to it.
 

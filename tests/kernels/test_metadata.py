@@ -216,7 +216,14 @@ def test_fields_are_what_their_messages_say(fields: list[dict[str, Any]]) -> Non
 
 @given(data=st.binary(max_size=60))
 def test_bytes_that_are_no_message_are_refused_or_read(data: bytes) -> None:
-    for call in (_kernels.split_manifest, _kernels.fragment_table, _kernels.num_rows_of_file, _kernels.schema_fields):
+    for call in (
+        _kernels.split_manifest,
+        _kernels.num_rows_of_file,
+        _kernels.schema_fields,
+        _kernels.schema_part,
+        lambda data: _kernels.fragment_table(data, False),
+        lambda data: _kernels.fragment_table(data, True),
+    ):
         with suppress(ValueError):
             call(data)
     with suppress(ValueError):

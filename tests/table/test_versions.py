@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,10 +12,16 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import CorruptFile
+from lance_sql.proto import table_pb2
 from lance_sql.store import LocalStore
 from lance_sql.store.contract import ObjectInfo
-from lance_sql.table import versions
+from lance_sql.table import manifest, transactions, versions
+from lance_sql.table.commit_summary import from_properties
+from lance_sql.table.fragments import Fragments
 from lance_sql.table.paths import VERSIONS, NamingScheme, manifest_path
+from lance_sql.table.snapshot import Snapshot
+from lance_sql.table.versions import VersionInfo
+from tests.conftest import Case
 
 
 class Unlisted(LocalStore):
@@ -61,3 +70,77 @@ def test_versions_share_a_schema_that_stays_the_same(tmp_path: Path) -> None:
     schemas = [lance_sql.open(path, version=each.version).snapshot.manifest.schema for each in (first, second, third)]
     assert schemas[0] is schemas[1]
     assert [schema.names for schema in schemas] == [("a",), ("a",), ("b",)]
+
+
+def expected_info(snapshot: Snapshot) -> VersionInfo:
+    """What a list shows of a version, from its manifest and its transaction."""
+    read, transaction = snapshot.manifest, snapshot.transaction()
+    return VersionInfo(
+        version=read.version,
+        timestamp=read.timestamp,
+        num_fragments=len(read.fragments),
+        data_format=read.data_format,
+        writer_version=read.writer_version,
+        operation=transaction.operation if transaction is not None else None,
+        summary=from_properties(transaction.properties) if transaction is not None else None,
+    )
+
+
+def test_lists_say_what_manifests_and_transactions_say(corpus_case: Case) -> None:
+    snapshot = lance_sql.open(corpus_case.table).snapshot
+    for _ in range(2):
+        assert snapshot.versions() == tuple(expected_info(each) for each in snapshot.siblings())
+
+
+@pytest.mark.parametrize("num_fragments", [1, 700])
+def test_sections_are_read_wherever_they_are(tmp_path: Path, num_fragments: int) -> None:
+    """The manifest of many fragments, and what stands in front of it, does not come with one request."""
+    path = tmp_path / "t.lance"
+    table = lance_sql.write({"a": [1]}, path)
+    snapshot = table.snapshot
+    fragment = snapshot.manifest.fragments[0]
+    many = Fragments.of([dataclasses.replace(fragment, id=number) for number in range(num_fragments)])
+    transaction = transactions.read_bytes(snapshot.store, snapshot.manifest_path, snapshot.manifest)
+    assert transaction is not None
+    changed = dataclasses.replace(snapshot.manifest, fragments=many)
+    content = manifest.serialize(changed, index_section=b"\x12\x01a" * 30_000, transaction=transaction)
+    (path / snapshot.manifest_path).write_bytes(content)
+    (found,) = table.versions()
+    assert (found.num_fragments, found.operation) == (num_fragments, "overwrite")
+    assert found.summary is not None
+    assert found.summary.rows_inserted == 1
+
+
+def test_a_transaction_in_a_file_may_go_while_its_version_is_listed(tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    snapshot = lance_sql.write({"a": [1]}, path).snapshot
+    message = table_pb2.Manifest.FromString(manifest._message_bytes(snapshot.store, snapshot.manifest_path, None)[0])
+    message.ClearField("transaction_section")
+    body = message.SerializeToString()
+    footer = struct.pack("<qHH4s", 0, 0, 2, b"LANC")
+    (path / snapshot.manifest_path).write_bytes(struct.pack("<I", len(body)) + body + footer)
+    os.utime(path / snapshot.manifest_path, (0, 0))
+    table = lance_sql.open(path)
+    for _ in range(2):
+        assert [info.operation for info in table.versions()] == ["overwrite"]
+    (path / "_transactions" / message.transaction_file).unlink()
+    assert [(info.operation, info.summary) for info in table.versions()] == [(None, None)]
+
+
+def test_a_damaged_version_is_listed_with_its_damage(tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    lance_sql.write({"a": [1]}, path)
+    lance_sql.write({"a": [2]}, path, mode="append")
+    table = lance_sql.write({"a": [3]}, path, mode="append")
+    first, second, _ = table.snapshot.siblings()
+    content = (path / first.manifest_path).read_bytes()
+    (path / first.manifest_path).write_bytes(content[:-4] + b"XXXX")
+    content = bytearray((path / second.manifest_path).read_bytes())
+    position = second.manifest.transaction_section
+    assert position is not None
+    content[position + 4 : position + 24] = b"\xff" * 20
+    (path / second.manifest_path).write_bytes(content)
+    found = table.versions()
+    assert [info.version for info in found] == [1, 2, 3]
+    assert [info.damage is not None for info in found] == [True, True, False]
+    assert [info.operation for info in found] == [None, None, "append"]

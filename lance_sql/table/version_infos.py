@@ -1,0 +1,73 @@
+"""What a list of versions shows of each: its manifest and its transaction, mostly read in one request.
+
+Little is kept of them, so that the next list of thousands of versions reads what is new.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Final
+
+from lance_sql.errors import at
+from lance_sql.store import Store
+from lance_sql.table import manifest, transactions
+from lance_sql.table.commit_summary import from_properties
+from lance_sql.table.known_files import KnownFiles
+from lance_sql.table.versions import VersionFile, VersionInfo, check_version
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Found:
+    """What a manifest file says of a version.
+
+    transaction_file: name of the file that has the transaction; None where the manifest file has it
+    """
+
+    info: VersionInfo
+    transaction_file: str | None
+
+
+def version_info(store: Store, file: VersionFile, table: str) -> VersionInfo:
+    """What is shown of one version.
+
+    table: the table's name, for messages
+    raises: CorruptFile, UnsupportedFeature
+    """
+    found = _KNOWN.get(store, file.path, lambda: _read(store, file, table))
+    if not found.transaction_file:
+        return found.info
+    # which may be cleaned up while the version stays
+    transaction = transactions.read_file(store, found.transaction_file)
+    if transaction is None:
+        return found.info
+    summary = from_properties(transaction.properties)
+    return dataclasses.replace(found.info, operation=transaction.operation, summary=summary)
+
+
+def _read(store: Store, file: VersionFile, table: str) -> _Found:
+    read, sections = manifest.read_outline(store, file.path, table, size=file.size)
+    check_version(read.version, file)
+    operation: str | None = None
+    properties: dict[str, str] = {}
+    if read.transaction_section is not None:
+        with at(file=file.path):
+            content = manifest.read_section(store, file.path, read.transaction_section, sections)
+            operation, properties = transactions.said(content)
+    info = VersionInfo(
+        read.version,
+        read.timestamp,
+        read.num_fragments,
+        read.data_format,
+        read.writer_version,
+        operation,
+        from_properties(properties),
+    )
+    return _Found(info, read.transaction_file if read.transaction_section is None else None)
+
+
+def _memory(found: _Found) -> int:
+    summary = found.info.summary
+    return 2048 + (sum(256 + len(k) + len(v) for k, v in summary.properties.items()) if summary is not None else 0)
+
+
+_KNOWN: Final = KnownFiles("listed versions", 8 * 1024 * 1024, _memory)
