@@ -4,6 +4,7 @@
 #include "arrow/ipc_column.h"
 #include "bind/python.h"
 #include "file/columns.h"
+#include "predicates/key_sieve.h"
 #include "schema/schema_fields.h"
 #include "table/fragments.h"
 #include "table/named_files.h"
@@ -127,6 +128,28 @@ void bind_table(nb::module_& m) {
                 return nb::make_tuple(files, left);
             },
             "fragments"_a);
+    m.def(
+        "marked_places",
+        [](const InputBuffer& keys, Count width, Count bits) {
+            std::vector<uint8_t> marked;
+            {
+                Unlocked unlocked;
+                marked = marked_places(keys, width, bits);
+            }
+            return to_bytes(marked);
+        },
+        "keys"_a, "width"_a, "bits"_a);
+    m.def(
+        "keys_at_marks",
+        [](const InputBuffer& keys, Count width, const InputBuffer& marked) {
+            std::vector<int64_t> found;
+            {
+                Unlocked unlocked;
+                found = keys_at_marks(keys, width, marked);
+            }
+            return to_numpy(std::move(found));
+        },
+        "keys"_a, "width"_a, "marked"_a);
     // with the GIL, these: they take less time than giving it back
     m.def(
         "schema_fields", [](const InputBuffer& manifest) { return to_columns(schema_fields(manifest)); }, "manifest"_a);

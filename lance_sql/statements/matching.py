@@ -19,6 +19,7 @@ from lance_sql.bitmaps import U64
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.gathering import gathered
 from lance_sql.scan.system_columns import ROW_ADDRESS
+from lance_sql.statements.key_sieve import MAX_KEYS, KeySieve, has_places
 from lance_sql.statements.scanning import row_ids_at, scan, scanning, watched
 from lance_sql.table.snapshot import Snapshot
 
@@ -79,6 +80,9 @@ def match(
     wanted = keys.append_column(_SOURCE_ROW, pa.array(np.arange(source.num_rows)))
     addresses, source_rows = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
     candidates = _candidates(snapshot, source_keys, on, with_nulls=on[0] in nullable)
+    first = source_keys.column(on[0])
+    if has_places(first.type) and len(first) <= MAX_KEYS and on[0] not in nullable:
+        candidates = KeySieve(first).over(candidates, on[0])
     for part in gathered(candidates, min_rows=max(MIN_PART_ROWS, source.num_rows)):
         plain = _plain(part.select(list(on)))
         target = _with_nulls_as_values(plain.cast(keys.select(list(on)).schema), nullable)
@@ -146,7 +150,10 @@ def _any_value(type: pa.DataType) -> pa.Scalar:
         return pa.scalar("", type)
     if pa.types.is_boolean(type):
         return pa.scalar(False, type)
-    return pa.scalar(0, pa.int64()).cast(type) if not pa.types.is_decimal(type) else pa.scalar(Decimal(0), type)
+    if pa.types.is_decimal(type):
+        return pa.scalar(Decimal(0), type)
+    # of a date or a time of 32 bits Arrow makes no cast from 64
+    return pa.scalar(0, pa.int32() if type.bit_width == 32 else pa.int64()).cast(type)
 
 
 def _plain(keys: pa.Table) -> pa.Table:

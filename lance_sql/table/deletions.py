@@ -37,6 +37,7 @@ _SCHEMA: Final = pa.schema([pa.field("row_id", pa.uint32(), nullable=False)])
 
 # From so many deleted rows on other writers choose bitmaps.
 _MIN_BITMAP_ROWS: Final = 5000
+_MIN_COMPRESSED_ROWS: Final = 256
 
 
 def read(store: Store, path: str, file_type: DeletionFileType, physical_rows: int) -> npt.NDArray[np.uint32]:
@@ -112,7 +113,9 @@ def write_all(
 
 def _arrow_file(offsets: npt.NDArray[np.uint32]) -> pa.Buffer:
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, _SCHEMA, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+    # what is compressed takes five times as long to write, and of few rows no less room
+    compression = "zstd" if len(offsets) >= _MIN_COMPRESSED_ROWS else None
+    with pa.ipc.new_file(sink, _SCHEMA, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
         writer.write_batch(pa.record_batch([pa.array(offsets)], schema=_SCHEMA))
     return sink.getvalue()
 

@@ -204,3 +204,21 @@ def rabit_factors(rows: Array, codes: Array, centroids: Array, *, of_products: b
     base = 1 - (rows * centroids).sum(axis=1) if of_products else squares
     ratio = (1 if of_products else 2) * squares / product
     return base + ratio * (codes * centroids).sum(axis=1), -ratio
+
+
+def _places_of(keys: Array, bits: int) -> Ints:
+    with np.errstate(over="ignore"):
+        products = keys.astype(np.uint64) * np.uint64(0x9E37_79B9_7F4A_7C15)
+    return (products >> np.uint64(64 - bits)).astype(np.int64)
+
+
+def marked_places(keys: Array, bits: int) -> Array:
+    """1 where a key leads to: the first bits of its product with a constant."""
+    marked = np.zeros(1 << bits, np.uint8)
+    marked[_places_of(keys, bits)] = 1
+    return marked
+
+
+def keys_at_marks(keys: Array, marked: Array) -> Ints:
+    """The places of keys that lead to a mark."""
+    return np.flatnonzero(marked[_places_of(keys, len(marked).bit_length() - 1)]).astype(np.int64)

@@ -17,7 +17,7 @@ from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from . import columns, folding
 from .arrow_expression import Constant, Decoded, Field, Function, Node, decode
 from .build import MIRRORED, conjunction, disjunction, negate, never
-from .constants import from_scalar, is_decimal, is_text, plain_type
+from .constants import from_array, from_scalar, is_decimal, is_text, plain_type
 from .evaluation import evaluate
 from .tree import ColumnRef, Const, In, IsNan, IsNull, IsUnknown, Opaque, Predicate
 
@@ -154,7 +154,7 @@ class _Translator:
             raise _UnknownFormError
         column, type = self._operand(operand)
         listed = call.options["value_set"].values
-        return folding.member(column, type, [from_scalar(scalar) for scalar in listed])
+        return folding.member(column, type, from_array(listed))
 
     def _choice(self, condition: Node, then: Node, otherwise: Node) -> Predicate:
         """if_else whose condition is never unknown, as `if_else(is_valid(x), is_in(x), null)`."""

@@ -161,6 +161,21 @@ def from_scalar(scalar: pa.Scalar) -> Constant:
     raise UnsupportedFeature(f"A filter cannot compare with a constant of type {type}")
 
 
+def from_array(values: pa.Array | pa.ChunkedArray) -> list[Constant]:
+    """The scalars of an array as constants; see `from_scalar`."""
+    if pa.types.is_integer(values.type):
+        # thousands of keys, for example, which become Python values together
+        integers: list[Constant] = values.to_pylist()
+        return integers
+    return [from_scalar(scalar) for scalar in values]
+
+
+def integer_bounds(type: pa.DataType) -> tuple[int, int]:
+    """The least and the greatest value of an integer type."""
+    bits = type.bit_width
+    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if pa.types.is_signed_integer(type) else (0, (1 << bits) - 1)
+
+
 def from_stored(value: Value, type: pa.DataType) -> Constant:
     """A value of `type`, held as the tree holds it, as a constant."""
     if pa.types.is_float32(type):
@@ -221,11 +236,7 @@ def _locate_number(number: int | float | np.float32 | Decimal, type: pa.DataType
     if pa.types.is_floating(type):
         return _locate_float(number, type)
     if pa.types.is_integer(type):
-        bits = type.bit_width
-        low, high = (
-            (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if pa.types.is_signed_integer(type) else (0, (1 << bits) - 1)
-        )
-        return _locate_among(number, 0, low, high)
+        return _locate_among(number, 0, *integer_bounds(type))
     if is_decimal(type):
         limit = 10**type.precision - 1
         position = _locate_among(number, type.scale, -limit, limit)

@@ -57,7 +57,13 @@ def member(operand: ColumnRef | Call, type: pa.DataType, values: Iterable[Consta
     kept: dict[Value, None] = {}
     ranges: list[Predicate] = []
     has_null = False
+    plain = plain_type(type)
+    low, high = constants.integer_bounds(plain) if pa.types.is_integer(plain) else (1, 0)
     for value in values:
+        # of thousands of keys each is where it is: a boolean is no integer here
+        if value.__class__ is int and low <= value <= high:
+            kept[value] = None
+            continue
         position = _locate(operand, type, value)
         if position is None:
             has_null = True

@@ -1,0 +1,64 @@
+// One pass over keys for the table that says where they lead to, and one over others for those that lead to a mark.
+#include "predicates/key_sieve.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace lance {
+
+namespace {
+
+// 2^64 divided by the golden ratio, as in Fibonacci hashing: keys that follow each other, or that have zeros at the
+// end, come to places far apart.
+constexpr uint64_t kMultiplier = 0x9E37'79B9'7F4A'7C15;
+constexpr int64_t kMostBits = 30;
+constexpr size_t kBlock = 1024;
+
+template <class Call>
+auto with_width(int64_t width, Call call) {
+    switch (width) {
+        case 1: return call(uint8_t{});
+        case 2: return call(uint16_t{});
+        case 4: return call(uint32_t{});
+        case 8: return call(uint64_t{});
+        default: fail("keys of ", width, " bytes");
+    }
+}
+
+}  // namespace
+
+std::vector<uint8_t> marked_places(Bytes keys, int64_t width, int64_t bits) {
+    if (bits < 1 || bits > kMostBits) fail("a table of ", bits, " bits");
+    std::vector<uint8_t> marked(size_t{1} << bits);
+    with_width(width, [&](auto number) {
+        using T = decltype(number);
+        for (size_t i = 0; i + sizeof(T) <= keys.size(); i += sizeof(T)) {
+            marked[(load<T>(keys.data() + i) * kMultiplier) >> (64 - bits)] = 1;
+        }
+    });
+    return marked;
+}
+
+std::vector<int64_t> keys_at_marks(Bytes keys, int64_t width, Bytes marked) {
+    if (marked.size() < 2 || !std::has_single_bit(marked.size())) fail("a table of ", marked.size(), " bytes");
+    const int shift = 64 - std::countr_zero(marked.size());
+    return with_width(width, [&](auto number) {
+        using T = decltype(number);
+        const size_t count = keys.size() / sizeof(T);
+        // written in any case, and kept where there is a mark: no branch has to be foretold
+        std::vector<int64_t> found;
+        int64_t block[kBlock];
+        for (size_t start = 0; start < count; start += kBlock) {
+            const size_t end = std::min(start + kBlock, count);
+            size_t num_found = 0;
+            for (size_t i = start; i < end; ++i) {
+                block[num_found] = static_cast<int64_t>(i);
+                num_found += marked[(load<T>(keys.data() + i * sizeof(T)) * kMultiplier) >> shift] & 1;
+            }
+            found.insert(found.end(), block, block + num_found);
+        }
+        return found;
+    });
+}
+
+}  // namespace lance
