@@ -11,6 +11,8 @@ import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
+import numpy as np
+
 from lance_sql.bitmaps import U64Set
 from lance_sql.commit import assigned_ids, data_files, metadata, repeated_ids
 from lance_sql.commit.draft import MAX_FRAGMENT_ID, Draft, NextVersion
@@ -262,14 +264,18 @@ def _set_own_ids(draft: Draft, fragments: Sequence[Fragment], repeated: Collecti
 def _project(draft: Draft, schema: Schema) -> None:
     _set_schema(draft, Schema(schema.fields, schema.metadata or draft.manifest.schema.metadata))
     replaced = []
-    for fragment in draft.manifest.fragments:
+    fragments = draft.manifest.fragments
+    # the only file of a fragment stays in any case
+    for place in np.flatnonzero(fragments.table.num_files > 1).tolist():
+        fragment = fragments[place]
         files = [
             file for file in fragment.files if any(field in schema.by_id or field < TOMBSTONE for field in file.fields)
         ]
         if len(files) < len(fragment.files):
             # Without any file nothing would say later how many rows there are.
             replaced.append(dataclasses.replace(fragment, files=tuple(files or fragment.files[:1])))
-    draft.edit(replaced=replaced)
+    if replaced:
+        draft.edit(replaced=replaced)
 
 
 def _set_schema(draft: Draft, schema: Schema) -> None:

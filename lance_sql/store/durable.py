@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import os
-import uuid
 from contextlib import suppress
 from threading import Thread
 from typing import Final
@@ -160,13 +159,21 @@ class FileSink:
 
 def _write_temporary(path: str, data: bytes | pa.Buffer, *, flushes: bool = True) -> str:
     folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f"{TEMPORARY}{name}_{uuid.uuid4().hex}")
-    sink = FileSink(temporary)
+    temporary = os.path.join(folder, f"{TEMPORARY}{name}_{os.urandom(16).hex()}")
+    # all of it is there: a buffer of a sink would take longer to make than most of these files take to write
+    file = os.open(temporary, _NEW_FILE, 0o666)
     try:
-        sink.write(data)
-        sink.close_content(flushes=flushes)
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(file, left) :]
+            if flushes:
+                os.fsync(file)
+        finally:
+            os.close(file)
     except BaseException:
-        sink.abort()
+        with suppress(OSError):
+            os.unlink(temporary)
         raise
     return temporary
 
