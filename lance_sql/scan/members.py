@@ -8,8 +8,8 @@ from lance_sql.file.columns import streamed
 from lance_sql.file.leaves import is_leaf
 from lance_sql.file.native_columns import NativeRows
 from lance_sql.row_ranges import RowRanges
-from lance_sql.scan.made_columns import missing_column
 from lance_sql.scan.predicates import Path
+from lance_sql.scan.virtual_columns import missing_column
 from lance_sql.schema import Field, arrow_field
 from lance_sql.table.open_fragment import OpenFragment
 

@@ -13,13 +13,14 @@ import pyarrow as pa
 from lance_sql import _kernels, row_ranges
 from lance_sql.errors import at
 from lance_sql.frames import Frames
-from lance_sql.scan import batches, native_rows, null_pages, read_ahead
+from lance_sql.scan import batches, null_pages, read_ahead
 from lance_sql.scan.evidence.learned import count_decided
 from lance_sql.scan.plan import FragmentScan, ReadPlan, ScanPlan, make_plan, make_read_plan
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import OutputColumn
 from lance_sql.scan.read_batch import read, record_batch
 from lance_sql.scan.sampling import sample
+from lance_sql.scan.stream import runs
 from lance_sql.store import release_memory
 from lance_sql.table import write_ahead_log
 from lance_sql.table.snapshot import Snapshot
@@ -297,12 +298,12 @@ class _Reading:
     def _stream(self) -> _kernels.BatchStream | None:
         """The stream of the kernels; None where they read nothing by themselves."""
         # with a limit, most of what is read ahead may be for nothing
-        if self.limit is not None or not native_rows.is_possible(self.plan):
+        if self.limit is not None or not runs.is_possible(self.plan):
             return None
         cutting = batches.Cutting(self.batch_size, self.keeps_all)
         learned = self.plan.fragments.files.learned
         return _kernels.BatchStream(
-            native_rows.Batches(self.plan, self.fragments, cutting, self._decode),
+            runs.Batches(self.plan, self.fragments, cutting, self._decode),
             self.schema,
             most_ahead=read_ahead.MAX_IN_FLIGHT,
             eager=self.keeps_all,

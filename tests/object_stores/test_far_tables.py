@@ -23,8 +23,9 @@ from lance_sql.cli.main import main
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
 from lance_sql.file import ahead, native_columns, page_parts, reader
-from lance_sql.scan import batches, far_runs
+from lance_sql.scan import batches
 from lance_sql.scan.scan import Scan
+from lance_sql.scan.stream import far_runs
 from lance_sql.store import disk_cache
 from lance_sql.store import ranges as store_ranges
 from tests.object_stores.proxy import Fault, Proxy, Request

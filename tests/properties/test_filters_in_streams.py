@@ -23,8 +23,9 @@ import lance_sql
 from lance_sql.dataset import Dataset
 from lance_sql.file import native_columns, writer
 from lance_sql.providers import duckdb_tables
-from lance_sql.scan import batches, native_rows
+from lance_sql.scan import batches
 from lance_sql.scan.predicates import evaluate, from_sql
+from lance_sql.scan.stream import runs
 from tests.properties.test_filters import TABLE, leaves
 
 REPEATS = 12
@@ -363,10 +364,10 @@ PAIRED = ("h < j", "NOT (x <= f)", "w <> ww", "z = zz OR d > dd", "b < c", "h < 
 def is_native(held: Held, condition: str) -> bool:
     """Whether the kernels read and filter all batches of a stream by themselves."""
     scan = held.dataset.scan(["id"], condition, batch_size=500)
-    if not native_rows.is_possible(scan.read_plan):
+    if not runs.is_possible(scan.read_plan):
         return False
     found = batches.runs(scan.read_plan, scan.plan.fragments(), batches.Cutting(scan.batch_size))
-    return all(native_rows.prepared(scan.read_plan, run) is not None for run in found)
+    return all(runs.prepared(scan.read_plan, run) is not None for run in found)
 
 
 @pytest.mark.parametrize("place", range(len(SETUPS)))

@@ -17,8 +17,8 @@ from lance_sql.encodings import general
 from lance_sql.encodings.tree import Compression
 from lance_sql.file import native_columns
 from tests.golden.compare import difference
-from tests.scan.test_native_rows import read_by_python
 from tests.scan.test_nested_rows import FileVersion, assert_streams, file_versions, random_table
+from tests.scan.test_stream_runs import read_by_python
 
 SEEDS = range(4)
 SLOW_SEEDS = range(len(SEEDS), 200)

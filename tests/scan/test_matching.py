@@ -18,10 +18,10 @@ from lance_sql._kernels import ValueOrder
 from lance_sql.dataset import Dataset
 from lance_sql.file.columns import Filtered
 from lance_sql.layouts.matching import KEY_BYTES, KeyRange
-from lance_sql.scan import native_rows
 from lance_sql.scan.batches import Run
 from lance_sql.scan.plan import ReadPlan
 from lance_sql.scan.predicates import column_tests, conjuncts, evaluate, from_sql
+from lance_sql.scan.stream import runs
 from lance_sql.table.open_fragment import OpenFragment
 
 NUM_ROWS = 40_000
@@ -198,7 +198,7 @@ class Counted:
             return found
 
         monkeypatch.setattr(OpenFragment, "filter", filter)
-        streamed = native_rows.prepared
+        streamed = runs.prepared
 
         def prepared(plan: ReadPlan, run: Run) -> object:
             found = streamed(plan, run)
@@ -208,7 +208,7 @@ class Counted:
                 self.done += len(plan.tests[0])
             return found
 
-        monkeypatch.setattr(native_rows, "prepared", prepared)
+        monkeypatch.setattr(runs, "prepared", prepared)
 
 
 @pytest.fixture

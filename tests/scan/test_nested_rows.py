@@ -12,11 +12,11 @@ import pytest
 
 import lance_sql
 from lance_sql.file import native_columns
-from lance_sql.scan import native_rows
 from lance_sql.scan.scan import Scan
+from lance_sql.scan.stream import runs
 from tests.file.random_tables import AnyArrow
 from tests.golden.compare import difference
-from tests.scan.test_native_rows import read_by_python, runs_of
+from tests.scan.test_stream_runs import read_by_python, runs_of
 
 FileVersion: TypeAlias = Literal["2.0", "2.1", "2.2"]
 SEEDS = range(24)
@@ -80,7 +80,7 @@ def check(seed: int, file_version: FileVersion, folder: Path) -> int:
                 raise
             expected = read_by_python(scan)
         assert_streams(scan, expected)
-        num_native += native_rows.is_possible(scan.read_plan) and any(runs_of(scan))
+        num_native += runs.is_possible(scan.read_plan) and any(runs_of(scan))
     return num_native
 
 

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lance_sql
-from lance_sql.scan import batches, native_rows
+from lance_sql.scan import batches
 from lance_sql.scan.compact_types import compact_types
+from lance_sql.scan.stream import runs
 
 NUM_ROWS = 80_000
 FILTERS = (None, "number < 98", "number = 3", "short > 'M'", "short IS NOT NULL AND number <> 5")
@@ -76,7 +77,7 @@ def test_letters_become_indices_in_the_kernels(tmp_path: Path, type: pa.DataType
     assert types["short"] == pa.dictionary(pa.int32(), type)
     scan = table.scan().deliver(types)
     prepared = [
-        native_rows.prepared(scan.read_plan, run)
+        runs.prepared(scan.read_plan, run)
         for run in batches.runs(scan.read_plan, scan.plan.fragments(), batches.Cutting(None))
     ]
     assert None not in prepared

@@ -25,11 +25,11 @@ from lance_sql.file.reader import FileReader
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import null_pages, read_ahead
 from lance_sql.scan.batches import Cutting, Run, runs_of
-from lance_sql.scan.far_runs import FarRuns
-from lance_sql.scan.kept_runs import Place, PreparedRun
-from lance_sql.scan.native_output import output
-from lance_sql.scan.native_tests import Tests
 from lance_sql.scan.plan import FragmentScan, ReadPlan
+from lance_sql.scan.stream.far_runs import FarRuns
+from lance_sql.scan.stream.filter import EncodedFilter
+from lance_sql.scan.stream.output import output
+from lance_sql.scan.stream.run_cache import CachedRuns, PreparedRun
 from lance_sql.store import ByteRange
 from lance_sql.table import learning, wide_fragments
 
@@ -98,23 +98,23 @@ def _batches(
 def _runs(plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting) -> Iterator[_kernels.FragmentRows | Run]:
     """All runs, in scan order: prepared where the kernels read them, or as they were kept; the others as they are."""
     for each in fragments:
-        place = Place(plan, each, cutting)
+        cached = CachedRuns(plan, each, cutting)
         num_kept = 0
-        for kept in takewhile(place.is_there, place.runs):
+        for kept in takewhile(cached.is_there, cached.runs):
             num_kept += 1
             yield kept.rows
-        if num_kept and num_kept == len(place.runs):
+        if num_kept and num_kept == len(cached.runs):
             cutting = cutting.behind_first
             continue
         made: list[PreparedRun | None] = []
         for run in islice(runs_of(plan, each, cutting), num_kept, None):
             cutting = cutting.behind_first
             found = prepared(plan, run)
-            if place.keeps:
+            if cached.keeps:
                 made.append(found)
             yield run if found is None else found.rows
         if not num_kept:
-            place.keep(made)
+            cached.keep(made)
 
 
 def prepared(plan: ReadPlan, run: Run) -> PreparedRun | None:
@@ -129,7 +129,7 @@ def prepared(plan: ReadPlan, run: Run) -> PreparedRun | None:
     steps = plan.steps
     if steps is None:
         return None
-    tests = Tests(plan, fragment, np.ascontiguousarray(learning.widened(fragment, rows)) if steps else rows)
+    tests = EncodedFilter(plan, fragment, np.ascontiguousarray(learning.widened(fragment, rows)) if steps else rows)
     numbers = tests.add_all(steps)
     if numbers is None:
         return None

@@ -22,9 +22,9 @@ import pytest
 import lance_sql
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
-from lance_sql.scan import kept_runs, native_rows
-from lance_sql.scan.kept_runs import KEPT, KeptRuns, PreparedRun
 from lance_sql.scan.scan import Scan
+from lance_sql.scan.stream import run_cache, runs
+from lance_sql.scan.stream.run_cache import RUN_CACHE, PreparedRun, RunCache
 from lance_sql.store import ByteRange, LocalStore
 
 NUM_ROWS = 150_000
@@ -50,22 +50,22 @@ def written(path: Path, seed: int = 0) -> str:
 
 @pytest.fixture(autouse=True)
 def nothing_kept() -> Iterator[None]:
-    KEPT.after_fork()
+    RUN_CACHE.after_fork()
     yield
-    KEPT.after_fork()
+    RUN_CACHE.after_fork()
 
 
 @pytest.fixture
 def prepared(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The runs that were prepared, as long as nobody empties the list."""
     found: list[object] = []
-    original = native_rows.prepared
+    original = runs.prepared
 
     def counted(*arguments: Any) -> object:
         found.append(arguments)
         return original(*arguments)
 
-    monkeypatch.setattr(native_rows, "prepared", counted)
+    monkeypatch.setattr(runs, "prepared", counted)
     return found
 
 
@@ -139,12 +139,12 @@ def test_nobody_but_a_handle_keeps_a_file_open(tmp_path: Path) -> None:
     for filter in FILTERS:
         read(table.scan(["n", "s"], filter))
         read(table.scan(["n", "s"], filter))
-    assert KEPT.num_bytes > 0
+    assert RUN_CACHE.num_bytes > 0
     assert open_files(uri)
     del table
     gc.collect()
     assert not open_files(uri)
-    assert KEPT.num_bytes == 0
+    assert RUN_CACHE.num_bytes == 0
 
 
 def open_files(uri: str) -> list[str]:
@@ -172,7 +172,7 @@ def run(learned: Any = None, columns: Mapping[Any, int] | None = None) -> Prepar
 
 
 def test_what_learns_is_kept_as_long_as_there_is_something_to_learn(tmp_path: Path, prepared: list[object]) -> None:
-    file, kept = AFile(), KeptRuns()
+    file, kept = AFile(), RunCache()
     bounds = SimpleNamespace(all_known=False)
     runs = [run(bounds)]
     kept.put("key", file, runs)
@@ -198,7 +198,7 @@ class Key:
 
 
 def test_what_is_kept_for_a_file_ends_with_it_and_nothing_else_is_looked_at() -> None:
-    kept, one, other = KeptRuns(), AFile(), AFile()
+    kept, one, other = RunCache(), AFile(), AFile()
     keys = [Key() for _ in range(100)]
     for key in keys:
         kept.put(key, other, [run()])
@@ -228,7 +228,7 @@ def test_a_signal_leaves_nothing_locked() -> None:
     def stop(*_: object) -> None:
         raise StopError
 
-    kept = KeptRuns(200_000)
+    kept = RunCache(200_000)
     before = signal.signal(signal.SIGALRM, stop)
     try:
         for delay in np.random.default_rng(0).uniform(1e-5, 2e-4, 500).tolist():
@@ -250,7 +250,7 @@ def test_a_signal_leaves_nothing_locked() -> None:
 
 
 def test_columns_that_several_runs_read_are_counted_once() -> None:
-    file, kept = AFile(), KeptRuns(10**6)
+    file, kept = AFile(), RunCache(10**6)
     kept.put(0, file, [run(), run()])
     of_two = kept.num_bytes
     kept.put(1, file, [run(columns={"a": 1000, "b": 2000}), run(columns={"b": 2000})])
@@ -332,14 +332,14 @@ def test_long_filters_and_short_files_are_not_kept(tmp_path: Path, prepared: lis
         read(table.scan(["x"], long))
     assert prepared
     read(table.scan(["x"], f"s = '{'a long text' * 1000}'"))
-    assert KEPT.num_bytes == 0
+    assert RUN_CACHE.num_bytes == 0
     # mapping a file for nothing would cost more than reading it
     few = pa.table({"x": np.zeros(40_000, np.int64)})
     for number, content in enumerate((rows().slice(0, 500), few)):
         lance.write_dataset(content, tmp_path / f"{number}.lance", data_storage_version="2.2")
         short = lance_sql.open(tmp_path / f"{number}.lance")
         read(short.scan(["x"]))
-        assert KEPT.num_bytes == 0
+        assert RUN_CACHE.num_bytes == 0
         assert isinstance(short.snapshot.store, LocalStore)
         assert not short.snapshot.store._mappings
 
@@ -347,18 +347,18 @@ def test_long_filters_and_short_files_are_not_kept(tmp_path: Path, prepared: lis
 def test_the_budget_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = lance_sql.open(written(tmp_path / "t.lance"))
     read(table.scan(["x"], "k = 1"))
-    of_one = KEPT.num_bytes
+    of_one = RUN_CACHE.num_bytes
     read(table.scan(["x"], "k = 2"))
-    of_next = KEPT.num_bytes - of_one
-    kept = KeptRuns(of_one + 4 * of_next)
-    monkeypatch.setattr(kept_runs, "KEPT", kept)
+    of_next = RUN_CACHE.num_bytes - of_one
+    kept = RunCache(of_one + 4 * of_next)
+    monkeypatch.setattr(run_cache, "RUN_CACHE", kept)
     expected = rows()
     for number in (*range(20), *range(20)):
         found = read(table.scan(["x"], f"k = {number}"))
         assert found["x"].to_pylist() == expected["x"].filter(np.asarray(expected["k"]) == number).to_pylist()
         assert 0 < kept.num_bytes <= of_one + 4 * of_next
-    small = KeptRuns(of_one // 4)
-    monkeypatch.setattr(kept_runs, "KEPT", small)
+    small = RunCache(of_one // 4)
+    monkeypatch.setattr(run_cache, "RUN_CACHE", small)
     read(table.scan(["x"], "k = 1"))
     assert small.num_bytes == 0
 
@@ -366,7 +366,7 @@ def test_the_budget_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_many_threads_read_what_one_has_prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = lance_sql.open(written(tmp_path / "t.lance"))
     read(table.scan(["x"], "k = 1"))
-    monkeypatch.setattr(kept_runs, "KEPT", KeptRuns(KEPT.num_bytes * 2))
+    monkeypatch.setattr(run_cache, "RUN_CACHE", RunCache(RUN_CACHE.num_bytes * 2))
     expected = {number: read(table.scan(["x", "s"], f"k = {number}")) for number in range(6)}
     wrong: list[int] = []
 
@@ -387,13 +387,13 @@ def test_many_threads_read_what_one_has_prepared(tmp_path: Path, monkeypatch: py
 def test_a_forked_process_keeps_its_own(tmp_path: Path) -> None:
     table = lance_sql.open(written(tmp_path / "t.lance"))
     expected = read(table.scan(["x"], "k = 1"))
-    with KEPT._lock:
+    with RUN_CACHE._lock:
         child = os.fork()
         if child == 0:
-            same = KEPT.num_bytes == 0 and read(table.scan(["x"], "k = 1")).equals(expected)
+            same = RUN_CACHE.num_bytes == 0 and read(table.scan(["x"], "k = 1")).equals(expected)
             os._exit(0 if same else 1)
         assert os.waitpid(child, 0)[1] == 0
-    assert KEPT.num_bytes > 0
+    assert RUN_CACHE.num_bytes > 0
 
 
 def test_a_table_that_was_dropped_is_not_there(tmp_path: Path) -> None:

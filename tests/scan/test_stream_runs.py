@@ -27,12 +27,13 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
 from lance_sql.file import writer
 from lance_sql.file.native_columns import NativeColumn
-from lance_sql.scan import batches, native_output, native_rows
+from lance_sql.scan import batches
 from lance_sql.scan.compact_types import compact_types
-from lance_sql.scan.kept_runs import KEPT
 from lance_sql.scan.predicates import value_tests
 from lance_sql.scan.predicates.evaluation import passing
 from lance_sql.scan.scan import Scan
+from lance_sql.scan.stream import output, runs
+from lance_sql.scan.stream.run_cache import RUN_CACHE
 from lance_sql.table.row_ids import RowIds
 
 NUM_ROWS = 120_000
@@ -91,7 +92,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 def read_by_python(scan: Scan) -> pa.Table:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native_rows, "is_possible", lambda _: False)
+        patch.setattr(runs, "is_possible", lambda _: False)
         return scan.to_table()
 
 
@@ -104,7 +105,7 @@ def plain(table: pa.Table) -> pa.Table:
 def runs_of(scan: Scan) -> list[bool]:
     """For each run whether the kernels read it by themselves."""
     found = batches.runs(scan.read_plan, scan.plan.fragments(), batches.Cutting(scan.batch_size))
-    return [native_rows.prepared(scan.read_plan, run) is not None for run in found]
+    return [runs.prepared(scan.read_plan, run) is not None for run in found]
 
 
 @pytest.mark.parametrize("condition", FILTERS)
@@ -127,13 +128,13 @@ def test_streams_have_the_rows_that_python_reads(table: Dataset, condition: str 
 def test_columns_of_a_fragment_are_found_once(table: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     """By scans of the same columns in the same types; a handle of its own finds its own."""
     found: list[int] = []
-    find = native_output._find
+    find = output._find
 
     def count(plan: Any, fragment: Any, rows: Any) -> Any:
         found.append(fragment.id)
         return find(plan, fragment, rows)
 
-    monkeypatch.setattr(native_output, "_find", count)
+    monkeypatch.setattr(output, "_find", count)
     table = lance_sql.open(table.uri)
     expected = read_by_python(table.scan(["mode", "price", "place"]))
     for condition in (None, "small < 40", "some IS NULL"):
@@ -147,7 +148,7 @@ def test_columns_of_a_fragment_are_found_once(table: Dataset, monkeypatch: pytes
     assert plain(compact).equals(plain(expected))
     assert set(found) == {0, 1, 2}
     # what keeps them may let go of some of their columns
-    KEPT.after_fork()
+    RUN_CACHE.after_fork()
     cache = table.snapshot.open_fragments.files.page_cache
     columns = [key for key in cache if isinstance(cache.peek(key), NativeColumn)]
     for key in columns[::2]:
@@ -162,19 +163,19 @@ def test_columns_for_some_rows_are_kept_when_they_are_asked_for_again(
 ) -> None:
     """What takes a few rows once looks at each column once."""
     found: list[int] = []
-    find = native_output._find
+    find = output._find
 
     def count(plan: Any, fragment: Any, rows: Any) -> Any:
         found.append(row_ranges.count(rows))
         return find(plan, fragment, rows)
 
-    monkeypatch.setattr(native_output, "_find", count)
+    monkeypatch.setattr(output, "_find", count)
     table = lance_sql.open(table.uri)
     plan = table.scan(["mode", "price"]).read_plan
     fragment = plan.open(table.snapshot.manifest.fragments[0])
     for first in (3, 5, 7):
         found.clear()
-        rows = native_output.output(plan, fragment, row_ranges.single(first, first + 2))
+        rows = output.output(plan, fragment, row_ranges.single(first, first + 2))
         assert rows is not None
         assert found == {3: [2], 5: [2, fragment.num_rows], 7: []}[first]
     found.clear()
@@ -182,7 +183,7 @@ def test_columns_for_some_rows_are_kept_when_they_are_asked_for_again(
     plan = other.scan(["price"]).read_plan
     fragment = plan.open(other.snapshot.manifest.fragments[0])
     for _ in range(2):
-        native_output.output(plan, fragment, row_ranges.single(0, fragment.num_rows))
+        output.output(plan, fragment, row_ranges.single(0, fragment.num_rows))
     assert found == [fragment.num_rows]
 
 
@@ -218,7 +219,7 @@ def test_which_runs_the_kernels_read(table: Dataset) -> None:
         assert runs_of(table.scan(columns, "_rowaddr > 5")) == [True] * 4 + [False]
     assert runs_of(table.scan(MEMBERS, "maybe.x > 5 AND place.at.y > 3")) == [True] * 4 + [False]
     assert not any(runs_of(table.scan(["place.at"])))
-    assert not native_rows.is_possible(table.scan(["id"], "id + small < 7").read_plan)
+    assert not runs.is_possible(table.scan(["id"], "id + small < 7").read_plan)
 
 
 @pytest.mark.parametrize("version", ["2.0", "2.1", "2.2"])
@@ -418,7 +419,7 @@ def test_batches_of_other_dictionaries_are_not_read_together(
     for condition in ("i = 3", "i < 6"):
         scan = table.scan(["i", "s"], condition).deliver(types)
         (run, *_) = batches.runs(scan.read_plan, scan.plan.fragments(), batches.Cutting(None, keeps_all=True))
-        delivered = native_output.output(scan.read_plan, run.fragment, run.rows)
+        delivered = output.output(scan.read_plan, run.fragment, run.rows)
         assert delivered is not None
         assert len(delivered.borders) > 5
         for _ in range(2):
@@ -621,7 +622,7 @@ def failing(table: Dataset, error: Exception) -> tuple[_kernels.BatchStream, int
     run = next(batches.runs(scan.read_plan, scan.plan.fragments(), batches.Cutting(30_000)))
 
     def parts() -> Iterator[Any]:
-        prepared = native_rows.prepared(scan.read_plan, run)
+        prepared = runs.prepared(scan.read_plan, run)
         assert prepared is not None
         yield prepared.rows
         raise error

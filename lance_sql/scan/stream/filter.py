@@ -19,11 +19,11 @@ from lance_sql.layouts.plain import is_stored_with_offsets
 from lance_sql.layouts.value_codecs import key_order
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import system_columns
-from lance_sql.scan.made_columns import missing_column, system_column
 from lance_sql.scan.members import member
 from lance_sql.scan.plan import ReadPlan
 from lance_sql.scan.predicates import AnyOf, ColumnTest, Compare, Literal, PairTest, Path, RestTest, Step
 from lance_sql.scan.projection import restrict
+from lance_sql.scan.virtual_columns import missing_column, system_column
 from lance_sql.schema import Field
 from lance_sql.schema.types import arrow_field
 from lance_sql.table.open_fragment import OpenFragment
@@ -72,7 +72,7 @@ class _Pair:
     divisor: int = 0
 
 
-class Tests:
+class EncodedFilter:
     """The tests of a filter for the pages of some rows, and the columns that they look at, each of them once.
 
     columns_of: the place of the column of each test

@@ -22,10 +22,10 @@ from lance_sql.file.native_columns import Items, NativeColumn, NativeRows
 from lance_sql.file.page_cache import PageCache
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import system_columns
-from lance_sql.scan.made_columns import missing_column, system_column
 from lance_sql.scan.members import member
 from lance_sql.scan.plan import ReadPlan
 from lance_sql.scan.predicates import Path
+from lance_sql.scan.virtual_columns import missing_column, system_column
 from lance_sql.schema import Field
 from lance_sql.table.open_fragment import OpenFragment
 

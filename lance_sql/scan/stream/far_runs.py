@@ -25,9 +25,9 @@ from lance_sql.file.columns import Column
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import null_pages, read_ahead, read_shape, system_columns
 from lance_sql.scan.batches import BATCH_ROWS, Cutting, Run, runs
-from lance_sql.scan.kept_runs import PreparedRun
 from lance_sql.scan.plan import FragmentScan, ReadPlan
 from lance_sql.scan.projection import OutputColumn
+from lance_sql.scan.stream.run_cache import PreparedRun
 from lance_sql.store.ranges import ROUND_TRIP_BYTES
 from lance_sql.table.wide_fragments import is_wide
 

@@ -65,7 +65,7 @@ class PreparedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _Entry:
     key: Hashable
     file: ref[MappedFile]
     runs: Sequence[PreparedRun]
@@ -73,7 +73,7 @@ class _Kept:
     num_bytes: int
 
 
-class KeptRuns:
+class RunCache:
     """The runs of fragments, by what they depend on. Thread-safe.
 
     num_bytes: that keeping them takes, roughly
@@ -92,7 +92,7 @@ class KeptRuns:
         # The garbage collector may let go of a mapping at any time, also in the thread that holds the lock.
         self._gone: deque[ref[MappedFile]] = deque()
         self._numbers: dict[Hashable, int] = {}
-        self._kept: OrderedDict[int, _Kept] = OrderedDict()
+        self._kept: OrderedDict[int, _Entry] = OrderedDict()
         self._next = 0
         self._of_file: dict[ref[MappedFile], set[int]] = {}
         self._users: dict[_kernels.ColumnReader, int] = {}
@@ -112,7 +112,7 @@ class KeptRuns:
     def put(self, key: Hashable, file: MappedFile, runs: Sequence[PreparedRun]) -> None:
         """Keeps the runs as long as the file is mapped; not those that are too large."""
         columns = {column: size for run in runs for column, size in run.columns.items()}
-        added = _Kept(key, ref(file), runs, columns, sum(run.num_bytes for run in runs))
+        added = _Entry(key, ref(file), runs, columns, sum(run.num_bytes for run in runs))
         if added.num_bytes + sum(columns.values()) > self._budget // 2:
             return
         with self._lock:
@@ -181,12 +181,12 @@ class KeptRuns:
             self.num_bytes = 0
 
 
-KEPT: Final = KeptRuns()
+RUN_CACHE: Final = RunCache()
 """Of all tables that this process reads."""
 
 
-class Place:
-    """Where the runs of a fragment are kept, for a plan.
+class CachedRuns:
+    """The runs of a fragment in the cache, for a plan.
 
     runs: what is kept; each has to be asked for with `is_there` before it is read
     """
@@ -198,7 +198,7 @@ class Place:
         self._files = plan.fragments.files
         self._key = _key(plan, each, cut)
         self._data_file = each.fragment.files[0] if self._key is not None else None
-        found = KEPT.get(self._key) if self._key is not None else None
+        found = RUN_CACHE.get(self._key) if self._key is not None else None
         self._mapped_then = found[0] if found is not None else None
         self.runs = found[1] if found is not None else []
 
@@ -222,7 +222,7 @@ class Place:
             return
         mapped = self._mapped()
         if mapped is not None and {run.identity for run in runs} == {mapped.identity}:
-            KEPT.put(self._key, mapped, runs)
+            RUN_CACHE.put(self._key, mapped, runs)
 
     def _mapped(self) -> MappedFile | None:
         assert self._data_file is not None
