@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.statements import matching
+from lance_sql.statements import key_sieve, matching
 from lance_sql.statements.key_sieve import KeySieve, has_places
 
 TYPES = [
@@ -51,7 +51,7 @@ def test_matches_are_those_of_a_join(
         wanted = pa.concat_arrays([wanted, pa.nulls(1, type)])
     table = lance_sql.write(pa.table({"k": rows}), tmp_path / "t", max_rows_per_file=7000)
     found = []
-    for most_keys in (0, matching.MAX_KEYS):
+    for most_keys in (0, key_sieve.MAX_KEYS):
         monkeypatch.setattr(matching, "MAX_KEYS", most_keys)
         for nulls_are_equal in (False, with_nulls):
             source = pa.table({"k": wanted})

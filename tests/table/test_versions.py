@@ -135,11 +135,11 @@ def test_a_damaged_version_is_listed_with_its_damage(tmp_path: Path) -> None:
     first, second, _ = table.snapshot.siblings()
     content = (path / first.manifest_path).read_bytes()
     (path / first.manifest_path).write_bytes(content[:-4] + b"XXXX")
-    content = bytearray((path / second.manifest_path).read_bytes())
+    damaged = bytearray((path / second.manifest_path).read_bytes())
     position = second.manifest.transaction_section
     assert position is not None
-    content[position + 4 : position + 24] = b"\xff" * 20
-    (path / second.manifest_path).write_bytes(content)
+    damaged[position + 4 : position + 24] = b"\xff" * 20
+    (path / second.manifest_path).write_bytes(damaged)
     found = table.versions()
     assert [info.version for info in found] == [1, 2, 3]
     assert [info.damage is not None for info in found] == [True, True, False]
