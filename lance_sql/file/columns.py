@@ -141,7 +141,8 @@ def observe(column: Column, rows: RowRanges, zones: _kernels.ZoneBounds) -> None
     raises: as `Column.native`, for damage of what is around values
     """
     found = streamed(column, rows)
-    if found is None:
+    # what is read over is looked at when the values have been read
+    if found is None or found.are_read_over:
         return
     # pages that the kernels do not read are passed over, and what is damaged has its error when it is read
     with suppress(CorruptFile, _kernels.InvalidDataError):
@@ -195,8 +196,10 @@ def _filter_held(
 def _tested(column: Column, test: ValueTest, rows: RowRanges) -> tuple[NativeRows, _kernels.ColumnTest] | None:
     """The rows of a column, and what the kernels put them to; None where they have to be read to know."""
     found = _native(column, rows)
-    answers = found.column.test(test, found.pages) if found is not None else None
-    return (found, answers) if found is not None and answers is not None else None
+    if found is None or found.are_read_over:
+        return None
+    answers = found.column.test(test, found.pages)
+    return (found, answers) if answers is not None else None
 
 
 @dataclass(frozen=True, slots=True)

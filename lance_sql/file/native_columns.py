@@ -104,7 +104,7 @@ class NativeColumn:
         self._is_open = [False] * (len(row_starts) - 1)
         self._pages: dict[int, KnownPage] = {}
         self._num_closed = len(row_starts) - 1
-        self._whole: set[int] = set()
+        self._whole: dict[int, int] = {}
         self._forms: list[Form | None] = [None] * (len(row_starts) - 1)
         self._lends = False
         self._tests: dict[ValueTest, _ColumnTest] = {}
@@ -137,7 +137,7 @@ class NativeColumn:
                 self.reader.open(number, native.reader, data.start, data.end)
                 self._forms[number] = self._shared(native.form)
                 if data.end > data.start and not native.reader.takes_extents:
-                    self._whole.add(number)
+                    self._whole[number] = data.end - data.start
                 self._lends = self._lends or native.lends
                 # what the kernels do not read, Python opens as it needs it
                 self._pages[number] = page
@@ -160,22 +160,49 @@ class NativeColumn:
 
     def pieces(self, rows: RowRanges, pages: Sequence[int]) -> Iterator[tuple[Form | None, RowRanges, Sequence[int]]]:
         """Rows of pages of one form each, which become one array; None where Python decodes them: of a page that the
-        kernels do not read, or where they would be fetched with much that lies between them.
+        kernels do not read, or of which they would be given far more than the rows; see `read_over`.
 
         pages: that hold the rows
         """
-        is_mapped = self.file is None or self.file.is_mapped
         form = self._read_form(pages[0])
-        if (is_mapped or len(rows) == 1) and all(self._read_form(page) == form for page in pages):
+        over = self.read_over(pages, rows)
+        if not over and all(self._read_form(page) == form for page in pages):
             yield form, rows, pages
             return
-        inside = {page: row_ranges.clip(rows, self.first_row(page), self.first_row(page + 1)) for page in pages}
-        are_apart = {page: not is_mapped and page in self._whole and _are_sparse(inside[page]) for page in pages}
-        wanted = [page for page in pages if len(inside[page])]
-        for form, group in groupby(wanted, lambda page: None if are_apart[page] else self._read_form(page)):
+        wanted = [page for page in pages if len(self._inside(page, rows))]
+        for form, group in groupby(wanted, lambda page: None if page in over else self._read_form(page)):
             several = list(group)
             first, end = self.first_row(several[0]), self.first_row(several[-1] + 1)
             yield form, np.ascontiguousarray(row_ranges.clip(rows, first, end)), several
+
+    def read_over(self, pages: Sequence[int], rows: RowRanges) -> set[int]:
+        """Those pages of which the kernels need far more than the rows: what lies between them, or the whole page. Of a
+        file that is mapped, that costs nothing.
+
+        pages: that hold the rows
+        """
+        if self.file is None or self.file.is_mapped:
+            return set()
+        gap = self.file.gap
+        return {page for page in pages if page in self._whole and self._bytes_over(page, rows) > gap}
+
+    def _bytes_over(self, page: int, rows: RowRanges) -> int:
+        """How much more of a page they need than the share of the rows, where that is more than the share itself."""
+        inside = self._inside(page, rows)
+        if len(inside) == 0:
+            return 0
+        try:
+            (spans,) = _kernels.spans([(self.reader, inside)])
+        except _kernels.InvalidDataError:
+            # reading it says what is wrong
+            return 0
+        num_rows = self.first_row(page + 1) - self.first_row(page)
+        share = self._whole[page] * row_ranges.count(inside) // num_rows
+        over = sum(end - start for _, start, end in spans) - share
+        return over if over > share else 0
+
+    def _inside(self, page: int, rows: RowRanges) -> RowRanges:
+        return np.ascontiguousarray(row_ranges.clip(rows, self.first_row(page), self.first_row(page + 1)))
 
     def _read_form(self, page: int) -> Form | None:
         """The form in which a page is read into arrays outside of a stream."""
@@ -272,6 +299,11 @@ class NativeRows:
     rows: RowRanges
     pages: Sequence[int]
 
+    @property
+    def are_read_over(self) -> bool:
+        """Whether the kernels need far more than these rows of a page; see `NativeColumn.read_over`."""
+        return bool(self.column.read_over(self.pages, self.rows))
+
     def refuse(self, message: str) -> NoReturn:
         """Says what is wrong, and in which page: the first one of which it cannot be told where its rows are."""
         page = next((page for page in self.pages if self._is_damaged(page)), self.pages[0])
@@ -294,11 +326,6 @@ class NativeRows:
 
 def _offset_bits(type: pa.DataType) -> int:
     return 64 if pa.types.is_large_string(type) or pa.types.is_large_binary(type) else 32
-
-
-def _are_sparse(rows: RowRanges) -> bool:
-    """Whether more lies between the rows than they are."""
-    return len(rows) > 1 and 2 * row_ranges.count(rows) < int(rows[-1, 1] - rows[0, 0])
 
 
 def are_kept(file: FileReader) -> bool:

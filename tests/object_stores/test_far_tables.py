@@ -26,7 +26,7 @@ from lance_sql.file import ahead, native_columns, page_parts, reader
 from lance_sql.scan import batches
 from lance_sql.scan.scan import Scan
 from lance_sql.scan.stream import far_runs
-from lance_sql.store import disk_cache
+from lance_sql.store import disk_cache, object_store
 from lance_sql.store import ranges as store_ranges
 from tests.object_stores.proxy import Fault, Proxy, Request
 from tests.properties.test_filters_in_streams import SETUPS, conditions, written
@@ -55,6 +55,7 @@ def small(request: pytest.FixtureRequest) -> Iterator[None]:
         patch.setattr(far_runs, "FIRST_BYTES", 10_000)
         patch.setattr(far_runs, "BATCH_ROWS", 100)
         patch.setattr(far_runs, "_CHUNK_ROWS", 100)
+        patch.setattr(object_store, "ROUND_TRIP_BYTES", 500)
         patch.setattr(ahead, "ROUND_TRIP_BYTES", 2000)
         patch.setattr(ahead, "_SHORT_BYTES", 4000)
         patch.setattr(ahead, "GAP_BYTES", 50)

@@ -139,3 +139,31 @@ def test_what_a_stream_has_read_is_not_asked_for_again(tmp_path: Path) -> None:
     assert count.num_bytes < 1.05 * stored
     # the versions, the manifest, the end of the file; the first batch of each column; the rest in parts of 4 MiB
     assert count.requests <= 3 + 4 + stored // 2**22 + 1
+
+
+@pytest.mark.parametrize("column", ["text", "text?", "struct", "vector?"])
+def test_few_rows_of_pages_without_levels_take_few_bytes(tmp_path: Path, column: str) -> None:
+    """Of which the kernels know only as a whole where the rows are."""
+    count = 150_000
+    rng = np.random.default_rng(5)
+    numbers = pa.array(rng.integers(0, 2**62, count))
+    texts = pa.array([f"order number {number} for somebody" for number in numbers.to_pylist()])
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(rng.random(8 * count)), 8)
+    some = pa.array(rng.random(count) < 0.1)
+    columns: dict[str, pa.Array] = {
+        "text": texts,
+        "text?": pa.array(texts.to_pylist(), mask=some.to_numpy(zero_copy_only=False)),
+        "struct": pa.StructArray.from_arrays([numbers, texts], ["x", "s"]),
+        "vector?": pa.FixedSizeListArray.from_arrays(vectors.values, 8, mask=some),
+    }
+    rows = pa.table({column: columns[column]})
+    lance.write_dataset(rows, tmp_path / "t.lance", data_storage_version="2.0")
+    with StoreServer(tmp_path, seconds=0.0, bytes_per_second=1e12) as server:
+        table = lance_sql.open(f"s3://{object_store_server.BUCKET}/t.lance", storage_options=server.options)
+        ends = [0, len(rows) - 1]
+        # pages are open then, and what opens them is not counted
+        assert table.take(ends).equals(rows.take(ends))
+        server.take_count()
+        assert table.scan(limit=5).to_table().equals(rows.slice(0, 5))
+        assert table.take(range(70_000, 70_010)).equals(rows.slice(70_000, 10))
+        assert server.take_count().num_bytes < 50_000
