@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from lance_sql.arrays import U32, U64
 from lance_sql.errors import CorruptFile
 
 if TYPE_CHECKING:
     from pyroaring import BitMap, BitMap64
 
-U32 = npt.NDArray[np.uint32]
-U64 = npt.NDArray[np.uint64]
 
 _NUMBERS_AT_ONCE = 1 << 16
 _LOW_HALF = np.uint64(2**32 - 1)

@@ -14,11 +14,10 @@ from functools import cached_property, partial
 from operator import index
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql.ages import parse_age
+from lance_sql.arrays import U64
 from lance_sql.arrow_dataset import ArrowDataset, column_names
 from lance_sql.errors import InvalidArgument, TableNotFound, VersionNotFound
 from lance_sql.file.learned import Learning
@@ -1247,7 +1246,7 @@ def _age(name: str, value: timedelta | str | None) -> timedelta | None:
     return value
 
 
-def _row_ids(values: Iterable[int] | pa.Array | pa.ChunkedArray) -> npt.NDArray[np.uint64]:
+def _row_ids(values: Iterable[int] | pa.Array | pa.ChunkedArray) -> U64:
     try:
         if isinstance(values, (pa.Array, pa.ChunkedArray)):
             array = values.cast(pa.uint64())
@@ -1258,7 +1257,7 @@ def _row_ids(values: Iterable[int] | pa.Array | pa.ChunkedArray) -> npt.NDArray[
         raise InvalidArgument(f"Row ids are integers from 0 to 2^64 - 1: {error}") from error
     if array.null_count:
         raise InvalidArgument("Row ids are integers from 0 to 2^64 - 1; NULL is not one")
-    ids: npt.NDArray[np.uint64] = array.to_numpy()
+    ids: U64 = array.to_numpy()
     return ids
 
 

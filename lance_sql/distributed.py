@@ -24,7 +24,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_sql.bitmaps import U64, U64Set
+from lance_sql.arrays import U64
+from lance_sql.bitmaps import U64Set
 from lance_sql.casts.table import TableCast
 from lance_sql.commit.committer import Expected
 from lance_sql.commit.operations import Delete, Rewrite, Update, UpdateConfig, UpdateMap

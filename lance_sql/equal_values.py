@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import selection
+from lance_sql.arrays import I64, BoolMask
 
-Flags: TypeAlias = npt.NDArray[np.bool_]
 
-
-def same(a: pa.Array, b: pa.Array) -> Flags:
+def same(a: pa.Array, b: pa.Array) -> BoolMask:
     """For each row whether both arrays, of one type and length, have the same value."""
     if isinstance(a, pa.ExtensionArray):
         return same(a.storage, b.storage)
@@ -21,17 +17,17 @@ def same(a: pa.Array, b: pa.Array) -> Flags:
         return same(a.dictionary_decode(), b.dictionary_decode())
     valid, other = _valid(a), _valid(b)
     both = valid & other
-    equal: Flags = valid == other
+    equal: BoolMask = valid == other
     if both.any() and not pa.types.is_null(a.type):
         equal &= _same_values(a, b, both) | ~both
     return equal
 
 
-def _same_values(a: pa.Array, b: pa.Array, both: Flags) -> Flags:
+def _same_values(a: pa.Array, b: pa.Array, both: BoolMask) -> BoolMask:
     """The same for rows where neither is NULL; anything for the others."""
     type = a.type
     if pa.types.is_struct(type):
-        equal: Flags = np.ones(len(a), np.bool_)
+        equal: BoolMask = np.ones(len(a), np.bool_)
         for index in range(type.num_fields):
             equal &= same(a.field(index), b.field(index))
         return equal
@@ -50,7 +46,7 @@ def _same_values(a: pa.Array, b: pa.Array, both: Flags) -> Flags:
     return np.asarray(pc.equal(a, b).fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
 
 
-def _same_bytes(a: pa.Array, b: pa.Array, width: int) -> Flags:
+def _same_bytes(a: pa.Array, b: pa.Array, width: int) -> BoolMask:
     """For each row whether values of a fixed width have the same bytes."""
     if width == 0:
         return np.ones(len(a), np.bool_)
@@ -66,11 +62,11 @@ def _items(array: pa.FixedSizeListArray) -> pa.Array:
     return array.values.slice(array.offset * size, len(array) * size)
 
 
-def _same_lists(a: pa.Array, b: pa.Array, both: Flags) -> Flags:
+def _same_lists(a: pa.Array, b: pa.Array, both: BoolMask) -> BoolMask:
     starts, ends = _bounds(a)
     other_starts, other_ends = _bounds(b)
     lengths = ends - starts
-    equal: Flags = lengths == other_ends - other_starts
+    equal: BoolMask = lengths == other_ends - other_starts
     compared = np.flatnonzero(equal & both & (lengths > 0))
     if len(compared) == 0:
         return equal
@@ -83,7 +79,7 @@ def _same_lists(a: pa.Array, b: pa.Array, both: Flags) -> Flags:
     return equal
 
 
-def _bounds(array: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _bounds(array: pa.Array) -> tuple[I64, I64]:
     offsets = array.offsets.to_numpy().astype(np.int64)
     return offsets[:-1], offsets[1:]
 
@@ -95,11 +91,11 @@ def _values(array: pa.Array) -> pa.Array:
     return array.values
 
 
-def _take(array: pa.Array, positions: npt.NDArray[np.int64]) -> pa.Array:
+def _take(array: pa.Array, positions: I64) -> pa.Array:
     return selection.unsliced(array).take(pa.array(positions))
 
 
-def _valid(array: pa.Array) -> Flags:
+def _valid(array: pa.Array) -> BoolMask:
     if array.null_count == 0:
         return np.ones(len(array), np.bool_)
     return np.asarray(array.is_valid().to_numpy(zero_copy_only=False), np.bool_)

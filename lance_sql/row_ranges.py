@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lance_sql.arrays import I64, BoolMask
 from lance_sql.errors import UnsupportedFeature
 
-RowRanges: TypeAlias = npt.NDArray[np.int64]
+RowRanges: TypeAlias = I64
 
 EMPTY: RowRanges = np.empty((0, 2), np.int64)
 
@@ -43,7 +43,7 @@ def count(rows: RowRanges) -> int:
     return int((rows[:, 1] - rows[:, 0]).sum())
 
 
-def from_sorted(positions: npt.NDArray[np.int64]) -> RowRanges:
+def from_sorted(positions: I64) -> RowRanges:
     """The set that holds `positions` (ascending, distinct); neighbours become one range."""
     if len(positions) <= 1:
         return single(int(positions[0]), int(positions[0]) + 1) if len(positions) else EMPTY
@@ -57,7 +57,7 @@ def from_sorted(positions: npt.NDArray[np.int64]) -> RowRanges:
     return rows
 
 
-def expand(rows: RowRanges) -> npt.NDArray[np.int64]:
+def expand(rows: RowRanges) -> I64:
     """Every row of the set, ascending: int64[count(rows)].
 
     raises: UnsupportedFeature for more rows than are held at once
@@ -70,7 +70,7 @@ def expand(rows: RowRanges) -> npt.NDArray[np.int64]:
     return np.repeat(rows[:, 0] - firsts, lengths) + np.arange(lengths.sum(), dtype=np.int64)
 
 
-def without(rows: RowRanges, removed: npt.NDArray[np.int64]) -> RowRanges:
+def without(rows: RowRanges, removed: I64) -> RowRanges:
     """The set less the rows in `removed` (ascending, distinct)."""
     if len(removed) == 0 or len(rows) == 0:
         return rows
@@ -85,12 +85,12 @@ def without(rows: RowRanges, removed: npt.NDArray[np.int64]) -> RowRanges:
     return np.stack((starts[kept], ends[kept]), axis=1)
 
 
-def within(rows: RowRanges, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+def within(rows: RowRanges, positions: I64) -> BoolMask:
     """For each of `positions` whether the set holds it."""
     if len(rows) == 0:
         return np.zeros(len(positions), np.bool_)
     at = np.searchsorted(rows[:, 0], positions, side="right") - 1
-    inside: npt.NDArray[np.bool_] = (at >= 0) & (positions < rows[np.maximum(at, 0), 1])
+    inside: BoolMask = (at >= 0) & (positions < rows[np.maximum(at, 0), 1])
     return inside
 
 

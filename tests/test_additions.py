@@ -14,7 +14,7 @@ import pytest
 
 import lance_sql
 from lance_sql import row_ranges
-from lance_sql.bitmaps import U64
+from lance_sql.arrays import U64
 from lance_sql.encodings import choose, codecs, flat
 from lance_sql.encodings import wire_v2_1 as encoding_messages
 from lance_sql.encodings.blocks import FixedWidth

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 
 FLOORS = (
     ("terminal_text",),
-    ("errors",),
+    ("arrays", "errors"),
     ("caches", "file_versions", "gathering", "progress", "selection", "row_ranges", "proto", "_kernels", "value_text"),
     (
         "ages",

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import selection
-from lance_sql.applying.order import I64, Flags
+from lance_sql.arrays import I64, BoolMask
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.images import CHANGE_TYPE, COMMIT_VERSION, DELETE, NAMES, PREIMAGE
 from lance_sql.errors import ColumnNotFound, InvalidArgument
@@ -33,14 +33,14 @@ class Events:
 
     rows: pa.Table
     sequence: pa.Table
-    is_delete: Flags
+    is_delete: BoolMask
 
     @property
     def num_rows(self) -> int:
         """How many there are."""
         return len(self.is_delete)
 
-    def take(self, positions: I64 | Flags) -> Events:
+    def take(self, positions: I64 | BoolMask) -> Events:
         """The events at these positions, or where the flags are set."""
         if positions.dtype == np.bool_:
             positions = np.flatnonzero(positions)

@@ -21,9 +21,10 @@ import pyarrow as pa
 from lance_sql.applying import state, target_rows
 from lance_sql.applying.application import Application, Part
 from lance_sql.applying.events import SEQUENCE, Events, Source
-from lance_sql.applying.order import I64, Flags, equal_rows, filled, firsts, key_numbers, lasts, ranks
+from lance_sql.applying.order import equal_rows, filled, firsts, key_numbers, lasts, ranks
 from lance_sql.applying.state import KeyState
 from lance_sql.applying.target_rows import TargetRows
+from lance_sql.arrays import I64, BoolMask
 from lance_sql.distributed import ChangeJob
 from lance_sql.errors import InvalidArgument
 from lance_sql.table.applied import Applied
@@ -244,7 +245,7 @@ def _leaf_types(time: pa.DataType) -> list[pa.DataType]:
     return [field.type for field in time] if pa.types.is_struct(time) else [time]
 
 
-def _changed(rows: pa.Table, existing: TargetRows, place: I64) -> Flags:
+def _changed(rows: pa.Table, existing: TargetRows, place: I64) -> BoolMask:
     changed = np.ones(rows.num_rows, np.bool_)
     at = np.flatnonzero(place >= 0)
     if len(at):

@@ -16,9 +16,10 @@ import pyarrow as pa
 from lance_sql.applying import state, target_rows
 from lance_sql.applying.application import Application, Part
 from lance_sql.applying.events import Events
-from lance_sql.applying.order import I64, Flags, equal_rows, filled, firsts, key_numbers, lasts, ranks, start_of_run
+from lance_sql.applying.order import equal_rows, filled, firsts, key_numbers, lasts, ranks, start_of_run
 from lance_sql.applying.state import KeyState
 from lance_sql.applying.target_rows import TargetRows
+from lance_sql.arrays import I64, BoolMask
 from lance_sql.distributed import ChangeJob
 from lance_sql.errors import InvalidArgument
 from lance_sql.table.applied import Applied
@@ -107,7 +108,7 @@ class Latest(Application):
             np.maximum.at(limit, np.concatenate(keys), rank[events.num_rows :])
         return rank[: events.num_rows], limit
 
-    def _folded(self, events: Events, numbers: I64, at: I64) -> tuple[Events, Flags]:
+    def _folded(self, events: Events, numbers: I64, at: I64) -> tuple[Events, BoolMask]:
         """The last event of each key, with what earlier ones say where it says nothing, and whether it leaves the rest
         to the row that is there."""
         is_first = firsts(numbers)
@@ -141,7 +142,7 @@ def _positions(numbers: I64, num_keys: int) -> I64:
     return found
 
 
-def _patched(rows: pa.Table, names: Sequence[str], existing: TargetRows, place: I64, is_patch: Flags) -> pa.Table:
+def _patched(rows: pa.Table, names: Sequence[str], existing: TargetRows, place: I64, is_patch: BoolMask) -> pa.Table:
     """The rows with the values of those that are there in the place of NULL."""
     for name in names:
         column = rows.column(name)
@@ -160,7 +161,7 @@ def _coalesced(new: pa.Array, old: pa.Array) -> pa.Array:
     return both.take(pa.array(np.where(is_null, np.arange(count) + count, np.arange(count))))
 
 
-def _changed(final: Events, existing: TargetRows, place: I64) -> Flags:
+def _changed(final: Events, existing: TargetRows, place: I64) -> BoolMask:
     """Which events put a row into the table, or another one in its place."""
     is_there = place >= 0
     same = np.zeros(final.num_rows, np.bool_)

@@ -8,14 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_sql.arrays import I64, BoolMask
 from lance_sql.equal_values import same
-
-I64 = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 def key_numbers(keys: pa.Table) -> I64:
@@ -39,27 +36,27 @@ def ranks(columns: pa.Table) -> I64:
     return found.astype(np.int64)
 
 
-def firsts(numbers: I64) -> Flags:
+def firsts(numbers: I64) -> BoolMask:
     """Whether each row is the first of its run of equal numbers."""
     found = np.ones(len(numbers), np.bool_)
     found[1:] = numbers[1:] != numbers[:-1]
     return found
 
 
-def lasts(numbers: I64) -> Flags:
+def lasts(numbers: I64) -> BoolMask:
     """Whether each row is the last of its run of equal numbers."""
     found = np.ones(len(numbers), np.bool_)
     found[:-1] = numbers[1:] != numbers[:-1]
     return found
 
 
-def start_of_run(is_first: Flags) -> I64:
+def start_of_run(is_first: BoolMask) -> I64:
     """For each row the position of the first row of its run."""
     positions = np.where(is_first, np.arange(len(is_first)), 0)
     return np.maximum.accumulate(positions) if len(positions) else positions
 
 
-def filled(rows: pa.Table, names: Sequence[str], is_first: Flags) -> pa.Table:
+def filled(rows: pa.Table, names: Sequence[str], is_first: BoolMask) -> pa.Table:
     """The rows with the value of the row before in the place of NULL, in some columns.
 
     is_first: rows that take nothing from the one before
@@ -77,7 +74,7 @@ def filled(rows: pa.Table, names: Sequence[str], is_first: Flags) -> pa.Table:
     return rows
 
 
-def equal_rows(a: pa.Table, b: pa.Table, names: Sequence[str]) -> Flags:
+def equal_rows(a: pa.Table, b: pa.Table, names: Sequence[str]) -> BoolMask:
     """For each row whether both tables, of one length and equal types, have the same values in some columns."""
     equal = np.ones(a.num_rows, np.bool_)
     for name in names:

@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import selection
-from lance_sql.applying.order import I64, Flags
-from lance_sql.bitmaps import U64
+from lance_sql.arrays import I64, U64, BoolMask
 from lance_sql.casts.table import TableCast
 from lance_sql.dataset import Dataset
 from lance_sql.dataset import open as open_dataset
@@ -100,7 +99,7 @@ def rows_of(snapshot: Snapshot, keys: pa.Table) -> TargetRows:
 
 
 def batches(
-    target: pa.Schema, written: pa.Table, replaced: TargetRows, at: I64, is_gone: Flags
+    target: pa.Schema, written: pa.Table, replaced: TargetRows, at: I64, is_gone: BoolMask
 ) -> Iterator[pa.RecordBatch]:
     """What is written and deleted, as a `ChangeJob` takes it.
 

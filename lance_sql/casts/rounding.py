@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.arrays import BoolMask
+
 Kind: TypeAlias = type[np.float32] | type[np.float64]
 
 _EXACT_INTEGER: Final = 1 << 53
@@ -101,7 +103,7 @@ _SINGLE_HALF: Final = np.uint64(1 << 28)
 """The bits of a double that a single does not have, and their first."""
 
 
-def _quotients(array: pa.Array) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+def _quotients(array: pa.Array) -> tuple[npt.NDArray[np.float64], BoolMask]:
     """Each decimal as a quotient of two doubles, and whether both are exact."""
     scale = array.type.scale
     if not pa.types.is_decimal128(array.type) or not 0 <= scale <= _EXACT_SCALE:

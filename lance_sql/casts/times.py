@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+
+from lance_sql.arrays import I64
 
 _NANOSECONDS: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _DAY: Final = 86_400 * 10**9
@@ -68,7 +69,7 @@ def _unit(type: pa.DataType) -> int:
     return _NANOSECONDS[type.unit]
 
 
-def _counts(array: pa.Array) -> tuple[npt.NDArray[np.int64], int]:
+def _counts(array: pa.Array) -> tuple[I64, int]:
     """Each value as a number of units, 0 for NULL, and the unit."""
     if pa.types.is_interval(array.type):
         return _nanoseconds(array), 1
@@ -76,7 +77,7 @@ def _counts(array: pa.Array) -> tuple[npt.NDArray[np.int64], int]:
     return array.view(storage).fill_null(0).to_numpy().astype(np.int64), _unit(array.type)
 
 
-def _nanoseconds(array: pa.Array) -> npt.NDArray[np.int64]:
+def _nanoseconds(array: pa.Array) -> I64:
     """The lengths of intervals; a day has 24 hours, as SQL compares them."""
     parts = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")])
     values = np.frombuffer(array.buffers()[1], parts)[array.offset : array.offset + len(array)]
@@ -90,5 +91,5 @@ def _nanoseconds(array: pa.Array) -> npt.NDArray[np.int64]:
     # of a product or a sum that overflows, the way back leads elsewhere
     if (made // _DAY != days).any() or ((made ^ total) & (rest ^ total) < 0).any():
         raise pa.ArrowInvalid("an interval is out of range")
-    found: npt.NDArray[np.int64] = total
+    found: I64 = total
     return found

@@ -9,10 +9,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import selection
+from lance_sql.arrays import I64
 from lance_sql.errors import at
 from lance_sql.scan.predicates.evaluation import evaluate
 from lance_sql.scan.projection import OutputColumn
@@ -105,7 +105,7 @@ class AnswerScan(RankedScan):
             if batch.num_rows:
                 yield batch
 
-    def _stored(self, found: Found, fields: Sequence[Field], places: npt.NDArray[np.int64]) -> list[pa.Array]:
+    def _stored(self, found: Found, fields: Sequence[Field], places: I64) -> list[pa.Array]:
         """Columns of rows, in the types of the later version."""
         if not fields:
             return []
@@ -121,7 +121,7 @@ class AnswerScan(RankedScan):
             pa.nulls(len(places), each.type) if each.stored is None else each.convert(next(taken)) for each in known
         ]
 
-    def _told(self, found: Found, name: str, places: npt.NDArray[np.int64]) -> pa.Array:
+    def _told(self, found: Found, name: str, places: I64) -> pa.Array:
         """A column that the table does not have."""
         changes = self.changes
         if name == ROW_ID:
@@ -138,7 +138,7 @@ class AnswerScan(RankedScan):
         return _numbers(changes.before.ranking, name.removeprefix(PREVIOUS), found.previous[places])
 
 
-def _numbers(ranking: Ranking, name: str, places: npt.NDArray[np.int64]) -> pa.Array:
+def _numbers(ranking: Ranking, name: str, places: I64) -> pa.Array:
     """A number of the query for rows at these places; NULL for -1."""
     return ranking.scores[name].take(pa.array(places, mask=places < 0))
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.arrays import I64, U64
 from lance_sql.changes import answer_scan
 from lance_sql.changes.answer_scan import CHANGE, PREVIOUS, ROW_CHANGE
 from lance_sql.changes.bounds import Bound
@@ -36,8 +36,6 @@ from lance_sql.table.snapshot import Snapshot
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
-I64: TypeAlias = npt.NDArray[np.int64]
-U64: TypeAlias = npt.NDArray[np.uint64]
 
 NEW: Final = "new"
 CHANGED: Final = "changed"

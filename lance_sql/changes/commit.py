@@ -20,12 +20,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from lance_sql.arrays import U64
 from lance_sql.changes import columns, lineage, values
 from lance_sql.changes.columns import Source, Sources
 from lance_sql.changes.difference import Difference, Side, compare
 from lance_sql.changes.history import Commit
 from lance_sql.changes.matching import Match, Pairs, RowIdMatch, in_place
-from lance_sql.changes.rows import U64, Rows
+from lance_sql.changes.rows import Rows
 
 _BY_VALUES: Final = ("restore", "overwrite", "rewrite", None)
 

@@ -22,9 +22,10 @@ from typing import Final
 import numpy as np
 
 from lance_sql import row_ranges
+from lance_sql.arrays import I64
 from lance_sql.changes import columns
 from lance_sql.changes.columns import Sources
-from lance_sql.changes.rows import I64, Rows
+from lance_sql.changes.rows import Rows
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.row_ranges import RowRanges
 from lance_sql.store import together

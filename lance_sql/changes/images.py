@@ -13,11 +13,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.arrays import I64, U64, BoolMask
 from lance_sql.changes.columns import Sources
-from lance_sql.changes.rows import I64, U64, Rows
+from lance_sql.changes.rows import Rows
 
 CHANGE_TYPE: Final = "_change_type"
 COMMIT_VERSION: Final = "_commit_version"
@@ -130,7 +130,7 @@ class Images:
         return self.told.columns(self.kind, names, ids)
 
 
-def times(microseconds: I64, mask: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+def times(microseconds: I64, mask: BoolMask | None = None) -> pa.Array:
     """Times as a column; NULL where the mask is true."""
     # a cast copies, and hands what it copies to other threads
     return pa.array(microseconds, pa.int64(), mask=mask).view(TIME)

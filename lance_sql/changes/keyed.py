@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.arrays import I64, U64
 from lance_sql.changes import columns, values
 from lance_sql.changes.columns import Sources
 from lance_sql.changes.commit import Changed, Evidence, rewritten, without_places
 from lance_sql.changes.difference import Side, compare
 from lance_sql.changes.matching import Matched, Pairs, by_identity
-from lance_sql.changes.rows import I64, U64, Rows
+from lance_sql.changes.rows import Rows
 from lance_sql.errors import InvalidArgument
 from lance_sql.schema import Schema
 from lance_sql.table.fragment import Fragment

@@ -23,7 +23,8 @@ from typing import Final
 
 import numpy as np
 
-from lance_sql.changes.rows import U64, Rows
+from lance_sql.arrays import U64
+from lance_sql.changes.rows import Rows
 from lance_sql.errors import DamagedLineage, LanceError
 from lance_sql.table import row_ids
 from lance_sql.table.transactions import GivenIds

@@ -10,8 +10,9 @@ from typing import Protocol
 
 import numpy as np
 
+from lance_sql.arrays import I64, U64
 from lance_sql.changes.columns import Sources
-from lance_sql.changes.rows import I64, U64, Rows
+from lance_sql.changes.rows import Rows
 from lance_sql.errors import CorruptFile
 from lance_sql.table.fragment import Fragment
 

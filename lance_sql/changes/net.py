@@ -17,12 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from lance_sql.arrays import U64
 from lance_sql.changes import values
 from lance_sql.changes.columns import Sources
 from lance_sql.changes.commit import Changed, Evidence, rewritten
 from lance_sql.changes.difference import Side, compare
 from lance_sql.changes.matching import Pairs, by_row_id
-from lance_sql.changes.rows import U64, Rows
+from lance_sql.changes.rows import Rows
 
 
 @dataclass(frozen=True)

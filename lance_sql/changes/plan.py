@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from lance_sql.arrays import U64
 from lance_sql.changes import column_history, keyed, net, values
 from lance_sql.changes.columns import Sources
 from lance_sql.changes.commit import Changed, Evidence, changed_rows, touched_rows
@@ -31,7 +32,6 @@ from lance_sql.changes.images import (
 from lance_sql.changes.keyed import KeyMatch, LastCommits
 from lance_sql.changes.matching import Match, Pairs, RowIdMatch
 from lance_sql.changes.narrowing import known, narrowed
-from lance_sql.changes.rows import U64
 from lance_sql.errors import DamagedLineage, UnsupportedFeature
 from lance_sql.scan.predicates import Const, Predicate
 

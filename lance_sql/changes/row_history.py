@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.arrays import I64, U64, BoolMask
 from lance_sql.changes.bounds import Bound
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.images import INSERT, POSTIMAGE, TIME, Images, microseconds, times
 from lance_sql.changes.narrowing import narrowed
 from lance_sql.changes.plan import Part, Range
-from lance_sql.changes.rows import I64, U64, Rows
+from lance_sql.changes.rows import Rows
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.system_columns import ROW_ID
 from lance_sql.table.snapshot import Snapshot
@@ -47,7 +47,7 @@ FIELDS: Final = (
 )
 NAMES: Final = tuple(field.name for field in FIELDS)
 
-_Flags: TypeAlias = npt.NDArray[np.bool_]
+_Flags: TypeAlias = BoolMask
 
 
 @dataclass(frozen=True)

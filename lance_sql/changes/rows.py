@@ -15,17 +15,14 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from lance_sql import row_ranges
+from lance_sql.arrays import I64, U64
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.plan import FragmentScan
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment, OpenFragments
 from lance_sql.table.segments import Range
-
-I64 = npt.NDArray[np.int64]
-U64 = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)

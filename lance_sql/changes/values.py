@@ -8,16 +8,17 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import selection
+from lance_sql.arrays import BoolMask
 from lance_sql.changes import columns
 from lance_sql.changes.columns import Source
 from lance_sql.changes.matching import Pairs
-from lance_sql.equal_values import Flags, same
+from lance_sql.equal_values import same
 
 PAIRS_AT_ONCE = 64 * 1024
 """Images of so many pairs are in memory at the same time."""
 
 
-def differing(pairs: Pairs, was: Sequence[Source], now: Sequence[Source]) -> Flags:
+def differing(pairs: Pairs, was: Sequence[Source], now: Sequence[Source]) -> BoolMask:
     """For each pair whether its images differ in one of some columns. Both images of these columns are read.
 
     was, now: the columns before and after, parallel; one that does not exist is NULL

@@ -24,6 +24,7 @@ from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from lance_sql import file_versions
+from lance_sql.arrays import U32
 from lance_sql.commit import (
     conflicts,
     consumed,
@@ -36,7 +37,7 @@ from lance_sql.commit import (
 )
 from lance_sql.commit.conflicts import Outcome
 from lance_sql.commit.draft import NextVersion
-from lance_sql.commit.operations import U32, Delete, Merge, Operation, Overwrite, Update
+from lance_sql.commit.operations import Delete, Merge, Operation, Overwrite, Update
 from lance_sql.commit.rebase import Committed
 from lance_sql.commit.transactions import Transaction
 from lance_sql.errors import (

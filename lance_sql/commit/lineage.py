@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from lance_sql.arrays import I64, U32, U64, BoolMask
 from lance_sql.bitmaps import U64Set
 from lance_sql.errors import InvalidArgument
 from lance_sql.table.fragment import Fragment
-from lance_sql.table.segments import U64
 from lance_sql.table.snapshot import Snapshot
 
 _IDS_AT_ONCE: Final = 1 << 17
@@ -54,9 +53,9 @@ def _created_at(snapshot: Snapshot, fragments: Sequence[Fragment], ids: U64) -> 
     return found
 
 
-def _contains(ascending: npt.NDArray[np.uint32], values: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+def _contains(ascending: U32, values: I64) -> BoolMask:
     if not len(ascending):
         return np.zeros(len(values), np.bool_)
     places = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
-    found: npt.NDArray[np.bool_] = ascending[places] == values
+    found: BoolMask = ascending[places] == values
     return found

@@ -14,15 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-import numpy as np
-import numpy.typing as npt
-
+from lance_sql.arrays import U32
 from lance_sql.schema import Schema
 from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.paths import BasePath
-
-U32 = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lance_sql.arrays import U32
 from lance_sql.commit.operations import (
-    U32,
     Append,
     CreateIndex,
     DataReplacement,

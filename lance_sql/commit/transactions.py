@@ -15,8 +15,8 @@ import numpy as np
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from lance_sql import bitmaps
+from lance_sql.arrays import U32
 from lance_sql.commit.operations import (
-    U32,
     Append,
     Clone,
     CreateIndex,

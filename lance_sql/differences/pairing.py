@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import selection
+from lance_sql.arrays import I64, U64
 from lance_sql.errors import InvalidArgument
 from lance_sql.progress import Work
 from lance_sql.value_text import values
@@ -184,7 +184,7 @@ def _keys(table: pa.Table, key: Sequence[str]) -> list[pa.Array]:
     return [_plain(pa.concat_arrays(table[name].chunks or [pa.nulls(0, table[name].type)])) for name in key]
 
 
-def _numbered(sides: Sequence[Sequence[pa.Array]]) -> list[npt.NDArray[np.int64]]:
+def _numbered(sides: Sequence[Sequence[pa.Array]]) -> list[I64]:
     """One number for each distinct key over both sides, NULL being a value."""
     lengths = [len(side[0]) for side in sides]
     numbers = np.zeros(sum(lengths), np.int64)
@@ -197,7 +197,7 @@ def _numbered(sides: Sequence[Sequence[pa.Array]]) -> list[npt.NDArray[np.int64]
     return list(np.split(numbers.astype(np.int64), [lengths[0]]))
 
 
-def _hashes(keys: Sequence[pa.Array]) -> npt.NDArray[np.uint64]:
+def _hashes(keys: Sequence[pa.Array]) -> U64:
     """Equal keys have equal numbers, in this process."""
     found = np.zeros(len(keys[0]), np.uint64)
     for column in keys:

@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import selection
+from lance_sql.arrays import BoolMask
 from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE, PREIMAGE
 from lance_sql.differences.columns import SharedColumns, plain, to_type
 from lance_sql.differences.difference import Cell, UpdatedRow
 from lance_sql.differences.pairing import Meeting, OnlyAfter, OnlyBefore, Paired, pair
-from lance_sql.equal_values import Flags, same
+from lance_sql.equal_values import same
 from lance_sql.scan.system_columns import ROW_ID
 from lance_sql.value_text import values
 
@@ -72,7 +73,7 @@ class RowDifferences:
 
     def _pairs(self, before: pa.Table, after: pa.Table) -> int:
         """How many pairs differ."""
-        differs: dict[str, Flags] = {}
+        differs: dict[str, BoolMask] = {}
         for name, earlier in self.shared.before.items():
             found = ~same(_whole(before[earlier]), _whole(after[name]))
             if found.any():
@@ -91,7 +92,7 @@ class RowDifferences:
         before: pa.Table,
         after: pa.Table,
         places: np.ndarray[tuple[int], np.dtype[np.intp]],
-        differs: Mapping[str, Flags],
+        differs: Mapping[str, BoolMask],
     ) -> Iterator[UpdatedRow]:
         at = pa.array(places)
         earlier = {name: values(_whole(before[self.shared.before[name]]).take(at)) for name in differs}

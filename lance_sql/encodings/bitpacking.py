@@ -6,10 +6,10 @@ Layout", VLDB 2023.
 """
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.arrays import I64, U8
 from lance_sql.encodings.blocks import FixedWidth
 from lance_sql.encodings.chunk_rows import ChunkRows
 from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, uniform_starts
@@ -36,7 +36,7 @@ def chunks(values: FixedWidth) -> ChunkCodec:
     """One group for each chunk, as wide as its widest value; values of 8, 16, 32 or 64 bits."""
     bits, count = values.bits_per_value, values.num_values
 
-    def widths_of(starts: Starts) -> npt.NDArray[np.uint8]:
+    def widths_of(starts: Starts) -> U8:
         widths = np.empty(len(starts) - 1, np.uint8)
         _kernels.group_widths(values.data, bits, count, starts, widths)
         return widths
@@ -81,7 +81,7 @@ def width(values: FixedWidth) -> int:
     return max(int(widths.max()), 1)
 
 
-def _group_bytes(widths: npt.NDArray[np.uint8], word_bits: int) -> npt.NDArray[np.int64]:
+def _group_bytes(widths: U8, word_bits: int) -> I64:
     return word_bits // 8 + 128 * widths.astype(np.int64)
 
 

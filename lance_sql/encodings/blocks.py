@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.arrays import U8
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 
 Buffer: TypeAlias = "pa.Buffer | memoryview | bytes"
@@ -222,5 +222,5 @@ def bitmap_and(a: pa.Buffer, b: pa.Buffer, num_bits: int) -> pa.Buffer:
     return pa.py_buffer(_bitmap(a, num_bits) & _bitmap(b, num_bits))
 
 
-def _bitmap(data: pa.Buffer, num_bits: int) -> npt.NDArray[np.uint8]:
+def _bitmap(data: pa.Buffer, num_bits: int) -> U8:
     return np.frombuffer(data, np.uint8, (num_bits + 7) // 8)

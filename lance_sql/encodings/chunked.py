@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.arrays import I64
 from lance_sql.encodings.tree import Encoding
 
-Starts = npt.NDArray[np.int64]
+Starts = I64
 """Where the chunks of a page begin, then the end of the last: int64[chunks + 1], from 0."""
 
 

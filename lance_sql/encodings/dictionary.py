@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.arrays import BoolMask
 from lance_sql.encodings import bitpacking, general, variable
 from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, VariableWidth
 from lance_sql.encodings.preferences import Preferences
@@ -67,9 +68,7 @@ def make(values: FixedWidth | VariableWidth, most_items: int, most_bytes: float)
     return Dictionary(count, FixedWidth(count, INDEX_BITS, pa.py_buffer(indices)), items)
 
 
-def may_help(
-    pages: Sequence[pa.Buffer], bits: int, count: int, most_bytes: npt.NDArray[np.float64]
-) -> npt.NDArray[np.bool_]:
+def may_help(pages: Sequence[pa.Buffer], bits: int, count: int, most_bytes: npt.NDArray[np.float64]) -> BoolMask:
     """For which short pages `make` may have a dictionary.
 
     pages: `count` words of `bits` bits each, fewer than SAMPLED_VALUES

@@ -5,10 +5,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.arrays import BoolMask
 from lance_sql.encodings import flat
 from lance_sql.encodings.blocks import Block, FixedWidth, Lists, Nulls
 from lance_sql.encodings.chunk_rows import ChunkRows
@@ -123,7 +123,7 @@ def shape(lists: Lists) -> tuple[list[Lists], FixedWidth, FixedSizeList]:
     return nested, items, encoding
 
 
-def without_hidden_nulls(lists: Lists, nulls: npt.NDArray[np.bool_] | None) -> Lists:
+def without_hidden_nulls(lists: Lists, nulls: BoolMask | None) -> Lists:
     """The lists without the bitmaps in which no item is NULL but those of lists that are NULL themselves."""
     items = lists.items
     hidden = np.repeat(nulls, lists.dimension) if nulls is not None else None

@@ -6,10 +6,10 @@ Source: message Fsst; Boncz, Neumann and Leis, "FSST: Fast Random Access String 
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.arrays import U8
 from lance_sql.encodings import variable
 from lance_sql.encodings.blocks import VariableWidth
 from lance_sql.encodings.chunk_rows import ChunkRows
@@ -75,7 +75,7 @@ def _is_noise(values: VariableWidth) -> bool:
     return bool(-(shares * np.log2(shares)).sum() > _NOISE_ENTROPY)
 
 
-def _encode(values: VariableWidth, table: npt.NDArray[np.uint8]) -> VariableWidth:
+def _encode(values: VariableWidth, table: U8) -> VariableWidth:
     bits, count = values.offset_bits, values.num_values
     offsets = pa.allocate_buffer((count + 1) * bits // 8)
     # a byte without a symbol takes two

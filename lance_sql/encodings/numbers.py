@@ -3,9 +3,9 @@
 import struct
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.arrays import I64
 from lance_sql.encodings import general
 from lance_sql.encodings.blocks import FixedWidth
 from lance_sql.encodings.codecs import decode_block
@@ -31,7 +31,7 @@ def has_buffer(encoding: Encoding) -> bool:
     return True
 
 
-def decode(encoding: Encoding, data: pa.Buffer | None, count: int) -> npt.NDArray[np.int64]:
+def decode(encoding: Encoding, data: pa.Buffer | None, count: int) -> I64:
     """`count` numbers from 0 on.
 
     data: None where the encoding has no buffer
@@ -107,7 +107,7 @@ def runs(encoding: Rle, values: pa.Buffer, lengths: pa.Buffer, count: int) -> pa
     return pa.py_buffer(np.repeat(np.frombuffer(values, _type(bits)), each))
 
 
-def _lengths(data: pa.Buffer, bits: int, count: int) -> npt.NDArray[np.int64]:
+def _lengths(data: pa.Buffer, bits: int, count: int) -> I64:
     if data.size % (bits // 8):
         raise CorruptFile(f"lengths of runs of {bits} bits in {data.size} bytes")
     found = np.frombuffer(data, _type(bits))
@@ -116,7 +116,7 @@ def _lengths(data: pa.Buffer, bits: int, count: int) -> npt.NDArray[np.int64]:
     return found.astype(np.int64)
 
 
-def _run_lengths(encoding: Encoding, data: pa.Buffer | None, count: int) -> npt.NDArray[np.int64]:
+def _run_lengths(encoding: Encoding, data: pa.Buffer | None, count: int) -> I64:
     match encoding:
         case Flat(bits_per_value=8 | 16 | 32 | 64 as bits) if data is not None:
             return _lengths(data, bits, count)

@@ -3,10 +3,10 @@
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.arrays import I64
 from lance_sql.encodings import fixed_size_list, variable
 from lance_sql.encodings.blocks import Block, FixedWidth, Lists, Struct, VariableWidth
 from lance_sql.encodings.chunk_rows import ChunkRows
@@ -40,7 +40,7 @@ def encode_rows(values: Struct) -> tuple[VariablePackedStruct, VariableWidth]:
 
     raises: UnsupportedFeature for fields that are neither of one width in bytes nor strings
     """
-    pieces: list[tuple[pa.Buffer, npt.NDArray[np.int64], npt.NDArray[np.int64]]] = []
+    pieces: list[tuple[pa.Buffer, I64, I64]] = []
     fields = []
     for field in values.fields:
         match field:
@@ -62,16 +62,12 @@ def encode_rows(values: Struct) -> tuple[VariablePackedStruct, VariableWidth]:
     return VariablePackedStruct(tuple(fields)), _zip_cells(pieces, values.num_values)
 
 
-def _cells(
-    data: pa.Buffer, num_values: int, width: int
-) -> tuple[pa.Buffer, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _cells(data: pa.Buffer, num_values: int, width: int) -> tuple[pa.Buffer, I64, I64]:
     starts = np.arange(num_values, dtype=np.int64) * width
     return data, starts, np.full(num_values, width, np.int64)
 
 
-def _zip_cells(
-    pieces: list[tuple[pa.Buffer, npt.NDArray[np.int64], npt.NDArray[np.int64]]], num_rows: int
-) -> VariableWidth:
+def _zip_cells(pieces: list[tuple[pa.Buffer, I64, I64]], num_rows: int) -> VariableWidth:
     """The cells of each row side by side; a piece is a column of cells: bytes, their starts and lengths."""
     offsets = np.zeros(num_rows + 1, np.int64)
     np.cumsum(sum(lengths for _, _, lengths in pieces), out=offsets[1:])
@@ -143,7 +139,7 @@ class Cursor:
         if not np.array_equal(self._at, self._end):
             raise CorruptFile("rows of a packed struct are longer than their fields")
 
-    def _take(self, lengths: npt.NDArray[np.int64]) -> pa.Buffer:
+    def _take(self, lengths: I64) -> pa.Buffer:
         if (self._at + lengths > self._end).any():
             raise CorruptFile("a row of a packed struct ends inside a field")
         out = pa.allocate_buffer(int(lengths.sum()))

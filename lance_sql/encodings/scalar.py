@@ -1,8 +1,8 @@
 """Pages of one value: finding out that all values are the same."""
 
 import numpy as np
-import numpy.typing as npt
 
+from lance_sql.arrays import I64, U8, BoolMask
 from lance_sql.encodings import variable
 from lance_sql.encodings.blocks import Block, FixedWidth, VariableWidth
 
@@ -10,7 +10,7 @@ _TRIALS = 16
 _COMPARED_BYTES = 1 << 20
 
 
-def scalar_of(values: Block, nulls: npt.NDArray[np.bool_] | None) -> tuple[bytes, ...] | None:
+def scalar_of(values: Block, nulls: BoolMask | None) -> tuple[bytes, ...] | None:
     """The one value that all which are not NULL have, as the Arrow buffers of an array of it; None where they differ.
 
     nulls: marks slots whose content does not count; at least one does
@@ -26,7 +26,7 @@ def scalar_of(values: Block, nulls: npt.NDArray[np.bool_] | None) -> tuple[bytes
             return None
 
 
-def _bit(values: FixedWidth, nulls: npt.NDArray[np.bool_] | None) -> tuple[bytes, ...] | None:
+def _bit(values: FixedWidth, nulls: BoolMask | None) -> tuple[bytes, ...] | None:
     packed = np.frombuffer(values.data, np.uint8)
     trials = _trials(values.num_values, nulls)
     first = int(packed[trials[0] // 8] >> trials[0] % 8 & 1)
@@ -38,7 +38,7 @@ def _bit(values: FixedWidth, nulls: npt.NDArray[np.bool_] | None) -> tuple[bytes
     return (bytes([first]),) if (bits == first).all() else None
 
 
-def _bytes(values: FixedWidth, nulls: npt.NDArray[np.bool_] | None) -> tuple[bytes, ...] | None:
+def _bytes(values: FixedWidth, nulls: BoolMask | None) -> tuple[bytes, ...] | None:
     table = np.frombuffer(values.data, np.uint8).reshape(values.num_values, values.bits_per_value // 8)
     if nulls is None:
         if table[0].tobytes() != table[-1].tobytes():
@@ -56,7 +56,7 @@ def _bytes(values: FixedWidth, nulls: npt.NDArray[np.bool_] | None) -> tuple[byt
     return (first.tobytes(),) if (raw[width:] == raw[:-width]).all() else None
 
 
-def _string(values: VariableWidth, nulls: npt.NDArray[np.bool_] | None) -> tuple[bytes, ...] | None:
+def _string(values: VariableWidth, nulls: BoolMask | None) -> tuple[bytes, ...] | None:
     raw = memoryview(values.data)
     bounds = variable.bounds_of(values)
     trials = _trials(values.num_values, nulls)
@@ -74,7 +74,7 @@ def _string(values: VariableWidth, nulls: npt.NDArray[np.bool_] | None) -> tuple
     return (np.array([0, len(first)], f"<i{values.offset_bits // 8}").tobytes(), first)
 
 
-def _are_all(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], value: npt.NDArray[np.uint8]) -> bool:
+def _are_all(data: U8, starts: I64, value: U8) -> bool:
     """Whether the bytes from each of `starts` on, as many as `value` has, are those of `value`.
 
     Compares a piece of bounded size at a time, so that the number of steps depends on the bytes, not on their shape.
@@ -86,7 +86,7 @@ def _are_all(data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], value: 
     return all((candidates[starts[i : i + step]] == value).all() for i in range(0, len(starts), step))
 
 
-def _trials(count: int, nulls: npt.NDArray[np.bool_] | None) -> npt.NDArray[np.int64]:
+def _trials(count: int, nulls: BoolMask | None) -> I64:
     """A few slots whose content counts, from all over the page."""
     if nulls is None:
         return np.arange(_TRIALS) * (count - 1) // (_TRIALS - 1)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from math import gcd
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
+from lance_sql.arrays import U8, U64, BoolMask
 from lance_sql.encodings.bitpacking import GROUP
 from lance_sql.encodings.blocks import FixedWidth
 from lance_sql.encodings.tree import Bitpacked, Encoding, Flat, OutOfLineBitpacking
@@ -81,7 +81,7 @@ def join(blocks: Sequence[FixedWidth]) -> FixedWidth:
     return FixedWidth(count, bits, _pack(np.concatenate(parts)))
 
 
-def integers(block: FixedWidth) -> npt.NDArray[np.uint64]:
+def integers(block: FixedWidth) -> U64:
     """The values as unsigned integers.
 
     raises: UnsupportedFeature for widths that integers do not have
@@ -91,12 +91,12 @@ def integers(block: FixedWidth) -> npt.NDArray[np.uint64]:
     return np.frombuffer(block.data, f"<u{block.bits_per_value // 8}", block.num_values).astype(np.uint64, copy=False)
 
 
-def bitmap(valid: npt.NDArray[np.bool_]) -> pa.Buffer:
+def bitmap(valid: BoolMask) -> pa.Buffer:
     """The bits of a validity bitmap."""
     return _pack(valid)
 
 
-def bits(data: pa.Buffer, num_bits: int) -> npt.NDArray[np.bool_]:
+def bits(data: pa.Buffer, num_bits: int) -> BoolMask:
     """The bits of a validity bitmap as booleans."""
     return _unpack(data, num_bits).view(np.bool_)
 
@@ -108,9 +108,9 @@ def _aligned(data: pa.Buffer, width: int) -> pa.Buffer:
     return data if is_aligned else pa.py_buffer(data.to_pybytes())
 
 
-def _unpack(data: pa.Buffer, num_bits: int) -> npt.NDArray[np.uint8]:
+def _unpack(data: pa.Buffer, num_bits: int) -> U8:
     return np.unpackbits(np.frombuffer(data, np.uint8, (num_bits + 7) // 8), count=num_bits, bitorder="little")
 
 
-def _pack(values: npt.NDArray[np.uint8] | npt.NDArray[np.bool_]) -> pa.Buffer:
+def _pack(values: U8 | BoolMask) -> pa.Buffer:
     return pa.py_buffer(np.packbits(values, bitorder="little"))

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.arrays import I64
 from lance_sql.encodings.blocks import VariableWidth
 from lance_sql.encodings.chunk_rows import ChunkRows
 from lance_sql.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts
@@ -76,7 +77,7 @@ def longest(values: VariableWidth) -> int:
     return _kernels.longest_string(values.offsets, values.offset_bits, values.num_values)
 
 
-def lengths(values: VariableWidth) -> npt.NDArray[np.int64]:
+def lengths(values: VariableWidth) -> I64:
     """Bytes of each string."""
     bounds = bounds_of(values).astype(np.int64, copy=False)
     return bounds[1:] - bounds[:-1]
@@ -90,7 +91,7 @@ def head(values: VariableWidth, num_bytes: int) -> VariableWidth:
     return VariableWidth(count, values.offset_bits, values.offsets, values.data)
 
 
-def starts(values: VariableWidth) -> npt.NDArray[np.int64]:
+def starts(values: VariableWidth) -> I64:
     """Where each string begins in the bytes."""
     return bounds_of(values)[:-1].astype(np.int64)
 

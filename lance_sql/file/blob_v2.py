@@ -14,9 +14,9 @@ from enum import IntEnum
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.arrays import I64, U64
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.layouts import blob
 from lance_sql.schema import Field
@@ -35,7 +35,7 @@ DESCRIPTOR = pa.struct(
 )
 
 
-_Counts: TypeAlias = npt.NDArray[np.uint64]
+_Counts: TypeAlias = U64
 
 
 # What the file says about a blob column, whose descriptors are stored like a packed struct.
@@ -112,7 +112,7 @@ class BlobSource:
         return _binary(pieces, valid)
 
     def _read(
-        self, kind: int, rows: npt.NDArray[np.int64], positions: _Counts, sizes: _Counts, ids: _Counts, uris: pa.Array
+        self, kind: int, rows: I64, positions: _Counts, sizes: _Counts, ids: _Counts, uris: pa.Array
     ) -> Sequence[pa.Buffer]:
         starts, lengths = positions[rows].tolist(), sizes[rows].tolist()
         ranges = [ByteRange(start, start + length) for start, length in zip(starts, lengths, strict=True)]

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
+from lance_sql.arrays import I64
 from lance_sql.encodings.fsst import MAX_EXPANSION
 from lance_sql.errors import at
 from lance_sql.file.page_cache import KNOWN, CachedPage
@@ -22,7 +21,7 @@ MOST_SHARED_BYTES = 64 * 1024
 AnyPage = TypeVar("AnyPage", bound=CachedPage)
 
 
-def split_by_page(starts: npt.NDArray[np.int64], rows: RowRanges) -> list[tuple[int, RowRanges]]:
+def split_by_page(starts: I64, rows: RowRanges) -> list[tuple[int, RowRanges]]:
     """The pages that hold the rows: the number of each, and its rows relative to the page.
 
     starts: first row of each page, then the number of rows
@@ -39,7 +38,7 @@ def split_by_page(starts: npt.NDArray[np.int64], rows: RowRanges) -> list[tuple[
     ]
 
 
-def pages_with(starts: npt.NDArray[np.int64], rows: RowRanges) -> list[int]:
+def pages_with(starts: I64, rows: RowRanges) -> list[int]:
     """The numbers of the pages that hold some of the rows.
 
     starts: as for `split_by_page`

@@ -13,16 +13,16 @@ from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
+from lance_sql.arrays import I64, ByteMask
 from lance_sql.errors import CorruptFile
 from lance_sql.file import ahead, native_columns, page_parts
 from lance_sql.file.native_columns import NativeRows, PageParts
 from lance_sql.file.reader import FileReader
 from lance_sql.file.statistics import PageStatistics
-from lance_sql.layouts.matching import Flags, ValueTest
+from lance_sql.layouts.matching import ValueTest
 from lance_sql.layouts.native import Form
 from lance_sql.layouts.page import concat
 from lance_sql.layouts.reading import Reading, Shared, run, together
@@ -37,7 +37,7 @@ class Column(Protocol):
     def file(self) -> FileReader: ...
 
     @property
-    def row_starts(self) -> npt.NDArray[np.int64]:
+    def row_starts(self) -> I64:
         """First table row of each page, then the number of rows: int64[pages + 1].
 
         raises: CorruptFile when the pages do not add up to the file's rows
@@ -166,7 +166,7 @@ class Filtered:
 
 
 def filter_columns(
-    tests: Sequence[tuple[Column, ValueTest]], columns: Sequence[Column], rows: RowRanges, flags: Flags
+    tests: Sequence[tuple[Column, ValueTest]], columns: Sequence[Column], rows: RowRanges, flags: ByteMask
 ) -> Filtered:
     """Clears the flags of rows that fail one of the tests, and reads the columns for the rows that are left.
 
@@ -179,7 +179,7 @@ def filter_columns(
 
 
 def _filter_held(
-    tests: Sequence[tuple[Column, ValueTest]], columns: Sequence[Column], rows: RowRanges, flags: Flags
+    tests: Sequence[tuple[Column, ValueTest]], columns: Sequence[Column], rows: RowRanges, flags: ByteMask
 ) -> Filtered:
     answers = [_tested(column, test, rows) for column, test in tests]
     known = [answer for answer in answers if answer is not None]
@@ -247,7 +247,7 @@ def _are_native(pieces: Sequence[_Piece]) -> bool:
 def _read(
     columns: Sequence[Sequence[_Piece]],
     tests: Sequence[tuple[NativeRows, _kernels.ColumnTest]] = (),
-    flags: Flags | None = None,
+    flags: ByteMask | None = None,
 ) -> tuple[int, list[pa.Array]]:
     """One array for each column, which its pieces make together.
 

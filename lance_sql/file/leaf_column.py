@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
+from lance_sql.arrays import I64
 from lance_sql.encodings.tree import Variable
 from lance_sql.errors import CorruptFile, at
 from lance_sql.file import ahead, blob_v2, native_columns
@@ -49,7 +48,7 @@ class LeafColumn:
     name: str
 
     @cached_property
-    def row_starts(self) -> npt.NDArray[np.int64]:
+    def row_starts(self) -> I64:
         """See `Column`."""
         with self.file.at(self.name):
             starts, per_row = self.metadata.row_starts, self.chain.items_per_row

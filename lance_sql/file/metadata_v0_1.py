@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
+from lance_sql.arrays import I64
 from lance_sql.errors import CorruptFile
 from lance_sql.file.footer import LegacyFooter
 from lance_sql.file.metadata_v2 import ColumnMetadata, PageMetadata
@@ -160,7 +160,7 @@ class LegacyMetadata:
             pages.append(PageMetadata(page.num_rows, page.buffers, ArrayTree((), page.encoding), before[batch] + own))
         return ColumnMetadata(tuple(pages))
 
-    def _entries(self, field_id: int) -> npt.NDArray[np.int64]:
+    def _entries(self, field_id: int) -> I64:
         """(position, length) of each page of a field: int64[batches, 2]."""
         first = (field_id - self._base) * self.num_batches
         entries = self._page_table[max(first, 0) : first + self.num_batches]
@@ -169,7 +169,7 @@ class LegacyMetadata:
         return entries
 
     @cached_property
-    def _page_table(self) -> npt.NDArray[np.int64]:
+    def _page_table(self) -> I64:
         """Every entry that the file has: int64[n, 2]."""
         start = self._message.page_table_position
         wanted = start + (max(self._ids, default=-1) + 1 - self._base) * self.num_batches * _ENTRY_BYTES
@@ -180,7 +180,7 @@ class LegacyMetadata:
         return np.frombuffer(data, "<i8").reshape(-1, 2)
 
     @cached_property
-    def _positions(self) -> npt.NDArray[np.int64]:
+    def _positions(self) -> I64:
         return np.unique(self._page_table[:, 0])
 
     @cached_property

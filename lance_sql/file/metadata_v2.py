@@ -11,11 +11,11 @@ from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from google.protobuf.any_pb2 import Any
 
 from lance_sql import _kernels
+from lance_sql.arrays import I64
 from lance_sql.encodings import wire_v2_0
 from lance_sql.encodings.fsst import MAX_EXPANSION
 from lance_sql.encodings.tree import General, List, OffsetList
@@ -112,7 +112,7 @@ class ColumnMetadata:
         return _is_blob(self.encoding)
 
     @cached_property
-    def row_starts(self) -> npt.NDArray[np.int64]:
+    def row_starts(self) -> I64:
         """First row of each page, then the number of rows: int64[pages + 1]."""
         return np.array([0, *accumulate([page.num_rows for page in self.pages])], np.int64)
 
@@ -139,7 +139,7 @@ class ColumnMetadata:
         return max((page.items_per_row for page in self.pages), default=0.0)
 
     @cached_property
-    def item_starts(self) -> npt.NDArray[np.int64]:
+    def item_starts(self) -> I64:
         """For a column of lists, the first item of each page, then the number of items: int64[pages + 1].
 
         raises: CorruptFile when a page does not hold lists

@@ -14,10 +14,10 @@ from threading import Lock
 from typing import NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
+from lance_sql.arrays import I64
 from lance_sql.errors import CorruptFile, at
 from lance_sql.file.column_pages import pages_with
 from lance_sql.file.reader import FileReader
@@ -85,7 +85,7 @@ class NativeColumn:
     def __init__(
         self,
         file: FileReader | None,
-        row_starts: npt.NDArray[np.int64],
+        row_starts: I64,
         chain: Chain,
         where: InPages,
         *,
@@ -337,7 +337,7 @@ def are_kept(file: FileReader) -> bool:
 def open_rows(
     file: FileReader,
     key: object,
-    row_starts: npt.NDArray[np.int64],
+    row_starts: I64,
     chain: Chain,
     where: InPages,
     rows: RowRanges,

@@ -13,10 +13,10 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
+from lance_sql.arrays import I64
 from lance_sql.encodings.stored import bitmap
 from lance_sql.encodings.tree import Constant, Dictionary, Encoding, Stored
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
@@ -147,7 +147,7 @@ class PathColumn:
         return not self.lists
 
     @cached_property
-    def row_starts(self) -> npt.NDArray[np.int64]:
+    def row_starts(self) -> I64:
         """See `Column`; of the outermost column."""
         with self.file.at(self.leaf.name):
             columns = [*self.lists, self.leaf, *([self.characters] if self.characters else [])]

@@ -23,13 +23,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_sql.arrays import U8, BoolMask
 from lance_sql.errors import InvalidArgument
 from lance_sql.file.leaves import is_leaf
 from lance_sql.layouts.shredded import ShreddedPage
 from lance_sql.layouts.tree import Layer
 from lance_sql.schema import Field
 
-Marks: TypeAlias = npt.NDArray[np.uint8]
+Marks: TypeAlias = U8
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +174,7 @@ def page_of(leaf: Shredded, shape: Shape) -> ShreddedPage:
     return ShreddedPage(values, tuple(layers), repetition, definition, num_rows)
 
 
-def _below_null_structs(shape: Shape, depth: int, used: npt.NDArray[np.bool_]) -> bool:
+def _below_null_structs(shape: Shape, depth: int, used: BoolMask) -> bool:
     """Whether lists at this depth are in NULL structs: other readers count on a level for NULL lists then."""
     if not shape.is_list[depth]:
         return False
@@ -205,10 +206,10 @@ def _under_structs(leaf: Shredded, shape: Shape) -> pa.Array:
     return pc.if_else(pa.array(~visible), leaf.values, pa.scalar(None, leaf.values.type))
 
 
-def owns_item(marks: Marks, hidden_to: int) -> npt.NDArray[np.bool_]:
+def owns_item(marks: Marks, hidden_to: int) -> BoolMask:
     """Of each entry, whether it owns an item: marks from 1 to `hidden_to` stand for what is around the items."""
     # 0 becomes the largest number
-    owns: npt.NDArray[np.bool_] = marks - np.uint8(1) >= hidden_to
+    owns: BoolMask = marks - np.uint8(1) >= hidden_to
     return owns
 
 
@@ -354,9 +355,7 @@ def plain(array: pa.Array) -> pa.Array:
     return array
 
 
-def items_of_lists(
-    array: pa.Array, offsets: npt.NDArray[Any], lengths: npt.NDArray[Any], absent: npt.NDArray[np.bool_]
-) -> pa.Array:
+def items_of_lists(array: pa.Array, offsets: npt.NDArray[Any], lengths: npt.NDArray[Any], absent: BoolMask) -> pa.Array:
     """The items of the lists that are present."""
     if not (absent & (lengths != 0)).any():
         return array.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
@@ -371,8 +370,8 @@ def items_of_lists(
         return pa.concat_arrays([items.slice(0, 0), *(items.slice(int(starts[i]), int(lengths[i])) for i in kept)])
 
 
-def _is_null(array: pa.Array) -> npt.NDArray[np.bool_]:
-    nulls: npt.NDArray[np.bool_] = array.is_null().to_numpy(zero_copy_only=False)
+def _is_null(array: pa.Array) -> BoolMask:
+    nulls: BoolMask = array.is_null().to_numpy(zero_copy_only=False)
     return nulls
 
 

@@ -7,8 +7,9 @@ that the page of [1, NULL, 3] reads as [1, 0, 3] beside a minimum of 1. Where th
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+
+from lance_sql.arrays import I64, BoolMask
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class PageStatistics:
     maxs: pa.Array
     nan_counts: pa.Array | None = None
 
-    def take(self, pages: npt.NDArray[np.int64]) -> "PageStatistics":
+    def take(self, pages: I64) -> "PageStatistics":
         """The entries of these pages, in this order; a page may stand several times."""
         index = pa.array(pages)
         return PageStatistics(
@@ -41,7 +42,7 @@ class PageStatistics:
 
 
 def of_written(
-    num_values: npt.NDArray[np.int64], null_counts: pa.Array, mins: pa.Array, maxs: pa.Array, *, nulls_are_kept: bool
+    num_values: I64, null_counts: pa.Array, mins: pa.Array, maxs: pa.Array, *, nulls_are_kept: bool
 ) -> PageStatistics:
     """The statistics of what is read, from those of what was written into a file of version 0.1.
 
@@ -56,7 +57,7 @@ def of_written(
     return PageStatistics(pa.array(num_values), unknown_nulls, _where(known, mins), _where(known, maxs))
 
 
-def _where(known: npt.NDArray[np.bool_], bounds: pa.Array) -> pa.Array:
+def _where(known: BoolMask, bounds: pa.Array) -> pa.Array:
     """The bounds that can be relied on; NaN bounds nothing."""
     usable = known & bounds.is_valid().to_numpy(zero_copy_only=False)
     if pa.types.is_floating(bounds.type):

@@ -15,11 +15,11 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql._kernels import ValueOrder
+from lance_sql.arrays import I64, U64, BoolMask
 from lance_sql.file.statistics import PageStatistics
 from lance_sql.layouts.value_codecs import key_order
 
@@ -29,7 +29,7 @@ _PREFIX_BYTES: Final = 8
 _LAST_CHARACTER: Final = 0x10FFFF
 _LAST_KEY: Final = (1 << 64) - 1
 
-Numbers = npt.NDArray[np.int64]
+Numbers = I64
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def observe_array(bounds: _kernels.ZoneBounds, kind: KeyKind, row: int, values: 
         bounds.observe_array(row, buffers[1], validity, values.offset, len(values))
 
 
-def statistics(numbers: Numbers, num_rows: npt.NDArray[np.int64], kind: KeyKind, type: pa.DataType) -> PageStatistics:
+def statistics(numbers: Numbers, num_rows: I64, kind: KeyKind, type: pa.DataType) -> PageStatistics:
     """What is known of each zone.
 
     numbers: as `_kernels.ZoneBounds.numbers` gives them; unknown where a zone was not seen as a whole
@@ -104,9 +104,9 @@ def statistics(numbers: Numbers, num_rows: npt.NDArray[np.int64], kind: KeyKind,
 
 
 def key_values(
-    lows: npt.NDArray[np.uint64],
-    highs: npt.NDArray[np.uint64],
-    known: npt.NDArray[np.bool_],
+    lows: U64,
+    highs: U64,
+    known: BoolMask,
     kind: KeyKind,
     type: pa.DataType,
 ) -> tuple[pa.Array, pa.Array]:
@@ -117,9 +117,7 @@ def key_values(
     return _values(lows, known, kind, type, is_least=True), _values(highs, known, kind, type, is_least=False)
 
 
-def _values(
-    keys: npt.NDArray[np.uint64], known: npt.NDArray[np.bool_], kind: KeyKind, type: pa.DataType, *, is_least: bool
-) -> pa.Array:
+def _values(keys: U64, known: BoolMask, kind: KeyKind, type: pa.DataType, *, is_least: bool) -> pa.Array:
     """The values that have the keys."""
     bits = 64 if kind.num_bits == 128 else kind.num_bits
     top = np.uint64(1 << (bits - 1))
@@ -140,9 +138,7 @@ def _values(
     return pa.Array.from_buffers(type, len(keys), [pa.array(known).buffers()[1], stored])
 
 
-def _text_bounds(
-    lows: npt.NDArray[np.uint64], highs: npt.NDArray[np.uint64], known: npt.NDArray[np.bool_], type: pa.DataType
-) -> tuple[pa.Array, pa.Array]:
+def _text_bounds(lows: U64, highs: U64, known: BoolMask, type: pa.DataType) -> tuple[pa.Array, pa.Array]:
     is_text = pa.types.is_string(type) or pa.types.is_large_string(type)
     least, greatest = (_least_text, _greatest_text) if is_text else (_least_bytes, _greatest_bytes)
     found = []

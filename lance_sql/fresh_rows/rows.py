@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.bitmaps import U64
+from lance_sql.arrays import U64, BoolMask
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
 from lance_sql.fresh_rows.scan import FreshScan
-from lance_sql.fresh_rows.sources import Flags, OfEntries, OfSSTable, Source
+from lance_sql.fresh_rows.sources import OfEntries, OfSSTable, Source
 from lance_sql.scan.filters import to_predicate
 from lance_sql.scan.predicates import Predicate, conjunction
 from lance_sql.scan.projection import resolve
@@ -48,7 +48,7 @@ class Merged:
     """
 
     hidden: U64
-    kept: tuple[Flags, ...]
+    kept: tuple[BoolMask, ...]
 
 
 @dataclass(frozen=True)

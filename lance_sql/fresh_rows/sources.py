@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.arrays import BoolMask
 from lance_sql.casts.conversion import convert
 from lance_sql.casts.validation import Validation
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
@@ -22,8 +21,6 @@ from lance_sql.scan.scan import Scan
 from lance_sql.schema import Field, arrow_field
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.write_ahead_log import FIELD_ID, TOMBSTONE, SSTable, open_sstable, read_entry
-
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +78,7 @@ class OfEntries:
 Source: TypeAlias = OfSSTable | OfEntries
 
 
-def kept_rows(source: Source, fields: Sequence[Field], kept: Flags) -> Iterator[pa.RecordBatch]:
+def kept_rows(source: Source, fields: Sequence[Field], kept: BoolMask) -> Iterator[pa.RecordBatch]:
     """The rows of a source that count.
 
     kept: for each row of the source

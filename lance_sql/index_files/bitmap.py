@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
+from lance_sql.arrays import I64, U64
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.index_files import row_sets
 from lance_sql.index_files.index_file import IndexFile
@@ -55,9 +54,7 @@ class Bitmaps:
             rows = row_ranges.single(start, min(start + _KEYS_AT_ONCE, self.num_keys))
             yield self.file.read(["keys"], rows)[0]
 
-    def sets(
-        self, places: npt.NDArray[np.int64], *, upper_halves: npt.NDArray[np.uint64] | None = None, most_rows: int
-    ) -> Iterator[RowSet | None]:
+    def sets(self, places: I64, *, upper_halves: U64 | None = None, most_rows: int) -> Iterator[RowSet | None]:
         """The sets of the keys at these places, ascending, one after the other; None for one that has too many rows.
 
         upper_halves: the only ones that are wanted

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
+from lance_sql.arrays import I64, U32, U64, BoolMask
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.index_files import zones
 from lance_sql.index_files.index_file import IndexFile
@@ -40,7 +40,7 @@ class BloomFilters:
     """
 
     zones: Zones
-    has_null: npt.NDArray[np.bool_]
+    has_null: BoolMask
     file: IndexFile
 
     @property
@@ -48,7 +48,7 @@ class BloomFilters:
         """Memory that keeping this takes, roughly."""
         return self.zones.num_bytes + len(self.has_null)
 
-    def may_contain(self, hashes: npt.NDArray[np.uint64], asked: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def may_contain(self, hashes: U64, asked: BoolMask) -> BoolMask:
         """Whether each zone may hold a value with one of these hashes.
 
         asked: the zones that are looked at; of the others the answer is True
@@ -83,17 +83,17 @@ def read(file: IndexFile) -> BloomFilters:
         return BloomFilters(found, has_null.cast(pa.bool_()).fill_null(True).to_numpy(zero_copy_only=False), file)
 
 
-def contains(blocks: npt.NDArray[np.uint32], hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+def contains(blocks: U32, hashes: U64) -> BoolMask:
     """Whether a filter may hold a value of each hash.
 
     blocks: uint32[blocks, 8]
     """
     numbers, bits = positions(hashes, len(blocks))
-    found: npt.NDArray[np.bool_] = ((blocks[numbers].astype(np.uint64) & bits) != 0).all(axis=1)
+    found: BoolMask = ((blocks[numbers].astype(np.uint64) & bits) != 0).all(axis=1)
     return found
 
 
-def positions(hashes: npt.NDArray[np.uint64], num_blocks: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+def positions(hashes: U64, num_blocks: int) -> tuple[I64, U64]:
     """The block of each hash, and its bit in each of the block's words: int64[n], uint64[n, 8]."""
     numbers = ((hashes >> np.uint64(32)) * np.uint64(num_blocks)) >> np.uint64(32)
     low = hashes & np.uint64(0xFFFFFFFF)

@@ -9,13 +9,11 @@ Source: indices, bloom filter.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.arrays import U64
 from lance_sql.errors import UnsupportedFeature
-
-U64 = npt.NDArray[np.uint64]
 
 
 def check(type: pa.DataType) -> None:

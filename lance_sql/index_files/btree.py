@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
+from lance_sql.arrays import I64, U64
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.file.statistics import PageStatistics
 from lance_sql.index_files.index_file import IndexFile
@@ -40,14 +40,14 @@ class BTree:
     """
 
     statistics: PageStatistics
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
+    starts: I64
+    ends: I64
     data: IndexFile
     ids_column: str
     type: pa.DataType
     num_bytes: int
 
-    def read(self, pages: npt.NDArray[np.int64]) -> Iterator[tuple[pa.Array, npt.NDArray[np.uint64]]]:
+    def read(self, pages: I64) -> Iterator[tuple[pa.Array, U64]]:
         """The values of some pages, and the row of each, in parts of bounded size.
 
         pages: ascending

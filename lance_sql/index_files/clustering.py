@@ -14,9 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lance_sql import _kernels
-
-F32 = npt.NDArray[np.float32]
-U32 = npt.NDArray[np.uint32]
+from lance_sql.arrays import F32, I64, U32
 
 MOST_ROUNDS: Final = 50
 PRODUCT_ROUNDS: Final = 20
@@ -109,10 +107,10 @@ def moved_by_products(rows: F32, centroids: F32, pool: ThreadPoolExecutor | None
 
 def _round(
     rows: F32, centroids: F32, first: int, pool: ThreadPoolExecutor | None, of_products: bool = False
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64], float]:
+) -> tuple[npt.NDArray[np.float64], I64, float]:
     """Sums and counts of the rows of each centroid, and the sum of all distances; none of products."""
 
-    def part(start: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64], float]:
+    def part(start: int) -> tuple[npt.NDArray[np.float64], I64, float]:
         some = rows[start : start + step]
         far = np.empty(len(some), np.float32)
         if of_products:
@@ -136,7 +134,7 @@ def _round(
     return sums, counts, total
 
 
-def _split(centroids: F32, counts: npt.NDArray[np.int64], rng: np.random.Generator) -> None:
+def _split(centroids: F32, counts: I64, rng: np.random.Generator) -> None:
     """Puts those without rows beside those with most."""
     empty = np.flatnonzero(counts == 0)
     largest = np.argsort(-counts, kind="stable")[: len(empty)]

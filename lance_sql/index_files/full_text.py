@@ -15,10 +15,10 @@ from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
+from lance_sql.arrays import U32, U64
 from lance_sql.caches import LruCache
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.index_files.index_file import IndexFile, json_note
@@ -29,8 +29,6 @@ LISTS: Final = "_invert.lance"
 """What the names of files with lists end with."""
 MOST_VERSION: Final = 3
 
-U32 = npt.NDArray[np.uint32]
-U64 = npt.NDArray[np.uint64]
 
 _MOST_PARTITIONS: Final = 1 << 16
 _MOST_HELD: Final = 32 << 20

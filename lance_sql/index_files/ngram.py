@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import bitmaps, row_ranges
+from lance_sql.arrays import I64, U32
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.index_files.index_file import IndexFile
 
@@ -44,8 +44,8 @@ class Postings:
     places: the row of each in the file: int64[n]
     """
 
-    tokens: npt.NDArray[np.uint32]
-    places: npt.NDArray[np.int64]
+    tokens: U32
+    places: I64
     file: IndexFile
 
     @property
@@ -72,7 +72,7 @@ class Postings:
         assert found is not None
         return found
 
-    def _lists(self, places: npt.NDArray[np.int64]) -> Iterator[BitMap64]:
+    def _lists(self, places: I64) -> Iterator[BitMap64]:
         at_once = max(1, int(_BYTES_AT_ONCE / max(self.file.row_bytes(["posting_list"]), 1)))
         for start in range(0, len(places), at_once):
             (lists,) = self.file.read(["posting_list"], row_ranges.from_sorted(places[start : start + at_once]))

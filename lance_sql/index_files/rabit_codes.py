@@ -17,10 +17,9 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-U8 = npt.NDArray[np.uint8]
+from lance_sql.arrays import U8
 
 SIGNS: Final = "_rabit_codes"
 EXTRA: Final = "__blocked_ex_codes"

@@ -16,15 +16,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from lance_sql import bitmaps
+from lance_sql.arrays import U64
 from lance_sql.errors import CorruptFile, at
 
 if TYPE_CHECKING:
     from pyroaring import BitMap
 
-U64 = npt.NDArray[np.uint64]
 
 _COUNT: Final = struct.Struct("<I")
 _ENTRY: Final = struct.Struct("<II")
@@ -45,9 +44,7 @@ class RowSet:
     whole: U64
 
 
-def parse(
-    data: bytes | memoryview, *, keys: npt.NDArray[np.uint64] | None = None, most: int = MAX_NUMBERS
-) -> RowSet | None:
+def parse(data: bytes | memoryview, *, keys: U64 | None = None, most: int = MAX_NUMBERS) -> RowSet | None:
     """The set in serialized bytes; None where it has more numbers than are wanted.
 
     keys: the only upper halves that are wanted; all without it

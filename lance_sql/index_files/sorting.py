@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.arrays import U64
 from lance_sql.index_files import order
-
-U64 = npt.NDArray[np.uint64]
 
 RUN_BYTES: Final = 32 << 20
 """Values and numbers of a run; sorting one takes five times as much."""

@@ -18,6 +18,7 @@ import pyarrow as pa
 from google.protobuf.message import DecodeError
 
 from lance_sql import row_ranges
+from lance_sql.arrays import U64
 from lance_sql.caches import LruCache
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.index_files.index_file import IndexFile, json_note
@@ -45,7 +46,7 @@ class Partition:
     """
 
     number: int
-    row_ids: npt.NDArray[np.uint64]
+    row_ids: U64
     columns: dict[str, Array]
 
     @property

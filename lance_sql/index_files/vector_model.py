@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.arrays import F32, U8, U32, BoolMask
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
 from lance_sql.index_files import rabit_codes
 from lance_sql.index_files.clustering import (
@@ -28,9 +29,6 @@ from lance_sql.index_files.clustering import (
 )
 from lance_sql.index_files.rotation import FastRotation, drawn, rotation_of
 from lance_sql.index_files.vector_index import VectorIndex
-
-F32 = npt.NDArray[np.float32]
-U8 = npt.NDArray[np.uint8]
 
 SAMPLES_OF_A_CENTROID: Final = 256
 _MOST_SAMPLES: Final = 1 << 18
@@ -88,7 +86,7 @@ class VectorModel:
         """Of training, at most."""
         return MOST_ROUNDS * (1 + (self.num_parts if self.kind == "PQ" else 0))
 
-    def prepared(self, vectors: pa.Array) -> tuple[npt.NDArray[np.bool_], npt.NDArray[Any]]:
+    def prepared(self, vectors: pa.Array) -> tuple[BoolMask, npt.NDArray[Any]]:
         """Which vectors the index has, and these as it compares them: bits of bytes, of length 1 for cosine.
 
         vectors: fixed-size lists
@@ -160,11 +158,11 @@ class VectorModel:
         assert self.centroids is not None
         return self.centroids
 
-    def partitions_of(self, rows: F32) -> npt.NDArray[np.uint32]:
+    def partitions_of(self, rows: F32) -> U32:
         """That of the nearest centroid; for dot that of the greatest product, as searches put partitions in order."""
         return greatest_products(rows, self.filled) if self.metric == "dot" else nearest(rows, self.filled)
 
-    def left_of(self, rows: F32, partitions: npt.NDArray[np.uint32]) -> F32:
+    def left_of(self, rows: F32, partitions: U32) -> F32:
         """What codes are of: what is left of vectors without their centroids, but for products of PQ."""
         return rows if self.kind == "PQ" and self.metric == "dot" else rows - self.filled[partitions]
 
@@ -173,7 +171,7 @@ class VectorModel:
         assert self.rotation is not None
         return self.rotation.apply(self.filled)
 
-    def coded(self, values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint32], U8]:
+    def coded(self, values: npt.NDArray[Any]) -> tuple[U32, U8]:
         """The partitions of vectors, and their codes, u8[n, code_bytes].
 
         values: of `prepared`
@@ -195,7 +193,7 @@ class VectorModel:
         stored = np.ascontiguousarray(values, self.type.to_pandas_dtype())
         return partitions, stored.view(np.uint8).reshape(len(rows), self.code_bytes)
 
-    def _rotated(self, rows: F32, partitions: npt.NDArray[np.uint32]) -> U8:
+    def _rotated(self, rows: F32, partitions: U32) -> U8:
         assert self.rotation is not None
         turned, out = (
             self.rotation.apply(self.left_of(rows, partitions)),

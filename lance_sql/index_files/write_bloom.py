@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.arrays import U64
 from lance_sql.file.writer import WrittenFile
 from lance_sql.index_files import bloom_values, row_sets, writing
 from lance_sql.index_files.bloom import BLOCK_BYTES, FILE
@@ -27,8 +27,6 @@ PROBABILITY: Final = 0.00057
 
 _AS_THEY_ARE: Final = {"lance-encoding:compression": "none"}
 """Of filters, symbols would save a tenth, and take longer than all the rest."""
-
-U64 = npt.NDArray[np.uint64]
 
 
 @dataclass(slots=True)

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.arrays import U64
 from lance_sql.file.writer import WrittenFile
 from lance_sql.index_files import order, writing
 from lance_sql.index_files.btree import DATA, LOOKUP
@@ -42,7 +42,7 @@ class BTreeBuilder:
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._sorter.__exit__(kind, error, trace)
 
-    def add(self, values: pa.Array, addresses: npt.NDArray[np.uint64]) -> None:
+    def add(self, values: pa.Array, addresses: U64) -> None:
         """Takes some rows."""
         self._num_rows += len(values)
         self._sorter.add(values, addresses)

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyroaring import BitMap
 
 from lance_sql import _kernels
+from lance_sql.arrays import U64
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.file.writer import WrittenFile
 from lance_sql.index_files import writing
@@ -156,9 +156,9 @@ class FullTextBuilder:
     def _begin(self) -> None:
         self._tokens = TokenNumbers(self._analyzer)
         self._lists = _kernels.PostingLists(self._parameters["with_position"], self._analyzer.base == "ngram")
-        self._row_ids: list[npt.NDArray[np.uint64]] = []
+        self._row_ids: list[U64] = []
 
-    def add(self, texts: pa.Array, row_ids: npt.NDArray[np.uint64]) -> None:
+    def add(self, texts: pa.Array, row_ids: U64) -> None:
         """Takes some rows.
 
         raises: what the store does

@@ -15,15 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.arrays import I64, U8, U32, U64
 from lance_sql.file.writer import WrittenFile
 from lance_sql.index_files import rabit_codes, writing
 from lance_sql.index_files.vector_index import AUXILIARY, INDEX, METRICS
 from lance_sql.index_files.vector_model import VectorModel
 from lance_sql.proto import vector_index_pb2
 from lance_sql.store import Store
-
-U8 = npt.NDArray[np.uint8]
-U64 = npt.NDArray[np.uint64]
 
 RUN_BYTES: Final = 64 << 20
 _COLUMNS: Final = {"FLAT": "flat", "PQ": "__pq_code", "SQ": "__sq_code"}
@@ -41,12 +39,12 @@ class VectorBuilder:
     def __init__(self, model: VectorModel, *, run_bytes: int = RUN_BYTES) -> None:
         self._model = model
         self._run_bytes = run_bytes
-        self._held: list[tuple[npt.NDArray[np.uint32], U64, U8]] = []
+        self._held: list[tuple[U32, U64, U8]] = []
         self._held_bytes = 0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._file: BinaryIO | None = None
         # of each run: where it begins, and where each partition of it does among its rows
-        self._runs: list[tuple[int, npt.NDArray[np.int64]]] = []
+        self._runs: list[tuple[int, I64]] = []
 
     def __enter__(self) -> VectorBuilder:
         return self
@@ -57,7 +55,7 @@ class VectorBuilder:
         if self._folder is not None:
             self._folder.cleanup()
 
-    def add(self, partitions: npt.NDArray[np.uint32], row_ids: U64, codes: U8) -> None:
+    def add(self, partitions: U32, row_ids: U64, codes: U8) -> None:
         """Takes some rows."""
         self._held.append((partitions, row_ids, codes))
         self._held_bytes += partitions.nbytes + row_ids.nbytes + codes.nbytes
@@ -208,7 +206,7 @@ class VectorBuilder:
             codes = np.concatenate([codes for _, codes in parts])
             yield pa.RecordBatch.from_arrays([pa.array(row_ids), *self._code_columns(codes)], schema=schema)
 
-    def _sorted_held(self) -> tuple[npt.NDArray[np.int64], U64, U8] | None:
+    def _sorted_held(self) -> tuple[I64, U64, U8] | None:
         """Where each partition of what is held begins, and its rows in their order."""
         if not self._held:
             return None
@@ -229,7 +227,7 @@ class VectorBuilder:
         self._file.write(found[2].tobytes())
         self._held, self._held_bytes = [], 0
 
-    def _read(self, run: tuple[int, npt.NDArray[np.int64]], number: int) -> tuple[U64, U8]:
+    def _read(self, run: tuple[int, I64], number: int) -> tuple[U64, U8]:
         """The rows of a partition in a run."""
         begin, bounds = run
         start, end = bounds[number : number + 2].tolist()

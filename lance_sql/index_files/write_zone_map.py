@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_sql import _kernels
+from lance_sql.arrays import I64, U64
 from lance_sql.file.writer import WrittenFile
 from lance_sql.file.zone_statistics import Numbers, key_kind, key_values
 from lance_sql.index_files import order, row_sets, writing
@@ -30,7 +31,6 @@ from lance_sql.store import Store
 
 ROWS_PER_ZONE: Final = 8192
 
-U64 = npt.NDArray[np.uint64]
 
 _FRAGMENT_SHIFT: Final = np.uint64(32)
 _OFFSETS: Final = np.uint64(2**32 - 1)
@@ -96,7 +96,7 @@ class ZoneMapBuilder:
             ),
         )
 
-    def _cut(self, addresses: U64) -> tuple[U64, npt.NDArray[np.int64]]:
+    def _cut(self, addresses: U64) -> tuple[U64, I64]:
         """The zones of some rows, as fragment id << 32 | number, and where the rows of each begin and end."""
         first, last = int(addresses[0]), int(addresses[-1])
         if first >> 32 == last >> 32:
@@ -131,7 +131,7 @@ class _NumberZones:
         kind = key_kind(type)
         return kind is not None and not kind.is_prefix and kind.num_bits <= 64
 
-    def add(self, values: pa.Array, keys: U64, edges: npt.NDArray[np.int64]) -> None:
+    def add(self, values: pa.Array, keys: U64, edges: I64) -> None:
         """Takes the values of some zones, the first of which may have begun before.
 
         edges: where those of each zone begin, then where the last one ends: int64[zones + 1]
@@ -183,7 +183,7 @@ class _ValueZones:
         self._type = type
         self._zones: list[_Zone] = []
 
-    def add(self, values: pa.Array, keys: U64, edges: npt.NDArray[np.int64]) -> None:
+    def add(self, values: pa.Array, keys: U64, edges: I64) -> None:
         for key, (first, end) in zip(keys.tolist(), itertools.pairwise(edges.tolist()), strict=True):
             self._add(key, values.slice(first, end - first))
 
@@ -250,7 +250,7 @@ def _greater(one: pa.Scalar | None, other: pa.Scalar | None) -> pa.Scalar | None
 
 
 def _floats_for_readers(
-    least: pa.Array, greatest: pa.Array, nans: npt.NDArray[np.int64], negative_nans: npt.NDArray[np.int64]
+    least: pa.Array, greatest: pa.Array, nans: I64, negative_nans: I64
 ) -> tuple[pa.Array, pa.Array]:
     """Bounds of numbers as those of numbers and NaN, for readers of both kinds; see the module."""
     type = least.type

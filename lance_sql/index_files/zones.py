@@ -8,13 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from lance_sql.arrays import I64
 from lance_sql.errors import CorruptFile, at
 from lance_sql.index_files import row_sets
 from lance_sql.index_files.index_file import IndexFile
-
-I64 = npt.NDArray[np.int64]
 
 _COLUMNS = ("fragment_id", "zone_start", "zone_length")
 

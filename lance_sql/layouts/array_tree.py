@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
+from lance_sql.arrays import U64, BoolMask
 from lance_sql.encodings import general, stored
 from lance_sql.encodings.blocks import (
     FixedWidth,
@@ -79,7 +79,7 @@ class ListRows:
     """Some lists: `valid` (None: all), and where their items are."""
 
     bounds: Bounds
-    valid: npt.NDArray[np.bool_] | None
+    valid: BoolMask | None
 
 
 class ArrayPage:
@@ -222,7 +222,7 @@ class ArrayPage:
         block = decode_stored(values, data, end - unit * per_unit)
         return stored.select(block, rows - unit * per_unit if unit else rows)
 
-    def _integers(self, encoding: Encoding, rows: RowRanges, gap: int) -> Reading[npt.NDArray[np.uint64]]:
+    def _integers(self, encoding: Encoding, rows: RowRanges, gap: int) -> Reading[U64]:
         values = yield from self._values(encoding, rows, gap)
         if not isinstance(values.block, FixedWidth) or values.validity is not None:
             raise CorruptFile(f"ends or indices encoded as {encoding}")

@@ -6,12 +6,11 @@ Source: message BlobLayout.
 """
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.arrays import U64
 from lance_sql.encodings.blocks import VariableWidth
 from lance_sql.encodings.from_arrow import from_array
 from lance_sql.errors import CorruptFile, UnsupportedFeature
@@ -29,7 +28,6 @@ from lance_sql.store import ByteRange
 
 DESCRIPTOR = pa.struct([("position", pa.uint64()), ("size", pa.uint64())])
 
-U64: TypeAlias = npt.NDArray[np.uint64]
 
 _PACKED = Field("", -1, -1, "struct", metadata={PACKED_KEYS[0]: b"true"})
 

@@ -8,9 +8,9 @@ larger ones                                         full-zip
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.arrays import BoolMask
 from lance_sql.encodings import choose, dictionary, fixed_size_list, packed_struct, variable
 from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, Lists, Struct, VariableWidth
 from lance_sql.encodings.from_arrow import from_array
@@ -126,14 +126,14 @@ def _empty_structs(page: ShreddedPage, rules: PageRules) -> tuple[PageLayout, Bu
     return constant.encode(replace(page, layers=(Layer.NULLABLE_ITEM,)), None, rules)
 
 
-def _nulls(page: ShreddedPage) -> npt.NDArray[np.bool_] | None:
+def _nulls(page: ShreddedPage) -> BoolMask | None:
     """Which items are NULL, on any level; None when none is."""
     levels = page.definition
     if levels is None or max_visible(page.layers) == 0:
         return None
     if max_visible(page.layers) < max_definition(page.layers):
         levels = levels[levels <= max_visible(page.layers)]
-    nulls: npt.NDArray[np.bool_] = levels > 0
+    nulls: BoolMask = levels > 0
     return nulls
 
 
@@ -205,7 +205,7 @@ def _check_packed(page: ShreddedPage) -> None:
             raise InvalidArgument(f"member {name!r} of a packed struct is NULL, and packed structs keep no NULLs")
 
 
-def _without_null_indices(values: Block, nulls: npt.NDArray[np.bool_] | None) -> Block:
+def _without_null_indices(values: Block, nulls: BoolMask | None) -> Block:
     """The same with index 0 at NULLs, whose own index may be anything."""
     if nulls is None or not isinstance(values, Dictionary):
         return values

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_sql.arrays import BoolMask
 from lance_sql.encodings import fsst, general
 from lance_sql.encodings.blocks import FixedWidth, Lists, Struct, VariableWidth
 from lance_sql.encodings.from_arrow import bitmap, from_array
@@ -220,6 +220,6 @@ def _numbers(member: object) -> tuple[int, pa.Buffer]:
     raise UnsupportedFeature("packed structs of other members than numbers are not supported in file version 2.0")
 
 
-def _nulls(values: pa.Array) -> npt.NDArray[np.bool_]:
-    nulls: npt.NDArray[np.bool_] = values.is_null().to_numpy(zero_copy_only=False)
+def _nulls(values: pa.Array) -> BoolMask:
+    nulls: BoolMask = values.is_null().to_numpy(zero_copy_only=False)
     return nulls

@@ -6,8 +6,8 @@ ends  3 5 5 9      lists or strings  [0, 3) [3, 5) [5, 5) [5, 9)
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from lance_sql.arrays import I64, U64, BoolMask
 from lance_sql.errors import CorruptFile
 from lance_sql.row_ranges import EMPTY, RowRanges, single
 
@@ -22,7 +22,7 @@ class Bounds:
     items: what they own, as ranges of items or bytes
     """
 
-    lengths: npt.NDArray[np.int64]
+    lengths: I64
     items: RowRanges
 
 
@@ -46,9 +46,7 @@ def rows_of_offsets(rows: RowRanges) -> RowRanges:
     return needed
 
 
-def without_nulls(
-    ends: npt.NDArray[np.uint64], adjustment: int, rows: RowRanges
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_] | None]:
+def without_nulls(ends: U64, adjustment: int, rows: RowRanges) -> tuple[U64, BoolMask | None]:
     """The ends that were stored, and which of `rows` are valid (None: all); see `rows_of_ends`."""
     if adjustment >= MAX_POSITION:
         raise CorruptFile(f"ends of NULLs from {adjustment} on")
@@ -64,7 +62,7 @@ def without_nulls(
     return stored, np.delete(valid, firsts)
 
 
-def positions_of_ends(ends: npt.NDArray[np.uint64], rows: RowRanges) -> npt.NDArray[np.int64]:
+def positions_of_ends(ends: U64, rows: RowRanges) -> I64:
     """For `bounds`, from the ends at `rows_of_ends(rows)`."""
     if len(ends) and int(ends.max()) > MAX_POSITION:
         raise CorruptFile(f"an end at {int(ends.max())}")
@@ -72,7 +70,7 @@ def positions_of_ends(ends: npt.NDArray[np.uint64], rows: RowRanges) -> npt.NDAr
     return np.concatenate((np.zeros(1, np.int64), positions)) if rows[0, 0] == 0 else positions
 
 
-def bounds(positions: npt.NDArray[np.int64], rows: RowRanges, num_items: int) -> Bounds:
+def bounds(positions: I64, rows: RowRanges, num_items: int) -> Bounds:
     """Where `rows` lie.
 
     positions: for each range of rows the start of its first row, then the end of each

@@ -10,10 +10,10 @@ Source: message FullZipLayout.
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
+from lance_sql.arrays import I64
 from lance_sql.encodings.blocks import Block, VariableWidth
 from lance_sql.encodings.codecs import decode_fixed_values, decode_variable_values
 from lance_sql.errors import CorruptFile
@@ -172,7 +172,7 @@ class FullZipPage:
         _kernels.unzip_row_bytes(data, starts, count, bits_def, bits // 8, values)
         return definition, decode_variable_values(self._layout.values, VariableWidth(count, bits, offsets, values))
 
-    def _check_entries(self, sizes: npt.NDArray[np.int64], definition: Levels | None, offsets: pa.Buffer) -> None:
+    def _check_entries(self, sizes: I64, definition: Levels | None, offsets: pa.Buffer) -> None:
         """Raises CorruptFile unless each entry of a page without lists ends where the next one begins."""
         bits = self._layout.bits_per_offset
         lengths = np.diff(np.frombuffer(offsets, f"<i{(bits or 32) // 8}", len(sizes) + 1)) + (bits or 0) // 8
@@ -220,7 +220,7 @@ def _control_bytes(num_bits: int) -> int:
     return 1 if num_bits <= 8 else 2 if num_bits <= 16 else 4
 
 
-def _row_index(data: pa.Buffer, num_rows: int, values: ByteRange) -> npt.NDArray[np.int64]:
+def _row_index(data: pa.Buffer, num_rows: int, values: ByteRange) -> I64:
     """The byte offset of each row, then the end of the last: int64[num_rows + 1], ascending and inside the page."""
     width, rest = divmod(data.size, num_rows + 1)
     if rest or width not in _INDEX_TYPES:

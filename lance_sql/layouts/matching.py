@@ -8,20 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.arrays import BoolMask
 from lance_sql.encodings.blocks import Block, to_array
 from lance_sql.encodings.tree import Encoding
 from lance_sql.layouts.native import are_strings, fixed_width_bits
 from lance_sql.layouts.value_codecs import uncompressed
-
-Flags: TypeAlias = npt.NDArray[np.uint8]
-"""A byte for each row: 1 while it may pass the filter, else 0."""
 
 KEY_BYTES = 16
 
@@ -77,7 +73,7 @@ class ValueTest:
     wants_null: the test is whether a value is NULL (True) or not (False); None: another test, which NULL never passes
     """
 
-    answers: Callable[[pa.Array], npt.NDArray[np.bool_]]
+    answers: Callable[[pa.Array], BoolMask]
     keys: KeyRange | None = None
     wants_null: bool | None = None
     strings: StringRange | None = None

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
 from lance_sql._kernels import LevelKind
+from lance_sql.arrays import I64, U64
 from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth
 from lance_sql.encodings.chunk_rows import ChunkRows
 from lance_sql.encodings.codecs import decode_block, decode_mini_block
@@ -70,12 +71,12 @@ class MiniBlockPage:
         self.num_bytes = PAGE_BYTES + 32 * (self._table.num_chunks + 1) + sum(buffer.size for buffer in head)
 
     @cached_property
-    def _item_starts(self) -> npt.NDArray[np.int64]:
+    def _item_starts(self) -> I64:
         # the kernels have both by themselves, and most pages are read by them alone
         return self._table.item_starts()
 
     @cached_property
-    def _byte_offsets(self) -> npt.NDArray[np.int64]:
+    def _byte_offsets(self) -> I64:
         return self._table.byte_offsets()
 
     def _read_dictionary(self, data: pa.Buffer) -> Block:
@@ -286,11 +287,11 @@ class _Part:
 class _RowIndex:
     """In which chunk each row of a page of lists starts and ends."""
 
-    starts_through: npt.NDArray[np.int64]
-    ends_through: npt.NDArray[np.int64]
+    starts_through: I64
+    ends_through: I64
 
     @classmethod
-    def from_pairs(cls, pairs: npt.NDArray[np.uint64], num_rows: int) -> "_RowIndex":
+    def from_pairs(cls, pairs: U64, num_rows: int) -> "_RowIndex":
         """From (rows that end in the chunk, entries left over for the next) of every chunk."""
         if (pairs[:, 0] > num_rows).any():
             raise CorruptFile(f"a repetition index with more than {num_rows} rows")
@@ -317,11 +318,11 @@ class _RowIndex:
         return first, last + 1, start - before
 
 
-def _positions(covering: RowRanges, rows: RowRanges) -> npt.NDArray[np.int64]:
+def _positions(covering: RowRanges, rows: RowRanges) -> I64:
     """Where the rows stand when the covering set is counted through."""
     lengths = covering[:, 1] - covering[:, 0]
     firsts = np.cumsum(lengths) - lengths
     wanted = row_ranges.expand(rows)
     owner = np.searchsorted(covering[:, 0], wanted, side="right") - 1
-    positions: npt.NDArray[np.int64] = wanted - covering[owner, 0] + firsts[owner]
+    positions: I64 = wanted - covering[owner, 0] + firsts[owner]
     return positions

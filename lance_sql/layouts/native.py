@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql._kernels import ValueCodec
+from lance_sql.arrays import I64
 from lance_sql.encodings.blocks import Block, FixedWidth, VariableWidth, makes_items, to_array
 from lance_sql.encodings.tree import Encoding
 from lance_sql.layouts.levels import LevelEncoding
@@ -138,7 +137,7 @@ def mini_block_page(
 def full_zip_page(
     values: Encoding,
     num_rows: int,
-    row_starts: npt.NDArray[np.int64] | None,
+    row_starts: I64 | None,
     leaf: pa.DataType,
     *,
     bits_def: int,

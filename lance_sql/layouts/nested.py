@@ -7,11 +7,10 @@ arrays with one child each, as in `nest`; chains of sibling leaves are laid toge
 
 from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.arrays import I64
 from lance_sql.layouts.levels import LevelEncoding
 from lance_sql.layouts.native import NativePage
 from lance_sql.layouts.nest import Chain, Levels
@@ -43,7 +42,7 @@ def in_chunks(
     table: _kernels.ChunkTable,
     repetition: LevelEncoding | None,
     definition: LevelEncoding | None,
-    rows_through: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None,
+    rows_through: tuple[I64, I64] | None,
 ) -> NativePage:
     """The page of values whose levels are in the chunks of a mini-block page.
 

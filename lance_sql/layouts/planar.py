@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
+from lance_sql.arrays import I64
 from lance_sql.encodings import fsst, numbers
 from lance_sql.encodings.blocks import Block, Dictionary, FixedWidth, VariableWidth
 from lance_sql.encodings.chunk_rows import ChunkRows
@@ -189,7 +190,7 @@ def _validity(found: Positions, rest: Iterator[pa.Buffer], count: int) -> tuple[
     return (bitmap(flags) if num_nulls else None), num_nulls
 
 
-def _positions(found: Positions, rest: Iterator[pa.Buffer], count: int) -> npt.NDArray[np.int64]:
+def _positions(found: Positions, rest: Iterator[pa.Buffer], count: int) -> I64:
     places = numbers.decode(found.encoding, _next(found.encoding, rest), found.count)
     if len(places) and (int(places[0]) < 0 or int(places[-1]) >= count or (np.diff(places) <= 0).any()):
         raise CorruptFile(f"positions that do not ascend, or pass the end of {count} slots")

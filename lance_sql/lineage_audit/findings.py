@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from lance_sql.arrays import U64, BoolMask
 from lance_sql.lineage_audit.report import Fault, Kind
-from lance_sql.lineage_audit.rows import Flags, LiveRows
-from lance_sql.table.segments import U64
+from lance_sql.lineage_audit.rows import LiveRows
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Findings:
         shown = np.empty(0, np.uint64) if ids is None else np.sort(ids)
         self.faults.append(Fault(self.version, self.operation, fragment, kind, message, shown))
 
-    def add_versions(self, kind: Kind, what: str, rows: LiveRows, found: U64, expected: U64, wrong: Flags) -> None:
+    def add_versions(self, kind: Kind, what: str, rows: LiveRows, found: U64, expected: U64, wrong: BoolMask) -> None:
         """Rows whose versions are not those that are expected, by fragment."""
         for fragment in np.unique(rows.fragments[wrong]).tolist():
             places = np.flatnonzero(wrong & (rows.fragments == fragment))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from lance_sql.arrays import U64
 from lance_sql.lineage_audit.findings import Findings, rows_text
 from lance_sql.lineage_audit.report import Kind
 from lance_sql.lineage_audit.rows import LiveRows
-from lance_sql.table.segments import U64
 from lance_sql.table.snapshot import Snapshot
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from lance_sql.table.segments import U64
+from lance_sql.arrays import U64
 from lance_sql.table.versions import as_ranges
 from lance_sql.terminal_text import one_line
 

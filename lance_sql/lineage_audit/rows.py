@@ -10,13 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from lance_sql import row_ranges
+from lance_sql.arrays import I64, U64, BoolMask
 from lance_sql.errors import LanceError
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.row_versions import stored_rows
-from lance_sql.table.segments import I64, U64
 from lance_sql.table.snapshot import Snapshot
-
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class LiveRows:
     def num_rows(self) -> int:
         return len(self.ids)
 
-    def in_fragments(self, ids: Iterable[int]) -> Flags:
+    def in_fragments(self, ids: Iterable[int]) -> BoolMask:
         """Which rows are in one of these fragments."""
         return np.isin(self.fragments, np.fromiter(ids, np.int64))
 

@@ -26,6 +26,7 @@ from typing import Final
 
 import numpy as np
 
+from lance_sql.arrays import I64, U64, BoolMask
 from lance_sql.commit import data_files
 from lance_sql.commit.operations import (
     Append,
@@ -42,10 +43,9 @@ from lance_sql.errors import LanceError
 from lance_sql.lineage_audit.findings import Findings, rows_text
 from lance_sql.lineage_audit.invariants import check_given, check_sequences
 from lance_sql.lineage_audit.report import Kind
-from lance_sql.lineage_audit.rows import Flags, LiveRows
+from lance_sql.lineage_audit.rows import LiveRows
 from lance_sql.table import row_ids
 from lance_sql.table.fragment import Fragment
-from lance_sql.table.segments import I64, U64
 from lance_sql.table.snapshot import Snapshot
 
 _INSERTING: Final = (Append, Update, Overwrite)
@@ -159,7 +159,7 @@ def _check_ids_in_place(step: Step, findings: Findings) -> None:
                 )
 
 
-def _check_comings_and_goings(step: Step, kept: Flags, findings: Findings) -> None:
+def _check_comings_and_goings(step: Step, kept: BoolMask, findings: Findings) -> None:
     """Rows come and go only where the operation says so, and no id is given twice."""
     new, old = step.new, step.old
     fresh = ~kept
@@ -190,7 +190,7 @@ def _check_comings_and_goings(step: Step, kept: Flags, findings: Findings) -> No
             findings.add(Kind.LOST_ID, f"{rows_text(len(gone), 'is', 'are')} gone, such as {gone[0]}", ids=gone)
 
 
-def _may_insert(step: Step) -> Flags:
+def _may_insert(step: Step) -> BoolMask:
     """Which rows of the later version may be new ones."""
     new = step.new
     if isinstance(step.operation, Merge):
@@ -230,7 +230,7 @@ def _check_ids_of_transaction(step: Step, findings: Findings) -> None:
                 )
 
 
-def _written(step: Step) -> Flags:
+def _written(step: Step) -> BoolMask:
     """Which rows of the later version the commit has written again."""
     new = step.new
     match step.operation:

@@ -23,7 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_sql import selection
-from lance_sql.bitmaps import U64, U64Set
+from lance_sql.arrays import U64
+from lance_sql.bitmaps import U64Set
 from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE, PREIMAGE
 from lance_sql.changes.keyed import key_match, numbered

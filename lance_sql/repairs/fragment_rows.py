@@ -10,10 +10,10 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
+from lance_sql.arrays import BoolMask
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
 from lance_sql.layouts.page import concat
 from lance_sql.repairs.losses import Losses
@@ -27,8 +27,6 @@ from lance_sql.table.open_fragment import OpenFragment
 _MOST_FAILURES: Final = 64
 # NULL of some types takes as many bytes as a value.
 _MOST_NULL_BYTES: Final = 1 << 28
-
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +95,15 @@ class FragmentRows:
         for column in self.columns:
             values[column.name], found[column.name] = self._of_column(column, rows)
         counted = [found[column.name] for column in (self.stored if self.null_cells else self.columns)]
-        kept: Flags = np.logical_or.reduce(counted) if self.null_cells else np.logical_and.reduce(counted)
+        kept: BoolMask = np.logical_or.reduce(counted) if self.null_cells else np.logical_and.reduce(counted)
         arrays = {name: _chosen(array, found[name], kept) for name, array in values.items() if array is not None}
         num_lost = {name: int((kept & ~flags).sum()) for name, flags in found.items()}
         return FoundRows(int(kept.sum()), arrays, num_lost)
 
-    def _of_column(self, column: OutputColumn, rows: RowRanges) -> tuple[pa.Array | None, Flags]:
+    def _of_column(self, column: OutputColumn, rows: RowRanges) -> tuple[pa.Array | None, BoolMask]:
         """The values that can be read of some rows, and of which rows they are."""
         parts: list[pa.Array] = []
-        found: list[Flags] = []
+        found: list[BoolMask] = []
         lost = self.lost.get(column.name, row_ranges.EMPTY)
         for page, part in _by_page(self.opened, column, rows):
             read = None if len(row_ranges.intersect(part, lost)) else self._read((column,), part)
@@ -152,7 +150,7 @@ def nulls(type: pa.DataType, count: int) -> pa.Array:
     raise UnsupportedFeature(f"{count} NULLs of type {type} take very much memory: leave that column out")
 
 
-def _chosen(array: pa.Array, found: Flags, kept: Flags) -> pa.Array:
+def _chosen(array: pa.Array, found: BoolMask, kept: BoolMask) -> pa.Array:
     """The values of the rows that are kept, NULL where there is none.
 
     array: the values of the rows that are `found`

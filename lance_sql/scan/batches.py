@@ -13,9 +13,9 @@ from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from lance_sql import row_ranges
+from lance_sql.arrays import I64, BoolMask
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import read_shape
 from lance_sql.scan.plan import FragmentScan, ReadPlan
@@ -107,7 +107,7 @@ class Run:
 
     fragment: OpenFragment
     rows: RowRanges
-    ends: npt.NDArray[np.int64]
+    ends: I64
     is_short: bool = False
     passes: bool = False
     most_joined: int = 0
@@ -184,9 +184,7 @@ def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Ru
             start = end
 
 
-def _divided(
-    ends: npt.NDArray[np.int64], first: int, most: int, passes: npt.NDArray[np.bool_] | None
-) -> Iterator[tuple[npt.NDArray[np.int64], bool]]:
+def _divided(ends: I64, first: int, most: int, passes: BoolMask | None) -> Iterator[tuple[I64, bool]]:
     """The ends of some batches after the other, either all or none of which are known to pass.
 
     first, most: how many are in the first part, and in others, at the most
@@ -201,13 +199,13 @@ def _divided(
             start = end
 
 
-def _stretches(flags: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
+def _stretches(flags: BoolMask) -> list[tuple[int, int]]:
     """The first place of each stretch of the same flag, and the one behind its last."""
     changes = np.flatnonzero(flags[1:] != flags[:-1]) + 1
     return list(pairwise([0, *changes.tolist(), len(flags)]))
 
 
-def _in_stretches(passes: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _in_stretches(passes: BoolMask) -> BoolMask:
     """The same without short stretches: to begin a run costs more than to test the rows of a few batches."""
     found = passes.copy()
     for start, end in _stretches(passes):
@@ -216,7 +214,7 @@ def _in_stretches(passes: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _pass(rows: RowRanges, ends: npt.NDArray[np.int64], passing: RowRanges | None) -> npt.NDArray[np.bool_] | None:
+def _pass(rows: RowRanges, ends: I64, passing: RowRanges | None) -> BoolMask | None:
     """Whether all rows of each batch are known to pass; None where nothing is known."""
     if passing is None:
         return None
@@ -225,7 +223,7 @@ def _pass(rows: RowRanges, ends: npt.NDArray[np.int64], passing: RowRanges | Non
     left = row_ranges.difference(rows, passing)
     lows, highs = _selected_before(rows, left[:, 0]), _selected_before(rows, left[:, 1])
     starts = np.concatenate([[0], ends[:-1]])
-    answers: npt.NDArray[np.bool_] = np.searchsorted(highs, starts, "right") == np.searchsorted(lows, ends, "left")
+    answers: BoolMask = np.searchsorted(highs, starts, "right") == np.searchsorted(lows, ends, "left")
     return answers
 
 
@@ -279,7 +277,7 @@ def together(pieces: Iterable[Piece], most_rows: int = FIRST_BATCH_ROWS) -> Iter
         yield batch
 
 
-def _ends(rows: RowRanges, total: int, most: int, borders: npt.NDArray[np.int64], first: int) -> npt.NDArray[np.int64]:
+def _ends(rows: RowRanges, total: int, most: int, borders: I64, first: int) -> I64:
     """How many of the rows come before the end of each batch.
 
     most, first: rows of a batch, and of the first one
@@ -300,7 +298,7 @@ def _ends(rows: RowRanges, total: int, most: int, borders: npt.NDArray[np.int64]
     return np.array(ends)
 
 
-def _selected_before(rows: RowRanges, borders: npt.NDArray[np.int64]) -> list[int]:
+def _selected_before(rows: RowRanges, borders: I64) -> list[int]:
     """How many of the rows come before each border."""
     if len(rows) == 1:
         start, end = rows[0].tolist()

@@ -13,15 +13,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from lance_sql import row_ranges
+from lance_sql.arrays import I64
 from lance_sql.row_ranges import RowRanges
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.snapshot import Snapshot
-
-I64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
 from lance_sql._kernels import SequenceForm
+from lance_sql.arrays import I64, U64, BoolMask
 from lance_sql.file.statistics import PageStatistics
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan import system_columns
@@ -75,13 +75,13 @@ def select(candidates: Candidates, predicates: Sequence[Predicate]) -> Candidate
     return candidates.narrowed(candidates.places[possible], parts)
 
 
-def with_row_ids(candidates: Candidates, wanted: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+def with_row_ids(candidates: Candidates, wanted: U64) -> I64:
     """The places of fragments that may have a row with one of these ids."""
     ids = _statistics(candidates)[ROW_ID,]
     ascending = np.sort(wanted)
     first = np.searchsorted(ascending, ids.mins.fill_null(0).to_numpy(), "left")
     end = np.searchsorted(ascending, ids.maxs.fill_null(2**64 - 1).to_numpy(), "right")
-    places: npt.NDArray[np.int64] = candidates.places[first < end]
+    places: I64 = candidates.places[first < end]
     return places
 
 
@@ -103,12 +103,12 @@ def _statistics(candidates: Candidates) -> Mapping[Path, PageStatistics]:
     return found
 
 
-def _addresses(table: FragmentTable, places: npt.NDArray[np.int64]) -> PageStatistics:
+def _addresses(table: FragmentTable, places: I64) -> PageStatistics:
     firsts = table.ids[places] << np.uint64(32)
     return _as_statistics(firsts, firsts | np.uint64(2**32 - 1), np.ones(len(places), np.bool_))
 
 
-def _bounded(sequences: SequenceBounds, places: npt.NDArray[np.int64], *, default: int | None) -> PageStatistics:
+def _bounded(sequences: SequenceBounds, places: I64, *, default: int | None) -> PageStatistics:
     """default: the value of every row where there is no sequence; None when that is damage"""
     least, greatest, known = sequences.least[places], sequences.greatest[places], sequences.are_known[places]
     if default is not None:
@@ -118,9 +118,7 @@ def _bounded(sequences: SequenceBounds, places: npt.NDArray[np.int64], *, defaul
     return _as_statistics(least, greatest, known)
 
 
-def _as_statistics(
-    least: npt.NDArray[np.uint64], greatest: npt.NDArray[np.uint64], known: npt.NDArray[np.bool_]
-) -> PageStatistics:
+def _as_statistics(least: U64, greatest: U64, known: BoolMask) -> PageStatistics:
     count = len(least)
     return PageStatistics(
         pa.nulls(count, pa.int64()),
@@ -151,7 +149,7 @@ def _select_rows(
     return rows
 
 
-def _listed(predicate: Predicate) -> tuple[str, npt.NDArray[np.uint64]] | None:
+def _listed(predicate: Predicate) -> tuple[str, U64] | None:
     """The column of ids or addresses, and the only numbers that the predicate lets pass; None for other predicates."""
     match predicate:
         case Compare("=", ColumnRef((name,)), Literal(value)) if name in _NUMBERS:
@@ -163,7 +161,7 @@ def _listed(predicate: Predicate) -> tuple[str, npt.NDArray[np.uint64]] | None:
     return name, np.unique(np.array(values, np.uint64))
 
 
-def _numbered(fragment: OpenFragment, column: str, numbers: npt.NDArray[np.uint64]) -> RowRanges:
+def _numbered(fragment: OpenFragment, column: str, numbers: U64) -> RowRanges:
     """The rows of a fragment with these ids or addresses, looked up one by one."""
     if column == ROW_ID:
         _, offsets = fragment.row_id_sequence.positions(numbers)
@@ -203,5 +201,5 @@ def _select_runs(fragments: Sequence[OpenFragment], predicates: Sequence[Predica
     return out
 
 
-def _concat(parts: Sequence[npt.NDArray[np.uint64]]) -> npt.NDArray[np.uint64]:
+def _concat(parts: Sequence[U64]) -> U64:
     return np.concatenate(parts) if parts else np.empty(0, np.uint64)

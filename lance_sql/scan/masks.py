@@ -1,21 +1,21 @@
 """Answers of a filter as row ranges."""
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.arrays import U8
 from lance_sql.encodings.blocks import bitmap_and
 from lance_sql.row_ranges import RowRanges
 
 
-def from_flags(flags: npt.NDArray[np.uint8]) -> pa.BooleanArray:
+def from_flags(flags: U8) -> pa.BooleanArray:
     """A mask that is true where a byte is 1, and false where it is 0."""
     bits = pa.py_buffer(np.packbits(flags, bitorder="little"))
     return pa.BooleanArray.from_buffers(pa.bool_(), len(flags), [None, bits], 0)
 
 
-def to_flags(mask: pa.BooleanArray) -> npt.NDArray[np.uint8]:
+def to_flags(mask: pa.BooleanArray) -> U8:
     """A byte for each row: 1 where the mask is true; 0 where it is false or NULL."""
     validity, values = mask.buffers()
     if mask.null_count:
@@ -24,7 +24,7 @@ def to_flags(mask: pa.BooleanArray) -> npt.NDArray[np.uint8]:
     return bits[mask.offset :]
 
 
-def num_runs(flags: npt.NDArray[np.uint8]) -> int:
+def num_runs(flags: U8) -> int:
     """How many runs of ones there are."""
     return int(flags[0]) + int(np.count_nonzero(flags[1:] > flags[:-1]))
 

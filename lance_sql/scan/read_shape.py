@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from lance_sql.arrays import I64
 from lance_sql.file.columns import Column
 from lance_sql.scan.plan import ReadPlan
 from lance_sql.table.open_fragment import OpenFragment
@@ -31,7 +31,7 @@ class ReadShape:
     """
 
     row_bytes: float
-    borders: npt.NDArray[np.int64]
+    borders: I64
     is_flat: bool
     stored_bytes: int
 
@@ -62,7 +62,7 @@ def stored_bytes(column: Column) -> int:
     return sum(column.page_bytes(page) for page in range(len(column.row_starts) - 1))
 
 
-def _page_borders(columns: Iterable[Column]) -> npt.NDArray[np.int64]:
+def _page_borders(columns: Iterable[Column]) -> I64:
     borders: set[int] = set()
     for column in columns:
         starts = column.row_starts

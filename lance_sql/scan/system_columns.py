@@ -11,10 +11,10 @@ All are uint64 and never NULL. They come from the manifest, except where a write
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
+from lance_sql.arrays import U64
 from lance_sql.errors import InvalidArgument
 from lance_sql.row_ranges import RowRanges
 from lance_sql.table.open_fragment import OpenFragment
@@ -67,6 +67,6 @@ def read(name: str, fragment: OpenFragment, rows: RowRanges) -> pa.Array:
     return pa.Array.from_buffers(TYPE, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))], 0)
 
 
-def addresses(fragment_id: int, rows: RowRanges) -> npt.NDArray[np.uint64]:
+def addresses(fragment_id: int, rows: RowRanges) -> U64:
     """The row addresses of `rows`."""
     return row_ranges.expand(rows).astype(np.uint64) | np.uint64(fragment_id << 32)

@@ -5,10 +5,10 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges, selection
+from lance_sql.arrays import I64, U64
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan import lineage, read_shape
 from lance_sql.scan.batches import Piece, cut, rows_per_batch
@@ -24,7 +24,7 @@ MAX_PART_BYTES: Final = 32 * 1024 * 1024
 """Whoever puts rows together takes so many at a time, or as many as take so much memory."""
 
 
-def take(snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: npt.NDArray[np.uint64]) -> pa.Table:
+def take(snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: U64) -> pa.Table:
     """The live rows with the ids `wanted`, in that order; an id may be wanted twice.
 
     raises: InvalidArgument for an id that no live row has
@@ -36,7 +36,7 @@ def take(snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: npt.NDArra
     return table
 
 
-def take_at(snapshot: Snapshot, columns: Sequence[OutputColumn], addresses: npt.NDArray[np.uint64]) -> pa.Table:
+def take_at(snapshot: Snapshot, columns: Sequence[OutputColumn], addresses: U64) -> pa.Table:
     """The live rows at these addresses, in that order; an address may be wanted twice.
 
     raises: InvalidArgument for an address at which no live row is
@@ -47,17 +47,17 @@ def take_at(snapshot: Snapshot, columns: Sequence[OutputColumn], addresses: npt.
     return table
 
 
-_Located = Iterator[tuple[OpenFragment, npt.NDArray[np.int64], npt.NDArray[np.int64]]]
+_Located = Iterator[tuple[OpenFragment, I64, I64]]
 
 
-def _by_ids(snapshot: Snapshot, wanted: npt.NDArray[np.uint64]) -> _Located:
+def _by_ids(snapshot: Snapshot, wanted: U64) -> _Located:
     """Fragments with some of the rows: which of `wanted` are there, and at which offsets."""
     for place in lineage.with_row_ids(Candidates.all_of(snapshot), wanted).tolist():
         fragment = snapshot.open(snapshot.manifest.fragments[place])
         yield fragment, *fragment.row_id_sequence.positions(wanted)
 
 
-def _by_addresses(snapshot: Snapshot, wanted: npt.NDArray[np.uint64]) -> _Located:
+def _by_addresses(snapshot: Snapshot, wanted: U64) -> _Located:
     ids = wanted >> np.uint64(32)
     offsets = (wanted & np.uint64(2**32 - 1)).astype(np.int64)
     fragments = snapshot.manifest.fragments
@@ -67,9 +67,7 @@ def _by_addresses(snapshot: Snapshot, wanted: npt.NDArray[np.uint64]) -> _Locate
             yield snapshot.open(fragments[fragments.index_of[number]]), index, offsets[index]
 
 
-def _taken(
-    snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: npt.NDArray[np.uint64], located: _Located
-) -> tuple[pa.Table, npt.NDArray[np.uint64]]:
+def _taken(snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: U64, located: _Located) -> tuple[pa.Table, U64]:
     """The rows in the order of `wanted`, and those of `wanted` that are nowhere: there is no table then."""
     plan = ReadPlan(snapshot.open_fragments, tuple(columns), None, (), ())
     schema = pa.schema([column.arrow for column in columns])
@@ -98,7 +96,7 @@ def _taken(
 def parts(
     snapshot: Snapshot,
     columns: Sequence[OutputColumn],
-    wanted: npt.NDArray[np.uint64],
+    wanted: U64,
     *,
     more_bytes: float = 0.0,
     by_address: bool = False,
@@ -119,7 +117,7 @@ def parts(
     return (slice(start, start + most) for start in range(0, len(wanted), most))
 
 
-def _in_order(table: pa.Table, order: npt.NDArray[np.int64]) -> pa.Table:
+def _in_order(table: pa.Table, order: I64) -> pa.Table:
     """The rows of the table at the positions `order`."""
     try:
         return selection.take(table, pa.array(order))

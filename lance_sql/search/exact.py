@@ -10,10 +10,10 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.arrays import U64, BoolMask
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import resolve
 from lance_sql.scan.scan import Scan
@@ -23,7 +23,6 @@ from lance_sql.table.snapshot import Snapshot
 if TYPE_CHECKING:
     from lance_sql.search.vector_query import VectorQuery
 
-U64 = npt.NDArray[np.uint64]
 
 _MOST_THREADS: Final = 8
 
@@ -131,12 +130,12 @@ def _values(vectors: pa.Array) -> memoryview:
     return memoryview(b"" if data is None else data)[start:]
 
 
-def _have_all(vectors: pa.Array) -> npt.NDArray[np.bool_]:
+def _have_all(vectors: pa.Array) -> BoolMask:
     """Which vectors are there, with all of their values."""
     size = vectors.type.list_size
     inside = vectors.values.slice(vectors.offset * size, len(vectors) * size).is_valid()
     whole = inside.to_numpy(zero_copy_only=False).reshape(len(vectors), size).all(axis=1)
-    found: npt.NDArray[np.bool_] = whole & vectors.is_valid().to_numpy(zero_copy_only=False)
+    found: BoolMask = whole & vectors.is_valid().to_numpy(zero_copy_only=False)
     return found
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.arrays import U64
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan.predicates import Predicate
 from lance_sql.search.ranking import DISTANCE, SCORE, Ranking
@@ -82,7 +83,7 @@ class HybridQuery:
         return f"{self.k} rows, {self.fusion}, of {self.vector.describe()}, and of {self.text.describe()}"
 
 
-def _placed(addresses: npt.NDArray[np.uint64], of: npt.NDArray[np.uint64], values: npt.NDArray[np.floating]) -> F64:
+def _placed(addresses: U64, of: U64, values: npt.NDArray[np.floating]) -> F64:
     """The values of some of the rows; NaN for others."""
     found = np.full(len(addresses), np.nan)
     found[np.searchsorted(addresses, of)] = values

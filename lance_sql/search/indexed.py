@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.arrays import F32, U64, BoolMask
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.projection import resolve
 from lance_sql.scan.scan import Scan
@@ -26,7 +27,7 @@ from lance_sql.table.snapshot import Snapshot
 if TYPE_CHECKING:
     from lance_sql.search.vector_query import VectorQuery
 
-Array = npt.NDArray[np.float32]
+Array = F32
 
 _UNBOUNDED: Final = 1 << 40
 _BYTES_TOGETHER: Final = 16 << 20
@@ -114,7 +115,7 @@ def search(
     return nearest, tuple(notes)
 
 
-def result(nearest: _kernels.NearestRows, query: int) -> tuple[npt.NDArray[np.uint64], Array]:
+def result(nearest: _kernels.NearestRows, query: int) -> tuple[U64, Array]:
     """The rows and distances of a query."""
     count = nearest.count(query)
     rows, far = np.empty(count, np.uint64), np.empty(count, np.float32)
@@ -142,7 +143,7 @@ def _probe(
     query: VectorQuery,
     segment: VectorSegment,
     numbers: RowNumbers,
-    flags: npt.NDArray[np.bool_],
+    flags: BoolMask,
     wanted: int,
     candidates: _kernels.NearestRows,
 ) -> tuple[int, int]:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_sql.arrays import U64
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan import system_columns
 from lance_sql.scan.filters import to_predicate
@@ -32,7 +31,7 @@ class JoinQuery:
     """
 
     query: VectorQuery
-    row_ids: npt.NDArray[np.uint64] | None = None
+    row_ids: U64 | None = None
     leading: tuple[pa.Field, ...] = field(init=False)
     fields: tuple[pa.Field, ...] = (pa.field(DISTANCE, pa.float32()),)
 
@@ -88,7 +87,7 @@ def join_query(
     return JoinQuery(found, row_ids)
 
 
-def _read(queries: Snapshot, column: str | None, filter: str | None) -> tuple[Any, npt.NDArray[np.uint64]]:
+def _read(queries: Snapshot, column: str | None, filter: str | None) -> tuple[Any, U64]:
     """Vectors [n, d] of a table, and the ids of their rows."""
     chosen = resolve(queries, [vector_column(queries) if column is None else column, system_columns.ROW_ID])
     type = chosen[0].arrow.type

@@ -12,9 +12,9 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
 from lance_sql import row_ranges
+from lance_sql.arrays import I64, U64, BoolMask
 from lance_sql.caches import Measured, Usage
 from lance_sql.index_files.vector_index import Partition
 from lance_sql.scan.candidates import Candidates
@@ -23,10 +23,6 @@ from lance_sql.scan.projection import resolve
 from lance_sql.scan.scan import Scan
 from lance_sql.scan.system_columns import ROW_ADDRESS
 from lance_sql.table.snapshot import Snapshot
-
-I64 = npt.NDArray[np.int64]
-U64 = npt.NDArray[np.uint64]
-Flags = npt.NDArray[np.bool_]
 
 _OFFSETS: Final = np.uint64(2**32 - 1)
 _SPARSE: Final = 4
@@ -55,7 +51,7 @@ class RowNumbers:
         return int(self._firsts[-1])
 
     @cached_property
-    def live(self) -> Flags:
+    def live(self) -> BoolMask:
         """Which rows are not deleted."""
         found = np.zeros(self.num_rows, np.bool_)
         for position, place in enumerate(self._places):
@@ -64,14 +60,14 @@ class RowNumbers:
                 found[first + start : first + end] = True
         return found
 
-    def of_fragments(self, fragment_ids: frozenset[int]) -> Flags | None:
+    def of_fragments(self, fragment_ids: frozenset[int]) -> BoolMask | None:
         """Which rows are in these fragments; None for all of them."""
         inside = np.array([number in fragment_ids for number in self._ids.tolist()], np.bool_)
         if inside.all():
             return None
         return np.repeat(inside, np.diff(self._firsts))
 
-    def matching(self, predicate: Predicate) -> Flags:
+    def matching(self, predicate: Predicate) -> BoolMask:
         """Which live rows pass a filter."""
         found = np.zeros(self.num_rows, np.bool_)
         scan = Scan(self._snapshot, resolve(self._snapshot, [ROW_ADDRESS]), predicate, None, None)

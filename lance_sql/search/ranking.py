@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.arrays import U64
 from lance_sql.scan.predicates import Predicate
 from lance_sql.table.snapshot import Snapshot
 
@@ -30,7 +29,7 @@ class Ranking:
     notes: what was used, and what could not be used and why, for `explain`
     """
 
-    addresses: npt.NDArray[np.uint64]
+    addresses: U64
     scores: Mapping[str, pa.Array]
     notes: tuple[str, ...] = ()
 

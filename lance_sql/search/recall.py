@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
+from lance_sql.arrays import U64
 from lance_sql.errors import InvalidArgument
 from lance_sql.scan.projection import resolve
 from lance_sql.scan.take import take_at
@@ -74,7 +74,7 @@ def recalls(
     return found
 
 
-def _by_query(query: VectorQuery, snapshot: Snapshot) -> list[npt.NDArray[np.uint64]]:
+def _by_query(query: VectorQuery, snapshot: Snapshot) -> list[U64]:
     """The rows of each query."""
     ranking = query.rank(snapshot, None)
     numbers = ranking.scores[QUERY_INDEX].to_numpy()

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.arrays import I64
 from lance_sql.errors import at
 from lance_sql.scan.predicates.evaluation import evaluate
 from lance_sql.scan.projection import OutputColumn
@@ -115,7 +115,7 @@ class SearchScan(RankedScan):
             if len(chosen):
                 yield self._read(self.columns, chosen)
 
-    def _read(self, columns: Sequence[OutputColumn], places: npt.NDArray[np.int64]) -> pa.RecordBatch:
+    def _read(self, columns: Sequence[OutputColumn], places: I64) -> pa.RecordBatch:
         """Columns of the rows at some places of the ranking."""
         rows, ranking = self.rows, self.ranking
         stored = [column for column in columns if not rows.is_own(column)]

@@ -12,16 +12,12 @@ from typing import Any, Final, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
 from lance_sql import _kernels
+from lance_sql.arrays import F32, I64, BoolMask
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.index_files.vector_index import Array, Partition, VectorIndex
 from lance_sql.search.rabit import RabitVectors
-
-F32 = npt.NDArray[np.float32]
-I64 = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 _MOST_CODES: Final = 1 << 16
 
@@ -53,7 +49,7 @@ class StoredVectors(Protocol):
         ...
 
     def show(
-        self, nearest: _kernels.NearestRows, query: int, prepared: Any, probed: Sequence[Probed], allowed: Flags
+        self, nearest: _kernels.NearestRows, query: int, prepared: Any, probed: Sequence[Probed], allowed: BoolMask
     ) -> int:
         """Shows the rows of partitions that take part; how many these are.
 
@@ -63,7 +59,7 @@ class StoredVectors(Protocol):
         ...
 
 
-def show_distances(nearest: _kernels.NearestRows, query: int, distances: F32, rows: I64, allowed: Flags) -> int:
+def show_distances(nearest: _kernels.NearestRows, query: int, distances: F32, rows: I64, allowed: BoolMask) -> int:
     """The same of rows whose distances are known."""
     passed = (rows >= 0) & allowed[np.maximum(rows, 0)] if len(allowed) else np.zeros(len(rows), np.bool_)
     nearest.add_distances(query, distances, passed.view(np.uint8), rows.view(np.uint64), len(rows))
@@ -78,7 +74,7 @@ class WithDistances(ABC):
         """Of each row of a partition."""
 
     def show(
-        self, nearest: _kernels.NearestRows, query: int, prepared: Any, probed: Sequence[Probed], allowed: Flags
+        self, nearest: _kernels.NearestRows, query: int, prepared: Any, probed: Sequence[Probed], allowed: BoolMask
     ) -> int:
         """As `StoredVectors.show`."""
         return sum(
@@ -170,7 +166,7 @@ class ProductCodes:
         return query.astype(np.float32)
 
     def show(
-        self, nearest: _kernels.NearestRows, query: int, prepared: Array, probed: Sequence[Probed], allowed: Flags
+        self, nearest: _kernels.NearestRows, query: int, prepared: Array, probed: Sequence[Probed], allowed: BoolMask
     ) -> int:
         parts, _, size = self._book.shape
         is_dot = self._metric == "dot"

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lance_sql import _kernels
+from lance_sql.arrays import F32, I64, U32
 from lance_sql.caches import LruCache, Measured, Usage
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.index_files.full_text import MOST_VERSION, FullTextIndex, TextPartition
@@ -28,11 +29,6 @@ from lance_sql.table.index_kinds import FULL_TEXT
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.text_analysis.analyzer import Analyzer, Token
-
-I64 = npt.NDArray[np.int64]
-F32 = npt.NDArray[np.float32]
-Flags = npt.NDArray[np.bool_]
-
 
 K1: Final = np.float32(1.2)
 B: Final = np.float32(0.75)
@@ -49,9 +45,9 @@ _NOT_THERE: Final = -1
 class ScoredList:
     """The documents of a word, u32, with ratios, f32, and their windows; see `_kernels.prepare_word_list`."""
 
-    documents: npt.NDArray[np.uint32]
+    documents: U32
     ratios: F32
-    starts: npt.NDArray[np.uint32]
+    starts: U32
     greatest: F32
 
     @property

@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.arrays import F32, BoolMask
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.scan.predicates import Predicate
 from lance_sql.scan.take import parts, take_at
@@ -29,9 +29,7 @@ from lance_sql.text_analysis.analyzer import Token
 if TYPE_CHECKING:
     from lance_sql.search.text_query import Match, Part, Phrase, TextQuery
 
-F32 = npt.NDArray[np.float32]
-Flags = npt.NDArray[np.bool_]
-Hits = tuple[Flags, F32]
+Hits = tuple[BoolMask, F32]
 """Which rows there are by their numbers, and their scores; 0 for other rows."""
 
 _ONE: Final = np.float32(1)
@@ -251,7 +249,7 @@ def _bm25(
     idf: Mapping[str, np.float32],
     average: np.float32,
     wanted: set[int],
-) -> tuple[F32, Flags]:
+) -> tuple[F32, BoolMask]:
     """The score of each document, and which have a token.
 
     places: of each token in the query
@@ -260,7 +258,7 @@ def _bm25(
     count = len(documents.rows)
     scores = np.zeros(count, np.float32)
     found = np.zeros(count, np.bool_)
-    at: dict[int, Flags] = {place: np.zeros(count, np.bool_) for place in wanted}
+    at: dict[int, BoolMask] = {place: np.zeros(count, np.bool_) for place in wanted}
     for token, every in places.items():
         having = documents.with_token(token)
         if having is None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import selection
-from lance_sql.bitmaps import U64
-from lance_sql.equal_values import Flags, same
+from lance_sql.arrays import I64, U64, BoolMask
+from lance_sql.equal_values import same
 from lance_sql.scan.projection import resolve
 from lance_sql.scan.take import parts, take_at
 from lance_sql.schema import Field
@@ -22,8 +21,8 @@ def differing(
     names: Sequence[str],
     addresses: U64,
     rows: pa.Table,
-    numbers: npt.NDArray[np.int64] | None = None,
-) -> Flags:
+    numbers: I64 | None = None,
+) -> BoolMask:
     """For each row of a version whether a new one has another value in one of some columns: bool[addresses].
 
     One column after the other is read, each of the rows that were equal so far alone.

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 import pyarrow as pa
 
-from lance_sql.bitmaps import U64
+from lance_sql.arrays import U64
 from lance_sql.file.writer import WrittenFile
 from lance_sql.index_files import bloom_values, order
 from lance_sql.index_files.write_bitmap import BitmapBuilder

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import row_ranges
-from lance_sql.bitmaps import U64
+from lance_sql.arrays import U64
 from lance_sql.commit.operations import CreateIndex
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.file.writer import WrittenFile

@@ -10,13 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
-
-I64 = npt.NDArray[np.int64]
+from lance_sql.arrays import I64
 
 MAX_KEYS: Final = 1 << 18
 """Of more keys, too many places would be marked."""

@@ -11,19 +11,16 @@ from decimal import Decimal
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lance_sql.bitmaps import U64
+from lance_sql.arrays import I64, U64, BoolMask
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.gathering import gathered
 from lance_sql.scan.system_columns import ROW_ADDRESS
 from lance_sql.statements.key_sieve import MAX_KEYS, KeySieve, has_places
 from lance_sql.statements.scanning import row_ids_at, scan, scanning, watched
 from lance_sql.table.snapshot import Snapshot
-
-I64 = npt.NDArray[np.int64]
 
 MAX_LISTED_KEYS: Final = 4096
 """Of up to so many keys each is looked for in what is known of pages, and in indices; of more, only their range."""
@@ -53,7 +50,7 @@ class Matches:
     source: I64
     unmatched: I64
 
-    def only(self, chosen: npt.NDArray[np.bool_]) -> Matches:
+    def only(self, chosen: BoolMask) -> Matches:
         """Some of the pairs."""
         return Matches(self.addresses[chosen], self.ids[chosen], self.source[chosen], self.unmatched)
 

@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_sql import selection
-from lance_sql.bitmaps import U64, U64Set
+from lance_sql.arrays import I64, U64
+from lance_sql.bitmaps import U64Set
 from lance_sql.casts.table import TableCast
 from lance_sql.commit.operations import Update
 from lance_sql.errors import ColumnNotFound, InvalidArgument
@@ -26,7 +27,7 @@ from lance_sql.scan.take import parts, take
 from lance_sql.schema import Schema
 from lance_sql.schema.primary_key import primary_key
 from lance_sql.statements.equal_rows import differing
-from lance_sql.statements.matching import I64, Matches, match
+from lance_sql.statements.matching import Matches, match
 from lance_sql.statements.rows import carrying, delete_rows
 from lance_sql.statements.scanning import addresses
 from lance_sql.statements.session import RowCounts, WriteSession, on_latest

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from lance_sql.bitmaps import U64, U64Set
+from lance_sql.arrays import U64
+from lance_sql.bitmaps import U64Set
 from lance_sql.table import segments
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.segments import Segment

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lance_sql.bitmaps import U32, U64Set
+from lance_sql.arrays import U32
+from lance_sql.bitmaps import U64Set
 from lance_sql.errors import CorruptFile
 from lance_sql.table import deletions, row_ids
 from lance_sql.table.fragment import Fragment

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import progress, row_ranges
-from lance_sql.bitmaps import U64, U64Set
+from lance_sql.arrays import U64
+from lance_sql.bitmaps import U64Set
 from lance_sql.scan.filters import to_predicate
 from lance_sql.scan.plan import FragmentScan
 from lance_sql.scan.predicates import Predicate

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
+from lance_sql.arrays import U64
 from lance_sql.errors import CorruptFile, InvalidArgument, MissingDependency, UnsupportedFeature
 from lance_sql.file.writer import WrittenFile
 from lance_sql.index_files import write_full_text, write_vector
@@ -34,7 +35,7 @@ from lance_sql.table.fragment import Fragment
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.snapshot import Snapshot
 
-Rows = Iterator[tuple[pa.Array, npt.NDArray[np.uint64]]]
+Rows = Iterator[tuple[pa.Array, U64]]
 
 VECTOR_KINDS: Final[Mapping[str, str]] = {"ivf_flat": "FLAT", "ivf_pq": "PQ", "ivf_rq": "RQ", "ivf_sq": "SQ"}
 READ_ONLY: Final = ("ivf_hnsw_flat", "ivf_hnsw_pq", "ivf_hnsw_sq")
@@ -135,15 +136,15 @@ def write(
         return vectors.write(snapshot.store, folder, file_version=file_version)
 
 
-def _in_threads(model: VectorModel, rows: Rows) -> Iterator[tuple[Any, npt.NDArray[np.uint64], Any]]:
-    def work(values: pa.Array, row_ids: npt.NDArray[np.uint64]) -> tuple[Any, npt.NDArray[np.uint64], Any]:
+def _in_threads(model: VectorModel, rows: Rows) -> Iterator[tuple[Any, U64, Any]]:
+    def work(values: pa.Array, row_ids: U64) -> tuple[Any, U64, Any]:
         valid, prepared = model.prepared(values)
         partitions, codes = model.coded(prepared)
         return partitions, row_ids if valid.all() else row_ids[valid], codes
 
     most = num_threads() + 1
     with ThreadPoolExecutor(num_threads()) as pool:
-        waiting: deque[Future[tuple[Any, npt.NDArray[np.uint64], Any]]] = deque()
+        waiting: deque[Future[tuple[Any, U64, Any]]] = deque()
         for values, row_ids in rows:
             waiting.append(pool.submit(work, values, row_ids))
             if len(waiting) > most:

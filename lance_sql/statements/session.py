@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from lance_sql import file_versions
+from lance_sql.arrays import U32
 from lance_sql.commit import committer
-from lance_sql.commit.operations import U32, Operation, ReserveFragments
+from lance_sql.commit.operations import Operation, ReserveFragments
 from lance_sql.errors import LanceError, RetryableConflict, UnsupportedFeature
 from lance_sql.file.writer import FileWriter
 from lance_sql.schema import Field, Schema

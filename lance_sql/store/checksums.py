@@ -17,14 +17,12 @@ from functools import partial
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.arrays import U64
 from lance_sql.store.contract import ByteRange, Sink, Store
 from lance_sql.store.requests import together
-
-U64 = npt.NDArray[np.uint64]
 
 BLOCK_BYTES: Final = 1 << 20
 _HASH_BYTES: Final = 8

@@ -14,11 +14,11 @@ from functools import cache, partial
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels, bitmaps
 from lance_sql._kernels import IpcCodec
+from lance_sql.arrays import U32
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.store import Store, checksums, innermost
 from lance_sql.table.fragment import DeletionFile, DeletionFileType
@@ -40,7 +40,7 @@ _MIN_BITMAP_ROWS: Final = 5000
 _MIN_COMPRESSED_ROWS: Final = 256
 
 
-def read(store: Store, path: str, file_type: DeletionFileType, physical_rows: int) -> npt.NDArray[np.uint32]:
+def read(store: Store, path: str, file_type: DeletionFileType, physical_rows: int) -> U32:
     """The offsets of the deleted rows, ascending, each once, and below `physical_rows`; read-only.
 
     raises: CorruptFile, with the path, when the file is missing, cut, of another form, or names other rows
@@ -52,7 +52,7 @@ def read(store: Store, path: str, file_type: DeletionFileType, physical_rows: in
     return offsets
 
 
-def _read(store: Store, path: str, file_type: DeletionFileType, max_rows: int) -> npt.NDArray[np.uint32]:
+def _read(store: Store, path: str, file_type: DeletionFileType, max_rows: int) -> U32:
     with at(file=path):
         most_bytes = _MOST_OTHER_BYTES + _BYTES_PER_ROW * max_rows
         size, content = store.tail(path, most_bytes)
@@ -66,7 +66,7 @@ def _read(store: Store, path: str, file_type: DeletionFileType, max_rows: int) -
     return offsets
 
 
-def _memory(offsets: npt.NDArray[np.uint32]) -> int:
+def _memory(offsets: U32) -> int:
     return 1024 + offsets.nbytes
 
 
@@ -77,7 +77,7 @@ def write(
     store: Store,
     fragment_id: int,
     read_version: int,
-    offsets: npt.NDArray[np.uint32],
+    offsets: U32,
     *,
     kind: DeletionFileType | None = None,
 ) -> DeletionFile:
@@ -99,7 +99,7 @@ def write(
 def write_all(
     store: Store,
     read_version: int,
-    offsets: Mapping[int, npt.NDArray[np.uint32]],
+    offsets: Mapping[int, U32],
     *,
     kind: DeletionFileType | None = None,
 ) -> dict[int, DeletionFile]:
@@ -111,7 +111,7 @@ def write_all(
     return dict(zip(offsets, innermost(calls), strict=True))
 
 
-def _arrow_file(offsets: npt.NDArray[np.uint32]) -> pa.Buffer:
+def _arrow_file(offsets: U32) -> pa.Buffer:
     sink = pa.BufferOutputStream()
     # what is compressed takes five times as long to write, and of few rows no less room
     compression = "zstd" if len(offsets) >= _MIN_COMPRESSED_ROWS else None
@@ -120,13 +120,13 @@ def _arrow_file(offsets: npt.NDArray[np.uint32]) -> pa.Buffer:
     return sink.getvalue()
 
 
-def _bitmap_file(offsets: npt.NDArray[np.uint32]) -> bytes:
+def _bitmap_file(offsets: U32) -> bytes:
     bitmap = bitmaps.bitmap(offsets)
     bitmap.run_optimize()
     return bytes(bitmap.serialize())
 
 
-def _arrow_values(content: pa.Buffer, max_values: int) -> npt.NDArray[np.uint32]:
+def _arrow_values(content: pa.Buffer, max_values: int) -> U32:
     # The format's text says int32; every writer that is known uses uint32.
     is_signed, batches = _kernels.ipc_column(content)
     _check_count(sum(num_rows for num_rows, *_ in batches), max_values)
@@ -162,13 +162,13 @@ def _zstd() -> pa.Codec:
     return pa.Codec("zstd")
 
 
-def _ascending(offsets: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+def _ascending(offsets: U32) -> U32:
     """The offsets in order, each once. Some writers do not order them, and hardly one repeats them."""
     ordered = np.sort(offsets)
     return ordered if (ordered[1:] > ordered[:-1]).all() else np.unique(ordered)
 
 
-def _bitmap_values(content: pa.Buffer, max_values: int) -> npt.NDArray[np.uint32]:
+def _bitmap_values(content: pa.Buffer, max_values: int) -> U32:
     if content.size == 0:
         raise CorruptFile("a bitmap of 0 bytes")
     bitmap = bitmaps.deserialize(content.to_pybytes(), "deleted rows")

@@ -20,12 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from lance_sql import row_ranges
-from lance_sql.bitmaps import U64, deserialize_64
+from lance_sql.arrays import I64, U64
+from lance_sql.bitmaps import deserialize_64
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.proto import table_pb2
 from lance_sql.row_ranges import RowRanges
-
-I64 = npt.NDArray[np.int64]
 
 NOWHERE: Final = np.uint64(2**64 - 1)
 """The address of a row that was deleted, or that went where nobody knows: there is no such fragment."""
@@ -52,7 +51,7 @@ class Transition:
 
     sources: tuple[int, ...]
     destinations: tuple[int, ...]
-    deleted: tuple[npt.NDArray[np.int64], ...] | None
+    deleted: tuple[I64, ...] | None
     starts: I64
     sizes: tuple[int, ...]
     ends: I64
@@ -255,7 +254,7 @@ def _transition(
     return Transition(*ids, deleted, starts, sizes, ends)
 
 
-def _deleted(live: bytes, sizes: Mapping[int, int]) -> tuple[npt.NDArray[np.int64], ...]:
+def _deleted(live: bytes, sizes: Mapping[int, int]) -> tuple[I64, ...]:
     """The offsets of the deleted rows of fragments.
 
     live: the addresses of the others, as a bitmap

@@ -17,14 +17,10 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from lance_sql import _kernels
 from lance_sql._kernels import FragmentColumn, SequenceForm
-
-I64 = npt.NDArray[np.int64]
-U64 = npt.NDArray[np.uint64]
-Flags = npt.NDArray[np.bool_]
+from lance_sql.arrays import I64, U64, BoolMask
 
 _NO_BOUND: Final = 2**64 - 1
 
@@ -42,9 +38,9 @@ class SequenceBounds:
     greatest: U64
 
     @property
-    def are_known(self) -> Flags:
+    def are_known(self) -> BoolMask:
         """Where the bounds say something."""
-        known: Flags = (self.least > 0) | (self.greatest < np.uint64(_NO_BOUND))
+        known: BoolMask = (self.least > 0) | (self.greatest < np.uint64(_NO_BOUND))
         return known
 
 
@@ -93,7 +89,7 @@ class FragmentTable:
         return self._column(FragmentColumn.SIZE_BYTES)
 
     @cached_property
-    def have_deletions(self) -> Flags:
+    def have_deletions(self) -> BoolMask:
         """Where there is a deletion file."""
         return self._flags(FragmentColumn.HAS_DELETIONS)
 
@@ -103,12 +99,12 @@ class FragmentTable:
         return self._unsigned(FragmentColumn.NUM_DELETED_ROWS)
 
     @cached_property
-    def have_overlays(self) -> Flags:
+    def have_overlays(self) -> BoolMask:
         """Where there are data overlays, which this release does not know."""
         return self._flags(FragmentColumn.NUM_OVERLAYS)
 
     @cached_property
-    def have_statistics(self) -> Flags:
+    def have_statistics(self) -> BoolMask:
         """Where a data file of version 0.1, judging by the manifest, may have statistics of its pages."""
         return self._flags(FragmentColumn.HAS_LEGACY_FILES)
 
@@ -147,8 +143,8 @@ class FragmentTable:
     def _column(self, column: FragmentColumn) -> I64:
         return self._values[:, column]
 
-    def _flags(self, column: FragmentColumn) -> Flags:
-        flags: Flags = self._values[:, column] != 0
+    def _flags(self, column: FragmentColumn) -> BoolMask:
+        flags: BoolMask = self._values[:, column] != 0
         return flags
 
     def _unsigned(self, column: FragmentColumn) -> U64:

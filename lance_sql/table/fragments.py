@@ -11,13 +11,13 @@ from functools import cached_property, lru_cache
 from typing import Final, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from lance_sql.arrays import I64
 from lance_sql.errors import CorruptFile, InvalidArgument, at
 from lance_sql.proto import table_pb2
 from lance_sql.table import fragment_wire
 from lance_sql.table.fragment import Fragment
-from lance_sql.table.fragment_table import I64, FragmentTable
+from lance_sql.table.fragment_table import FragmentTable
 
 _MOST_ROWS: Final = 2**62
 
@@ -69,7 +69,7 @@ class Fragments(Sequence[Fragment]):
         """These fragments, in the order of their ids."""
         return cls(b"", trust_rows=True, file=file).edited(added=fragments)
 
-    def subset(self, places: npt.NDArray[np.int64]) -> Fragments:
+    def subset(self, places: I64) -> Fragments:
         """The fragments at these places, in this order."""
         return Fragments(_pick(self.content, self.table, places), trust_rows=self.trust_rows, file=self.file)
 
@@ -223,7 +223,7 @@ def _restore(content: bytes, trust_rows: bool, file: str) -> Fragments:
     return Fragments(content, trust_rows=trust_rows, file=file)
 
 
-def _pick(content: bytes, table: FragmentTable, places: npt.NDArray[np.int64]) -> bytes:
+def _pick(content: bytes, table: FragmentTable, places: I64) -> bytes:
     """The fields of the fragments at these places; neighbours are copied together."""
     if len(places) == 0:
         return b""

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import row_ranges
+from lance_sql.arrays import U64
 from lance_sql.errors import CorruptFile
 from lance_sql.file.columns import read_columns
 from lance_sql.file.leaves import Leaf
@@ -16,7 +17,6 @@ from lance_sql.file.opening import Listed, open_column
 from lance_sql.file.reader import FileReader
 from lance_sql.layouts.nest import Chain
 from lance_sql.schema import Field
-from lance_sql.table.segments import U64
 
 
 def read(file: FileReader, column_index: int, num_rows: int) -> U64:

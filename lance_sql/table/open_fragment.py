@@ -8,10 +8,10 @@ from functools import cached_property, partial
 from typing import Final, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels, row_ranges
+from lance_sql.arrays import U32, U64, ByteMask
 from lance_sql.caches import LruCache
 from lance_sql.errors import CorruptFile, InvalidArgument, at
 from lance_sql.file.columns import Column, Filtered, filter_columns, read_columns
@@ -20,7 +20,7 @@ from lance_sql.file.metadata_v2 import ColumnMetadata
 from lance_sql.file.reader import FileReader
 from lance_sql.file.small_files import MAX_BYTES, SmallFile
 from lance_sql.file.zone_statistics import KeyKind
-from lance_sql.layouts.matching import Flags, ValueTest
+from lance_sql.layouts.matching import ValueTest
 from lance_sql.row_ranges import RowRanges
 from lance_sql.schema import Field
 from lance_sql.store import ByteRange, together
@@ -39,7 +39,7 @@ _SCATTERED = 8
 
 _T = TypeVar("_T")
 
-_NO_ROWS: npt.NDArray[np.uint32] = np.empty(0, np.uint32)
+_NO_ROWS: U32 = np.empty(0, np.uint32)
 _NO_TYPES: Mapping[int, pa.DataType] = {}
 
 
@@ -111,7 +111,7 @@ class OpenFragment:
         return listed(self._fragment.files)
 
     @cached_property
-    def deletions(self) -> npt.NDArray[np.uint32]:
+    def deletions(self) -> U32:
         """The offsets of the deleted rows, ascending, each once; read-only.
 
         raises: CorruptFile
@@ -126,11 +126,11 @@ class OpenFragment:
         if "deletions" not in self.__dict__:
             self.__dict__.setdefault("deletions", self._read_deletions())
 
-    def _read_deletions(self) -> npt.NDArray[np.uint32]:
+    def _read_deletions(self) -> U32:
         file = self._fragment.deletion_file
         return _NO_ROWS if file is None else self.read_deletions(file)
 
-    def read_deletions(self, file: DeletionFile) -> npt.NDArray[np.uint32]:
+    def read_deletions(self, file: DeletionFile) -> U32:
         """What `deletions` would be with another deletion file. Nothing of it is kept.
 
         raises: CorruptFile
@@ -177,15 +177,15 @@ class OpenFragment:
         """
         return self._versions("last updated at", self._fragment.last_updated_at)
 
-    def row_ids(self, rows: RowRanges) -> npt.NDArray[np.uint64]:
+    def row_ids(self, rows: RowRanges) -> U64:
         """The row ids of `rows`."""
         return _take(self.row_id_sequence, rows)
 
-    def created_at(self, rows: RowRanges) -> npt.NDArray[np.uint64]:
+    def created_at(self, rows: RowRanges) -> U64:
         """The version that inserted each of `rows`."""
         return _take(self.created_at_sequence, rows)
 
-    def last_updated_at(self, rows: RowRanges) -> npt.NDArray[np.uint64]:
+    def last_updated_at(self, rows: RowRanges) -> U64:
         """The last version that changed each of `rows`."""
         return _take(self.last_updated_at_sequence, rows)
 
@@ -219,7 +219,7 @@ class OpenFragment:
         tests: Sequence[tuple[Field, ValueTest]],
         fields: Sequence[Field],
         rows: RowRanges,
-        flags: Flags,
+        flags: ByteMask,
         delivered: Mapping[int, pa.DataType] = _NO_TYPES,
     ) -> Filtered:
         """Clears the flags of rows that fail one of the tests, and reads fields for the rows that are left.
@@ -326,7 +326,7 @@ class OpenFragment:
         kind: str,
         source: bytes | ExternalSequence | HiddenColumn,
         parse: Callable[[bytes], _T],
-        from_values: Callable[[npt.NDArray[np.uint64]], _T],
+        from_values: Callable[[U64], _T],
     ) -> _T:
         if isinstance(source, HiddenColumn):
             opened = self._files.open(source.file)
@@ -420,7 +420,7 @@ def check_row_history(files: TableFiles) -> None:
         )
 
 
-def _take(sequence: RowIds | RowVersions, rows: RowRanges) -> npt.NDArray[np.uint64]:
+def _take(sequence: RowIds | RowVersions, rows: RowRanges) -> U64:
     start, end = int(rows[0, 0]), int(rows[-1, 1])
     if row_ranges.count(rows) * _SCATTERED < end - start:
         return sequence.take(row_ranges.expand(rows))

@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lance_sql import row_ranges
+from lance_sql.arrays import I64, U64
 from lance_sql.errors import CorruptFile, at
 from lance_sql.proto import row_ids_pb2
 from lance_sql.table import segments
-from lance_sql.table.segments import I64, U64
 
 # What rows have that were written before versions were recorded.
 DEFAULT_VERSION = 1

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from lance_sql.arrays import I64, U64, BoolMask
 from lance_sql.errors import CorruptFile
 from lance_sql.proto import row_ids_pb2
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _NARROW: Final[Mapping[str, str]] = {"u16_array": "<u2", "u32_array": "<u4"}
-
-U64 = npt.NDArray[np.uint64]
-I64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +60,7 @@ class Range:
         found = np.flatnonzero(self._covers(wanted))
         return found, (wanted[found] - np.uint64(self.start)).astype(np.int64)
 
-    def _covers(self, wanted: U64) -> npt.NDArray[np.bool_]:
+    def _covers(self, wanted: U64) -> BoolMask:
         if self.end == self.start:
             return np.zeros(len(wanted), np.bool_)
         return (wanted >= np.uint64(self.start)) & (wanted <= np.uint64(self.end - 1))

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lance_sql.arrays import I64
 from lance_sql.errors import InvalidArgument
 from lance_sql.testing.comparable import comparable, hashable
 
-Positions: TypeAlias = npt.NDArray[np.int64]
+Positions: TypeAlias = I64
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from functools import cache
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql._kernels import Splitting
+from lance_sql.arrays import U32
 from lance_sql.text_analysis.analyzer import Analyzer, word_characters
 
 LEFT_OUT: Final = 0xFFFFFFFF
@@ -45,7 +45,7 @@ class TokenNumbers:
         """The memory that it takes, roughly."""
         return self._words.num_bytes + 200 * len(self.tokens)
 
-    def numbers(self, texts: pa.Array) -> tuple[bytes, bytes, npt.NDArray[np.uint32]]:
+    def numbers(self, texts: pa.Array) -> tuple[bytes, bytes, U32]:
         """The words of texts, u32, where those of each end, i64, and of each word the number of its token.
 
         texts: strings, or lists of them, whose words follow each other; NULL is a text without words
@@ -71,7 +71,7 @@ class TokenNumbers:
         assert len(ends) == 8 * size
         return words, ends, self._token_numbers()
 
-    def _token_numbers(self) -> npt.NDArray[np.uint32]:
+    def _token_numbers(self) -> U32:
         known, count = self._known, self._words.num_words
         if count > len(self._token_of):
             self._token_of = np.concatenate((self._token_of[:known], np.empty(2 * count - known, np.uint32)))

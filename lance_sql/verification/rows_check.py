@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import row_ranges
+from lance_sql.arrays import I64, U64
 from lance_sql.errors import CorruptFile, at
 from lance_sql.scan.batches import cut, rows_per_batch
 from lance_sql.schema import Field
@@ -105,7 +105,7 @@ def check_version(snapshot: Snapshot) -> None:
         raise CorruptFile(f"the row id {last[-1]} is used, but {manifest.next_row_id} is said to be the next new one")
 
 
-def _id_runs(rows: OpenFragment) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+def _id_runs(rows: OpenFragment) -> tuple[U64, I64]:
     """The ids of the live rows as runs of such that follow each other: the first of each, and how many there are."""
     live = rows.live_rows()
     starts, ids = rows.row_id_sequence.runs()

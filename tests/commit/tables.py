@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 import lance_sql
+from lance_sql.arrays import U32
 from lance_sql.commit.committer import create
-from lance_sql.commit.operations import U32, Delete, Overwrite, Update
+from lance_sql.commit.operations import Delete, Overwrite, Update
 from lance_sql.schema.from_arrow import from_arrow
 from lance_sql.table import deletions, row_ids
 from lance_sql.table.fragment import DataFile, Fragment

@@ -9,8 +9,9 @@ import lance
 import pytest
 
 import lance_sql
+from lance_sql.arrays import U32
 from lance_sql.commit.committer import commit
-from lance_sql.commit.operations import U32, Operation, Restore, UpdateConfig, UpdateMap
+from lance_sql.commit.operations import Operation, Restore, UpdateConfig, UpdateMap
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.table.snapshot import Snapshot, open_snapshot
 from tests.commit.tables import deletion

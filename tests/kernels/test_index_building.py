@@ -7,7 +7,8 @@ import numpy.typing as npt
 import pytest
 
 from lance_sql import _kernels
-from lance_sql.index_files.clustering import F32, cluster, greatest_products, moved_by_products, nearest
+from lance_sql.arrays import F32
+from lance_sql.index_files.clustering import cluster, greatest_products, moved_by_products, nearest
 from lance_sql.index_files.token_fst import TokenFst
 
 

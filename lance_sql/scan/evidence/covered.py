@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from lance_sql import row_ranges
+from lance_sql.arrays import I64, U64, BoolMask
 from lance_sql.errors import CorruptFile
 from lance_sql.index_files.row_sets import RowSet
 from lance_sql.index_files.zones import Zones
@@ -19,9 +19,6 @@ from lance_sql.scan.candidates import Candidates
 from lance_sql.scan.evidence.known_rows import KnownRows, distinct, everything, numbers_of
 from lance_sql.table.fragment_reuse import FragmentReuse
 from lance_sql.table.indices import IndexSegment
-
-I64 = npt.NDArray[np.int64]
-U64 = npt.NDArray[np.uint64]
 
 _OFFSETS = np.uint64(2**32 - 1)
 _MAX_ROWS = 2**32
@@ -171,7 +168,7 @@ class Covered:
     def _last_zones(self) -> list[Any]:
         return []
 
-    def zones_as_rows(self, zones: Zones, chosen: npt.NDArray[np.bool_]) -> RowRanges:
+    def zones_as_rows(self, zones: Zones, chosen: BoolMask) -> RowRanges:
         """The rows of the chosen zones of covered fragments, in ascending ranges; zones may overlap."""
         if self.moves is not None:
             moved = self._moved(zones.fragment_ids[chosen], zones.starts[chosen], zones.ends[chosen])

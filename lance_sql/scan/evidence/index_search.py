@@ -15,12 +15,12 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.arrays import U64, BoolMask
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.index_files import bloom_values, ngram, row_sets
 from lance_sql.index_files.bitmap import Bitmaps
@@ -56,8 +56,6 @@ from lance_sql.table.index_kinds import IndexKind
 if TYPE_CHECKING:
     from pyroaring import BitMap64
 
-Flags: TypeAlias = npt.NDArray[np.bool_]
-U64: TypeAlias = npt.NDArray[np.uint64]
 
 MIN_ROWS: Final = 1 << 16
 SHARE_OF_ENTRIES: Final = 16
@@ -96,7 +94,7 @@ def in_zone_map(zone_map: ZoneMap, covered: Covered, question: Question) -> Know
     return _but_for_zones(zones, covered, may_match(predicate, {path: zone_map.statistics}, len(zones)))
 
 
-def _but_for_zones(zones: Zones, covered: Covered, kept: Flags) -> KnownRows:
+def _but_for_zones(zones: Zones, covered: Covered, kept: BoolMask) -> KnownRows:
     """All rows but those of zones that are not kept. Rows between zones were deleted before these were made: they may
     stay."""
     if covered.tiled(zones):
@@ -123,7 +121,7 @@ def in_bloom_filters(filters: BloomFilters, covered: Covered, question: Question
     return None if kept.all() else _but_for_zones(zones, covered, kept)
 
 
-def _may_be_in(filters: BloomFilters, predicate: Predicate, asked: Flags) -> Flags:
+def _may_be_in(filters: BloomFilters, predicate: Predicate, asked: BoolMask) -> BoolMask:
     """Whether the predicate may be true for a row of each zone."""
     match predicate:
         case And(arguments):

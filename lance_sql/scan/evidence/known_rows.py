@@ -18,11 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lance_sql import row_ranges
+from lance_sql.arrays import I64
 from lance_sql.row_ranges import RowRanges
 from lance_sql.scan.candidates import Candidates
-
-I64 = npt.NDArray[np.int64]
-U64 = npt.NDArray[np.uint64]
 
 _Number = TypeVar("_Number", bound=np.integer[Any])
 

@@ -14,9 +14,9 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
 from lance_sql import _kernels, row_ranges
+from lance_sql.arrays import I64, BoolMask
 from lance_sql.caches import Measured, Usage
 from lance_sql.file.leaves import leaf_in_structs
 from lance_sql.file.statistics import PageStatistics
@@ -30,8 +30,6 @@ from lance_sql.scan.projection import restrict
 from lance_sql.schema import Field, arrow_field
 from lance_sql.table import learning
 from lance_sql.table.files import TableFiles
-
-I64 = npt.NDArray[np.int64]
 
 _FEWEST_TESTED: Final = 16
 """The rows of fewer zones are tested in less time than it takes to find out which of them need no test."""
@@ -104,7 +102,7 @@ class _Zones:
         ends = np.minimum(starts + ROWS_PER_ZONE, np.repeat(num_rows, counts))
         return cls(places, counts, np.repeat(places, counts), starts, ends)
 
-    def as_rows(self, chosen: npt.NDArray[np.bool_]) -> row_ranges.RowRanges:
+    def as_rows(self, chosen: BoolMask) -> row_ranges.RowRanges:
         """The rows of some zones."""
         owners = self.owners[chosen]
         bounds = (numbers_of(owners, self.starts[chosen]), numbers_of(owners, self.ends[chosen]))

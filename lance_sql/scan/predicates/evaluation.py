@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.arrays import BoolMask
 from lance_sql.errors import InvalidArgument
 
 from .numbers import compared, integers
@@ -51,7 +52,7 @@ def evaluate(predicate: Predicate, batch: pa.RecordBatch) -> pa.BooleanArray:
         raise InvalidArgument(f"The filter {predicate} cannot be evaluated: {error}") from error
 
 
-def passing(predicate: Predicate, path: Path, values: pa.Array) -> npt.NDArray[np.bool_]:
+def passing(predicate: Predicate, path: Path, values: pa.Array) -> BoolMask:
     """Whether the predicate is true for each value of the only column that it looks at.
 
     path: of that column
@@ -67,7 +68,7 @@ def passing(predicate: Predicate, path: Path, values: pa.Array) -> npt.NDArray[n
     return np.asarray(answers.fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
 
 
-def _passing_integers(predicate: Predicate, numbers: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_] | None:
+def _passing_integers(predicate: Predicate, numbers: npt.NDArray[np.generic]) -> BoolMask | None:
     """The same for comparisons with integers; None for other predicates."""
     match predicate:
         case Compare(op, ColumnRef(), Literal(value)) if isinstance(value, int):

@@ -11,8 +11,9 @@ from functools import reduce
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+
+from lance_sql.arrays import BoolMask
 
 from .numbers import compared
 from .numbers import numbers as stored_numbers
@@ -21,7 +22,7 @@ from .tree import And, ColumnRef, Compare, Const, In, IsNan, IsNull, Literal, No
 if TYPE_CHECKING:
     from lance_sql.file.statistics import PageStatistics
 
-Pages: TypeAlias = npt.NDArray[np.bool_]
+Pages: TypeAlias = BoolMask
 
 _FEW_VALUES: Final = 64
 """Of longer lists only the ends are looked at."""

@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.arrays import BoolMask
+
 from .tree import COMPARISONS
 
 
@@ -25,9 +27,9 @@ def integers(array: pa.Array) -> npt.NDArray[np.generic] | None:
     return None if found is None or found.dtype.kind == "f" else found
 
 
-def compared(op: str, values: npt.NDArray[np.generic], value: int | float) -> npt.NDArray[np.bool_]:
+def compared(op: str, values: npt.NDArray[np.generic], value: int | float) -> BoolMask:
     """`values op value`, by IEEE 754 of floats."""
-    answers: npt.NDArray[np.bool_] = COMPARISONS[op](values, value)
+    answers: BoolMask = COMPARISONS[op](values, value)
     return answers
 
 

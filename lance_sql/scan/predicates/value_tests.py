@@ -10,11 +10,10 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql._kernels import ValueOrder
+from lance_sql.arrays import BoolMask
 from lance_sql.layouts.matching import KeyRange, StringRange, ValueTest
 from lance_sql.layouts.plain import is_stored_with_offsets
 from lance_sql.layouts.value_codecs import key_order
@@ -105,7 +104,7 @@ class _Answers:
     path: Path
     predicates: tuple[Predicate, ...]
 
-    def __call__(self, values: pa.Array) -> npt.NDArray[np.bool_]:
+    def __call__(self, values: pa.Array) -> BoolMask:
         predicate = self.predicates[0] if len(self.predicates) == 1 else And(self.predicates)
         return passing(predicate, self.path, values)
 

@@ -1,0 +1,20 @@
+"""Types of NumPy arrays that many parts of the library hand to each other."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+BoolMask: TypeAlias = npt.NDArray[np.bool_]
+"""Whether each row, value or key is one of some."""
+
+ByteMask: TypeAlias = npt.NDArray[np.uint8]
+"""The same as a byte each, 1 or 0, as the kernels fill it."""
+
+U8: TypeAlias = npt.NDArray[np.uint8]
+U32: TypeAlias = npt.NDArray[np.uint32]
+U64: TypeAlias = npt.NDArray[np.uint64]
+I64: TypeAlias = npt.NDArray[np.int64]
+F32: TypeAlias = npt.NDArray[np.float32]
