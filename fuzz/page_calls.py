@@ -211,8 +211,10 @@ def _read(values: Values, reader: kernels.PageReader, data: Any, num_rows: int) 
     zones = kernels.ZoneBounds(kernels.ValueOrder.UNSIGNED, 64, max(num_rows, 1), 8192)
     column.observe(rows, given[2], zones)
     _stream(values, given, type, max(num_rows, 1))
-    # rows of a batch that begins before them, or ends before they do
-    _import(kernels.read_rows([], [(*given, 1)], np.resize(flags, count + int(count % 2))), type)
+    # rows of a batch that begins before them, and of one that ends before they do
+    _import(kernels.read_rows([], [(*given, 1)], np.resize(flags, count + 1)), type)
+    with suppress(kernels.InvalidDataError):
+        kernels.read_rows([], [(*given, 1)], np.resize(flags, count))
 
 
 def _read_scattered(column: kernels.ColumnReader, rows: Any, data: Any, type: pa.DataType) -> None:
