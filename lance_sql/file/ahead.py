@@ -2,7 +2,8 @@
 
 Of a page that is short, or of which rows in most places are wanted, all bytes are; of another one what opens it, and
 where its first rows are wanted, about as many values as they take. What is missing then is asked for when it is known.
-Where all pages are open, that is known at once, and nothing is asked for ahead.
+Where all pages are open, that is known at once, and nothing is asked for ahead. Of files that are near and not mapped,
+which have no round trip to spare, what opens the pages is all.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def of_page(
     data: ByteRange | None,
     num_rows: int,
     rows: RowRanges,
-    short: int,
+    short: int | None,
 ) -> list[ByteRange]:
     """The bytes of a page that are asked for ahead.
 
@@ -51,8 +52,10 @@ def of_page(
     data: of its values in the order of the rows, where they are in one buffer
     num_rows: of the page
     rows: that are wanted, relative to the page
-    short: of so many bytes, a page is asked for as a whole
+    short: of so many bytes, a page is asked for as a whole; None: only what opens it
     """
+    if short is None:
+        return list(head)
     size = sum(end - start for start, end in buffers)
     if size <= short or _are_dense(rows, num_rows):
         return list(buffers)
@@ -86,13 +89,13 @@ def _are_dense(rows: RowRanges, num_rows: int) -> bool:
 
 @contextmanager
 def holding(columns: Sequence[Column], rows: RowRanges) -> Iterator[None]:
-    """While it is entered, what is asked for ahead of the columns is in memory. Nothing of files that are near.
+    """While it is entered, what is asked for ahead of the columns is in memory. Nothing of files that are mapped.
 
     raises: CorruptFile for a file that is shorter than it says
     """
     by_file: dict[FileReader, list[Column]] = {}
     for column in columns:
-        if column.file.is_far:
+        if not column.file.is_mapped:
             by_file.setdefault(column.file, []).append(column)
     calls = [partial(_hold, file, _ranges(several, rows)) for file, several in by_file.items()]
     held = together(calls, max((file.concurrency for file in by_file), default=1))
@@ -108,9 +111,10 @@ def _hold(file: FileReader, ranges: Sequence[ByteRange]) -> tuple[FileReader, He
 
 
 def _ranges(columns: Sequence[Column], rows: RowRanges) -> list[ByteRange]:
-    short = min(_SHORT_BYTES // len(columns), ROUND_TRIP_BYTES)
+    is_far = columns[0].file.is_far
+    short = min(_SHORT_BYTES // len(columns), ROUND_TRIP_BYTES) if is_far else None
     found: list[ByteRange] = []
-    for opened in (False, True):
+    for opened in (False, True) if is_far else (False,):
         for column in columns:
             # whoever reads the column says what is wrong with it, and where
             with suppress(LanceError):

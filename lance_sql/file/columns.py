@@ -58,7 +58,7 @@ class Column(Protocol):
         """Bytes of a page in the file, roughly."""
         ...
 
-    def ahead(self, rows: RowRanges, short: int, *, opened: bool) -> list[ByteRange]:
+    def ahead(self, rows: RowRanges, short: int | None, *, opened: bool) -> list[ByteRange]:
         """Bytes that whoever reads the rows may ask for before the pages are opened; see `ahead`.
 
         opened: of pages that are open already, instead of those that are not
@@ -124,15 +124,10 @@ def read_columns(columns: Sequence[Column], rows: RowRanges) -> list[pa.Array]:
 
 def streamed(column: Column, rows: RowRanges, *, is_nested: bool = False) -> NativeRows | None:
     """Some rows of a column that a stream reads by itself, which asks for the bytes of many batches at once: see
-    `Column.native`."""
-    return _native(column, rows, is_nested=is_nested) if native_columns.are_kept(column.file) else None
-
-
-def _native(column: Column, rows: RowRanges, *, is_nested: bool = False) -> NativeRows | None:
-    """See `Column.native`; nothing of a file that is near and not mapped: Python asks for the ranges that its store
-    wants."""
+    `Column.native`. Nothing of files that are near and not mapped, of which a batch at a time is enough."""
     file = column.file
-    return column.native(rows, is_nested=is_nested) if file.is_mapped or file.is_far else None
+    is_possible = native_columns.are_kept(file) and (file.is_mapped or file.is_far)
+    return column.native(rows, is_nested=is_nested) if is_possible else None
 
 
 def observe(column: Column, rows: RowRanges, zones: _kernels.ZoneBounds) -> None:
@@ -195,7 +190,7 @@ def _filter_held(
 
 def _tested(column: Column, test: ValueTest, rows: RowRanges) -> tuple[NativeRows, _kernels.ColumnTest] | None:
     """The rows of a column, and what the kernels put them to; None where they have to be read to know."""
-    found = _native(column, rows)
+    found = column.native(rows)
     if found is None or found.are_read_over:
         return None
     answers = found.column.test(test, found.pages)
@@ -226,7 +221,7 @@ _Piece: TypeAlias = "_NativePiece | _PythonPiece"
 
 
 def _pieces(column: Column, rows: RowRanges) -> list[_Piece]:
-    native = _native(column, rows, is_nested=True)
+    native = column.native(rows, is_nested=True)
     if native is None:
         return [_PythonPiece(column, rows)]
     found: list[_Piece] = []

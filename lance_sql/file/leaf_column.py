@@ -70,7 +70,7 @@ class LeafColumn:
         """See `Column`."""
         return self.metadata.pages[page].num_bytes
 
-    def ahead(self, rows: RowRanges, short: int, *, opened: bool) -> list[ByteRange]:
+    def ahead(self, rows: RowRanges, short: int | None, *, opened: bool) -> list[ByteRange]:
         """See `Column`."""
         found: list[ByteRange] = []
         for number, inside in split_by_page(self.row_starts, rows):

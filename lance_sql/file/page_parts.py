@@ -35,7 +35,7 @@ def fetch(columns: Sequence[NativeRows]) -> list[PageParts]:
 
 def fetching(file: FileReader, columns: Sequence[NativeRows]) -> Reading[list[PageParts]]:
     """The same for columns of one file, as one round of requests."""
-    spans = _spans(columns) if file.is_mapped else _scattered_spans(columns)
+    spans = _spans(columns) if file.is_mapped else _scattered_spans(columns, min(file.gap, GAP_BYTES))
     data = iter((yield [ByteRange(start, end) for parts in spans for _, start, end in parts]))
     return [_joined([PagePart(page, next(data), start) for page, start, _ in parts]) for parts in spans]
 
@@ -75,7 +75,7 @@ def _joined(parts: PageParts) -> PageParts:
     return found
 
 
-def _scattered_spans(columns: Sequence[NativeRows]) -> Sequence[Sequence[tuple[int, int, int]]]:
+def _scattered_spans(columns: Sequence[NativeRows], gap: int) -> Sequence[Sequence[tuple[int, int, int]]]:
     """The same as `_spans` with several parts of a page where much lies between its rows."""
     if all(len(each.rows) == 1 for each in columns):
         return _spans(columns)
@@ -86,7 +86,7 @@ def _scattered_spans(columns: Sequence[NativeRows]) -> Sequence[Sequence[tuple[i
         except _kernels.InvalidDataError as error:
             each.refuse(str(error))
         if len(spans) > 1:
-            begins = (spans[1:, 0] != spans[:-1, 0]) | (spans[1:, 1] - spans[:-1, 2] > GAP_BYTES)
+            begins = (spans[1:, 0] != spans[:-1, 0]) | (spans[1:, 1] - spans[:-1, 2] > gap)
             firsts = np.concatenate(([0], np.flatnonzero(begins) + 1))
             ends = np.maximum.reduceat(spans[:, 2], firsts)
             spans = np.column_stack((spans[firsts, 0], spans[firsts, 1], ends))

@@ -168,7 +168,7 @@ class PathColumn:
         num_rows = int(self.row_starts[page + 1] - self.row_starts[page])
         return stored * num_rows // max(self.file.num_rows, 1)
 
-    def ahead(self, rows: RowRanges, short: int, *, opened: bool) -> list[ByteRange]:
+    def ahead(self, rows: RowRanges, short: int | None, *, opened: bool) -> list[ByteRange]:
         """See `Column`; nothing of lists, whose items are known when the lists are read."""
         if self.lists or self.characters is not None or opened:
             return []

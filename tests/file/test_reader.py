@@ -87,12 +87,13 @@ def test_few_rows_read_few_chunks(files: dict[str, bytes]) -> None:
 
 def test_ranges_within_the_gap_are_asked_for_as_one(files: dict[str, bytes]) -> None:
     counts = []
-    for gap in (0, 2**17):
+    # a megabyte lies between two of the vectors
+    for gap in (0, 2**21):
         store = CountingStore(files, gap=gap)
         dataset = store.open()
-        dataset.scan(["id"], "id % 1000 = 7").to_table()
+        dataset.scan(["vector"], limit=1).to_table()
         store.clear()
-        dataset.take(range(0, NUM_ROWS, 4000), ["id"])
+        dataset.take(range(0, NUM_ROWS, 4000), ["vector"])
         counts.append([len(ranges) for ranges in store.data_requests()])
     assert counts == [[5], [1]]
 
