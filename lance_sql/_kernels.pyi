@@ -1202,18 +1202,19 @@ def fragment_table(fragments: Buffer, with_bounds: bool) -> npt.NDArray[np.int64
     source: message lance.table.DataFragment
     """
 
-def marked_places(keys: Buffer, width: int, bits: int) -> bytes:
-    """A table of 2^bits bytes that are 1 where one of the keys leads to, by multiplying it as in Fibonacci hashing.
+def key_filter(keys: Buffer, width: int, bits: int) -> bytes:
+    """A table of 2^bits bytes that are 1 where the hash of one of the keys is, a product as in Fibonacci hashing.
 
     keys: numbers of `width` bytes, 1, 2, 4 or 8
     raises: InvalidDataError for other widths, and for tables of less than 1 or more than 30 bits
     """
 
-def keys_at_marks(keys: Buffer, width: int, marked: Buffer) -> npt.NDArray[np.int64]:
-    """The places of keys that lead to a 1 in a table of `marked_places`, ascending: all that are among the keys that it
-    was made of, and a few others.
+def passing_keys(keys: Buffer, width: int, flags: Buffer) -> npt.NDArray[np.int64]:
+    """The positions of keys whose flag is set in a table of `key_filter`, ascending.
 
-    raises: InvalidDataError as for `marked_places`
+    All that are among the keys of that table pass, and a few others.
+
+    raises: InvalidDataError as for `key_filter`
     """
 
 @final

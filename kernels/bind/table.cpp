@@ -4,7 +4,7 @@
 #include "arrow/ipc_column.h"
 #include "bind/python.h"
 #include "file/columns.h"
-#include "predicates/key_sieve.h"
+#include "predicates/key_filter.h"
 #include "schema/schema_fields.h"
 #include "table/fragments.h"
 #include "table/named_files.h"
@@ -129,27 +129,27 @@ void bind_table(nb::module_& m) {
             },
             "fragments"_a);
     m.def(
-        "marked_places",
+        "key_filter",
         [](const InputBuffer& keys, Count width, Count bits) {
-            std::vector<uint8_t> marked;
+            std::vector<uint8_t> flags;
             {
                 Unlocked unlocked;
-                marked = marked_places(keys, width, bits);
+                flags = key_filter(keys, width, bits);
             }
-            return to_bytes(marked);
+            return to_bytes(flags);
         },
         "keys"_a, "width"_a, "bits"_a);
     m.def(
-        "keys_at_marks",
-        [](const InputBuffer& keys, Count width, const InputBuffer& marked) {
+        "passing_keys",
+        [](const InputBuffer& keys, Count width, const InputBuffer& flags) {
             std::vector<int64_t> found;
             {
                 Unlocked unlocked;
-                found = keys_at_marks(keys, width, marked);
+                found = passing_keys(keys, width, flags);
             }
             return to_numpy(std::move(found));
         },
-        "keys"_a, "width"_a, "marked"_a);
+        "keys"_a, "width"_a, "flags"_a);
     // with the GIL, these: they take less time than giving it back
     m.def(
         "schema_fields", [](const InputBuffer& manifest) { return to_columns(schema_fields(manifest)); }, "manifest"_a);

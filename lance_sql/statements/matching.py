@@ -18,7 +18,7 @@ from lance_sql.arrays import I64, U64, BoolMask
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.gathering import gathered
 from lance_sql.scan.system_columns import ROW_ADDRESS
-from lance_sql.statements.key_sieve import MAX_KEYS, KeySieve, has_places
+from lance_sql.statements.key_filter import MAX_KEYS, KeyFilter, can_be_filtered
 from lance_sql.statements.scanning import row_ids_at, scan, scanning, watched
 from lance_sql.table.snapshot import Snapshot
 
@@ -78,8 +78,8 @@ def match(
     addresses, source_rows = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
     candidates = _candidates(snapshot, source_keys, on, with_nulls=on[0] in nullable)
     first = source_keys.column(on[0])
-    if has_places(first.type) and len(first) <= MAX_KEYS and on[0] not in nullable:
-        candidates = KeySieve(first).over(candidates, on[0])
+    if can_be_filtered(first.type) and len(first) <= MAX_KEYS and on[0] not in nullable:
+        candidates = KeyFilter(first).over(candidates, on[0])
     for part in gathered(candidates, min_rows=max(MIN_PART_ROWS, source.num_rows)):
         plain = _plain(part.select(list(on)))
         target = _with_nulls_as_values(plain.cast(keys.select(list(on)).schema), nullable)

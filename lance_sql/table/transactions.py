@@ -149,7 +149,7 @@ def _file_bytes(store: Store, path: str) -> bytes | None:
 def parse(data: bytes) -> RecordedTransaction:
     """The transaction in a serialized message."""
     message = transaction_pb2.Transaction.FromString(data)
-    operation, properties = _said(message)
+    operation, properties = _operation(message)
     restored = message.restore.version if operation == "restore" else None
     update = message.update if operation == "update" else None
     in_place = update is not None and bool(update.fields_modified or update.update_mode == update.REWRITE_COLUMNS)
@@ -170,10 +170,10 @@ def parse(data: bytes) -> RecordedTransaction:
     return RecordedTransaction(message.read_version, message.uuid, operation, properties, restored, in_place, given)
 
 
-def said(data: bytes) -> tuple[str | None, dict[str, str]]:
+def parse_operation(data: bytes) -> tuple[str | None, dict[str, str]]:
     """The operation and the properties of the transaction in a serialized message; see `RecordedTransaction`."""
-    return _said(transaction_pb2.Transaction.FromString(data))
+    return _operation(transaction_pb2.Transaction.FromString(data))
 
 
-def _said(message: transaction_pb2.Transaction) -> tuple[str | None, dict[str, str]]:
+def _operation(message: transaction_pb2.Transaction) -> tuple[str | None, dict[str, str]]:
     return message.WhichOneof("operation"), dict(message.transaction_properties)

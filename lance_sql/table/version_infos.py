@@ -17,7 +17,7 @@ from lance_sql.table.versions import VersionFile, VersionInfo, check_version
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Found:
+class _Listed:
     """What a manifest file says of a version.
 
     transaction_file: name of the file that has the transaction; None where the manifest file has it
@@ -44,7 +44,7 @@ def version_info(store: Store, file: VersionFile, table: str) -> VersionInfo:
     return dataclasses.replace(found.info, operation=transaction.operation, summary=summary)
 
 
-def _read(store: Store, file: VersionFile, table: str) -> _Found:
+def _read(store: Store, file: VersionFile, table: str) -> _Listed:
     read, sections = manifest.read_outline(store, file.path, table, size=file.size)
     check_version(read.version, file)
     operation: str | None = None
@@ -52,7 +52,7 @@ def _read(store: Store, file: VersionFile, table: str) -> _Found:
     if read.transaction_section is not None:
         with at(file=file.path):
             content = manifest.read_section(store, file.path, read.transaction_section, sections)
-            operation, properties = transactions.said(content)
+            operation, properties = transactions.parse_operation(content)
     info = VersionInfo(
         read.version,
         read.timestamp,
@@ -62,10 +62,10 @@ def _read(store: Store, file: VersionFile, table: str) -> _Found:
         operation,
         from_properties(properties),
     )
-    return _Found(info, read.transaction_file if read.transaction_section is None else None)
+    return _Listed(info, read.transaction_file if read.transaction_section is None else None)
 
 
-def _memory(found: _Found) -> int:
+def _memory(found: _Listed) -> int:
     summary = found.info.summary
     return 2048 + (sum(256 + len(k) + len(v) for k, v in summary.properties.items()) if summary is not None else 0)
 

@@ -212,13 +212,13 @@ def _places_of(keys: Array, bits: int) -> Ints:
     return (products >> np.uint64(64 - bits)).astype(np.int64)
 
 
-def marked_places(keys: Array, bits: int) -> Array:
+def key_filter(keys: Array, bits: int) -> Array:
     """1 where a key leads to: the first bits of its product with a constant."""
     marked = np.zeros(1 << bits, np.uint8)
     marked[_places_of(keys, bits)] = 1
     return marked
 
 
-def keys_at_marks(keys: Array, marked: Array) -> Ints:
+def passing_keys(keys: Array, marked: Array) -> Ints:
     """The places of keys that lead to a mark."""
     return np.flatnonzero(marked[_places_of(keys, len(marked).bit_length() - 1)]).astype(np.int64)

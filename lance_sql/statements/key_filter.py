@@ -1,8 +1,7 @@
-"""Which rows of a large table cannot have one of some keys, told by one look at each.
+"""Rows of a large table that cannot have one of the keys of a merge are left out before the join.
 
-Each key marks one of many places, which follows from its bits. A row whose key leads to a place without a mark has none
-of the keys; of the others, most are found out by the join that comes after. A join has to look each row up in a hash
-table, which takes ten times as long.
+A filter of one hash: each key sets a flag of a table, and a row whose key comes to a flag that is not set has none of
+them. Most of the others are told by the join, which looks each row up in a hash table and takes ten times as long.
 """
 
 from __future__ import annotations
@@ -16,32 +15,32 @@ from lance_sql import _kernels
 from lance_sql.arrays import I64
 
 MAX_KEYS: Final = 1 << 18
-"""Of more keys, too many places would be marked."""
+"""Of more keys, too many flags would be set."""
 
 _LEAST_BITS: Final = 16
 _MOST_BITS: Final = 22
-_PLACES_A_KEY: Final = 32
+_FLAGS_A_KEY: Final = 32
 
 
-class KeySieve:
-    """The places of some keys.
+class KeyFilter:
+    """The flags of some keys.
 
-    keys: of a type that `has_places`; NULL marks no place
+    keys: of a type that `can_be_filtered`; NULL sets no flag
     """
 
     def __init__(self, keys: pa.ChunkedArray) -> None:
         self._type = keys.type
         distinct = keys.drop_null()
-        bits = min(max(_LEAST_BITS, (len(distinct) * _PLACES_A_KEY).bit_length()), _MOST_BITS)
+        bits = min(max(_LEAST_BITS, (len(distinct) * _FLAGS_A_KEY).bit_length()), _MOST_BITS)
         values = distinct.combine_chunks()
-        self._marked = _kernels.marked_places(_numbers(values), values.type.bit_width // 8, bits)
+        self._flags = _kernels.key_filter(_numbers(values), values.type.bit_width // 8, bits)
 
     def rows(self, keys: pa.Array) -> I64:
-        """The places of rows that may have one of the keys, ascending: all that have one are among them.
+        """The positions of rows that may have one of the keys, ascending: all that have one are among them.
 
-        keys: of the same type as those of the sieve
+        keys: of the same type as those of the filter
         """
-        return _kernels.keys_at_marks(_numbers(keys), keys.type.bit_width // 8, self._marked)
+        return _kernels.passing_keys(_numbers(keys), keys.type.bit_width // 8, self._flags)
 
     def over(self, batches: Iterable[pa.RecordBatch], column: str) -> Iterator[pa.RecordBatch]:
         """The rows of batches that may have one of the keys in a column; all where it is of another type."""
@@ -57,7 +56,7 @@ class KeySieve:
                 yield batch.take(pa.array(chosen))
 
 
-def has_places(type: pa.DataType) -> bool:
+def can_be_filtered(type: pa.DataType) -> bool:
     """Whether keys of a type are numbers that are equal where the keys are."""
     return bool(pa.types.is_integer(type) or (pa.types.is_temporal(type) and not pa.types.is_interval(type)))
 

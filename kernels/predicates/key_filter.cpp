@@ -1,5 +1,5 @@
-// One pass over keys for the table that says where they lead to, and one over others for those that lead to a mark.
-#include "predicates/key_sieve.h"
+// One pass over keys that sets their flags, and one over others for those whose flag is set.
+#include "predicates/key_filter.h"
 
 #include <algorithm>
 #include <bit>
@@ -27,25 +27,25 @@ auto with_width(int64_t width, Call call) {
 
 }  // namespace
 
-std::vector<uint8_t> marked_places(Bytes keys, int64_t width, int64_t bits) {
+std::vector<uint8_t> key_filter(Bytes keys, int64_t width, int64_t bits) {
     if (bits < 1 || bits > kMostBits) fail("a table of ", bits, " bits");
-    std::vector<uint8_t> marked(size_t{1} << bits);
+    std::vector<uint8_t> flags(size_t{1} << bits);
     with_width(width, [&](auto number) {
         using T = decltype(number);
         for (size_t i = 0; i + sizeof(T) <= keys.size(); i += sizeof(T)) {
-            marked[(load<T>(keys.data() + i) * kMultiplier) >> (64 - bits)] = 1;
+            flags[(load<T>(keys.data() + i) * kMultiplier) >> (64 - bits)] = 1;
         }
     });
-    return marked;
+    return flags;
 }
 
-std::vector<int64_t> keys_at_marks(Bytes keys, int64_t width, Bytes marked) {
-    if (marked.size() < 2 || !std::has_single_bit(marked.size())) fail("a table of ", marked.size(), " bytes");
-    const int shift = 64 - std::countr_zero(marked.size());
+std::vector<int64_t> passing_keys(Bytes keys, int64_t width, Bytes flags) {
+    if (flags.size() < 2 || !std::has_single_bit(flags.size())) fail("a table of ", flags.size(), " bytes");
+    const int shift = 64 - std::countr_zero(flags.size());
     return with_width(width, [&](auto number) {
         using T = decltype(number);
         const size_t count = keys.size() / sizeof(T);
-        // written in any case, and kept where there is a mark: no branch has to be foretold
+        // written in any case, and kept where the flag is set: no branch has to be foretold
         std::vector<int64_t> found;
         int64_t block[kBlock];
         for (size_t start = 0; start < count; start += kBlock) {
@@ -53,7 +53,7 @@ std::vector<int64_t> keys_at_marks(Bytes keys, int64_t width, Bytes marked) {
             size_t num_found = 0;
             for (size_t i = start; i < end; ++i) {
                 block[num_found] = static_cast<int64_t>(i);
-                num_found += marked[(load<T>(keys.data() + i * sizeof(T)) * kMultiplier) >> shift] & 1;
+                num_found += flags[(load<T>(keys.data() + i * sizeof(T)) * kMultiplier) >> shift] & 1;
             }
             found.insert(found.end(), block, block + num_found);
         }

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.statements import key_sieve, matching
-from lance_sql.statements.key_sieve import KeySieve, has_places
+from lance_sql.statements import key_filter, matching
+from lance_sql.statements.key_filter import KeyFilter, can_be_filtered
 
 TYPES = [
     pa.int8(),
@@ -51,7 +51,7 @@ def test_matches_are_those_of_a_join(
         wanted = pa.concat_arrays([wanted, pa.nulls(1, type)])
     table = lance_sql.write(pa.table({"k": rows}), tmp_path / "t", max_rows_per_file=7000)
     found = []
-    for most_keys in (0, key_sieve.MAX_KEYS):
+    for most_keys in (0, key_filter.MAX_KEYS):
         monkeypatch.setattr(matching, "MAX_KEYS", most_keys)
         for nulls_are_equal in (False, with_nulls):
             source = pa.table({"k": wanted})
@@ -62,22 +62,22 @@ def test_matches_are_those_of_a_join(
 
 
 def test_a_slice_has_its_own_keys() -> None:
-    sieve = KeySieve(pa.chunked_array([[5, 6, None], [7]], pa.int32()))
+    filter = KeyFilter(pa.chunked_array([[5, 6, None], [7]], pa.int32()))
     some = pa.array([1, 2, 3, 4, 5, 6, 7, None], pa.int32())
-    assert {4, 5} <= set(sieve.rows(some).tolist())
-    assert set(sieve.rows(some.slice(4, 2)).tolist()) == {0, 1}
-    assert sieve.rows(some.slice(3, 0)).tolist() == []
-    assert KeySieve(pa.chunked_array([], pa.int32())).rows(some).tolist() == []
+    assert {4, 5} <= set(filter.rows(some).tolist())
+    assert set(filter.rows(some.slice(4, 2)).tolist()) == {0, 1}
+    assert filter.rows(some.slice(3, 0)).tolist() == []
+    assert KeyFilter(pa.chunked_array([], pa.int32())).rows(some).tolist() == []
 
 
 def test_most_rows_are_left_out() -> None:
     random = np.random.default_rng(1)
-    sieve = KeySieve(pa.chunked_array([random.integers(0, 2**40, 1000)]))
+    filter = KeyFilter(pa.chunked_array([random.integers(0, 2**40, 1000)]))
     for step in (1, 1000, 65_536, 1_000_000):
         others = pa.array(np.arange(2**41, 2**41 + 100_000 * step, step))
-        assert len(sieve.rows(others)) < 5000
+        assert len(filter.rows(others)) < 5000
 
 
 def test_types_without_places() -> None:
     for type in (pa.string(), pa.bool_(), pa.decimal128(5), pa.float64(), pa.month_day_nano_interval(), pa.binary(4)):
-        assert not has_places(type)
+        assert not can_be_filtered(type)
