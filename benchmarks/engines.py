@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import duckdb
@@ -51,22 +52,26 @@ def _sides(path: Path, parquet: Path) -> dict[str, Run]:
         "ours": lambda query: ours.execute(query.format(t=f"lance_scan('{path}')")).fetchall(),
         "pylance": lambda query: plain.execute(query.format(t="peer")).fetchall(),
     }
-    official = extension()
+    official = extension("lance")
     if official is not None:
         sides["extension"] = lambda query: official.execute(query.format(t=f"'{path}'")).fetchall()
     sides["parquet"] = lambda query: plain.execute(query.format(t=f"'{parquet}'")).fetchall()
     return sides
 
 
-def extension() -> duckdb.DuckDBPyConnection | None:
-    """A connection with the official lance extension, where it is installed for the DuckDB at hand."""
-    try:
-        import duckdb_extension_lance  # type: ignore[import-not-found]
-    except ImportError:
+def extension_file(name: str) -> Path | None:
+    """The file of an extension that PyPI has, where its package is installed for the DuckDB at hand."""
+    package = find_spec(f"duckdb_extension_{name}")
+    if package is None or package.origin is None:
         return None
-    folder = Path(duckdb_extension_lance.__file__).parent / "extensions" / f"v{duckdb.__version__}"
-    file = folder / "lance.duckdb_extension"
-    if not file.exists():
+    file = Path(package.origin).parent / "extensions" / f"v{duckdb.__version__}" / f"{name}.duckdb_extension"
+    return file if file.exists() else None
+
+
+def extension(name: str) -> duckdb.DuckDBPyConnection | None:
+    """A connection with an extension of others, "lance" (the official one) or "vortex"; None where there is none."""
+    file = extension_file(name)
+    if file is None:
         return None
     connection = duckdb.connect(config={"allow_unsigned_extensions": True})
     connection.execute(f"LOAD '{file}'")

@@ -23,6 +23,7 @@ import pyarrow.parquet
 
 import lance_sql
 
+from .engines import extension_file
 from .measure import equal_rows, medians, parser, print_versions
 from .object_store_server import BUCKET, Count, StoreServer
 from .tables import cached
@@ -140,7 +141,7 @@ def _sides(server: StoreServer, folder: Path, wanted: Sequence[str]) -> dict[str
     def parquet(query: Query) -> Rows:
         return connections["parquet"].execute(query.sql).fetchall()
 
-    extension = _httpfs()
+    extension = extension_file("httpfs")
     if "parquet" in wanted and extension is not None:
         connections["parquet"].execute(f"LOAD '{extension}'")
         connections["parquet"].execute(
@@ -154,17 +155,6 @@ def _sides(server: StoreServer, folder: Path, wanted: Sequence[str]) -> dict[str
 
     sides = {"ours": ours, "pylance": pylance, "parquet": parquet, "warm": warm, "local": local}
     return {name: sides[name] for name in wanted if name != "parquet" or extension is not None}
-
-
-def _httpfs() -> Path | None:
-    """The extension that reads from object stores, where it is installed for the DuckDB at hand."""
-    try:
-        import duckdb_extension_httpfs  # type: ignore[import-not-found]
-    except ImportError:
-        return None
-    folder = Path(duckdb_extension_httpfs.__file__).parent / "extensions" / f"v{duckdb.__version__}"
-    file = folder / "httpfs.duckdb_extension"
-    return file if file.exists() else None
 
 
 def _write(rows: Path, to: Path) -> None:

@@ -1,5 +1,6 @@
 """TPC-H in DuckDB: all 22 queries over this library, and over the same tables as Parquet, as DuckDB's own tables,
-through pylance, through the official lance extension, and as this library's own Arrow batches held in memory.
+through pylance, through the official lance extension, as vortex files through vortex' extension, and as this library's
+own Arrow batches held in memory.
 
 That side has no reading in it: what ours takes above it is what comes before the hand-over. Ours opens each table by
 its path for every query, as views over Parquet do. The tables of pylance and those in memory are objects that were
@@ -37,7 +38,7 @@ TABLES = ("customer", "lineitem", "nation", "orders", "part", "partsupp", "regio
 GENERATOR = "1.5.5"
 """The newest DuckDB that the extension with the generator exists for."""
 
-PEERS = ("parquet", "native", "pylance", "extension", "in memory", "registered")
+PEERS = ("parquet", "native", "pylance", "extension", "vortex", "in memory", "registered")
 
 Run = Callable[[str], list[tuple[object, ...]]]
 
@@ -63,7 +64,7 @@ def main() -> None:
     arguments.add_argument("--queries", nargs="*", type=int, default=range(1, 23), help="numbers of queries")
     arguments.set_defaults(runs=3)
     given = arguments.parse_args()
-    print_versions("duckdb", "pylance", "duckdb-extension-lance")
+    print_versions("duckdb", "pylance", "duckdb-extension-lance", "duckdb-extension-vortex")
     folder = generated(given.data, given.scale)
     sides = _sides(folder, given.sides)
     queries = json.loads((folder / "queries.json").read_text())
@@ -128,10 +129,15 @@ def _sides(folder: Path, wanted: list[str]) -> dict[str, Run]:
         connections["ours"].execute(f"CREATE VIEW {name} AS FROM lance_scan('{folder / name}.lance')")
     for side in wanted:
         if side == "extension":
-            found = extension()
-            if found is None:
+            official = extension("lance")
+            if official is None:
                 continue
-            connections[side] = found
+            connections[side] = official
+        elif side == "vortex":
+            vortex = extension("vortex")
+            if vortex is None:
+                continue
+            connections[side] = vortex
         elif side == "native":
             connections[side] = duckdb.connect(_native(folder), read_only=True)
         else:
@@ -142,6 +148,9 @@ def _sides(folder: Path, wanted: list[str]) -> dict[str, Run]:
                 connections[side].execute(f"CREATE VIEW {name} AS FROM '{folder / name}.parquet'")
             elif side == "extension":
                 connections[side].execute(f"CREATE VIEW {name} AS FROM '{stored}'")
+            elif side == "vortex":
+                copied = cached(folder / f"{name}.vortex", partial(_to_vortex, connections[side], folder, name))
+                connections[side].execute(f"CREATE VIEW {name} AS FROM '{copied}'")
             elif side == "pylance":
                 connections[side].register(name, lance.dataset(stored))
             elif side == "registered":
@@ -154,6 +163,10 @@ def _sides(folder: Path, wanted: list[str]) -> dict[str, Run]:
 
 def _runner(connection: duckdb.DuckDBPyConnection) -> Run:
     return lambda query: connection.execute(query).fetchall()
+
+
+def _to_vortex(connection: duckdb.DuckDBPyConnection, folder: Path, name: str, to: Path) -> None:
+    connection.execute(f"COPY (FROM '{folder / name}.parquet') TO '{to}' (FORMAT vortex)")
 
 
 def _native(folder: Path) -> Path:
