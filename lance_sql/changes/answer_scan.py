@@ -24,7 +24,7 @@ from lance_sql.search.ranked_scan import RankedScan, cut
 from lance_sql.search.ranking import Ranking
 
 if TYPE_CHECKING:
-    from lance_sql.changes.answers import AnswerChanges, Found
+    from lance_sql.changes.answers import AnswerChanges, ChangedRows
 
 CHANGE: Final = "_change"
 ROW_CHANGE: Final = "_row_change"
@@ -50,8 +50,8 @@ class AnswerScan(RankedScan):
         for name, rows in (("before", changes.before), ("now", changes.after)):
             if rows is not None:
                 lines += [f"  {name}: {line.strip()}" for line in rows.scan([]).explain().splitlines()]
-        told = [change for found in changes.found for change in found.changes]
-        lines += [f"  {change}: {told.count(change)} rows" for change in sorted(set(told))]
+        shown_changes = [change for changed in changes.changed_rows for change in changed.changes]
+        lines += [f"  {change}: {shown_changes.count(change)} rows" for change in sorted(set(shown_changes))]
         return "\n".join(lines)
 
     def to_html(self) -> str:
@@ -78,69 +78,74 @@ class AnswerScan(RankedScan):
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         with at(table=self.changes.snapshot.label):
-            found = () if self.limit == 0 else self.changes.found
-            yield from cut(chain.from_iterable(map(self._passing, found)), self.batch_size, self.limit)
+            changed_rows = () if self.limit == 0 else self.changes.changed_rows
+            yield from cut(chain.from_iterable(map(self._passing, changed_rows)), self.batch_size, self.limit)
 
-    def _passing(self, found: Found) -> Iterator[pa.RecordBatch]:
+    def _passing(self, changed: ChangedRows) -> Iterator[pa.RecordBatch]:
         """The rows of one version that pass the condition."""
         own = self.changes.own
         tested = {path[0] for path in self.condition.columns} if self.condition is not None else set()
         fields = {each.name: each for each in self.changes.snapshot.manifest.schema.fields}
         wanted = {column.field.name for column in self.columns if column.field is not None} | (tested - own.keys())
         stored = [fields[name] for name in fields if name in wanted]
-        told = [name for name in own if name in tested or any(column.name == name for column in self.columns)]
-        rows = self.changes.before if found.is_before else self.changes.after
-        assert rows is not None
-        for part in parts(rows.snapshot, _whole(stored), found.addresses, by_address=True):
-            places = np.arange(part.start, min(part.stop, len(found.addresses)))
-            values = {each.name: array for each, array in zip(stored, self._stored(found, stored, places), strict=True)}
-            values |= {name: self._told(found, name, places) for name in told}
+        own_names = [name for name in own if name in tested or any(column.name == name for column in self.columns)]
+        searched = self.changes.before if changed.is_before else self.changes.after
+        assert searched is not None
+        for part in parts(searched.snapshot, _whole(stored), changed.addresses, by_address=True):
+            positions = np.arange(part.start, min(part.stop, len(changed.addresses)))
+            values = {
+                each.name: array for each, array in zip(stored, self._stored(changed, stored, positions), strict=True)
+            }
+            values |= {name: self._told(changed, name, positions) for name in own_names}
             mask = None
             if self.condition is not None:
-                mask = evaluate(self.condition, record_batch(list(values.values()), list(values), len(places)))
+                mask = evaluate(self.condition, record_batch(list(values.values()), list(values), len(positions)))
             arrays = [column.extract(values[_top(column)]) for column in self.columns]
-            batch = record_batch(arrays, [column.arrow for column in self.columns], len(places))
+            batch = record_batch(arrays, [column.arrow for column in self.columns], len(positions))
             if mask is not None:
                 batch = selection.filter(batch, mask.fill_null(False))
             if batch.num_rows:
                 yield batch
 
-    def _stored(self, found: Found, fields: Sequence[Field], places: I64) -> list[pa.Array]:
+    def _stored(self, changed: ChangedRows, fields: Sequence[Field], positions: I64) -> list[pa.Array]:
         """Columns of rows, in the types of the later version."""
         if not fields:
             return []
-        addresses = found.addresses[places]
-        if not found.is_before:
+        addresses = changed.addresses[positions]
+        if not changed.is_before:
             return _arrays(take_at(self.changes.snapshot, _whole(fields), addresses))
         before, sources = self.changes.before, self.changes.sources_before()
         assert before is not None
-        known = [sources[each.name] for each in fields]
-        read = [each.stored._replace(name=each.column.name) for each in known if each.stored is not None]
+        columns = [sources[each.name] for each in fields]
+        read = [each.stored._replace(name=each.column.name) for each in columns if each.stored is not None]
         taken = iter(_arrays(take_at(before.snapshot, _whole(read), addresses)) if read else ())
         return [
-            pa.nulls(len(places), each.type) if each.stored is None else each.convert(next(taken)) for each in known
+            pa.nulls(len(positions), each.type) if each.stored is None else each.convert(next(taken))
+            for each in columns
         ]
 
-    def _told(self, found: Found, name: str, places: I64) -> pa.Array:
+    def _told(self, changed: ChangedRows, name: str, positions: I64) -> pa.Array:
         """A column that the table does not have."""
         changes = self.changes
         if name == ROW_ID:
-            return pa.array(found.ids[places])
+            return pa.array(changed.ids[positions])
         if name == CHANGE:
-            return pa.array([found.changes[place] for place in places.tolist()], pa.string())
+            return pa.array([changed.changes[position] for position in positions.tolist()], pa.string())
         if name == ROW_CHANGE:
-            return pa.array([changes.row_changes.get(row_id) for row_id in found.ids[places].tolist()], pa.string())
+            return pa.array(
+                [changes.row_changes.get(row_id) for row_id in changed.ids[positions].tolist()], pa.string()
+            )
         if name in (each.name for each in changes.after.ranker.fields):
-            return _numbers(changes.after.ranking, name, found.now[places])
+            return _numbers(changes.after.ranking, name, changed.now[positions])
         type = changes.own[name].type
         if changes.before is None:
-            return pa.nulls(len(places), type)
-        return _numbers(changes.before.ranking, name.removeprefix(PREVIOUS), found.previous[places])
+            return pa.nulls(len(positions), type)
+        return _numbers(changes.before.ranking, name.removeprefix(PREVIOUS), changed.previous[positions])
 
 
-def _numbers(ranking: Ranking, name: str, places: I64) -> pa.Array:
-    """A number of the query for rows at these places; NULL for -1."""
-    return ranking.scores[name].take(pa.array(places, mask=places < 0))
+def _numbers(ranking: Ranking, name: str, positions: I64) -> pa.Array:
+    """A number of the query for rows at these positions of the ranking; NULL for -1."""
+    return ranking.scores[name].take(pa.array(positions, mask=positions < 0))
 
 
 def _whole(fields: Sequence[Field]) -> tuple[OutputColumn, ...]:

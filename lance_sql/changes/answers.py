@@ -74,13 +74,13 @@ def answer_changes(
 
 
 @dataclass(frozen=True)
-class Found:
+class ChangedRows:
     """Rows of one of the two versions.
 
     is_before: of the version before
     addresses: there, in the order in which they are told of
     changes: what became of them in the answer
-    now, previous: their places in either ranking, -1 where they are not in it
+    now, previous: their positions in either ranking, -1 where they are not in it
     """
 
     is_before: bool
@@ -171,7 +171,7 @@ class AnswerChanges:
         return {row_id: _ROW_CHANGES[kind] for row_id, kind in pairs if kind in _ROW_CHANGES}
 
     @cached_property
-    def found(self) -> tuple[Found, ...]:
+    def changed_rows(self) -> tuple[ChangedRows, ...]:
         """The rows that are told of."""
         if self.feed.end < self.feed.start:
             return ()
@@ -181,18 +181,22 @@ class AnswerChanges:
                 earlier, previous_ids = None, np.empty(0, np.uint64)
             else:
                 earlier, previous_ids = self.before.ranking, _row_ids(self.before)
-        was = {row_id: place for place, row_id in enumerate(previous_ids.tolist())}
-        previous = np.array([was.get(row_id, -1) for row_id in now_ids.tolist()], np.int64)
+        previous_positions = {row_id: position for position, row_id in enumerate(previous_ids.tolist())}
+        previous = np.array([previous_positions.get(row_id, -1) for row_id in now_ids.tolist()], np.int64)
         updated = np.array([self.row_changes.get(row_id) == "update" for row_id in now_ids.tolist()], np.bool_)
-        places = np.flatnonzero((previous < 0) | updated)
-        changes = [CHANGED if each >= 0 else NEW for each in previous[places].tolist()]
-        found = [Found(False, later.addresses[places], now_ids[places], changes, places, previous[places])]
+        positions = np.flatnonzero((previous < 0) | updated)
+        changes = [CHANGED if each >= 0 else NEW for each in previous[positions].tolist()]
+        changed_rows = [
+            ChangedRows(False, later.addresses[positions], now_ids[positions], changes, positions, previous[positions])
+        ]
         if earlier is not None:
-            places = np.flatnonzero(~np.isin(previous_ids, now_ids))
-            nowhere = np.full(len(places), -1, np.int64)
-            gone = [GONE] * len(places)
-            found.append(Found(True, earlier.addresses[places], previous_ids[places], gone, nowhere, places))
-        return tuple(each for each in found if len(each.ids))
+            positions = np.flatnonzero(~np.isin(previous_ids, now_ids))
+            nowhere = np.full(len(positions), -1, np.int64)
+            changes = [GONE] * len(positions)
+            changed_rows.append(
+                ChangedRows(True, earlier.addresses[positions], previous_ids[positions], changes, nowhere, positions)
+            )
+        return tuple(each for each in changed_rows if len(each.ids))
 
     def sources_before(self) -> Mapping[str, Source]:
         """The columns of the later version in the version before, by name."""
@@ -218,7 +222,7 @@ class AnswerChanges:
         return read(filter, self.schema, table=self.snapshot.label)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # without what was found, which is found again
+        # without the changed rows, which are computed again
         return AnswerChanges, (self.before, self.after, self.feed)
 
     def __repr__(self) -> str:
@@ -229,5 +233,5 @@ def _row_ids(rows: SearchRows) -> U64:
     """Of the rows that were found."""
     addresses = rows.ranking.addresses
     columns = resolve(rows.snapshot, [ROW_ID])
-    found: U64 = take_at(rows.snapshot, columns, addresses)[ROW_ID].to_numpy() if len(addresses) else addresses
-    return found
+    ids: U64 = take_at(rows.snapshot, columns, addresses)[ROW_ID].to_numpy() if len(addresses) else addresses
+    return ids

@@ -19,20 +19,20 @@ def sources(history: History, first: int, last: int) -> dict[int, Sources]:
     fresh = itertools.count()
     schema: Schema = Schema(())
     identities: Identities = {}
-    known: dict[int, Identities] = {}
-    found: list[tuple[int, Schema, Identities]] = []
+    identities_by_version: dict[int, Identities] = {}
+    versions: list[tuple[int, Schema, Identities]] = []
     for version in range(began, last + 1):
         before, schema = schema, _schema(history, version)
         restored = history.commit(version).restored if version > began else None
-        if restored in known:
-            identities = known[restored]
+        if restored in identities_by_version:
+            identities = identities_by_version[restored]
         else:
             by_name = version > began and history.commit(version).operation in ("overwrite", "restore")
             identities = columns.follow(identities, before, schema, fresh, by_name=by_name)
-        known[version] = identities
+        identities_by_version[version] = identities
         if version >= first:
-            found.append((version, schema, identities))
-    return columns.sources(found)
+            versions.append((version, schema, identities))
+    return columns.sources(versions)
 
 
 def _where_columns_begin(history: History, first: int, last: int) -> int:

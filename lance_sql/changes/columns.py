@@ -86,16 +86,16 @@ def follow(
     fresh: numbers for new columns
     by_name: ids of both versions have nothing to do with each other
     """
-    kept = {field.id for field in later.fields}
+    later_ids = {field.id for field in later.fields}
     by_id = {field.id: field for field in earlier.fields}
     names = {field.name: field for field in earlier.fields}
-    found = {}
+    followed = {}
     for field in later.fields:
         same = names.get(field.name) if by_name else by_id.get(field.id)
-        if same is None and not by_name and field.name in names and names[field.name].id not in kept:
+        if same is None and not by_name and field.name in names and names[field.name].id not in later_ids:
             same = names[field.name]
-        found[field.id] = next(fresh) if same is None else identities[same.id]
-    return found
+        followed[field.id] = next(fresh) if same is None else identities[same.id]
+    return followed
 
 
 def sources(versions: Sequence[tuple[int, Schema, Identities]]) -> dict[int, Sources]:
@@ -106,27 +106,27 @@ def sources(versions: Sequence[tuple[int, Schema, Identities]]) -> dict[int, Sou
     last, schema, identities = versions[-1]
     wanted = [(field, identities[field.id]) for field in schema.fields]
     latest = tuple(Source(field, field, last) for field in schema.fields)
-    found = {last: latest}
+    by_version = {last: latest}
     newest = list(latest)
     previous: tuple[Schema, Identities] | None = (schema, identities)
     for number, schema, identities in reversed(versions[:-1]):
         if previous is not None and previous[0].fields == schema.fields and previous[1] == identities:
-            found[number] = found[min(found)]
+            by_version[number] = by_version[min(by_version)]
             continue
         fields = {identities[field.id]: field for field in schema.fields}
-        made = []
+        version_sources = []
         for index, (column, identity) in enumerate(wanted):
             stored = fields.get(identity)
             until = newest[index].until
             after = newest[index].stored
             if stored is not None and after is not None and not _is_alike(stored, after):
                 until = number
-            made.append(Source(column, stored, until))
+            version_sources.append(Source(column, stored, until))
             if stored is not None:
-                newest[index] = made[-1]
-        found[number] = tuple(made)
+                newest[index] = version_sources[-1]
+        by_version[number] = tuple(version_sources)
         previous = (schema, identities)
-    return found
+    return by_version
 
 
 def are_stored_alike(was: Sources, now: Sources) -> bool:
@@ -168,10 +168,10 @@ def is_rewritten(old: Fragment, new: Fragment, was: Source, now: Source) -> bool
         return there is not None and any(fragment.file_of(number) is not None for number in _ids(there))
     if not _is_alike(was.stored, now.stored):
         return True
-    return any(_place(old, number) != _place(new, number) for number in _ids(was.stored))
+    return any(_location(old, number) != _location(new, number) for number in _ids(was.stored))
 
 
-def _place(fragment: Fragment, field_id: int) -> tuple[str, int | None, int | None] | None:
+def _location(fragment: Fragment, field_id: int) -> tuple[str, int | None, int | None] | None:
     file = fragment.file_of(field_id)
     return None if file is None else (file.path, file.base_id, file.column_of(field_id))
 

@@ -73,7 +73,7 @@ def changed_rows(
     inserts_only: nothing else is wanted
     raises: DamagedLineage where the ids of rows contradict the operation
     """
-    difference = without_places(compare(old, new, was, now), old, new, was, now, match)
+    difference = split_rewritten(compare(old, new, was, now), old, new, was, now, match)
     if given is not None and commit.operation is not None:
         lineage.check_recorded(commit.later.label, commit.given_ids, difference.after)
     if commit.operation == "rewrite" and _only_moves(difference):
@@ -113,31 +113,31 @@ def touched_rows(
     """
     if commit.operation in _BY_VALUES:
         changed = changed_rows(commit, old, new, was, now, RowIdMatch(), versions_tell=versions_tell, given=given)
-        found = [(changed.inserted.ids, Evidence.WRITTEN), (changed.deleted.ids, Evidence.WRITTEN)]
-        return found + [(pairs.ids, evidence) for pairs, evidence in changed.updated]
+        touched = [(changed.inserted.ids, Evidence.WRITTEN), (changed.deleted.ids, Evidence.WRITTEN)]
+        return touched + [(pairs.ids, evidence) for pairs, evidence in changed.updated]
     difference = compare(old, new, was, now)
     before, after = difference.before.ids, difference.after.ids
     if given is not None:
         lineage.check_recorded(commit.later.label, commit.given_ids, difference.after)
         lineage.check_ids(commit.later.label, commit.operation, before, after, given)
-    found = [(before, Evidence.WRITTEN), (after, Evidence.WRITTEN)]
-    return found + [(pairs.ids, Evidence.VALUES) for pairs in rewritten(difference, old, new, was, now)]
+    touched = [(before, Evidence.WRITTEN), (after, Evidence.WRITTEN)]
+    return touched + [(pairs.ids, Evidence.VALUES) for pairs in rewritten(difference, old, new, was, now)]
 
 
-def without_places(
+def split_rewritten(
     difference: Difference, old: Side, new: Side, was: Sources, now: Sources, match: Match
 ) -> Difference:
-    """The difference, where rows at the same place that may be different rows are as good as at another one."""
+    """The difference, with rows at the same place that may be different rows among those before and after."""
     moved = [each for each in difference.rewritten if match.may_differ(each[0], each[1], was, now)]
     if not moved:
         return difference
     before = Rows.of(old.files, [(earlier, rows) for earlier, _, rows in moved])
     after = Rows.of(new.files, [(later, rows) for _, later, rows in moved])
-    kept = tuple(each for each in difference.rewritten if not match.may_differ(each[0], each[1], was, now))
+    certain = tuple(each for each in difference.rewritten if not match.may_differ(each[0], each[1], was, now))
     return Difference(
         Rows(old.files, (*difference.before.parts, *before.parts)),
         Rows(new.files, (*difference.after.parts, *after.parts)),
-        kept,
+        certain,
     )
 
 
@@ -145,13 +145,13 @@ def rewritten(
     difference: Difference, old: Side, new: Side, was: Sequence[Source], now: Sequence[Source]
 ) -> list[Pairs]:
     """Rows at the same place in both versions, of which a column has another value."""
-    found = []
+    differing = []
     for earlier, later, rows in difference.rewritten:
         touched = [i for i in range(len(was)) if columns.is_rewritten(earlier, later, was[i], now[i])]
         if touched:
             pairs = in_place(Rows.of(old.files, [(earlier, rows)]), Rows.of(new.files, [(later, rows)]))
-            found.append(pairs.where(values.differing(pairs, [was[i] for i in touched], [now[i] for i in touched])))
-    return [pairs for pairs in found if pairs.num_rows]
+            differing.append(pairs.where(values.differing(pairs, [was[i] for i in touched], [now[i] for i in touched])))
+    return [pairs for pairs in differing if pairs.num_rows]
 
 
 def _only_moves(difference: Difference) -> bool:

@@ -58,11 +58,11 @@ class Side:
         file = fragment.deletion_file
         if file is None:
             return _NONE
-        found = self.known.get((fragment.id, file))
-        if found is None:
-            found = self.open(fragment).read_deletions(file).astype(np.int64)
-            self.known[fragment.id, file] = found
-        return found
+        rows = self.known.get((fragment.id, file))
+        if rows is None:
+            rows = self.open(fragment).read_deletions(file).astype(np.int64)
+            self.known[fragment.id, file] = rows
+        return rows
 
     def open(self, fragment: Fragment) -> OpenFragment:
         """The fragment as it is opened for its rows: without deletions, so that versions share it that delete."""
@@ -138,10 +138,10 @@ def compare(old: Side, new: Side, was: Sources, now: Sources) -> Difference:
 
 def _without(rows: I64, removed: I64) -> I64:
     """Those of `rows` that are not among the others; both ascend."""
-    places = np.searchsorted(removed, rows)
-    found = places < len(removed)
-    found[found] = removed[places[found]] == rows[found]
-    return rows[~found]
+    positions = np.searchsorted(removed, rows)
+    are_removed = positions < len(removed)
+    are_removed[are_removed] = removed[positions[are_removed]] == rows[are_removed]
+    return rows[~are_removed]
 
 
 def changed_fragments(
@@ -158,23 +158,23 @@ def changed_fragments(
             )
     are_read_alike = not with_unchanged and old.trust_rows == new.trust_rows
     first, last = _alike(old, new) if are_read_alike else (0, 0)
-    places = {number: first + place for place, number in enumerate(old.ids[first : len(old) - last])}
+    old_indices = {fragment_id: first + index for index, fragment_id in enumerate(old.ids[first : len(old) - last])}
     # most of those between are alike
     was, now = _messages(old, first, len(old) - last), _messages(new, first, len(new) - last)
-    for place in range(first, len(new) - last):
-        other = places.pop(new.ids[place], None)
-        if other is None:
-            yield None, new.known(place)
-        elif not are_read_alike or was[other - first] != now[place - first]:
-            earlier, later = old.known(other), new.known(place)
+    for index in range(first, len(new) - last):
+        old_index = old_indices.pop(new.ids[index], None)
+        if old_index is None:
+            yield None, new.known(index)
+        elif not are_read_alike or was[old_index - first] != now[index - first]:
+            earlier, later = old.known(old_index), new.known(index)
             if with_unchanged or earlier != later:
                 yield earlier, later
-    for other in places.values():
-        yield old.known(other), None
+    for old_index in old_indices.values():
+        yield old.known(old_index), None
 
 
 def _messages(fragments: Fragments, first: int, end: int) -> list[bytes]:
-    """The messages of the fragments at places `[first, end)`."""
+    """The messages of the fragments at indices `[first, end)`."""
     content, table = fragments.content, fragments.table
     bounds = zip(table.starts[first:end].tolist(), table.ends[first:end].tolist(), strict=True)
     return [content[start:stop] for start, stop in bounds]
@@ -198,7 +198,7 @@ def _alike(old: Fragments, new: Fragments) -> tuple[int, int]:
 
 
 def _has_same_rows(old: Fragment, new: Fragment, old_files: OpenFragments, new_files: OpenFragments) -> bool:
-    """Whether fragments of one id have the same rows at the same places. Old writers began to count anew when they
+    """Whether fragments of one id have the same rows at the same positions. Old writers began to count anew when they
     overwrote a table."""
     if old.physical_rows != new.physical_rows:
         return False

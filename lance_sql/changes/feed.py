@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from lance_sql.changes.follow import Follow
 
-_Place: TypeAlias = tuple[Snapshot, int, int, Mode, bool, str | Sequence[str] | None, bool, tuple[str, ...]]
+_Arguments: TypeAlias = tuple[Snapshot, int, int, Mode, bool, str | Sequence[str] | None, bool, tuple[str, ...]]
 
 MODES = ("all", "net", "insert_only")
 
@@ -96,7 +96,7 @@ class ChangeFeed(ArrowDataset):
                 " has no primary key: give the columns that tell rows apart (key=['id']), or have it recorded from now"
                 " on with enable_stable_row_ids()."
             )
-        self._place: _Place = (snapshot, first, last, mode, drop_unchanged, key, trust_snapshots, kinds)
+        self._arguments: _Arguments = (snapshot, first, last, mode, drop_unchanged, key, trust_snapshots, kinds)
         self.range = self.range_type(history, first, last, mode, drop_unchanged, kinds, match, trust_snapshots)
         taken = {name.casefold() for name in self._last.manifest.schema.names}
         for name in (*self._told, *system_columns.NAMES):
@@ -120,9 +120,9 @@ class ChangeFeed(ArrowDataset):
     @property
     def arguments(self) -> dict[str, Any]:
         """Those of `Dataset.changes` with which it is asked for again, with the range in versions."""
-        _, first, last, mode, drop_unchanged, key, trust_snapshots, _ = self._place
-        found = {"since": first - 1, "end": last, "mode": mode, "drop_unchanged": drop_unchanged}
-        return found | {"key": key, "trust_snapshots": trust_snapshots}
+        _, first, last, mode, drop_unchanged, key, trust_snapshots, _ = self._arguments
+        arguments = {"since": first - 1, "end": last, "mode": mode, "drop_unchanged": drop_unchanged}
+        return arguments | {"key": key, "trust_snapshots": trust_snapshots}
 
     @property
     def start(self) -> int:
@@ -152,12 +152,12 @@ class ChangeFeed(ArrowDataset):
     @property
     def is_by_key(self) -> bool:
         """Whether rows are told apart by the values of columns, and not by row ids."""
-        return self._place[5] is not None
+        return self._arguments[5] is not None
 
     @property
     def key(self) -> tuple[str, ...]:
         """The columns by whose values rows are told apart; empty where row ids tell."""
-        key = self._place[5]
+        key = self._arguments[5]
         return () if key is None else (key,) if isinstance(key, str) else tuple(key)
 
     @property
@@ -190,7 +190,7 @@ class ChangeFeed(ArrowDataset):
         snapshot: of the same branch, not older
         raises: as `Dataset.changes`
         """
-        _, _, _, mode, drop_unchanged, key, trust_snapshots, kinds = self._place
+        _, _, _, mode, drop_unchanged, key, trust_snapshots, kinds = self._arguments
         return _restore(snapshot, version, version, mode, drop_unchanged, key, trust_snapshots, kinds)
 
     def to_debezium(self) -> Iterator[dict[str, Any]]:
@@ -213,7 +213,7 @@ class ChangeFeed(ArrowDataset):
         """
         if kind not in images.KINDS:
             raise InvalidArgument(f"{kind!r} is not one of {', '.join(map(repr, images.KINDS))}")
-        return _restore(*self._place[:-1], (kind,))
+        return _restore(*self._arguments[:-1], (kind,))
 
     def with_properties(self, properties: Mapping[str, str]) -> Self:
         """The same, with what a commit is to say that has these changes; see `properties`."""
@@ -365,7 +365,7 @@ class ChangeFeed(ArrowDataset):
         return self.scan().__arrow_c_stream__(requested_schema)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, self._place
+        return _restore, self._arguments
 
     def __str__(self) -> str:
         branch = f" branch {self._snapshot.branch!r}" if self._snapshot.branch else ""

@@ -129,8 +129,8 @@ def _rows(feed: ChangeFeed, version: int, predicate: Predicate | None, most: int
     """The first rows of a commit that were updated, inserted and deleted."""
     yield from _updated(feed, version, predicate, most)
     for kind in (INSERT, DELETE):
-        found = _images(feed, version, kind, predicate, most)
-        yield from alone(_KINDS[kind], found, _names(feed), _ids(feed, found))
+        images = _images(feed, version, kind, predicate, most)
+        yield from alone(_KINDS[kind], images, _names(feed), _ids(feed, images))
 
 
 def _updated(feed: ChangeFeed, version: int, predicate: Predicate | None, most: int) -> Iterator[ShownRow]:
@@ -140,7 +140,7 @@ def _updated(feed: ChangeFeed, version: int, predicate: Predicate | None, most: 
     for number, key in enumerate(_keys(feed, after)):
         wanted[key].append(number)
     left = set(wanted)
-    earlier, later, places = [], [], []
+    earlier, later, indices = [], [], []
     told = f"{COMMIT_VERSION} = {version} AND {CHANGE_TYPE} = '{PREIMAGE}'"
     if not feed.is_by_key:
         told += f" AND {ROW_ID} IN ({', '.join(str(key[0]) for key in wanted) or 'NULL'})"
@@ -151,13 +151,13 @@ def _updated(feed: ChangeFeed, version: int, predicate: Predicate | None, most: 
                 left.discard(key)
                 earlier.append(images.slice(number, 1))
                 later.append(after.slice(wanted[key][0], 1))
-                places.append(wanted[key][0])
+                indices.append(wanted[key][0])
         if not left:
             break
     if earlier:
         before, then = pa.concat_tables(earlier), pa.concat_tables(later)
         shown = list(paired(before, then, _names(feed), _ids(feed, then)))
-        yield from (row for _, row in sorted(zip(places, shown, strict=True), key=lambda each: each[0]))
+        yield from (row for _, row in sorted(zip(indices, shown, strict=True), key=lambda each: each[0]))
 
 
 def _images(feed: ChangeFeed, version: int, kind: str, predicate: Predicate | None, most: int) -> pa.Table:

@@ -101,16 +101,16 @@ class History:
     @cached_property
     def _branches(self) -> tuple[_Branch, ...]:
         """This branch, then its parents."""
-        found = [_Branch(self.snapshot, None)]
+        branches = [_Branch(self.snapshot, None)]
         refs = self.snapshot.branches() if self.snapshot.branch is not None else {}
         branch = self.snapshot.branch
         while branch is not None:
             ref = refs.get(branch)
-            if ref is None or len(found) > len(refs):
+            if ref is None or len(branches) > len(refs):
                 break
-            found.append(_Branch(self._first_of(ref.branch), ref.version))
+            branches.append(_Branch(self._first_of(ref.branch), ref.version))
             branch = ref.branch
-        return tuple(found)
+        return tuple(branches)
 
     def _first_of(self, branch: str | None) -> Snapshot:
         """Any snapshot of another branch; its manifest is not read."""
@@ -123,14 +123,14 @@ class History:
     @cached_property
     def files(self) -> dict[int, tuple[Snapshot, VersionFile]]:
         """Every version that there is, ascending. A version that a branch begins with is its parent's."""
-        found: dict[int, tuple[Snapshot, VersionFile]] = {}
+        files: dict[int, tuple[Snapshot, VersionFile]] = {}
         newest: int | None = None
         for part in self._branches:
             newest = part.last if newest is None or part.last is None else min(newest, part.last)
             for file in self._own_files(part.snapshot.store):
                 if newest is None or file.version <= newest:
-                    found[file.version] = (part.snapshot, file)
-        return dict(sorted(found.items()))
+                    files[file.version] = (part.snapshot, file)
+        return dict(sorted(files.items()))
 
     def has(self, branch: str | None, version: int) -> bool:
         """Whether a version of a branch, which is None for main, belongs to the history."""
@@ -148,10 +148,10 @@ class History:
 
         raises: VersionNotFound
         """
-        place = self.files.get(version)
-        if place is None:
+        located = self.files.get(version)
+        if located is None:
             raise VersionNotFound(f"Version {version} does not exist in {self.snapshot.name}: {self._described()}")
-        return self._open(*place)
+        return self._open(*located)
 
     def base_of(self, commit: int) -> Snapshot | None:
         """The version before a commit, as the branch of that commit has it."""
@@ -181,7 +181,7 @@ class History:
         return self._opened[key]
 
     def side(self, snapshot: Snapshot | None) -> Side:
-        """A version, with its files; versions of one place share what they open."""
+        """A version, with its files; versions of one folder share what they open."""
         if snapshot is None:
             return Side(None, self.snapshot.open_fragments)
         manifest = snapshot.manifest
@@ -190,10 +190,10 @@ class History:
             return Side(snapshot, snapshot.open_fragments)
         bases = tuple(sorted((number, base.path) for number, base in manifest.base_paths.items()))
         key = (snapshot.store.uri, bases, manifest.has_stable_row_ids)
-        known = self._sides.get(key)
-        if known is None:
-            known = self._sides[key] = Side(snapshot, snapshot.open_fragments)
-        return replace(known, snapshot=snapshot)
+        side = self._sides.get(key)
+        if side is None:
+            side = self._sides[key] = Side(snapshot, snapshot.open_fragments)
+        return replace(side, snapshot=snapshot)
 
     def commit(self, version: int) -> Commit:
         """The commit that made a version.

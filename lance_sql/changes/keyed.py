@@ -16,7 +16,7 @@ import pyarrow as pa
 from lance_sql.arrays import I64, U64
 from lance_sql.changes import columns, values
 from lance_sql.changes.columns import Sources
-from lance_sql.changes.commit import Changed, Evidence, rewritten, without_places
+from lance_sql.changes.commit import Changed, Evidence, rewritten, split_rewritten
 from lance_sql.changes.difference import Side, compare
 from lance_sql.changes.matching import Matched, Pairs, by_identity
 from lance_sql.changes.rows import Rows
@@ -44,8 +44,10 @@ class KeyMatch:
         for ids, keys in ((old_ids, before), (new_ids, after)):
             repeated = _repeated(ids)
             if repeated is not None:
-                found = ", ".join(repr(column[repeated].as_py()) for column in keys)
-                raise InvalidArgument(f"Two rows of one version have the {shown} {found}: give columns that are unique")
+                repeated_key = ", ".join(repr(column[repeated].as_py()) for column in keys)
+                raise InvalidArgument(
+                    f"Two rows of one version have the {shown} {repeated_key}: give columns that are unique"
+                )
         return by_identity(old, new, old_ids, new_ids, shown)
 
     def may_differ(self, old: Fragment, new: Fragment, was: Sources, now: Sources) -> bool:
@@ -114,7 +116,7 @@ def net_changes(match: KeyMatch, old: Side, new: Side, was: Sources, now: Source
 
     was, now: the columns of the feed in both
     """
-    difference = without_places(compare(old, new, was, now), old, new, was, now, match)
+    difference = split_rewritten(compare(old, new, was, now), old, new, was, now, match)
     matched = match(difference.before, difference.after, was, now)
     pairs = matched.pairs
     updated: list[Pairs] = [pairs.where(values.differing(pairs, was, now))] if pairs.num_rows else []

@@ -56,16 +56,16 @@ def check(label: str, operation: str | None, came: Rows, gone: Rows, moved: U64,
     _check_moved(label, operation, moved)
 
 
-def check_recorded(label: str, recorded: Sequence[GivenIds], made: Rows) -> None:
+def check_recorded(label: str, recorded: Sequence[GivenIds], added: Rows) -> None:
     """Makes sure that fragments have the row ids that the transaction of their commit gives them.
 
-    made: rows that are in new fragments
+    added: rows that are in new fragments
     raises: DamagedLineage
     """
     if not recorded:
         return
     by_files = {each.files: each.row_ids for each in recorded}
-    for part in made.parts:
+    for part in added.parts:
         fragment = part.fragment
         given = by_files.get(tuple([file.path for file in fragment.files]))
         if given is None or given == fragment.row_ids:
@@ -75,20 +75,21 @@ def check_recorded(label: str, recorded: Sequence[GivenIds], made: Rows) -> None
         except LanceError:
             # what is no sequence says nothing
             continue
-        found = made.open(part).row_id_sequence.expand(0, len(wanted))
-        differs = np.flatnonzero(wanted != found)
+        stored = added.open(part).row_id_sequence.expand(0, len(wanted))
+        differs = np.flatnonzero(wanted != stored)
         if len(differs):
             first = int(differs[0])
             raise _contradiction(
                 label,
                 f"{len(differs)} row{'s' * (len(differs) != 1)} of fragment {fragment.id} have other ids than the"
-                f" transaction gave, such as {int(found[first])} instead of {int(wanted[first])}",
+                f" transaction gave, such as {int(stored[first])} instead of {int(wanted[first])}",
             )
 
 
 def check_ids(label: str, operation: str | None, before: U64, after: U64, given: int) -> None:
-    """The same by ids of rows whose place is only in the earlier version, and only in the later one; some are in both.
+    """Like `check`, by the ids of rows whose place is only in one of the versions.
 
+    before, after: of the earlier version and of the later one; some are in both
     raises: DamagedLineage
     """
     if operation in _NOT_JUDGED:

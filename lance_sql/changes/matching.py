@@ -127,14 +127,16 @@ def by_identity(old: Rows, new: Rows, old_ids: U64, new_ids: U64, what: str) -> 
     ascending = new_ids[order]
     check_distinct(ascending, what)
     check_distinct(np.sort(old_ids), what)
-    places = np.searchsorted(ascending, old_ids)
-    found = places < len(ascending)
-    found[found] = ascending[places[found]] == old_ids[found]
-    at_old = np.flatnonzero(found)
-    at_new = order[places[at_old]]
+    positions = np.searchsorted(ascending, old_ids)
+    are_matched = positions < len(ascending)
+    are_matched[are_matched] = ascending[positions[are_matched]] == old_ids[are_matched]
+    at_old = np.flatnonzero(are_matched)
+    at_new = order[positions[at_old]]
     is_new = np.ones(len(new_ids), np.bool_)
     is_new[at_new] = False
-    return Matched(new.pick(np.flatnonzero(is_new)), old.pick(np.flatnonzero(~found)), Pairs(old, new, at_old, at_new))
+    return Matched(
+        new.pick(np.flatnonzero(is_new)), old.pick(np.flatnonzero(~are_matched)), Pairs(old, new, at_old, at_new)
+    )
 
 
 def check_distinct(ascending: U64, what: str) -> None:

@@ -43,17 +43,17 @@ def known(predicate: Predicate, constants: pa.RecordBatch) -> Predicate:
     return predicate
 
 
-def narrowed(found: Images, predicate: Predicate | None) -> tuple[Images, Predicate | None] | None:
+def narrowed(images: Images, predicate: Predicate | None) -> tuple[Images, Predicate | None] | None:
     """The images that may pass, and what is left of the filter for them; None where none of them can.
 
     Row ids and commits are known without reading anything.
     """
     if predicate is None:
-        return found, None
-    constants = found.told_columns(found.told.constant, np.zeros(1, np.uint64))
+        return images, None
+    constants = images.told_columns(images.told.constant, np.zeros(1, np.uint64))
     if constants:
         predicate = known(predicate, pa.RecordBatch.from_pydict(constants))
-    told = found.told.names
+    told = images.told.names
     by_identity: list[Predicate] = []
     left: list[Predicate] = []
     for part in conjuncts(predicate):
@@ -64,15 +64,15 @@ def narrowed(found: Images, predicate: Predicate | None) -> tuple[Images, Predic
             continue
         if isinstance(part, Const):
             return None
-        ids = found.rows.ids
+        ids = images.rows.ids
         columns: Mapping[str, pa.Array] = {
-            **found.told_columns([name for name in told if (name,) in part.columns], ids),
+            **images.told_columns([name for name in told if (name,) in part.columns], ids),
             system_columns.ROW_ID: pa.array(ids),
         }
         passed = evaluate(part, pa.RecordBatch.from_pydict(dict(columns))).fill_null(False)
-        found = found.pick(np.flatnonzero(passed.to_numpy(zero_copy_only=False)))
-        if not found.rows.num_rows:
+        images = images.pick(np.flatnonzero(passed.to_numpy(zero_copy_only=False)))
+        if not images.rows.num_rows:
             return None
     if not left:
-        return found, None
-    return found, left[0] if len(left) == 1 else And(tuple(left))
+        return images, None
+    return images, left[0] if len(left) == 1 else And(tuple(left))

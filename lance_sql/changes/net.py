@@ -80,21 +80,23 @@ def _joined(parts: list[U64]) -> U64:
     return joined
 
 
-def net_changes(found: Touched, old: Side, new: Side, was: Sources, now: Sources, *, has_restores: bool) -> Changed:
+def net_changes(
+    touched_rows: Touched, old: Side, new: Side, was: Sources, now: Sources, *, has_restores: bool
+) -> Changed:
     """What is left of the changes at the ends of the range.
 
     old, new: the versions before and after
     was, now: the columns of the feed in both
     has_restores: a commit of the range restored a version, or it is not known what it did
     """
-    if not len(found.ids):
+    if not len(touched_rows.ids):
         return Changed(Rows(new.files, ()), Rows(old.files, ()), ())
     difference = compare(old, new, was, now)
-    matched = by_row_id(difference.before.with_ids(found.ids), difference.after.with_ids(found.ids))
+    matched = by_row_id(difference.before.with_ids(touched_rows.ids), difference.after.with_ids(touched_rows.ids))
     pairs = matched.pairs
     updated: list[tuple[Pairs, Evidence]] = []
     if pairs.num_rows:
-        is_written = found.is_written[np.searchsorted(found.ids, pairs.ids)]
+        is_written = touched_rows.is_written[np.searchsorted(touched_rows.ids, pairs.ids)]
         if has_restores:
             # one may have brought back the image that was there before an update
             is_written = np.zeros(pairs.num_rows, np.bool_)
@@ -104,8 +106,8 @@ def net_changes(found: Touched, old: Side, new: Side, was: Sources, now: Sources
     if difference.rewritten:
         parts = []
         for earlier, later, rows in difference.rewritten:
-            kept = Rows.of(old.files, [(earlier, rows)]).with_ids(found.ids)
-            parts += [(earlier, later, part.rows) for part in kept.parts]
+            touched_parts = Rows.of(old.files, [(earlier, rows)]).with_ids(touched_rows.ids)
+            parts += [(earlier, later, part.rows) for part in touched_parts.parts]
         narrowed = type(difference)(difference.before, difference.after, tuple(parts))
         updated += [(each, Evidence.VALUES) for each in rewritten(narrowed, old, new, was, now)]
     return Changed(matched.inserted, matched.deleted, tuple(each for each in updated if each[0].num_rows))

@@ -37,7 +37,7 @@ from lance_sql.scan.predicates import Const, Predicate
 
 Mode: TypeAlias = Literal["all", "net", "insert_only"]
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 Part: TypeAlias = tuple[Images, Predicate | None]
 """Images, and what is left of the filter for them."""
@@ -72,11 +72,11 @@ class Range:
         if self.last < self.first:
             return
         if self.mode == "net":
-            found = iter(self._net)
+            all_images = iter(self._net)
         else:
             versions = [version for version in range(self.first, self.last + 1) if self._may_pass(version, predicate)]
-            found = (each for version in versions for each in self._images_of(version))
-        for each in found:
+            all_images = (each for version in versions for each in self._images_of(version))
+        for each in all_images:
             if each.kind in self.kinds and each.rows.num_rows and (part := narrowed(each, predicate)) is not None:
                 yield part
 
@@ -127,7 +127,7 @@ class Range:
 
     @cached_property
     def _net(self) -> tuple[Images, ...]:
-        """All images of mode net, found once for all scans of the range."""
+        """All images of mode net, computed once for all scans of the range."""
         return tuple(self._net_images())
 
     def _net_images(self) -> Iterator[Images]:
@@ -178,7 +178,7 @@ class Range:
         self._given_by[commit.version] = before
         return before
 
-    def _trusted(self, commit: Commit, find: Callable[[Commit], Found]) -> Found:
+    def _trusted(self, commit: Commit, find: Callable[[Commit], Result]) -> Result:
         """What is found of a commit; where its row ids contradict its operation, and snapshots are trusted, as of one
         that is not recorded."""
         try:
@@ -196,10 +196,10 @@ class Range:
     def _last_commits(self) -> LastCommits:
         """What is known of keys."""
         assert isinstance(self.match, KeyMatch)
-        found = LastCommits(self.match)
+        last_commits = LastCommits(self.match)
         for number, version in enumerate(range(self.first, self.last + 1)):
-            found.add(number, self.changed(version), self.sources(version - 1), self.sources(version))
-        return found
+            last_commits.add(number, self.changed(version), self.sources(version - 1), self.sources(version))
+        return last_commits
 
     def _images(self, changed: Changed, first: int, last: int, commits: Commits) -> Iterator[Images]:
         """Images of the versions before a commit and after one."""
@@ -236,8 +236,8 @@ def _without_unchanged(changed: Changed, was: Sources, now: Sources) -> Changed:
     def differing(pairs: Pairs) -> Pairs:
         return pairs.where(values.differing(pairs, was, now))
 
-    kept = [(differing(pairs), evidence) for pairs, evidence in changed.updated]
-    return replace(changed, updated=tuple(each for each in kept if each[0].num_rows))
+    updated = [(differing(pairs), evidence) for pairs, evidence in changed.updated]
+    return replace(changed, updated=tuple(each for each in updated if each[0].num_rows))
 
 
 def _check_same_identity(commit: Commit) -> None:
@@ -258,12 +258,12 @@ def limited(parts: Sequence[Part], limit: int | None) -> list[Part]:
     """The parts that are read when only the first rows are wanted."""
     if limit is None:
         return list(parts)
-    kept: list[Part] = []
-    for found, predicate in parts:
+    read: list[Part] = []
+    for images, predicate in parts:
         if limit <= 0:
             break
         if predicate is None:
-            found = found.head(limit)
-            limit -= found.rows.num_rows
-        kept.append((found, predicate))
-    return kept
+            images = images.head(limit)
+            limit -= images.rows.num_rows
+        read.append((images, predicate))
+    return read

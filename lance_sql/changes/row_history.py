@@ -75,14 +75,14 @@ class Validity:
         return (FROM_VERSION, FROM)
 
     def columns(self, kind: str, names: Sequence[str], ids: U64) -> dict[str, pa.Array]:
-        made = dict(self._beginning(len(ids)))
+        arrays = dict(self._beginning(len(ids)))
         if set(names) - set(self.constant):
             ends = self.ends[np.searchsorted(self.ids, ids)]
             is_open: _Flags = ends < 0
-            made[TO_VERSION] = pa.array(self.versions[ends].astype(np.uint64), mask=is_open)
-            made[TO] = times(self.timestamps[ends], mask=is_open)
-            made[IS_CURRENT] = pa.array(is_open)
-        return {name: made[name] for name in names}
+            arrays[TO_VERSION] = pa.array(self.versions[ends].astype(np.uint64), mask=is_open)
+            arrays[TO] = times(self.timestamps[ends], mask=is_open)
+            arrays[IS_CURRENT] = pa.array(is_open)
+        return {name: arrays[name] for name in names}
 
     def _beginning(self, num_rows: int) -> Iterator[tuple[str, pa.Array]]:
         if self.first is None:
@@ -145,7 +145,7 @@ class _Ends:
         self._ids = np.unique(together)
         self._step = len(ids) + 1
         commits = np.repeat(np.arange(len(ids)), [len(each) for each in ids])
-        self._places = np.sort(np.searchsorted(self._ids, together) * self._step + commits)
+        self._keys = np.sort(np.searchsorted(self._ids, together) * self._step + commits)
 
     def after(self, ids: U64, number: int) -> I64:
         """The number of the first commit after one that ended an image of each row; -1 for none.
@@ -155,10 +155,10 @@ class _Ends:
         if not len(self._ids):
             return np.full(len(ids), -1, np.int64)
         ranks = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
-        at = np.searchsorted(self._places, ranks * self._step + number, side="right")
-        found = self._places[np.minimum(at, len(self._places) - 1)]
-        is_there = (at < len(self._places)) & (found // self._step == ranks) & (self._ids[ranks] == ids)
-        ends: I64 = np.where(is_there, found % self._step, -1)
+        at = np.searchsorted(self._keys, ranks * self._step + number, side="right")
+        next_keys = self._keys[np.minimum(at, len(self._keys) - 1)]
+        is_there = (at < len(self._keys)) & (next_keys // self._step == ranks) & (self._ids[ranks] == ids)
+        ends: I64 = np.where(is_there, next_keys % self._step, -1)
         return ends
 
 
@@ -220,7 +220,7 @@ class RowHistory(ChangeFeed):
         return story_page.as_part(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self._place[0], self.start, self.end)
+        return _restore, (self._arguments[0], self.start, self.end)
 
     def __str__(self) -> str:
         return super().__str__().replace("changes of", "history of").partition(", mode")[0]

@@ -39,8 +39,8 @@ class Rows:
     @classmethod
     def of(cls, files: OpenFragments, parts: Iterable[tuple[Fragment, RowRanges]]) -> Rows:
         """These rows; fragments without any are left out."""
-        kept = [(fragment, rows) for fragment, rows in parts if len(rows)]
-        return cls(files, tuple(FragmentScan(fragment.without_deletions, rows) for fragment, rows in kept))
+        non_empty = [(fragment, rows) for fragment, rows in parts if len(rows)]
+        return cls(files, tuple(FragmentScan(fragment.without_deletions, rows) for fragment, rows in non_empty))
 
     @cached_property
     def num_rows(self) -> int:
@@ -59,8 +59,8 @@ class Rows:
     @cached_property
     def ids(self) -> U64:
         """The row id of each row: stable ones, or addresses on a table without them."""
-        found = [self.open(part).row_id_sequence.take(row_ranges.expand(part.rows)) for part in self.parts]
-        return np.concatenate(found) if found else np.empty(0, np.uint64)
+        ids = [self.open(part).row_id_sequence.take(row_ranges.expand(part.rows)) for part in self.parts]
+        return np.concatenate(ids) if ids else np.empty(0, np.uint64)
 
     @cached_property
     def versions(self) -> U64:
@@ -103,20 +103,20 @@ class Rows:
         returns: the rows of each fragment that has some, and which of `positions` they are, as [start, end)
         """
         borders = np.searchsorted(positions, self.starts)
-        found = []
+        parts = []
         for part, first, start, end in zip(self.parts, self.starts, borders, borders[1:], strict=False):
             if start < end:
                 chosen = row_ranges.from_sorted(positions[start:end] - first)
                 rows = row_ranges.compose(part.rows, chosen)
-                found.append((FragmentScan(part.fragment, rows), np.array([start, end], np.int64)))
-        return found
+                parts.append((FragmentScan(part.fragment, rows), np.array([start, end], np.int64)))
+        return parts
 
     def with_ids(self, wanted: U64) -> Rows:
         """Those of the rows that have one of these ids; nothing is expanded that is stored as a range.
 
         wanted: ascending, each once
         """
-        found = []
+        parts = []
         for part in self.parts:
             sequence = self.open(part).row_id_sequence
             bounds = sequence.bounds()
@@ -126,5 +126,5 @@ class Rows:
             last = np.searchsorted(wanted, np.uint64(bounds[1]), "right")
             _, offsets = sequence.positions(wanted[first:last])
             offsets = np.sort(offsets[row_ranges.within(part.rows, offsets)])
-            found.append((part.fragment, row_ranges.from_sorted(offsets)))
-        return Rows.of(self.files, found)
+            parts.append((part.fragment, row_ranges.from_sorted(offsets)))
+        return Rows.of(self.files, parts)

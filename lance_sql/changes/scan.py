@@ -85,10 +85,10 @@ class ChangeScan(Frames):
         # what ids contradict is known once the parts are
         parts = self.parts
         lines += self.feed.evidence()
-        fragments = {part.fragment.id for found, _ in parts for part in found.rows.parts}
+        fragments = {part.fragment.id for images, _ in parts for part in images.rows.parts}
         counts: Counter[str] = Counter()
-        for found, _ in self.parts:
-            counts[found.kind] += found.rows.num_rows
+        for images, _ in self.parts:
+            counts[images.kind] += images.rows.num_rows
         lines.append(f"  fragments: {len(fragments)}")
         shown = ", ".join(f"{counts[kind]} {kind}" for kind in KINDS if counts[kind])
         lines.append(f"  rows: {shown or 'none'}")
@@ -103,11 +103,11 @@ class ChangeScan(Frames):
         total = sum(part.rows.num_rows for part, _ in self.parts)
         tasks: list[list[Part]] = [[] for _ in range(max(min(target_count, total), 1))]
         first = 0
-        for found, predicate in self.parts:
-            for task, start, end in row_ranges.shares(first, first + found.rows.num_rows, total, len(tasks)):
-                rows = found.pick(np.arange(start - first, end - first, dtype=np.int64))
+        for images, predicate in self.parts:
+            for task, start, end in row_ranges.shares(first, first + images.rows.num_rows, total, len(tasks)):
+                rows = images.pick(np.arange(start - first, end - first, dtype=np.int64))
                 tasks[task].append((rows, predicate))
-            first += found.rows.num_rows
+            first += images.rows.num_rows
         return [self.task(task) for task in tasks if task]
 
     def task(self, parts: Iterable[Part]) -> ChangeTask:
@@ -169,9 +169,9 @@ class ChangeTask:
 
     def _batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
         left = self.limit
-        for found, predicate in self.parts:
+        for images, predicate in self.parts:
             batches = reading.read(
-                found, self.columns, predicate, batch_size=self.batch_size, keeps_all=keeps_all and left is None
+                images, self.columns, predicate, batch_size=self.batch_size, keeps_all=keeps_all and left is None
             )
             try:
                 for batch in batches:
@@ -182,11 +182,11 @@ class ChangeTask:
                     if left == 0:
                         return
             except CorruptFile as error:
-                if isinstance(error.__cause__, FileNotFoundError) and _is_gone(found):
-                    raise removed(self.table, found.version) from error
+                if isinstance(error.__cause__, FileNotFoundError) and _is_gone(images):
+                    raise removed(self.table, images.version) from error
                 raise
 
 
-def _is_gone(found: Images) -> bool:
+def _is_gone(images: Images) -> bool:
     """Whether the version that has the rows was removed."""
-    return versions.find_version(found.rows.files.files.places.store, found.version) is None
+    return versions.find_version(images.rows.files.files.places.store, images.version) is None
