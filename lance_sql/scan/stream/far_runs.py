@@ -37,7 +37,7 @@ MAX_BYTES: Final = 128 * 1024 * 1024
 """Of runs that are under way, or wait for their turn."""
 
 FIRST_BYTES: Final = 16 * 1024 * 1024
-"""The same before the first batch was taken, where there is no filter: a query may want no more than that."""
+"""Of them before the first batch was taken, where there is no filter: a query may want no more than that."""
 
 _ROWS_PER_RANGE: Final = 8
 """With a range of passing rows in fewer rows than this, the filter is carried out once more with all columns."""
@@ -91,11 +91,11 @@ class FarRuns:
                 if not pending:
                     return
                 self._next = pending[0].future
-                found = self._next.result()
+                result = self._next.result()
                 num_bytes -= pending.popleft().num_bytes
                 self._next = pending[0].future if pending else None
-                if found is not None:
-                    yield found
+                if result is not None:
+                    yield result
                 most = MAX_BYTES
         finally:
             for each in pending:
@@ -141,10 +141,10 @@ class FarRuns:
             return None
         schema = pa.schema([_ADDRESS.arrow])
         stream = _kernels.BatchStream(iter([prepared.rows]), schema, most_ahead=1, eager=False)
-        found = [pa.RecordBatch._import_from_c(batch.address, schema).column(0).to_numpy() for batch in stream]
-        if not found:
+        addresses = [pa.RecordBatch._import_from_c(batch.address, schema).column(0).to_numpy() for batch in stream]
+        if not addresses:
             return row_ranges.EMPTY
-        return row_ranges.from_sorted((np.concatenate(found) & np.uint64(_OFFSET)).astype(np.int64))
+        return row_ranges.from_sorted((np.concatenate(addresses) & np.uint64(_OFFSET)).astype(np.int64))
 
 
 @dataclass(frozen=True, slots=True)

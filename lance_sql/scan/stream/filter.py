@@ -54,12 +54,12 @@ class TestedColumn:
 
     type: pa.DataType
     field: Field | None
-    found: NativeRows
+    native: NativeRows
 
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two columns by their places, or one and a value of its type, which the kernels compare.
+    """Two columns by their indices, or one and a value of its type, which the kernels compare.
 
     order: of both; None: they are strings
     divisor: the left one's rest is compared; 0 without one
@@ -75,7 +75,7 @@ class _Pair:
 class EncodedFilter:
     """The tests of a filter for the pages of some rows, and the columns that they look at, each of them once.
 
-    columns_of: the place of the column of each test
+    columns_of: the index in `columns` of the column of each test
     """
 
     def __init__(self, plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> None:
@@ -83,7 +83,7 @@ class EncodedFilter:
         self._system_columns = plan.filter_system_columns
         self._fragment = fragment
         self._rows = rows
-        self._places: dict[Path, int] = {}
+        self._column_indices: dict[Path, int] = {}
         self.columns: list[TestedColumn] = []
         self.columns_of: list[int] = []
         self.answers: list[_kernels.ColumnTest] = []
@@ -91,15 +91,15 @@ class EncodedFilter:
 
     def add_all(self, steps: Sequence[Step]) -> list[_kernels.FilterStep] | None:
         """The steps with the numbers of tests and pairs; None where one of them needs decoded values."""
-        found = self._add_all(steps)
-        return _behind_tests(found, len(self.answers)) if found is not None else None
+        filter_steps = self._add_all(steps)
+        return _behind_tests(filter_steps, len(self.answers)) if filter_steps is not None else None
 
     def pairs(self, data: Sequence[PageParts]) -> list[Pair]:
         """The pairs of columns that are compared.
 
         data: the bytes of each of the columns
         """
-        sides = [(each.found.column.reader, parts) for each, parts in zip(self.columns, data, strict=False)]
+        sides = [(each.native.column.reader, parts) for each, parts in zip(self.columns, data, strict=False)]
         return [
             (
                 *sides[pair.left],
@@ -118,10 +118,10 @@ class EncodedFilter:
             for pair in self._pairs
             for side in (pair.left, pair.right if isinstance(pair.right, int) else pair.left)
         ]
-        return [self.columns[place].found.column.where for place in (*self.columns_of, *sides)]
+        return [self.columns[column_index].native.column.where for column_index in (*self.columns_of, *sides)]
 
     def _add_all(self, steps: Iterable[Step]) -> list[_kernels.FilterStep] | None:
-        found: list[_kernels.FilterStep] = []
+        filter_steps: list[_kernels.FilterStep] = []
         for step in steps:
             match step:
                 case AnyOf():
@@ -134,8 +134,8 @@ class EncodedFilter:
                     added = self._add(step)
             if added is None:
                 return None
-            found.append(added)
-        return found
+            filter_steps.append(added)
+        return filter_steps
 
     def once(self, learned: Sequence[_kernels.ZoneBounds | None]) -> list[_kernels.ZoneBounds | None]:
         """For each test what is learned of its column; the first test of a column learns it.
@@ -148,12 +148,12 @@ class EncodedFilter:
         ]
 
     def _add_any(self, step: AnyOf) -> _kernels.FilterStep | None:
-        found = [self._add_all(steps) for steps in step.lists]
-        return None if None in found else [steps for steps in found if steps is not None]
+        lists = [self._add_all(steps) for steps in step.lists]
+        return None if None in lists else [steps for steps in lists if steps is not None]
 
     def _add_pair(self, pair: PairTest) -> _kernels.FilterStep | None:
         """Counted from -1 down, as long as it is not known how many tests there are."""
-        left, right = self._column(pair.left), self._column(pair.right)
+        left, right = self._column_index(pair.left), self._column_index(pair.right)
         if left is None or right is None:
             return None
         type = self.columns[left].type
@@ -164,17 +164,18 @@ class EncodedFilter:
             return None
         return self._paired(_Pair(left, right, order, _OUTCOMES[pair.op]))
 
-    def _add_boolean(self, place: int, op: str, value: bool) -> _kernels.FilterStep | None:
+    def _add_boolean(self, column_index: int, op: str, value: bool) -> _kernels.FilterStep | None:
         """Bits have no keys, and are compared with a column of the value instead."""
-        if not self._has_values(place):
+        if not self._has_values(column_index):
             return None
-        return self._paired(_Pair(place, self._constant(place, 1, bytes([value])), ValueOrder.UNSIGNED, _OUTCOMES[op]))
+        constant = self._constant(column_index, 1, bytes([value]))
+        return self._paired(_Pair(column_index, constant, ValueOrder.UNSIGNED, _OUTCOMES[op]))
 
     def _add_rest(self, test: RestTest) -> _kernels.FilterStep | None:
-        place = self._column(test.path)
-        if place is None or not self._has_values(place):
+        column_index = self._column_index(test.path)
+        if column_index is None or not self._has_values(column_index):
             return None
-        type = self.columns[place].type
+        type = self.columns[column_index].type
         if not pa.types.is_integer(type):
             return None
         is_signed = pa.types.is_signed_integer(type)
@@ -183,20 +184,20 @@ class EncodedFilter:
         if not low <= test.value < end:
             return None
         value = test.value.to_bytes(num_bits // 8, "little", signed=is_signed)
-        constant = self._constant(place, num_bits, value)
-        return self._paired(_Pair(place, constant, key_order(type), _OUTCOMES[test.op], test.divisor))
+        constant = self._constant(column_index, num_bits, value)
+        return self._paired(_Pair(column_index, constant, key_order(type), _OUTCOMES[test.op], test.divisor))
 
-    def _constant(self, place: int, num_bits: int, value: bytes) -> _kernels.ColumnReader:
+    def _constant(self, column_index: int, num_bits: int, value: bytes) -> _kernels.ColumnReader:
         """A column of one value, as long as another one."""
-        num_rows = self.columns[place].found.column.num_rows
-        made = _kernels.ColumnReader(np.array([0, num_rows]))
-        made.open(0, _kernels.PageReader.constant(num_rows, format=(False, num_bits), value=value), 0, 0)
-        return made
+        num_rows = self.columns[column_index].native.column.num_rows
+        constant = _kernels.ColumnReader(np.array([0, num_rows]))
+        constant.open(0, _kernels.PageReader.constant(num_rows, format=(False, num_bits), value=value), 0, 0)
+        return constant
 
-    def _has_values(self, place: int) -> bool:
+    def _has_values(self, column_index: int) -> bool:
         """Whether values can be compared: not those of pages that Python reads, of several kinds, or with items."""
-        found = self.columns[place].found
-        form = found.column.form(found.pages)
+        native = self.columns[column_index].native
+        form = native.column.form(native.pages)
         return form is not None and form.items is None
 
     def _paired(self, pair: _Pair) -> int:
@@ -204,53 +205,53 @@ class EncodedFilter:
         return -len(self._pairs)
 
     def _add(self, test: ColumnTest) -> _kernels.FilterStep | None:
-        place = self._column(test.path)
-        if place is None:
+        column_index = self._column_index(test.path)
+        if column_index is None:
             return None
-        number = self._answer(place, test.test)
+        number = self._answer(column_index, test.test)
         if number is None and test.single:
             # no dictionary has the answer
-            singles = [self._answer(place, single) for single in test.single]
+            singles = [self._answer(column_index, single) for single in test.single]
             numbers = [single for single in singles if single is not None]
             if len(numbers) < len(singles):
                 return None
             return [numbers] if test.is_all else [[single] for single in numbers]
         match test.predicates:
             case (Compare(op, _, Literal(bool() as value)),) if number is None:
-                return self._add_boolean(place, op, value)
+                return self._add_boolean(column_index, op, value)
         return number
 
-    def _column(self, path: Path) -> int | None:
-        if path in self._places:
-            return self._places[path]
-        found = self._find(path)
-        if found is None:
+    def _column_index(self, path: Path) -> int | None:
+        if path in self._column_indices:
+            return self._column_indices[path]
+        tested = self._find(path)
+        if tested is None:
             return None
-        self.columns.append(found)
-        self._places[path] = len(self.columns) - 1
-        return self._places[path]
+        self.columns.append(tested)
+        self._column_indices[path] = len(self.columns) - 1
+        return self._column_indices[path]
 
     def _find(self, path: Path) -> TestedColumn | None:
         name, *below = path
         field = self._fields.get(name)
         if field is None:
-            made = system_column(self._fragment, name, self._rows) if name in self._system_columns else None
-            return TestedColumn(system_columns.TYPE, None, made) if made is not None else None
+            native = system_column(self._fragment, name, self._rows) if name in self._system_columns else None
+            return TestedColumn(system_columns.TYPE, None, native) if native is not None else None
         if below:
             field = restrict(field, [tuple(below)])
             inside = member(self._fragment, field, tuple(below), self._rows)
             return TestedColumn(inside[0], field, inside[1]) if inside is not None else None
         type = arrow_field(field).type
-        found = _native(self._fragment, field, type, self._rows)
-        return TestedColumn(type, field, found) if found is not None else None
+        native = _native(self._fragment, field, type, self._rows)
+        return TestedColumn(type, field, native) if native is not None else None
 
-    def _answer(self, place: int, test: ValueTest) -> int | None:
-        found = self.columns[place].found
-        answer = found.column.test(test, found.pages)
+    def _answer(self, column_index: int, test: ValueTest) -> int | None:
+        native = self.columns[column_index].native
+        answer = native.column.test(test, native.pages)
         if answer is None:
             return None
         self.answers.append(answer)
-        self.columns_of.append(place)
+        self.columns_of.append(column_index)
         return len(self.answers) - 1
 
 

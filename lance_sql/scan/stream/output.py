@@ -60,7 +60,7 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Kept:
+class _CachedOutput:
     """The columns of a plan for all rows of a fragment.
 
     leaves: with the key by which each column is kept, which counts its memory
@@ -99,27 +99,28 @@ def output(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | 
     raises: CorruptFile, UnsupportedFeature
     """
     cache = fragment.files.page_cache
-    key = _Kept, fragment.key, plan.key
-    kept = cache.get(key)
-    if isinstance(kept, _Kept) and (known := kept.output(cache)) is not None:
-        return known
-    found = _find(plan, fragment, rows)
-    if found is not None and all(leaf.column.is_all_open for leaf in found.leaves):
-        everything = _everything(plan, fragment, rows, found)
+    key = _CachedOutput, fragment.key, plan.key
+    cached = cache.get(key)
+    if isinstance(cached, _CachedOutput) and (delivered := cached.output(cache)) is not None:
+        return delivered
+    delivered = _find(plan, fragment, rows)
+    if delivered is not None and all(leaf.column.is_all_open for leaf in delivered.leaves):
+        everything = _everything(plan, fragment, rows, delivered)
         if everything is not None:
             leaves = [(leaf.column.key, leaf.name, leaf.nullable) for leaf in everything.leaves]
-            cache.keep(key, _Kept(leaves, everything.shapes, everything.borders))
-    return found
+            cache.keep(key, _CachedOutput(leaves, everything.shapes, everything.borders))
+    return delivered
 
 
-def _everything(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges, found: Output) -> Output | None:
-    """The same for all rows of the fragment; None where that is not worth its time yet, or Python has a part in it.
+def _everything(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges, delivered: Output) -> Output | None:
+    """The columns for all rows of the fragment; None where finding them is not worth its time yet, or Python has a part
+    in reading them.
 
-    found: for the rows
+    delivered: for the rows
     """
     every_row = row_ranges.single(0, fragment.num_rows)
     if np.array_equal(rows, every_row):
-        return found
+        return delivered
     cache = fragment.files.page_cache
     key = _Asked, fragment.key, plan.key
     if cache.get(key) is None:
@@ -129,26 +130,26 @@ def _everything(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges, found: 
 
 
 def _find(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | None:
-    finding = _Finding(fragment, rows)
+    builder = _OutputBuilder(fragment, rows)
     shapes: list[_kernels.Shape | None] = []
     for column in plan.columns:
         if column.is_null:
             shapes.append(None)
             continue
         if column.field is None:
-            shape = finding.add_system_column(column.arrow)
+            shape = builder.add_system_column(column.arrow)
         elif column.path:
-            shape = finding.add_member(column.field, column.path, column.arrow)
+            shape = builder.add_member(column.field, column.path, column.arrow)
         else:
-            shape = finding.add(column.field, column.arrow, plan.delivered.get(column.field.id))
+            shape = builder.add(column.field, column.arrow, plan.delivered.get(column.field.id))
         if shape is None:
             return None
         shapes.append(shape)
-    return Output(finding.leaves, shapes, frozenset(finding.borders))
+    return Output(builder.leaves, shapes, frozenset(builder.borders))
 
 
-class _Finding:
-    """The leaves that were found so far, and where dictionaries change."""
+class _OutputBuilder:
+    """The leaves so far, and where dictionaries change."""
 
     def __init__(self, fragment: OpenFragment, rows: RowRanges) -> None:
         self._fragment = fragment
@@ -172,24 +173,24 @@ class _Finding:
         return self._add_nested(field, arrow.type, iter(columns), arrow)
 
     def add_system_column(self, arrow: pa.Field) -> _kernels.Shape | None:
-        """The same for a system column."""
+        """How a system column is put together; None where Python makes it."""
         if arrow.type != system_columns.TYPE:
             return None
         return self._add_leaf(system_column(self._fragment, arrow.name, self._rows), arrow)
 
     def add_member(self, field: Field, path: Path, arrow: pa.Field) -> _kernels.Shape | None:
-        """The same for a member of structs by itself.
+        """How a member of structs by itself is put together; None where Python has a part in reading it.
 
         field: cut down to the member
         path: the names below the field
         """
-        found = member(self._fragment, field, path, self._rows)
-        return self._add_leaf(found[1], arrow) if found is not None else None
+        type_and_rows = member(self._fragment, field, path, self._rows)
+        return self._add_leaf(type_and_rows[1], arrow) if type_and_rows is not None else None
 
     def _add_nested(
         self, field: Field, type: pa.DataType, columns: Iterator[Column], arrow: pa.Field
     ) -> _kernels.Shape | None:
-        """The same for a part of a column, of that type."""
+        """How a part of a column, of that type, is put together; None where Python has a part in reading it."""
         if is_leaf(field):
             return self._add_leaf(streamed(next(columns), self._rows, is_nested=True), arrow)
         kind, inside = _inside(type)
@@ -203,11 +204,11 @@ class _Finding:
             members.append(member)
         return kind, members
 
-    def _add_leaf(self, found: NativeRows | None, arrow: pa.Field) -> _kernels.Shape | None:
-        items = found.column.items(found.pages) if found is not None else None
-        if found is None or items is None:
+    def _add_leaf(self, native: NativeRows | None, arrow: pa.Field) -> _kernels.Shape | None:
+        items = native.column.items(native.pages) if native is not None else None
+        if native is None or items is None:
             return None
-        self.leaves.append(OutputLeaf(found.column, arrow.name, arrow.nullable, items))
+        self.leaves.append(OutputLeaf(native.column, arrow.name, arrow.nullable, items))
         self.borders.update(first for first, _ in items[1:])
         return len(self.leaves) - 1
 
@@ -215,7 +216,7 @@ class _Finding:
 def _inside(type: pa.DataType) -> tuple[ShapeKind | None, list[pa.DataType]]:
     """What is around values, None for what they do not know, and the types inside."""
     if pa.types.is_struct(type):
-        return ShapeKind.STRUCT, [type.field(place).type for place in range(type.num_fields)]
+        return ShapeKind.STRUCT, [type.field(index).type for index in range(type.num_fields)]
     if pa.types.is_list(type) or pa.types.is_large_list(type):
         return ShapeKind.LIST, [type.value_type]
     if pa.types.is_map(type):

@@ -90,9 +90,9 @@ class RunCache:
     def _start(self) -> None:
         self._lock = Lock()
         # The garbage collector may let go of a mapping at any time, also in the thread that holds the lock.
-        self._gone: deque[ref[MappedFile]] = deque()
+        self._ended_mappings: deque[ref[MappedFile]] = deque()
         self._numbers: dict[Hashable, int] = {}
-        self._kept: OrderedDict[int, _Entry] = OrderedDict()
+        self._entries: OrderedDict[int, _Entry] = OrderedDict()
         self._next = 0
         self._of_file: dict[ref[MappedFile], set[int]] = {}
         self._users: dict[_kernels.ColumnReader, int] = {}
@@ -103,11 +103,11 @@ class RunCache:
         with self._lock:
             self._sweep()
             number = self._numbers.get(key, -1)
-            found = self._kept.get(number)
-            if found is None or any(run.has_learned for run in found.runs):
+            entry = self._entries.get(number)
+            if entry is None or any(run.has_learned for run in entry.runs):
                 return None
-            self._kept.move_to_end(number)
-            return found.file, found.runs
+            self._entries.move_to_end(number)
+            return entry.file, entry.runs
 
     def put(self, key: Hashable, file: MappedFile, runs: Sequence[PreparedRun]) -> None:
         """Keeps the runs as long as the file is mapped; not those that are too large."""
@@ -120,7 +120,7 @@ class RunCache:
             self._drop(self._numbers.get(key, -1))
             number = self._next
             self._next += 1
-            self._kept[number] = added
+            self._entries[number] = added
             self._numbers[key] = number
             if added.file not in self._of_file:
                 self._of_file[added.file] = set()
@@ -131,18 +131,18 @@ class RunCache:
                 users = self._users.get(column, 0)
                 self._users[column] = users + 1
                 self.num_bytes += 0 if users else size
-            while self.num_bytes > self._budget and self._kept:
-                self._drop(next(iter(self._kept)))
+            while self.num_bytes > self._budget and self._entries:
+                self._drop(next(iter(self._entries)))
 
     def usage(self) -> caches.Usage:
         """As for every cache."""
-        return caches.Usage(len(self._kept), self.num_bytes, None, self._budget)
+        return caches.Usage(len(self._entries), self.num_bytes, None, self._budget)
 
     def clear(self) -> None:
         """Forgets everything."""
         with self._lock:
             self._sweep()
-            for number in list(self._kept):
+            for number in list(self._entries):
                 self._drop(number)
 
     def after_fork(self) -> None:
@@ -152,19 +152,19 @@ class RunCache:
     def _forget(self, file: ref[MappedFile]) -> None:
         """Called when a mapping ends, which may be in the thread that holds the lock: then whoever takes the lock next
         lets go of what was kept."""
-        self._gone.append(file)
+        self._ended_mappings.append(file)
         if not self._lock.locked():
             with self._lock:
                 self._sweep()
 
     def _sweep(self) -> None:
-        while self._gone:
-            for number in self._of_file.pop(self._gone.popleft(), ()):
+        while self._ended_mappings:
+            for number in self._of_file.pop(self._ended_mappings.popleft(), ()):
                 self._drop(number)
 
     # A signal may have ended any of these before: what is not there is no error, and an empty cache has no bytes.
     def _drop(self, number: int) -> None:
-        dropped = self._kept.pop(number, None)
+        dropped = self._entries.pop(number, None)
         if dropped is None:
             return
         self._numbers.pop(dropped.key, None)
@@ -176,7 +176,7 @@ class RunCache:
                 self._users[column] = users - 1
             elif users:
                 self.num_bytes -= size
-        if not self._kept:
+        if not self._entries:
             self._users.clear()
             self.num_bytes = 0
 
@@ -198,9 +198,9 @@ class CachedRuns:
         self._files = plan.fragments.files
         self._key = _key(plan, each, cut)
         self._data_file = each.fragment.files[0] if self._key is not None else None
-        found = RUN_CACHE.get(self._key) if self._key is not None else None
-        self._mapped_then = found[0] if found is not None else None
-        self.runs = found[1] if found is not None else []
+        cached = RUN_CACHE.get(self._key) if self._key is not None else None
+        self._mapped_then = cached[0] if cached is not None else None
+        self.runs = cached[1] if cached is not None else []
 
     def is_there(self, run: PreparedRun) -> bool:
         """Whether the file is the one that a kept run was prepared for. If so, its bytes are about to be looked at."""
@@ -215,10 +215,10 @@ class CachedRuns:
         """Whether runs are kept at all: not those that cost little, or take much memory."""
         return self._key is not None
 
-    def keep(self, made: Sequence[PreparedRun | None]) -> None:
+    def keep(self, prepared: Sequence[PreparedRun | None]) -> None:
         """Keeps all runs of the fragment, where the kernels read each of them, and the file is still the same."""
-        runs = [run for run in made if run is not None and run.identity is not None]
-        if not runs or len(runs) < len(made) or self._key is None:
+        runs = [run for run in prepared if run is not None and run.identity is not None]
+        if not runs or len(runs) < len(prepared) or self._key is None:
             return
         mapped = self._mapped()
         if mapped is not None and {run.identity for run in runs} == {mapped.identity}:
@@ -243,5 +243,5 @@ def _key(plan: ReadPlan, each: FragmentScan, cut: Hashable) -> Hashable | None:
         return None
     if plan.filter_bytes > _MOST_FILTER_BYTES:
         return None
-    known = None if passing is None else passing.tobytes()
-    return plan.open(fragment).key, plan.key, plan.residual, cut, each.rows.tobytes(), known
+    passing_bytes = None if passing is None else passing.tobytes()
+    return plan.open(fragment).key, plan.key, plan.residual, cut, each.rows.tobytes(), passing_bytes

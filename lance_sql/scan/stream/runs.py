@@ -99,22 +99,22 @@ def _runs(plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting) -
     """All runs, in scan order: prepared where the kernels read them, or as they were kept; the others as they are."""
     for each in fragments:
         cached = CachedRuns(plan, each, cutting)
-        num_kept = 0
-        for kept in takewhile(cached.is_there, cached.runs):
-            num_kept += 1
-            yield kept.rows
-        if num_kept and num_kept == len(cached.runs):
+        num_cached = 0
+        for cached_run in takewhile(cached.is_there, cached.runs):
+            num_cached += 1
+            yield cached_run.rows
+        if num_cached and num_cached == len(cached.runs):
             cutting = cutting.behind_first
             continue
-        made: list[PreparedRun | None] = []
-        for run in islice(runs_of(plan, each, cutting), num_kept, None):
+        prepared_runs: list[PreparedRun | None] = []
+        for run in islice(runs_of(plan, each, cutting), num_cached, None):
             cutting = cutting.behind_first
-            found = prepared(plan, run)
+            prepared_run = prepared(plan, run)
             if cached.keeps:
-                made.append(found)
-            yield run if found is None else found.rows
-        if not num_kept:
-            cached.keep(made)
+                prepared_runs.append(prepared_run)
+            yield run if prepared_run is None else prepared_run.rows
+        if not num_cached:
+            cached.keep(prepared_runs)
 
 
 def prepared(plan: ReadPlan, run: Run) -> PreparedRun | None:
@@ -136,14 +136,14 @@ def prepared(plan: ReadPlan, run: Run) -> PreparedRun | None:
     delivered = output(plan, fragment, rows)
     if delivered is None:
         return None
-    tested = [each.found for each in tests.columns]
+    tested = [each.native for each in tests.columns]
     data = page_parts.fetch([*tested, *(leaf.column.rows_of(rows) for leaf in delivered.leaves)])
     # behind the fetching: what is learned belongs to the file whose bytes these are
     learned = [
         learning.unknown_bounds(fragment, each.field, rows) if each.field is not None else None
         for each in tests.columns
     ]
-    made = _kernels.FragmentRows(
+    fragment_rows = _kernels.FragmentRows(
         [
             (tested[column].column.reader, data[column], answer, bounds)
             for column, answer, bounds in zip(tests.columns_of, tests.answers, tests.once(learned), strict=True)
@@ -162,7 +162,7 @@ def prepared(plan: ReadPlan, run: Run) -> PreparedRun | None:
     )
     columns = [each.column for each in tested] + [leaf.column for leaf in delivered.leaves]
     return PreparedRun(
-        made,
+        fragment_rows,
         [
             ByteRange(part.start, part.start + part.data.size)
             for parts in data
@@ -188,11 +188,11 @@ def _failing(tests: Sequence[InPages], leaves: Sequence[tuple[str, InPages]]) ->
     leaves: the name of each, and where it is
     """
 
-    def fail(in_test: bool, place: int, page: int | None, message: str) -> NoReturn:
+    def fail(in_test: bool, index: int, page: int | None, message: str) -> NoReturn:
         if page is None:
-            with at(column=leaves[place][0]):
+            with at(column=leaves[index][0]):
                 raise CorruptFile(message)
-        with tests[place](page) if in_test else leaves[place][1](page):
+        with tests[index](page) if in_test else leaves[index][1](page):
             raise CorruptFile(message)
 
     return fail
