@@ -32,20 +32,39 @@ _ROWS_AT_ONCE: Final = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
-class BTree:
-    """The pages of a BTREE; their values are read when they are asked for.
+class Lookup:
+    """What is known of the pages of a BTREE without reading them.
 
     statistics: of each page, in the order of the values
     starts, ends: the rows of each page in the data file: int64[pages]
+    ids_column: of the data file, which has the rows
+    type: of the values
     """
 
     statistics: PageStatistics
     starts: I64
     ends: I64
-    data: IndexFile
     ids_column: str
     type: pa.DataType
     num_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class BTree:
+    """The pages of a BTREE; their values are read when they are asked for."""
+
+    lookup: Lookup
+    data: IndexFile
+
+    @property
+    def type(self) -> pa.DataType:
+        """The type of the values."""
+        return self.lookup.type
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory that this takes, roughly."""
+        return self.lookup.num_bytes
 
     def read(self, pages: I64) -> Iterator[tuple[pa.Array, U64]]:
         """The values of some pages, and the row of each, in parts of bounded size.
@@ -53,12 +72,13 @@ class BTree:
         pages: ascending
         raises: CorruptFile
         """
-        rows = row_ranges.coalesce(np.stack((self.starts[pages], self.ends[pages]), axis=1), 0)
+        lookup = self.lookup
+        rows = row_ranges.coalesce(np.stack((lookup.starts[pages], lookup.ends[pages]), axis=1), 0)
         total = row_ranges.count(rows)
         for start in range(0, total, _ROWS_AT_ONCE):
             part = row_ranges.compose(rows, row_ranges.single(start, min(start + _ROWS_AT_ONCE, total)))
-            values, ids = self.data.read(["values", self.ids_column], row_ranges.coalesce(part, 0))
-            with at(file=self.data.path, column=self.ids_column):
+            values, ids = self.data.read(["values", lookup.ids_column], row_ranges.coalesce(part, 0))
+            with at(file=self.data.path, column=lookup.ids_column):
                 if ids.null_count or ids.type != pa.uint64():
                     raise CorruptFile(f"rows of type {ids.type}, {ids.null_count} of them NULL")
                 yield values, ids.to_numpy()
@@ -70,6 +90,10 @@ def read(lookup: IndexFile, data: IndexFile) -> BTree:
     raises: CorruptFile for a lookup that does not go with the data; UnsupportedFeature for one that is too large, and
         for a BTREE in partitions
     """
+    return BTree(lookup.once("btree", lambda: _lookup(lookup, data), data), data)
+
+
+def _lookup(lookup: IndexFile, data: IndexFile) -> Lookup:
     with at(file=lookup.path):
         if (lookup.note("range_partitioned") or "false") != "false":
             raise UnsupportedFeature("a BTREE in partitions")
@@ -103,7 +127,7 @@ def read(lookup: IndexFile, data: IndexFile) -> BTree:
         ).take(order)
     size = mins.nbytes + maxs.nbytes + 32 * count
     ids_column = "ids" if data.has("ids") else "row_ids"
-    return BTree(statistics, starts[order], ends[order], data, ids_column, mins.type, size)
+    return Lookup(statistics, starts[order], ends[order], ids_column, mins.type, size)
 
 
 def _without_nan(mins: pa.Array, maxs: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:

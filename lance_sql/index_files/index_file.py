@@ -1,14 +1,17 @@
 """One file of an index: a data file whose columns are named, read without a table around it.
 
+Index files are never written again, so what is made of a whole one is kept for all tables of the process
+(`IndexFile.once`).
+
 Source: indices, directory layout.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
@@ -18,37 +21,76 @@ from lance_sql.file.columns import Column, read_columns
 from lance_sql.file.leaves import is_leaf, leaves
 from lance_sql.file.metadata_v0_1 import LegacyMetadata
 from lance_sql.file.opening import Listed, open_column
-from lance_sql.file.page_cache import PageCache
+from lance_sql.file.page_cache import KNOWN, CachedPage, PageCache
 from lance_sql.file.reader import FileReader
 from lance_sql.layouts.nest import Chain
 from lance_sql.row_ranges import RowRanges
-from lance_sql.schema import arrow_field
+from lance_sql.schema import Schema, arrow_field
 from lance_sql.store import Store
 
 _HEAD_BYTES: Final = 4 << 20
 _PART_BYTES: Final = 16 << 20
 _MOST_DIGITS: Final = 20
 
+_Made = TypeVar("_Made", bound=CachedPage)
+
 
 class IndexFile:
-    """An open file of an index. Thread-safe.
+    """A file of an index, which is opened when something is asked of it. Thread-safe.
 
     path: in the store
+    raises: each of its methods, CorruptFile when the file is missing or damaged, UnsupportedFeature for a version that
+        is not known
     """
 
-    def __init__(self, store: Store, path: str, *, size: int | None = None, has_short_end: bool = False) -> None:
+    def __init__(
+        self,
+        store: Store,
+        path: str,
+        *,
+        size: int | None = None,
+        has_short_end: bool = False,
+        is_kept: bool = True,
+    ) -> None:
         """
         size: of the file, where it is known
         has_short_end: as for `FileReader`
-        raises: CorruptFile when the file is missing or damaged; UnsupportedFeature for a version that is not known
+        is_kept: what is made of it may be of an earlier reading, and is kept for later ones
         """
         self.path = path
-        self._file = FileReader(
-            store, path, PageCache("pages of index files", _HEAD_BYTES), size=size, has_short_end=has_short_end
-        )
-        with at(file=path):
-            self._schema = self._file.metadata.schema
+        self._store = store
+        self._size = size
+        self._has_short_end = has_short_end
+        self._is_kept = is_kept
         self._columns: dict[str, Column] = {}
+
+    @cached_property
+    def _file(self) -> FileReader:
+        cache = PageCache("pages of index files", _HEAD_BYTES)
+        return FileReader(self._store, self.path, cache, size=self._size, has_short_end=self._has_short_end)
+
+    @cached_property
+    def _schema(self) -> Schema:
+        file = self._file
+        with at(file=self.path):
+            return file.metadata.schema
+
+    def once(self, what: Hashable, make: Callable[[], _Made], *others: IndexFile) -> _Made:
+        """What `make` makes of this file and others; what an earlier reading made of them, where their stores can tell
+        files from those that took their place.
+
+        what: tells it from other things that are made of the same files
+        make: of something that keeps neither a file nor bytes of one
+        raises: as `make`
+        """
+        files = (self, *others)
+        identities = tuple(file._store.identity(file.path) if file._is_kept else None for file in files)
+        if None in identities:
+            return make()
+        key = (what, identities)
+        known = KNOWN.get(key)
+        # the key is of things of this kind alone
+        return KNOWN.keep(key, make()) if known is None else known  # type: ignore[return-value]
 
     @property
     def loses_nulls(self) -> bool:

@@ -42,6 +42,10 @@ def read(file: IndexFile) -> ZoneMap:
 
     raises: CorruptFile; UnsupportedFeature for one that is too large
     """
+    return file.once("zone map", lambda: _read(file))
+
+
+def _read(file: IndexFile) -> ZoneMap:
     with at(file=file.path):
         if file.num_rows * (file.row_bytes(["min", "max"]) + 40) > MAX_BYTES:
             raise UnsupportedFeature(f"a zone map of {file.num_rows} zones")
@@ -59,7 +63,8 @@ def read(file: IndexFile) -> ZoneMap:
         elif pa.types.is_floating(type):
             mins, maxs = _without_nan(mins), _without_nan(maxs)
         num_values = pa.array(found.ends - found.starts)
-    statistics = PageStatistics(num_values, nulls, mins, maxs, nan_counts=nans)
+    # copies, for these arrays may lie in the mapping of the file
+    statistics = PageStatistics(num_values, nulls, mins, maxs, nan_counts=nans).take(np.arange(file.num_rows))
     size = found.num_bytes + mins.nbytes + maxs.nbytes + 32 * file.num_rows
     return ZoneMap(found, statistics, type, size)
 

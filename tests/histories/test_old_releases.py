@@ -274,7 +274,7 @@ class History:
         if isinstance(opened, ZoneMap | BloomFilters):
             return set(opened.zones.fragment_ids.tolist())
         if isinstance(opened, BTree) and not indices.has_row_ids(segment):
-            ids = [ids for _, ids in opened.read(np.arange(len(opened.starts)))]
+            ids = [ids for _, ids in opened.read(np.arange(len(opened.lookup.starts)))]
             return set((np.concatenate([np.empty(0, np.uint64), *ids]) >> np.uint64(32)).tolist())
         return set(segment.fragment_ids or ())
 

@@ -155,12 +155,13 @@ def _hashes(values: Sequence[Value], type: pa.DataType) -> U64:
 def in_btree(tree: BTree, covered: Covered, question: Question) -> KnownRows | None:
     """The rows of matching values in the pages whose bounds may match."""
     path, predicate = question.path, question.predicate
-    kept = np.flatnonzero(may_match(predicate, {path: tree.statistics}, len(tree.starts)))
-    num_entries = int((tree.ends[kept] - tree.starts[kept]).sum())
+    lookup = tree.lookup
+    pages = np.flatnonzero(may_match(predicate, {path: lookup.statistics}, len(lookup.starts)))
+    num_entries = int((lookup.ends[pages] - lookup.starts[pages]).sum())
     if num_entries > max(MIN_ROWS, tree.data.num_rows // SHARE_OF_ENTRIES):
         return None
     parts = [np.empty(0, np.uint64)]
-    for values, ids in tree.read(kept):
+    for values, ids in tree.read(pages):
         parts.append(ids[passing(predicate, path, values)])
     found = np.concatenate(parts)
     return covered.row_ids(found) if question.are_ids else covered.addresses(found)
