@@ -1,7 +1,7 @@
 """The rows of a version that may be in the result, while planning rules out more and more of them.
 
-    place of the fragment      0     2     3
-    rows                      all   all   [40, 60)      only what is not all has ranges of its own
+    index of the fragment      0     2     3
+    rows                       all   all   [40, 60)      only what is not all has ranges of its own
 
 Whole fragments stay columns, so that planning costs the same few array operations for any number of them.
 """
@@ -26,12 +26,12 @@ from lance_sql.table.snapshot import Snapshot
 class Candidates:
     """Rows of some fragments of a snapshot, ascending.
 
-    places: of the fragments in the manifest: int64[k]
-    parts: the live rows that are left, for each place of which not all live rows are
+    fragment_indices: of the fragments in the manifest: int64[k]
+    parts: the live rows that are left, for each of these indices of which not all live rows are
     """
 
     snapshot: Snapshot
-    places: I64
+    fragment_indices: I64
     parts: Mapping[int, RowRanges]
 
     @classmethod
@@ -41,34 +41,34 @@ class Candidates:
 
     def __len__(self) -> int:
         """How many fragments have rows left."""
-        return len(self.places)
+        return len(self.fragment_indices)
 
     def __iter__(self) -> Iterator[tuple[int, RowRanges]]:
-        """The place of each fragment, and its rows as physical offsets; of a whole fragment also the deleted ones."""
+        """The index of each fragment, and its rows as physical offsets; of a whole fragment also the deleted ones."""
         totals = self._physical_rows()
-        for place, total in zip(self.places.tolist(), totals.tolist(), strict=True):
-            part = self.parts.get(place)
-            yield place, row_ranges.single(0, total) if part is None else part
+        for fragment_index, total in zip(self.fragment_indices.tolist(), totals.tolist(), strict=True):
+            part = self.parts.get(fragment_index)
+            yield fragment_index, row_ranges.single(0, total) if part is None else part
 
     @property
     def fragments(self) -> Fragments:
         """Those of the version."""
         return self.snapshot.manifest.fragments
 
-    def open(self, place: int) -> OpenFragment:
-        """The fragment at a place."""
-        return self.snapshot.open(self.fragments[place])
+    def open(self, fragment_index: int) -> OpenFragment:
+        """The fragment at an index."""
+        return self.snapshot.open(self.fragments[fragment_index])
 
-    def live_rows(self, place: int) -> RowRanges:
-        """The live rows that are left of the fragment at a place; its deletion file is read."""
-        part = self.parts.get(place)
-        return self.open(place).live_rows() if part is None else part
+    def live_rows(self, fragment_index: int) -> RowRanges:
+        """The live rows that are left of the fragment at an index; its deletion file is read."""
+        part = self.parts.get(fragment_index)
+        return self.open(fragment_index).live_rows() if part is None else part
 
     @cached_property
     def num_rows(self) -> int:
         """Live rows."""
         recorded = self.fragments.num_recorded_live_rows
-        is_everything = not self.parts and len(self.places) == len(self.fragments)
+        is_everything = not self.parts and len(self.fragment_indices) == len(self.fragments)
         return recorded if is_everything and recorded is not None else self.fragments.total(self.counts())
 
     @property
@@ -78,11 +78,11 @@ class Candidates:
         recorded = fragments.recorded_rows
         if self.parts or recorded is None or fragments.have_deletions():
             return None
-        return fragments.total(recorded[self.places])
+        return fragments.total(recorded[self.fragment_indices])
 
     def counts(self) -> I64:
         """Live rows of each fragment, from the manifest where it says how many were deleted."""
-        parts = [self.parts.get(place) for place in self.places.tolist()]
+        parts = [self.parts.get(fragment_index) for fragment_index in self.fragment_indices.tolist()]
         is_whole = any(part is None for part in parts)
         counts = self._counts_of_whole() if is_whole else np.empty(len(parts), np.int64)
         for i, part in enumerate(parts):
@@ -94,52 +94,52 @@ class Candidates:
         """Live rows of each fragment, whatever is left of it."""
         recorded = self.fragments.recorded_live_rows
         if recorded is not None:
-            return recorded[self.places]
+            return recorded[self.fragment_indices]
         table = self.fragments.table
-        deleted = table.num_deleted_rows[self.places].astype(np.int64)
+        deleted = table.num_deleted_rows[self.fragment_indices].astype(np.int64)
         counts = self._physical_rows() - deleted
-        unknown = table.have_deletions[self.places] & (deleted == 0)
+        unknown = table.have_deletions[self.fragment_indices] & (deleted == 0)
         for i in np.flatnonzero(unknown | (counts < 0)).tolist():
-            counts[i] = row_ranges.count(self.open(int(self.places[i])).live_rows())
+            counts[i] = row_ranges.count(self.open(int(self.fragment_indices[i])).live_rows())
         return counts
 
-    def narrowed(self, places: I64, parts: Mapping[int, RowRanges]) -> Candidates:
+    def narrowed(self, fragment_indices: I64, parts: Mapping[int, RowRanges]) -> Candidates:
         """Some of these rows.
 
-        places: some of those here
+        fragment_indices: some of those here
         parts: rows of fragments of which fewer are left than here; those without any drop out
         """
-        kept = np.array([place for place in places.tolist() if place not in parts or len(parts[place])], np.int64)
-        return replace(self, places=kept, parts={**self.parts, **parts})
+        left = [index for index in fragment_indices.tolist() if index not in parts or len(parts[index])]
+        return replace(self, fragment_indices=np.array(left, np.int64), parts={**self.parts, **parts})
 
     def without_empty(self) -> Candidates:
         """Without fragments that have no rows at all."""
         if self.fragments.recorded_rows is not None:
             return self
-        return replace(self, places=self.places[self._physical_rows() > 0])
+        return replace(self, fragment_indices=self.fragment_indices[self._physical_rows() > 0])
 
     def head(self, num_rows: int) -> Candidates:
         """The first rows."""
         before = 0
         parts = {}
         taken = 0
-        for place in self.places.tolist():
+        for fragment_index in self.fragment_indices.tolist():
             if before >= num_rows:
                 break
-            rows = row_ranges.head(self.live_rows(place), num_rows - before)
+            rows = row_ranges.head(self.live_rows(fragment_index), num_rows - before)
             before += row_ranges.count(rows)
-            parts[place] = rows
+            parts[fragment_index] = rows
             taken += 1
-        return self.narrowed(self.places[:taken], parts)
+        return self.narrowed(self.fragment_indices[:taken], parts)
 
     def _physical_rows(self) -> I64:
         """Physical rows of each fragment; from its data files where the manifest does not know."""
         recorded = self.fragments.recorded_rows
         if recorded is not None:
-            return recorded[self.places]
+            return recorded[self.fragment_indices]
         if not self.fragments.trust_rows:
-            return np.array([self.open(place).num_rows for place in self.places.tolist()], np.int64)
-        totals = self.fragments.table.physical_rows[self.places].astype(np.int64)
+            return np.array([self.open(index).num_rows for index in self.fragment_indices.tolist()], np.int64)
+        totals = self.fragments.table.physical_rows[self.fragment_indices].astype(np.int64)
         for i in np.flatnonzero(totals <= 0).tolist():
-            totals[i] = self.open(int(self.places[i])).num_rows
+            totals[i] = self.open(int(self.fragment_indices[i])).num_rows
         return totals

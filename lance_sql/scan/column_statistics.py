@@ -139,12 +139,12 @@ def _learned(candidates: Candidates, field: Field) -> PageStatistics | None:
     if kind is None or not candidates.fragments.trust_rows or len(candidates) == 0:
         return None
     numbers, rows = [], []
-    for place in candidates.places.tolist():
-        found = learning.find(files, candidates.fragments[place], field)
-        total = int(candidates.fragments.table.physical_rows[place])
-        if found is None or not found.all_known or found.num_rows != total:
+    for fragment_index in candidates.fragment_indices.tolist():
+        bounds = learning.find(files, candidates.fragments[fragment_index], field)
+        total = int(candidates.fragments.table.physical_rows[fragment_index])
+        if bounds is None or not bounds.all_known or bounds.num_rows != total:
             return None
-        numbers.append(found.numbers())
+        numbers.append(bounds.numbers())
         rows.append(np.diff(np.append(np.arange(0, total, ROWS_PER_ZONE), total)))
     return statistics(np.concatenate(numbers), np.concatenate(rows), kind, type)
 
@@ -154,8 +154,8 @@ def _in_zone_maps(candidates: Candidates, field: Field) -> PageStatistics | None
     for segment, opened in _segments(candidates, field):
         if isinstance(opened, ZoneMap) and plain_type(opened.type) == plain_type(arrow_field(field).type):
             assert segment.fragment_ids is not None
-            ids = candidates.fragments.table.ids[candidates.places]
-            covered = Covered(candidates, candidates.places)
+            ids = candidates.fragments.table.ids[candidates.fragment_indices]
+            covered = Covered(candidates, candidates.fragment_indices)
             if set(ids.tolist()) <= segment.fragment_ids and covered.tiled(opened.zones):
                 inside = np.flatnonzero(np.isin(opened.zones.fragment_ids, ids.astype(np.int64)))
                 return opened.statistics.take(inside)
@@ -166,7 +166,7 @@ def _in_bitmap(candidates: Candidates, field: Field) -> int | None:
     """How many values a BITMAP of all rows has."""
     for segment, opened in _segments(candidates, field):
         if isinstance(opened, Bitmaps):
-            ids = candidates.fragments.table.ids[candidates.places]
+            ids = candidates.fragments.table.ids[candidates.fragment_indices]
             if segment.fragment_ids is not None and set(ids.tolist()) <= segment.fragment_ids:
                 try:
                     return sum(int(len(part) - part.null_count) for part in opened.key_parts())
@@ -180,7 +180,7 @@ def _segments(candidates: Candidates, field: Field) -> list[tuple[IndexSegment, 
     snapshot = candidates.snapshot
     if not snapshot.use_indices or snapshot.manifest.index_section is None or snapshot.manifest.data_format == "0.1":
         return []
-    found = []
+    opened = []
     try:
         indices = snapshot.open_indices
     except CorruptFile:
@@ -189,28 +189,28 @@ def _segments(candidates: Candidates, field: Field) -> list[tuple[IndexSegment, 
         for segment in segments:
             try:
                 indices.check(segment)
-                found.append((segment, indices.open(segment)))
+                opened.append((segment, indices.open(segment)))
             except (CorruptFile, UnsupportedFeature):
                 continue
-    return found
+    return opened
 
 
 def _in_dictionaries(candidates: Candidates, field: Field) -> int | None:
     """The items of the largest dictionary of a page; None where a page has values without one."""
     most = None
-    for place in candidates.places.tolist():
-        for column in candidates.open(place).columns_of(field):
-            found = column.num_dictionary_items()
-            if found is None or found > MOST_ITEMS:
+    for fragment_index in candidates.fragment_indices.tolist():
+        for column in candidates.open(fragment_index).columns_of(field):
+            num_items = column.num_dictionary_items()
+            if num_items is None or num_items > MOST_ITEMS:
                 return None
-            most = found if most is None else max(most, found)
+            most = num_items if most is None else max(most, num_items)
     return most
 
 
 def _num_bytes(candidates: Candidates, field: Field) -> int:
     return sum(
         column.page_bytes(page)
-        for place in candidates.places.tolist()
-        for column in candidates.open(place).columns_of(field)
+        for fragment_index in candidates.fragment_indices.tolist()
+        for column in candidates.open(fragment_index).columns_of(field)
         for page in range(len(column.row_starts) - 1)
     )

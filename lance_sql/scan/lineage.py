@@ -52,7 +52,7 @@ def select(candidates: Candidates, predicates: Sequence[Predicate]) -> Candidate
     """The live rows that pass every predicate; all of them must be `is_lineage`."""
     constants = [part for part in predicates if not part.columns]
     if constants and not len(matching(_ONE_ROW, constants)):
-        return candidates.narrowed(candidates.places[:0], {})
+        return candidates.narrowed(candidates.fragment_indices[:0], {})
     predicates = [part for part in predicates if part.columns]
     if not predicates:
         return candidates
@@ -63,26 +63,26 @@ def select(candidates: Candidates, predicates: Sequence[Predicate]) -> Candidate
     count = len(candidates)
     possible = may_match(predicate, known, count)
     whole = must_match(predicate, known, count)
-    undecided = candidates.places[possible & ~whole].tolist()
+    undecided = candidates.fragment_indices[possible & ~whole].tolist()
     by_runs = [part for part in predicates if part.columns <= _RUN_COLUMNS]
     by_rows = [part for part in predicates if not part.columns <= _RUN_COLUMNS]
     parts: dict[int, RowRanges] = {}
     if undecided:
-        opened = [candidates.open(place) for place in undecided]
+        opened = [candidates.open(fragment_index) for fragment_index in undecided]
         passed = _select_runs(opened, by_runs) if by_runs else [None] * len(opened)
-        for place, fragment, inside in zip(undecided, opened, passed, strict=True):
-            parts[place] = _select_rows(candidates.live_rows(place), fragment, inside, by_rows)
-    return candidates.narrowed(candidates.places[possible], parts)
+        for fragment_index, fragment, inside in zip(undecided, opened, passed, strict=True):
+            parts[fragment_index] = _select_rows(candidates.live_rows(fragment_index), fragment, inside, by_rows)
+    return candidates.narrowed(candidates.fragment_indices[possible], parts)
 
 
 def with_row_ids(candidates: Candidates, wanted: U64) -> I64:
-    """The places of fragments that may have a row with one of these ids."""
+    """The indices of fragments that may have a row with one of these ids."""
     ids = _statistics(candidates)[ROW_ID,]
     ascending = np.sort(wanted)
     first = np.searchsorted(ascending, ids.mins.fill_null(0).to_numpy(), "left")
     end = np.searchsorted(ascending, ids.maxs.fill_null(2**64 - 1).to_numpy(), "right")
-    places: I64 = candidates.places[first < end]
-    return places
+    fragment_indices: I64 = candidates.fragment_indices[first < end]
+    return fragment_indices
 
 
 def matching(batch: pa.RecordBatch, predicates: Sequence[Predicate]) -> RowRanges:
@@ -93,26 +93,27 @@ def matching(batch: pa.RecordBatch, predicates: Sequence[Predicate]) -> RowRange
 
 def _statistics(candidates: Candidates) -> Mapping[Path, PageStatistics]:
     """What is known of the system columns of each fragment."""
-    snapshot, table, places = candidates.snapshot, candidates.fragments.table, candidates.places
-    addresses = _addresses(table, places)
+    snapshot, table, fragment_indices = candidates.snapshot, candidates.fragments.table, candidates.fragment_indices
+    addresses = _addresses(table, fragment_indices)
     found: dict[Path, PageStatistics] = {(ROW_ADDRESS,): addresses, (ROW_ID,): addresses}
     if snapshot.manifest.has_stable_row_ids:
-        found[ROW_ID,] = _bounded(table.row_ids, places, default=None)
-        found[CREATED_AT,] = _bounded(table.created_at, places, default=DEFAULT_VERSION)
-        found[LAST_UPDATED_AT,] = _bounded(table.last_updated_at, places, default=DEFAULT_VERSION)
+        found[ROW_ID,] = _bounded(table.row_ids, fragment_indices, default=None)
+        found[CREATED_AT,] = _bounded(table.created_at, fragment_indices, default=DEFAULT_VERSION)
+        found[LAST_UPDATED_AT,] = _bounded(table.last_updated_at, fragment_indices, default=DEFAULT_VERSION)
     return found
 
 
-def _addresses(table: FragmentTable, places: I64) -> PageStatistics:
-    firsts = table.ids[places] << np.uint64(32)
-    return _as_statistics(firsts, firsts | np.uint64(2**32 - 1), np.ones(len(places), np.bool_))
+def _addresses(table: FragmentTable, fragment_indices: I64) -> PageStatistics:
+    firsts = table.ids[fragment_indices] << np.uint64(32)
+    return _as_statistics(firsts, firsts | np.uint64(2**32 - 1), np.ones(len(fragment_indices), np.bool_))
 
 
-def _bounded(sequences: SequenceBounds, places: I64, *, default: int | None) -> PageStatistics:
+def _bounded(sequences: SequenceBounds, fragment_indices: I64, *, default: int | None) -> PageStatistics:
     """default: the value of every row where there is no sequence; None when that is damage"""
-    least, greatest, known = sequences.least[places], sequences.greatest[places], sequences.are_known[places]
+    least, greatest = sequences.least[fragment_indices], sequences.greatest[fragment_indices]
+    known = sequences.are_known[fragment_indices]
     if default is not None:
-        absent = sequences.forms[places] == SequenceForm.NONE
+        absent = sequences.forms[fragment_indices] == SequenceForm.NONE
         least, greatest = np.where(absent, np.uint64(default), least), np.where(absent, np.uint64(default), greatest)
         known = known | absent
     return _as_statistics(least, greatest, known)

@@ -220,10 +220,10 @@ class ReadPlan:
         if not answers or self.residual is None:
             return self
         key = frozenset(answers.items())
-        found = self._answered.get(key)
-        if found is None:
-            found = self._answered[key] = self._answer(answers, self.residual)
-        return found
+        plan = self._answered.get(key)
+        if plan is None:
+            plan = self._answered[key] = self._answer(answers, self.residual)
+        return plan
 
     @cached_property
     def _answered(self) -> dict[frozenset[tuple[Path, bool]], ReadPlan]:
@@ -283,10 +283,10 @@ class ScanPlan:
         """The fragments with rows left, and these rows."""
         fragments = self.snapshot.manifest.fragments
         passing = [each.passing for each in self.evidence if each.passing is not None]
-        for place, rows in self.candidates:
-            known = [each for each in (rows_at(place, every) for every in passing) if len(each)]
+        for fragment_index, rows in self.candidates:
+            known = [each for each in (rows_at(fragment_index, every) for every in passing) if len(each)]
             with at(table=self.snapshot.label):
-                fragment = fragments[place]
+                fragment = fragments[fragment_index]
             yield FragmentScan(fragment, rows, reduce(row_ranges.union, known) if known else None)
 
     def count_fragments(self) -> Counter:
@@ -331,8 +331,8 @@ class ScanPlan:
         """The pages of the columns that the scan reads, as far as they have rows of the candidates."""
         count = num_bytes = 0
         fragments = self.snapshot.manifest.fragments
-        for place, rows in candidates:
-            for column in self.read.columns_of(self.snapshot.open(fragments[place])):
+        for fragment_index, rows in candidates:
+            for column in self.read.columns_of(self.snapshot.open(fragments[fragment_index])):
                 for number, (start, end) in enumerate(pairwise(column.row_starts.tolist())):
                     if len(row_ranges.clip(rows, start, end)):
                         count += 1
@@ -352,10 +352,10 @@ def make_plan(
     candidates = Candidates.all_of(snapshot)
     evidence = []
     for source in SOURCES:
-        found = source.narrow(candidates, predicate) if predicate is not None else None
-        if found is not None:
-            evidence.append(found)
-            candidates = found.candidates
+        narrowed = source.narrow(candidates, predicate) if predicate is not None else None
+        if narrowed is not None:
+            evidence.append(narrowed)
+            candidates = narrowed.candidates
     if residual is None and limit is not None:
         candidates = candidates.head(limit)
     read = make_read_plan(snapshot, columns, predicate)

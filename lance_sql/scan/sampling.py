@@ -25,10 +25,11 @@ def sample(candidates: Candidates) -> list[FragmentScan]:
     middles = total * (2 * np.arange(SPOTS, dtype=np.int64) + 1) // (2 * SPOTS)
     starts = np.maximum(middles - ROWS_PER_SPOT // 2, 0)
     spots = row_ranges.coalesce(np.stack((starts, np.minimum(starts + ROWS_PER_SPOT, total)), axis=1), 0)
-    found = []
-    for place, count, end in zip(candidates.places.tolist(), counts.tolist(), ends.tolist(), strict=True):
+    scans = []
+    indices = candidates.fragment_indices.tolist()
+    for fragment_index, count, end in zip(indices, counts.tolist(), ends.tolist(), strict=True):
         inside = row_ranges.clip(spots, end - count, end)
         if len(inside):
-            rows = row_ranges.compose(candidates.live_rows(place), inside - (end - count))
-            found.append(FragmentScan(candidates.fragments[place], rows))
-    return found
+            rows = row_ranges.compose(candidates.live_rows(fragment_index), inside - (end - count))
+            scans.append(FragmentScan(candidates.fragments[fragment_index], rows))
+    return scans

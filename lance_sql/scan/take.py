@@ -52,8 +52,8 @@ _Located = Iterator[tuple[OpenFragment, I64, I64]]
 
 def _by_ids(snapshot: Snapshot, wanted: U64) -> _Located:
     """Fragments with some of the rows: which of `wanted` are there, and at which offsets."""
-    for place in lineage.with_row_ids(Candidates.all_of(snapshot), wanted).tolist():
-        fragment = snapshot.open(snapshot.manifest.fragments[place])
+    for fragment_index in lineage.with_row_ids(Candidates.all_of(snapshot), wanted).tolist():
+        fragment = snapshot.open(snapshot.manifest.fragments[fragment_index])
         yield fragment, *fragment.row_id_sequence.positions(wanted)
 
 

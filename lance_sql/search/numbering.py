@@ -35,8 +35,8 @@ class RowNumbers:
     def __init__(self, snapshot: Snapshot) -> None:
         candidates = Candidates.all_of(snapshot)
         self._snapshot = snapshot
-        self._places = candidates.places.tolist()
-        self._ids = snapshot.manifest.fragments.table.ids[candidates.places].astype(np.uint64)
+        self._places = candidates.fragment_indices.tolist()
+        self._ids = snapshot.manifest.fragments.table.ids[candidates.fragment_indices].astype(np.uint64)
         counts = np.array(
             [snapshot.open(snapshot.manifest.fragments[place]).num_rows for place in self._places], np.int64
         )

@@ -10,10 +10,10 @@ from lance_sql import row_ranges
 from lance_sql.scan.evidence.known_rows import KnownRows, distinct, everything, numbers_of
 
 ROWS = 6
-PLACES = 4
+NUM_FRAGMENTS = 4
 
-# by place the rows that may pass; nothing is known of places that are not there
-answers = st.dictionaries(st.integers(0, PLACES - 1), st.sets(st.integers(0, ROWS - 1)), max_size=PLACES)
+# by the index of a fragment the rows that may pass; nothing is known of fragments that are not there
+answers = st.dictionaries(st.integers(0, NUM_FRAGMENTS - 1), st.sets(st.integers(0, ROWS - 1)), max_size=NUM_FRAGMENTS)
 
 
 @given(st.lists(st.integers(0, 20), max_size=8), st.booleans())
@@ -23,61 +23,61 @@ def test_numbers_are_put_in_order_once(values: list[int], is_ordered: bool) -> N
 
 
 def known(answer: dict[int, set[int]]) -> KnownRows:
-    places = np.array(sorted(answer), np.int64)
-    numbers = [numbers_of(place, np.array(sorted(rows), np.int64)) for place, rows in answer.items()]
-    return KnownRows.of_numbers(places, np.concatenate([np.empty(0, np.int64), *numbers]))
+    fragment_indices = np.array(sorted(answer), np.int64)
+    numbers = [numbers_of(fragment_index, np.array(sorted(rows), np.int64)) for fragment_index, rows in answer.items()]
+    return KnownRows.of_numbers(fragment_indices, np.concatenate([np.empty(0, np.int64), *numbers]))
 
 
-def may_pass(found: KnownRows, place: int) -> set[int]:
+def may_pass(known_rows: KnownRows, fragment_index: int) -> set[int]:
     """The rows of a fragment that may pass, by what is known."""
-    if place not in found.places:
+    if fragment_index not in known_rows.fragment_indices:
         return set(range(ROWS))
-    rows = row_ranges.clip(found.rows, place << 32, (place << 32) + ROWS)
-    return {row - (place << 32) for row in row_ranges.expand(rows).tolist()}
+    rows = row_ranges.clip(known_rows.rows, fragment_index << 32, (fragment_index << 32) + ROWS)
+    return {row - (fragment_index << 32) for row in row_ranges.expand(rows).tolist()}
 
 
-def check_sound(found: KnownRows) -> None:
-    assert (found.places[1:] > found.places[:-1]).all()
-    assert (found.rows[:, 1] > found.rows[:, 0]).all()
-    assert (found.rows[1:, 0] >= found.rows[:-1, 1]).all()
-    assert row_ranges.count(row_ranges.difference(found.rows, everything(found.places))) == 0
+def check_sound(known_rows: KnownRows) -> None:
+    assert (known_rows.fragment_indices[1:] > known_rows.fragment_indices[:-1]).all()
+    assert (known_rows.rows[:, 1] > known_rows.rows[:, 0]).all()
+    assert (known_rows.rows[1:, 0] >= known_rows.rows[:-1, 1]).all()
+    assert row_ranges.count(row_ranges.difference(known_rows.rows, everything(known_rows.fragment_indices))) == 0
 
 
 @settings(deadline=None)
 @given(answers, answers)
 def test_both(one: dict[int, set[int]], other: dict[int, set[int]]) -> None:
-    found = known(one).both(known(other))
-    check_sound(found)
-    assert found.places.tolist() == sorted({*one, *other})
-    for place in range(PLACES):
+    known_rows = known(one).both(known(other))
+    check_sound(known_rows)
+    assert known_rows.fragment_indices.tolist() == sorted({*one, *other})
+    for fragment_index in range(NUM_FRAGMENTS):
         every = set(range(ROWS))
-        assert may_pass(found, place) == one.get(place, every) & other.get(place, every)
+        assert may_pass(known_rows, fragment_index) == one.get(fragment_index, every) & other.get(fragment_index, every)
 
 
 @settings(deadline=None)
 @given(answers, answers)
 def test_either(one: dict[int, set[int]], other: dict[int, set[int]]) -> None:
-    found = known(one).either(known(other))
-    check_sound(found)
-    assert found.places.tolist() == sorted(one.keys() & other.keys())
-    for place in one.keys() & other.keys():
-        assert may_pass(found, place) == one[place] | other[place]
+    known_rows = known(one).either(known(other))
+    check_sound(known_rows)
+    assert known_rows.fragment_indices.tolist() == sorted(one.keys() & other.keys())
+    for fragment_index in one.keys() & other.keys():
+        assert may_pass(known_rows, fragment_index) == one[fragment_index] | other[fragment_index]
 
 
 @settings(deadline=None)
 @given(answers, answers)
 def test_segments_of_an_index_know_what_each_of_them_does(one: dict[int, set[int]], other: dict[int, set[int]]) -> None:
-    found = known(one).with_segment(known(other))
-    check_sound(found)
-    for place in {*one, *other}:
-        assert may_pass(found, place) == one.get(place, set()) | other.get(place, set())
+    known_rows = known(one).with_segment(known(other))
+    check_sound(known_rows)
+    for fragment_index in {*one, *other}:
+        assert may_pass(known_rows, fragment_index) == one.get(fragment_index, set()) | other.get(fragment_index, set())
 
 
 @settings(deadline=None)
 @given(answers)
 def test_all_but_some_ranges(ruled_out: dict[int, set[int]]) -> None:
-    places = np.arange(PLACES)
-    found = KnownRows.but_for(places, known(ruled_out).rows)
-    check_sound(found)
-    for place in range(PLACES):
-        assert may_pass(found, place) == set(range(ROWS)) - ruled_out.get(place, set())
+    fragment_indices = np.arange(NUM_FRAGMENTS)
+    known_rows = KnownRows.but_for(fragment_indices, known(ruled_out).rows)
+    check_sound(known_rows)
+    for fragment_index in range(NUM_FRAGMENTS):
+        assert may_pass(known_rows, fragment_index) == set(range(ROWS)) - ruled_out.get(fragment_index, set())

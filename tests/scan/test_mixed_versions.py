@@ -91,7 +91,7 @@ def test_filters_and_rows_by_id_reach_every_version(mixed: dict[str, bytes], tmp
 
 def test_only_the_pages_with_statistics_are_ruled_out(mixed: dict[str, bytes]) -> None:
     plan = in_memory(mixed).scan(["i"], "i > 1000").plan
-    assert plan.candidates.places.tolist() == [1, 2, 3]
+    assert plan.candidates.fragment_indices.tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize("spelled", [(0, 3), (2, 1), (2, 2), (9, 9)])

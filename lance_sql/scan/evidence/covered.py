@@ -29,13 +29,13 @@ class Covered:
     """Fragments of a version that a segment covers.
 
     candidates: the rows in question
-    places: of the covered fragments among them in the manifest, ascending
+    fragment_indices: of the covered fragments among them in the manifest, ascending
     moves: where rewrites moved rows that the segment has at old addresses
     unknown: rows of these fragments that the segment does not know, as numbers
     """
 
     candidates: Candidates
-    places: I64
+    fragment_indices: I64
     moves: FragmentReuse | None = None
     unknown: RowRanges = field(default_factory=lambda: row_ranges.EMPTY)
 
@@ -43,20 +43,18 @@ class Covered:
     def of(cls, candidates: Candidates, segment: IndexSegment, moves: FragmentReuse | None) -> Covered:
         """What a segment covers, or knows some rows of."""
         assert segment.fragment_ids is not None
-        places = candidates.places
-        ids = candidates.fragments.table.ids[places]
+        fragment_indices = candidates.fragment_indices
+        ids = candidates.fragments.table.ids[fragment_indices]
         if moves is None:
             covered = np.isin(ids, np.array(sorted(segment.fragment_ids), np.uint64))
-            return cls(candidates, np.sort(places[covered]))
+            return cls(candidates, np.sort(fragment_indices[covered]))
         unknown = moves.unknown_rows(ids.tolist(), segment.fragment_ids)
-        known = sorted(place for place, number in zip(places.tolist(), ids.tolist(), strict=True) if number in unknown)
-        numbers = [
-            unknown[int(candidates.fragments.table.ids[place])] + numbers_of(place, np.zeros(1, np.int64))
-            for place in known
-        ]
+        id_of = dict(zip(fragment_indices.tolist(), ids.tolist(), strict=True))
+        covered_indices = sorted(index for index, fragment_id in id_of.items() if fragment_id in unknown)
+        numbers = [unknown[id_of[index]] + numbers_of(index, np.zeros(1, np.int64)) for index in covered_indices]
         return cls(
             candidates,
-            np.array(known, np.int64),
+            np.array(covered_indices, np.int64),
             moves,
             np.concatenate(numbers) if numbers else row_ranges.EMPTY,
         )
@@ -64,12 +62,12 @@ class Covered:
     @cached_property
     def num_rows(self) -> int:
         """Rows of the covered fragments, deleted ones included; of an early writer's table an estimate."""
-        return int(self._rows[self.places].sum())
+        return int(self._rows[self.fragment_indices].sum())
 
     @cached_property
     def ids(self) -> U64:
         """The ids of the fragments, ascending."""
-        return np.sort(self.candidates.fragments.table.ids[self.places])
+        return np.sort(self.candidates.fragments.table.ids[self.fragment_indices])
 
     @cached_property
     def ids_in_files(self) -> U64:
@@ -82,86 +80,87 @@ class Covered:
         """What the segment knows, and the rows that it does not know."""
         if len(self.unknown) == 0:
             return known
-        left = row_ranges.intersect(self.unknown, everything(known.places))
-        return KnownRows(known.places, row_ranges.union(known.rows, left))
+        left = row_ranges.intersect(self.unknown, everything(known.fragment_indices))
+        return KnownRows(known.fragment_indices, row_ranges.union(known.rows, left))
 
     @property
     def _rows(self) -> I64:
         return self.candidates.fragments.table.physical_rows.astype(np.int64)
 
-    def without(self, places: I64) -> Covered:
+    def without(self, fragment_indices: I64) -> Covered:
         """Without some fragments."""
-        return replace(self, places=np.setdiff1d(self.places, places, assume_unique=True))
+        return replace(self, fragment_indices=np.setdiff1d(self.fragment_indices, fragment_indices, assume_unique=True))
 
-    def addresses(self, found: U64) -> KnownRows:
+    def addresses(self, addresses: U64) -> KnownRows:
         """The rows at these addresses; those of other fragments are left out.
 
         raises: CorruptFile for addresses behind the end of a fragment
         """
         if self.moves is not None:
-            found = self.moves.moved(found)
-        places, offsets = self._located(found >> np.uint64(32)), (found & _OFFSETS).astype(np.int64)
-        inside = places >= 0
-        places, offsets = places[inside], offsets[inside]
-        if self.candidates.fragments.trust_rows and (offsets >= self._rows[places]).any():
+            addresses = self.moves.moved(addresses)
+        fragment_indices = self._indices_of(addresses >> np.uint64(32))
+        offsets = (addresses & _OFFSETS).astype(np.int64)
+        inside = fragment_indices >= 0
+        fragment_indices, offsets = fragment_indices[inside], offsets[inside]
+        if self.candidates.fragments.trust_rows and (offsets >= self._rows[fragment_indices]).any():
             raise CorruptFile("an index has rows behind the end of a fragment")
-        return KnownRows.of_numbers(self.places, numbers_of(places, offsets))
+        return KnownRows.of_numbers(self.fragment_indices, numbers_of(fragment_indices, offsets))
 
-    def row_ids(self, found: U64) -> KnownRows:
+    def row_ids(self, row_ids: U64) -> KnownRows:
         """The rows with these stable ids, as far as they are in the covered fragments."""
-        found = distinct(found)
-        inside = replace(self.candidates, places=self.places)
+        row_ids = distinct(row_ids)
+        inside = replace(self.candidates, fragment_indices=self.fragment_indices)
         parts = [np.empty(0, np.int64)]
-        for place in lineage.with_row_ids(inside, found).tolist() if len(found) else ():
-            _, offsets = self.candidates.open(place).row_id_sequence.positions(found)
-            parts.append(numbers_of(place, offsets))
-        return KnownRows.of_numbers(self.places, np.concatenate(parts))
+        for fragment_index in lineage.with_row_ids(inside, row_ids).tolist() if len(row_ids) else ():
+            _, offsets = self.candidates.open(fragment_index).row_id_sequence.positions(row_ids)
+            parts.append(numbers_of(fragment_index, offsets))
+        return KnownRows.of_numbers(self.fragment_indices, np.concatenate(parts))
 
-    def rows(self, found: RowSet, *, are_ids: bool) -> KnownRows:
+    def rows(self, row_set: RowSet, *, are_ids: bool) -> KnownRows:
         """The rows of a set.
 
         are_ids: its numbers are stable row ids, not addresses
         raises: as `addresses`; CorruptFile for a set of ids that holds all of some
         """
         if are_ids:
-            if len(found.whole):
+            if len(row_set.whole):
                 raise CorruptFile("an index has a set of all row ids that begin alike")
-            return self.row_ids(found.numbers)
-        known = self.addresses(found.numbers)
-        if len(found.whole) == 0:
+            return self.row_ids(row_set.numbers)
+        known = self.addresses(row_set.numbers)
+        if len(row_set.whole) == 0:
             return known
-        whole = found.whole.astype(np.int64)
+        whole = row_set.whole.astype(np.int64)
         moved = self._moved(whole, np.zeros_like(whole), np.full_like(whole, _MAX_ROWS))
-        return known.with_segment(KnownRows(self.places, self._as_rows(*moved[:3])))
+        return known.with_segment(KnownRows(self.fragment_indices, self._as_rows(*moved[:3])))
 
     def tiled(self, zones: Zones) -> bool:
         """Whether the zones of the covered fragments have each of their rows once."""
         return self._on_zones(zones)[1]
 
     def _on_zones(self, zones: Zones) -> tuple[I64, bool]:
-        """The places of the fragments of zones, and whether these tile the fragments; found once."""
+        """The indices of the fragments of zones, and whether these tile the fragments; found once."""
         last = self._last_zones
         if not last or last[0] is not zones:
-            places = self._located(zones.fragment_ids.astype(np.uint64))
-            inside = places >= 0
+            fragment_indices = self._indices_of(zones.fragment_ids.astype(np.uint64))
+            inside = fragment_indices >= 0
             if self.moves is not None:
                 # zones that moved may have come apart, and those that did not may be of rows beside them
-                last[:] = [zones, places, False]
-                return places, False
-            rows = self._rows[self.places]
+                last[:] = [zones, fragment_indices, False]
+                return fragment_indices, False
+            rows = self._rows[self.fragment_indices]
             is_tiled = False
             if self.candidates.fragments.trust_rows and (rows > 0).all() and inside.any():
-                found = np.flatnonzero(inside)
-                found = found[np.lexsort((zones.starts[found], places[found]))]
-                firsts = np.concatenate(([True], np.diff(places[found]) > 0))
+                zone_indices = np.flatnonzero(inside)
+                zone_indices = zone_indices[np.lexsort((zones.starts[zone_indices], fragment_indices[zone_indices]))]
+                firsts = np.concatenate(([True], np.diff(fragment_indices[zone_indices]) > 0))
                 lasts = np.concatenate((firsts[1:], [True]))
-                begins = np.where(firsts, 0, np.roll(zones.ends[found], 1))
+                begins = np.where(firsts, 0, np.roll(zones.ends[zone_indices], 1))
                 is_tiled = (
-                    np.array_equal(places[found][firsts], self.places)
-                    and np.array_equal(zones.starts[found], begins)
-                    and np.array_equal(zones.ends[found][lasts], rows)
+                    np.array_equal(fragment_indices[zone_indices][firsts], self.fragment_indices)
+                    and np.array_equal(zones.starts[zone_indices], begins)
+                    and np.array_equal(zones.ends[zone_indices][lasts], rows)
                 )
-            last[:] = [zones, places, is_tiled]
+            last[:] = [zones, fragment_indices, is_tiled]
         return last[1], last[2]
 
     @cached_property
@@ -183,13 +182,13 @@ class Covered:
 
     def _as_rows(self, ids: I64, starts: I64, ends: I64) -> RowRanges:
         """Ranges of fragments as numbers; those of other fragments are left out."""
-        return self._ranges(self._located(ids.astype(np.uint64)), starts, ends)
+        return self._ranges(self._indices_of(ids.astype(np.uint64)), starts, ends)
 
-    def _ranges(self, places: I64, first: I64, last: I64) -> RowRanges:
-        """The same by the places of the fragments; -1 for those that are left out."""
-        inside = places >= 0
-        starts = numbers_of(places[inside], first[inside])
-        ends = numbers_of(places[inside], np.zeros(1, np.int64)) + last[inside]
+    def _ranges(self, fragment_indices: I64, first: I64, last: I64) -> RowRanges:
+        """Ranges of fragments, by the indices of these, as numbers; those with the index -1 are left out."""
+        inside = fragment_indices >= 0
+        starts = numbers_of(fragment_indices[inside], first[inside])
+        ends = numbers_of(fragment_indices[inside], np.zeros(1, np.int64)) + last[inside]
         filled = ends > starts
         starts, ends = starts[filled], ends[filled]
         order = np.argsort(starts, kind="stable")
@@ -202,39 +201,40 @@ class Covered:
         return np.stack((starts[firsts], reach[lasts]), axis=1)
 
     def without_zones(self, zones: Zones) -> I64:
-        """The places of covered fragments that have no zone.
+        """The indices of covered fragments that have no zone.
 
         Updates and compactions of early releases say that an index covers new fragments, of which its file knows
         nothing.
         """
         ids, _, _, _ = self._moved(zones.fragment_ids, zones.starts, zones.ends)
-        found: I64 = np.setdiff1d(self.places, self._located(ids.astype(np.uint64)))
-        return found
+        missing: I64 = np.setdiff1d(self.fragment_indices, self._indices_of(ids.astype(np.uint64)))
+        return missing
 
     def not_tiled(self, zones: Zones) -> I64:
-        """The places of covered fragments that the zones do not reach the end of.
+        """The indices of covered fragments that the zones do not reach the end of.
 
         An early release counted rows without the deleted ones, so that its zones are those of other rows.
         """
         ends = np.zeros(len(self.candidates.fragments.table), np.int64)
         ids, _, lasts, _ = self._moved(zones.fragment_ids, zones.starts, zones.ends)
-        places = self._located(ids.astype(np.uint64))
-        inside = places >= 0
-        np.maximum.at(ends, places[inside], lasts[inside])
-        known = self._rows[self.places] if self.candidates.fragments.trust_rows else np.zeros(len(self.places))
-        short: I64 = self.places[(ends[self.places] < known) | (known == 0)]
+        fragment_indices = self._indices_of(ids.astype(np.uint64))
+        inside = fragment_indices >= 0
+        np.maximum.at(ends, fragment_indices[inside], lasts[inside])
+        indices = self.fragment_indices
+        known = self._rows[indices] if self.candidates.fragments.trust_rows else np.zeros(len(indices))
+        short: I64 = indices[(ends[indices] < known) | (known == 0)]
         return short
 
-    def _located(self, fragment_ids: U64) -> I64:
-        """The places of fragments by their ids; -1 for those that are not covered."""
+    def _indices_of(self, fragment_ids: U64) -> I64:
+        """The indices of fragments by their ids; -1 for those that are not covered."""
         ids = self.ids
         if len(ids) == 0:
             return np.full(len(fragment_ids), -1, np.int64)
         at = np.minimum(np.searchsorted(ids, fragment_ids), len(ids) - 1)
-        found: I64 = np.where(ids[at] == fragment_ids, self._places_by_id[at], -1)
-        return found
+        fragment_indices: I64 = np.where(ids[at] == fragment_ids, self._fragment_indices_by_id[at], -1)
+        return fragment_indices
 
     @cached_property
-    def _places_by_id(self) -> I64:
-        """The places in the order of `ids`."""
-        return self.places[np.argsort(self.candidates.fragments.table.ids[self.places])]
+    def _fragment_indices_by_id(self) -> I64:
+        """The fragment indices in the order of `ids`."""
+        return self.fragment_indices[np.argsort(self.candidates.fragments.table.ids[self.fragment_indices])]

@@ -94,15 +94,15 @@ def in_zone_map(zone_map: ZoneMap, covered: Covered, question: Question) -> Know
     return _but_for_zones(zones, covered, may_match(predicate, {path: zone_map.statistics}, len(zones)))
 
 
-def _but_for_zones(zones: Zones, covered: Covered, kept: BoolMask) -> KnownRows:
-    """All rows but those of zones that are not kept. Rows between zones were deleted before these were made: they may
+def _but_for_zones(zones: Zones, covered: Covered, possible: BoolMask) -> KnownRows:
+    """All rows but those of zones that cannot match. Rows between zones were deleted before these were made: they may
     stay."""
     if covered.tiled(zones):
-        return KnownRows(covered.places, covered.zones_as_rows(zones, kept))
-    known = KnownRows.but_for(covered.places, covered.zones_as_rows(zones, ~kept))
-    if not kept.any():
+        return KnownRows(covered.fragment_indices, covered.zones_as_rows(zones, possible))
+    known = KnownRows.but_for(covered.fragment_indices, covered.zones_as_rows(zones, ~possible))
+    if not possible.any():
         return known
-    return known.with_segment(KnownRows(covered.places, covered.zones_as_rows(zones, kept)))
+    return known.with_segment(KnownRows(covered.fragment_indices, covered.zones_as_rows(zones, possible)))
 
 
 def in_bloom_filters(filters: BloomFilters, covered: Covered, question: Question) -> KnownRows | None:
@@ -117,8 +117,8 @@ def in_bloom_filters(filters: BloomFilters, covered: Covered, question: Question
         if nulls is not None:
             return covered.rows(nulls, are_ids=False)
     asked = np.isin(zones.fragment_ids, covered.ids_in_files.astype(np.int64))
-    kept = _may_be_in(filters, predicate, asked)
-    return None if kept.all() else _but_for_zones(zones, covered, kept)
+    possible = _may_be_in(filters, predicate, asked)
+    return None if possible.all() else _but_for_zones(zones, covered, possible)
 
 
 def _may_be_in(filters: BloomFilters, predicate: Predicate, asked: BoolMask) -> BoolMask:
@@ -163,23 +163,23 @@ def in_btree(tree: BTree, covered: Covered, question: Question) -> KnownRows | N
     parts = [np.empty(0, np.uint64)]
     for values, ids in tree.read(pages):
         parts.append(ids[passing(predicate, path, values)])
-    found = np.concatenate(parts)
-    return covered.row_ids(found) if question.are_ids else covered.addresses(found)
+    numbers = np.concatenate(parts)
+    return covered.row_ids(numbers) if question.are_ids else covered.addresses(numbers)
 
 
 def in_bitmaps(bitmaps: Bitmaps, covered: Covered, question: Question) -> KnownRows | None:
     """The rows in the sets of all keys that match."""
     first = 0
-    found = [np.empty(0, np.int64)]
+    parts = [np.empty(0, np.int64)]
     for keys in bitmaps.key_parts():
-        found.append(first + np.flatnonzero(passing(question.predicate, question.path, keys)))
+        parts.append(first + np.flatnonzero(passing(question.predicate, question.path, keys)))
         first += len(keys)
-    places = np.concatenate(found)
+    positions = np.concatenate(parts)
     limit = max(MIN_ROWS, covered.num_rows // SHARE_OF_ROWS)
     total = 0
     sets = []
     upper_halves = None if question.are_ids else covered.ids_in_files
-    for each in bitmaps.sets(places, upper_halves=upper_halves, most_rows=limit):
+    for each in bitmaps.sets(positions, upper_halves=upper_halves, most_rows=limit):
         if each is None:
             return None
         total += len(each.numbers)
@@ -197,10 +197,10 @@ def in_postings(postings: Postings, covered: Covered, question: Question) -> Kno
     plain = plain_type(question.type)
     if not pa.types.is_string(plain) and not pa.types.is_large_string(plain):
         raise UnsupportedFeature(f"an n-gram index on a column of type {question.type}")
-    found = _with_trigrams(postings, question.predicate)
-    if found is None or len(found) > max(MIN_ROWS, covered.num_rows // SHARE_OF_ROWS):
+    bitmap = _with_trigrams(postings, question.predicate)
+    if bitmap is None or len(bitmap) > max(MIN_ROWS, covered.num_rows // SHARE_OF_ROWS):
         return None
-    numbers = np.array(found.to_array(), np.uint64)
+    numbers = np.array(bitmap.to_array(), np.uint64)
     return covered.row_ids(numbers) if question.are_ids else covered.addresses(numbers)
 
 
@@ -238,14 +238,14 @@ def _with_all(postings: Postings, texts: Sequence[str]) -> BitMap64 | None:
 
 def _literals(pattern: str) -> list[str]:
     """The texts between the wildcards of LIKE, where a backslash takes the next character as it is."""
-    found = [""]
+    texts = [""]
     characters = iter(pattern)
     for character in characters:
         if character in "%_":
-            found.append("")
+            texts.append("")
         else:
-            found[-1] += next(characters, "") if character == "\\" else character
-    return found
+            texts[-1] += next(characters, "") if character == "\\" else character
+    return texts
 
 
 def wanted_item(predicate: Predicate) -> Literal | None:

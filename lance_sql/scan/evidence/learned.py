@@ -68,7 +68,7 @@ def count_decided(candidates: Candidates, predicate: Predicate) -> tuple[int, Ca
     decided = must_match(predicate, learned.statistics(candidates), len(zones.owners))
     if not decided.any():
         return 0, candidates
-    left = KnownRows.but_for(zones.places, zones.as_rows(decided)).narrow(candidates)
+    left = KnownRows.but_for(zones.fragment_indices, zones.as_rows(decided)).narrow(candidates)
     return candidates.num_rows - left.num_rows, left
 
 
@@ -81,26 +81,26 @@ def _knows(bounds: _kernels.ZoneBounds | None, num_rows: int) -> bool:
 class _Zones:
     """The zones of some fragments, one fragment after the other.
 
-    places: of the fragments, ascending
+    fragment_indices: of the fragments, ascending
     counts: of the zones of each fragment
-    owners, starts, ends: the place and the rows of each zone
+    owners, starts, ends: the fragment index and the rows of each zone
     """
 
-    places: I64
+    fragment_indices: I64
     counts: I64
     owners: I64
     starts: I64
     ends: I64
 
     @classmethod
-    def of(cls, places: I64, num_rows: I64) -> _Zones:
+    def of(cls, fragment_indices: I64, num_rows: I64) -> _Zones:
         """
         num_rows: of each fragment
         """
         counts = -(-num_rows // ROWS_PER_ZONE)
         starts = (np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)) * ROWS_PER_ZONE
         ends = np.minimum(starts + ROWS_PER_ZONE, np.repeat(num_rows, counts))
-        return cls(places, counts, np.repeat(places, counts), starts, ends)
+        return cls(fragment_indices, counts, np.repeat(fragment_indices, counts), starts, ends)
 
     def as_rows(self, chosen: BoolMask) -> row_ranges.RowRanges:
         """The rows of some zones."""
@@ -127,16 +127,16 @@ class _Decision:
         """Those of the candidates that are not ruled out."""
         if self.left is None:
             return candidates
-        if candidates.parts or len(candidates.places) < len(candidates.fragments):
+        if candidates.parts or len(candidates.fragment_indices) < len(candidates.fragments):
             return self.left.narrow(candidates)
         if self._of_everything is not None:
-            places, parts = self._of_everything
-            return replace(candidates, places=places, parts=parts)
-        found = self.left.narrow(candidates)
-        if sum(map(len, found.parts.values())) <= _MOST_RANGES:
+            fragment_indices, parts = self._of_everything
+            return replace(candidates, fragment_indices=fragment_indices, parts=parts)
+        narrowed = self.left.narrow(candidates)
+        if sum(map(len, narrowed.parts.values())) <= _MOST_RANGES:
             # without the snapshot, which would be kept by what is kept for it
-            self._of_everything = found.places, found.parts
-        return found
+            self._of_everything = narrowed.fragment_indices, narrowed.parts
+        return narrowed
 
 
 @dataclass(frozen=True)
@@ -159,39 +159,42 @@ class _Learned:
             return None
         fields = _fields_of(candidates, predicate)
         rows = fragments.table.physical_rows
-        found: dict[int, list[_kernels.ZoneBounds | None]] = {}
-        for place in candidates.places.tolist() if fields else ():
-            known = [learning.find(files, fragments[place], field) for _, field in fields]
-            known = [bounds if _knows(bounds, int(rows[place])) else None for bounds in known]
+        bounds_by_fragment: dict[int, list[_kernels.ZoneBounds | None]] = {}
+        for fragment_index in candidates.fragment_indices.tolist() if fields else ():
+            known = [learning.find(files, fragments[fragment_index], field) for _, field in fields]
+            known = [bounds if _knows(bounds, int(rows[fragment_index])) else None for bounds in known]
             if any(bounds is not None for bounds in known):
-                found[place] = known
-        if not found:
+                bounds_by_fragment[fragment_index] = known
+        if not bounds_by_fragment:
             return None
-        places = np.array(sorted(found), np.int64)
-        by_field = {field: [found[place][i] for place in places.tolist()] for i, field in enumerate(fields)}
-        return cls(_Zones.of(places, rows[places].astype(np.int64)), by_field)
+        fragment_indices = np.array(sorted(bounds_by_fragment), np.int64)
+        by_field = {
+            field: [bounds_by_fragment[index][i] for index in fragment_indices.tolist()]
+            for i, field in enumerate(fields)
+        }
+        return cls(_Zones.of(fragment_indices, rows[fragment_indices].astype(np.int64)), by_field)
 
     def decision(self, candidates: Candidates, predicate: Predicate) -> _Decision:
         """What is known of the predicate; found out again where more was learned since."""
         decided = _decided.setdefault(candidates.snapshot.open_fragments.files, {})
         state = hash(tuple(self._state(bounds) for bounds in self.fields.values()))
-        found = decided.get(predicate)
-        if found is not None and found.state == state:
-            return found
-        found = self._decide(candidates, predicate, state)
+        decision = decided.get(predicate)
+        if decision is not None and decision.state == state:
+            return decision
+        decision = self._decide(candidates, predicate, state)
         if num_bytes(predicate) <= _MOST_BYTES:
             if len(decided) >= _MOST_DECISIONS:
                 decided.clear()
-            decided[predicate] = found
-        return found
+            decided[predicate] = decision
+        return decision
 
     def _decide(self, candidates: Candidates, predicate: Predicate, state: int) -> _Decision:
         zones = self.zones
         statistics = self.statistics(candidates)
-        kept = may_match(predicate, statistics, len(zones.owners))
-        left = None if kept.all() else KnownRows.but_for(zones.places, zones.as_rows(~kept))
+        possible = may_match(predicate, statistics, len(zones.owners))
+        left = None if possible.all() else KnownRows.but_for(zones.fragment_indices, zones.as_rows(~possible))
         passing = None
-        if np.count_nonzero(kept) >= _FEWEST_TESTED:
+        if np.count_nonzero(possible) >= _FEWEST_TESTED:
             decided = must_match(predicate, statistics, len(zones.owners))
             passing = zones.as_rows(decided) if decided.any() else None
         return _Decision(state, left, passing)
@@ -199,19 +202,19 @@ class _Learned:
     def _state(self, bounds: Sequence[_kernels.ZoneBounds | None]) -> int:
         """Another number when statistics of a field are made of more, or of other files."""
         known = tuple([(each.number, each.num_known) if each is not None else None for each in bounds])
-        return hash((self.zones.places.tobytes(), known))
+        return hash((self.zones.fragment_indices.tobytes(), known))
 
     def statistics(self, candidates: Candidates) -> dict[Path, PageStatistics]:
         """Of each field those of all zones; made again where more was learned since."""
-        made = _made.setdefault(candidates.snapshot.open_fragments.files, {})
-        found: dict[Path, PageStatistics] = {}
+        cached = _field_statistics.setdefault(candidates.snapshot.open_fragments.files, {})
+        by_path: dict[Path, PageStatistics] = {}
         for (path, field), bounds in self.fields.items():
             state = self._state(bounds)
-            last = made.get(field)
+            last = cached.get(field)
             if last is None or last[0] != state:
-                last = made[field] = (state, self._of_field(leaf_in_structs(field), bounds))
-            found[path] = last[1]
-        return found
+                last = cached[field] = (state, self._of_field(leaf_in_structs(field), bounds))
+            by_path[path] = last[1]
+        return by_path
 
     def _of_field(self, field: Field, bounds: Sequence[_kernels.ZoneBounds | None]) -> PageStatistics:
         type = arrow_field(field).type
@@ -236,19 +239,19 @@ class _Learned:
 def _fields_of(candidates: Candidates, predicate: Predicate) -> list[tuple[Path, Field]]:
     """The columns and members of structs of which something can be learned, each as a field that is cut down to it."""
     top_level = {field.name: field for field in candidates.snapshot.manifest.schema.fields}
-    found = []
+    fields = []
     for path in sorted(predicate.columns):
         top = top_level.get(path[0])
         field = restrict(top, [path[1:]]) if top is not None else None
         leaf = stored_member(field, path[1:]) if field is not None else None
         if field is not None and leaf is not None and key_kind(arrow_field(leaf).type):
-            found.append((path, field))
-    return found
+            fields.append((path, field))
+    return fields
 
 
 _decided: WeakKeyDictionary[TableFiles, dict[Predicate, _Decision]] = WeakKeyDictionary()
-_made: WeakKeyDictionary[TableFiles, dict[Field, tuple[int, PageStatistics]]] = WeakKeyDictionary()
+_field_statistics: WeakKeyDictionary[TableFiles, dict[Field, tuple[int, PageStatistics]]] = WeakKeyDictionary()
 _COUNTED: Final = (
     Measured("answers of learned statistics", lambda: Usage(len(_decided)), _decided.clear),
-    Measured("learned statistics of fields", lambda: Usage(len(_made)), _made.clear),
+    Measured("learned statistics of fields", lambda: Usage(len(_field_statistics)), _field_statistics.clear),
 )

@@ -28,17 +28,18 @@ class PageStatisticsSource:
 
     def narrow(self, candidates: Candidates, predicate: Predicate) -> Evidence | None:
         """See `Source`."""
-        places = candidates.places[candidates.fragments.table.have_statistics[candidates.places]]
-        if len(places) == 0:
+        fragment_indices = candidates.fragment_indices
+        fragment_indices = fragment_indices[candidates.fragments.table.have_statistics[fragment_indices]]
+        if len(fragment_indices) == 0:
             return None
         fields = {field.name: field for field in candidates.snapshot.manifest.schema.fields}
         parts = {}
-        for place in places.tolist():
-            rows = candidates.live_rows(place)
-            left = _prune(candidates.open(place), rows, predicate, fields)
+        for fragment_index in fragment_indices.tolist():
+            rows = candidates.live_rows(fragment_index)
+            left = _prune(candidates.open(fragment_index), rows, predicate, fields)
             if left is not rows:
-                parts[place] = left
-        return Evidence(self.name, candidates.narrowed(candidates.places, parts))
+                parts[fragment_index] = left
+        return Evidence(self.name, candidates.narrowed(candidates.fragment_indices, parts))
 
 
 def _prune(fragment: OpenFragment, rows: RowRanges, predicate: Predicate, fields: Mapping[str, Field]) -> RowRanges:
@@ -48,21 +49,21 @@ def _prune(fragment: OpenFragment, rows: RowRanges, predicate: Predicate, fields
     """
     if len(rows) == 0:
         return rows
-    found: list[tuple[Path, np.ndarray[tuple[int], np.dtype[np.int64]], PageStatistics]] = []
+    column_statistics: list[tuple[Path, np.ndarray[tuple[int], np.dtype[np.int64]], PageStatistics]] = []
     for path in sorted(predicate.columns):
         if path[0] not in fields:
             continue
         columns = list(fragment.columns_of(restrict(fields[path[0]], [path[1:]])))
         statistics = columns[0].statistics() if len(columns) == 1 else None
         if statistics is not None:
-            found.append((path, columns[0].row_starts, statistics))
-    if not found:
+            column_statistics.append((path, columns[0].row_starts, statistics))
+    if not column_statistics:
         return rows
-    borders = np.unique(np.concatenate([starts for _, starts, _ in found]))
+    borders = np.unique(np.concatenate([starts for _, starts, _ in column_statistics]))
     parts = np.stack((borders[:-1], borders[1:]), axis=1)
     known = {
         path: statistics.take(np.searchsorted(starts, parts[:, 0], side="right") - 1)
-        for path, starts, statistics in found
+        for path, starts, statistics in column_statistics
     }
-    kept = parts[may_match(predicate, known, len(parts))]
-    return row_ranges.intersect(rows, row_ranges.coalesce(kept, 0))
+    possible = parts[may_match(predicate, known, len(parts))]
+    return row_ranges.intersect(rows, row_ranges.coalesce(possible, 0))

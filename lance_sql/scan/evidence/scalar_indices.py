@@ -69,10 +69,10 @@ class ScalarIndices:
         except CorruptFile as error:
             return Evidence(self.name, candidates, (f"not used: {error.in_table}",))
         search = _Search(candidates, indices)
-        found = search.find(predicate)
-        if found is None:
+        known = search.find(predicate)
+        if known is None:
             return Evidence(self.name, candidates, tuple(search.notes)) if search.notes else None
-        return Evidence(self.name, found.narrow(candidates), tuple(search.notes))
+        return Evidence(self.name, known.narrow(candidates), tuple(search.notes))
 
 
 @dataclass
@@ -89,8 +89,8 @@ class _Search:
             return self._on_column(path, predicate)
         match predicate:
             case And(arguments):
-                found = [self.find(part) for part in _by_column(arguments)]
-                known = [each for each in found if each is not None]
+                answers = [self.find(part) for part in _by_column(arguments)]
+                known = [each for each in answers if each is not None]
                 return reduce(KnownRows.both, known) if known else None
             case Or(arguments):
                 answer: KnownRows | None = None
@@ -108,19 +108,19 @@ class _Search:
             return None
         answer: KnownRows | None = None
         for name in sorted(indices, key=lambda name: _rank(indices[name])):
-            found = self._in_index(name, indices[name], path, predicate)
-            if found is None:
+            known = self._in_index(name, indices[name], path, predicate)
+            if known is None:
                 continue
-            answer = found if answer is None else answer.both(found)
+            answer = known if answer is None else answer.both(known)
             kind = indices[name][0].kind
-            if len(answer.places) == len(self.candidates) and kind is not None and not kind.is_of_zones:
+            if len(answer.fragment_indices) == len(self.candidates) and kind is not None and not kind.is_of_zones:
                 break
         return answer
 
     def _in_index(
         self, name: str, segments: Sequence[IndexSegment], path: Path, predicate: Predicate
     ) -> KnownRows | None:
-        found = []
+        answers = []
         reasons: dict[str, None] = {}
         for segment in segments:
             try:
@@ -129,14 +129,15 @@ class _Search:
                 reasons[error.in_table] = None
                 continue
             if answer is not None:
-                found.append(answer)
+                answers.append(answer)
         for reason in reasons:
             self.notes[f"{name}: not used: {reason}"] = None
-        known = known_rows.together(found, of_moved_rows=self.indices.moves is not None) if found else None
+        known = known_rows.together(answers, of_moved_rows=self.indices.moves is not None) if answers else None
         if known is not None:
             kind = segments[0].kind
             assert kind is not None
-            self.notes[f"{name} ({kind.name}): covers {len(known.places)} of {len(self.candidates)} fragments"] = None
+            num_covered = len(known.fragment_indices)
+            self.notes[f"{name} ({kind.name}): covers {num_covered} of {len(self.candidates)} fragments"] = None
         return known
 
     def _in_segment(self, segment: IndexSegment, path: Path, predicate: Predicate) -> KnownRows | None:
@@ -151,7 +152,7 @@ class _Search:
         item = wanted_item(predicate)
         type = self.indices.types[path]
         # of a list there is nothing else that an index knows
-        if len(covered.places) == 0 or pa.types.is_nested(type) != (item is not None):
+        if len(covered.fragment_indices) == 0 or pa.types.is_nested(type) != (item is not None):
             return None
         opened = self.indices.open(segment)
         if isinstance(opened, Labels) != (item is not None):
@@ -166,12 +167,12 @@ class _Search:
     def _covered(self, segment: IndexSegment) -> Covered:
         # as long as nothing was ruled out, the same for every filter
         is_whole = len(self.candidates) == len(self.candidates.fragments) and not self.candidates.parts
-        found = self.indices.covered.get(id(segment)) if is_whole else None
-        if not isinstance(found, Covered):
-            found = Covered.of(self.candidates, segment, self.indices.moves)
+        covered = self.indices.covered.get(id(segment)) if is_whole else None
+        if not isinstance(covered, Covered):
+            covered = Covered.of(self.candidates, segment, self.indices.moves)
             if is_whole:
-                self.indices.covered[id(segment)] = found
-        return found
+                self.indices.covered[id(segment)] = covered
+        return covered
 
 
 def _by_column(arguments: Sequence[Predicate]) -> list[Predicate]:

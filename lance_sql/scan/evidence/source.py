@@ -18,7 +18,7 @@ class Evidence:
     candidates: the rows that it does not rule out
     notes: what it used, and what it could not use, for `Scan.explain`
     passing: rows of which it knows that the whole predicate is true, those of deleted rows among them, as numbers with
-        the fragment's place above the offset (`known_rows`); they need not be candidates
+        the fragment's index above the offset (`known_rows`); they need not be candidates
     """
 
     source: str
