@@ -7,7 +7,8 @@ its path for every query, as views over Parquet do. The tables of pylance and th
 given to DuckDB once; "registered" is ours in the same way, one version of each table.
 
 DuckDB's tpch extension (package duckdb-extension-tpch) makes tables and queries, once, with a DuckDB of its own version
-in a process of its own. Lance tables are written by pylance as 2.2. The answers of all sides must be equal.
+in a process of its own. Lance tables are written by pylance as 2.2. The answers of all sides must be equal, but for
+`WRONG`.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ GENERATOR = "1.5.5"
 """The newest DuckDB that the extension with the generator exists for."""
 
 PEERS = ("parquet", "native", "pylance", "extension", "vortex", "in memory", "registered")
+
+WRONG = frozenset({("vortex", 22)})
+"""Sides and queries that they answer otherwise than all others, with duckdb-extension-vortex 1.5.5: left out."""
 
 Run = Callable[[str], list[tuple[object, ...]]]
 
@@ -72,10 +76,11 @@ def main() -> None:
     for number in given.queries:
         query = queries[number - 1]
         expected = sides["ours"](query)
-        for name, run in sides.items():
+        compared = {name: run for name, run in sides.items() if (name, number) not in WRONG}
+        for name, run in compared.items():
             if not equal_rows(run(query), expected):
                 raise AssertionError(f"query {number}: {name} and ours give different answers")
-        times[number] = medians({name: partial(run, query) for name, run in sides.items()}, given.runs)
+        times[number] = medians({name: partial(run, query) for name, run in compared.items()}, given.runs)
         report(f"query {number}", times[number])
     for name in given.sides:
         _print_ratio("ours", name, times)
