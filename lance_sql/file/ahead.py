@@ -113,12 +113,12 @@ def _hold(file: FileReader, ranges: Sequence[ByteRange]) -> tuple[FileReader, He
 def _ranges(columns: Sequence[Column], rows: RowRanges) -> list[ByteRange]:
     is_far = columns[0].file.is_far
     short = min(_SHORT_BYTES // len(columns), ROUND_TRIP_BYTES) if is_far else None
-    found: list[ByteRange] = []
+    ranges: list[ByteRange] = []
     for opened in (False, True) if is_far else (False,):
         for column in columns:
             # whoever reads the column says what is wrong with it, and where
             with suppress(LanceError):
-                found += column.ahead(rows, short, opened=opened)
-        if not found:
+                ranges += column.ahead(rows, short, opened=opened)
+        if not ranges:
             break
-    return found
+    return ranges

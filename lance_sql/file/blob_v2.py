@@ -150,12 +150,12 @@ def _read_files(store: Store, paths: Sequence[str], ranges: Sequence[ByteRange])
     by_path: dict[str, list[int]] = {}
     for index, path in enumerate(paths):
         by_path.setdefault(path, []).append(index)
-    found: dict[int, pa.Buffer] = {}
+    contents: dict[int, pa.Buffer] = {}
     for path, indices in by_path.items():
         with at(file=path):
             buffers = store.get_ranges(path, [ranges[index] for index in indices])
-        found.update(zip(indices, buffers, strict=True))
-    return [found[index] for index in range(len(paths))]
+        contents.update(zip(indices, buffers, strict=True))
+    return [contents[index] for index in range(len(paths))]
 
 
 def _binary(pieces: Sequence[pa.Buffer | bytes], valid: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> pa.Array:

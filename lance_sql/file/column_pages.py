@@ -46,9 +46,9 @@ def pages_with(starts: I64, rows: RowRanges) -> list[int]:
     if len(starts) == 2:
         return [0]
     # the first range that ends behind the beginning of each page, and where it begins
-    places = rows[:, 1].searchsorted(starts[:-1], side="right")
-    begins = rows[:, 0].take(places, mode="clip")
-    has_rows = (places < len(rows)) & (begins < starts[1:]) & (starts[:-1] < starts[1:])
+    range_indices = rows[:, 1].searchsorted(starts[:-1], side="right")
+    begins = rows[:, 0].take(range_indices, mode="clip")
+    has_rows = (range_indices < len(rows)) & (begins < starts[1:]) & (starts[:-1] < starts[1:])
     numbers: list[int] = has_rows.nonzero()[0].tolist()
     return numbers
 
@@ -71,23 +71,23 @@ def open_pages(
     depends_on_file: on nothing else, so that every table that has the file may use them
     """
     is_known = depends_on_file and file.identity is not None
-    found = [
+    pages = [
         (KNOWN.get((file.identity, column, number)) if is_known else None)
         or file.page_cache.get((file, column, number))
         for number in numbers
     ]
     missing = []
     ranges: list[ByteRange] = []
-    for place, (number, page) in enumerate(zip(numbers, found, strict=True)):
+    for index, (number, page) in enumerate(zip(numbers, pages, strict=True)):
         if page is None:
             with where(number):
                 wanted = needs(number)
-            missing.append((place, number, len(wanted)))
+            missing.append((index, number, len(wanted)))
             ranges += wanted
     if missing:
         buffers = (yield ranges) if ranges else ()
         done = 0
-        for place, number, count in missing:
+        for index, number, count in missing:
             head = buffers[done : done + count]
             is_shared = is_known and not file.is_in_memory and sum(map(len, head)) <= MOST_SHARED_BYTES
             if is_shared or file.is_far:
@@ -97,12 +97,12 @@ def open_pages(
             with where(number):
                 page = make(number, head)
             done += count
-            found[place] = page
+            pages[index] = page
             if is_shared:
                 KNOWN.keep((file.identity, column, number), page)
             elif not file.is_in_memory:
                 file.page_cache.keep((file, column, number), page)
-    return found  # type: ignore[return-value]  # the cache gives back what `make` has put there
+    return pages  # type: ignore[return-value]  # the cache gives back what `make` has put there
 
 
 def is_open(file: FileReader, column: object, number: int) -> bool:

@@ -135,15 +135,15 @@ def observe(column: Column, rows: RowRanges, zones: _kernels.ZoneBounds) -> None
 
     raises: as `Column.native`, for damage of what is around values
     """
-    found = streamed(column, rows)
+    wanted = streamed(column, rows)
     # what is read over is looked at when the values have been read
-    if found is None or found.are_read_over:
+    if wanted is None or wanted.are_read_over:
         return
     # pages that the kernels do not read are passed over, and what is damaged has its error when it is read
     with suppress(CorruptFile, _kernels.InvalidDataError):
-        (parts,) = page_parts.fetch([found])
+        (parts,) = page_parts.fetch([wanted])
         if column.file.is_unchanged:
-            found.column.reader.observe(rows, parts, zones)
+            wanted.column.reader.observe(rows, parts, zones)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,17 +184,17 @@ def _filter_held(
         wanted = [pieces if _are_native(pieces := _pieces(column, rows)) else None for column in columns]
     num_left, arrays = _read([pieces for pieces in wanted if pieces is not None], known, flags)
     made = iter(arrays)
-    found = [next(made, None) if pieces is not None else None for pieces in wanted]
-    return Filtered([answer is not None for answer in answers], num_left, found)
+    arrays_of_columns = [next(made, None) if pieces is not None else None for pieces in wanted]
+    return Filtered([answer is not None for answer in answers], num_left, arrays_of_columns)
 
 
 def _tested(column: Column, test: ValueTest, rows: RowRanges) -> tuple[NativeRows, _kernels.ColumnTest] | None:
     """The rows of a column, and what the kernels put them to; None where they have to be read to know."""
-    found = column.native(rows)
-    if found is None or found.are_read_over:
+    tested = column.native(rows)
+    if tested is None or tested.are_read_over:
         return None
-    answers = found.column.test(test, found.pages)
-    return (found, answers) if answers is not None else None
+    answers = tested.column.test(test, tested.pages)
+    return (tested, answers) if answers is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,15 +224,15 @@ def _pieces(column: Column, rows: RowRanges) -> list[_Piece]:
     native = column.native(rows, is_nested=True)
     if native is None:
         return [_PythonPiece(column, rows)]
-    found: list[_Piece] = []
+    pieces: list[_Piece] = []
     position = 0
     for form, part, pages in native.column.pieces(rows, native.pages):
         if form is None:
-            found.append(_PythonPiece(column, part))
+            pieces.append(_PythonPiece(column, part))
         else:
-            found.append(_NativePiece(NativeRows(native.column, part, pages), form, position))
+            pieces.append(_NativePiece(NativeRows(native.column, part, pages), form, position))
         position += row_ranges.count(part)
-    return found
+    return pieces
 
 
 def _are_native(pieces: Sequence[_Piece]) -> bool:
@@ -267,8 +267,8 @@ def _read(
             flags,
         )
         if failure is not None:
-            in_test, place, page, message = failure
-            with (tested[place] if in_test else native[place].rows).column.where(page):
+            in_test, index, page, message = failure
+            with (tested[index] if in_test else native[index].rows).column.where(page):
                 raise CorruptFile(message)
     if flags is not None and num_left == 0:
         return 0, []
@@ -284,13 +284,13 @@ def _fetch(
 ) -> tuple[list[PageParts | _kernels.FileParts], list[pa.Array]]:
     """The bytes of rows that the kernels read, and what Python has decoded; those of one file share their requests."""
     by_file: dict[FileReader, tuple[list[int], list[int]]] = {}
-    for place, rows in enumerate(native):
+    for index, rows in enumerate(native):
         assert rows.column.file is not None
-        by_file.setdefault(rows.column.file, ([], []))[0].append(place)
-    for place, piece in enumerate(others):
-        by_file.setdefault(piece.column.file, ([], []))[1].append(place)
+        by_file.setdefault(rows.column.file, ([], []))[0].append(index)
+    for index, piece in enumerate(others):
+        by_file.setdefault(piece.column.file, ([], []))[1].append(index)
     calls = [
-        partial(_fetch_file, file, [native[place] for place in of_native], [others[place] for place in of_others])
+        partial(_fetch_file, file, [native[index] for index in of_native], [others[index] for index in of_others])
         for file, (of_native, of_others) in by_file.items()
     ]
     concurrency = max((file.concurrency for file in by_file), default=1)
@@ -300,7 +300,7 @@ def _fetch(
     for (of_native, of_others), (own_parts, own_arrays) in zip(by_file.values(), results, strict=True):
         parts.update(zip(of_native, own_parts, strict=True))
         arrays.update(zip(of_others, own_arrays, strict=True))
-    return [parts[place] for place in range(len(native))], [arrays[place] for place in range(len(others))]
+    return [parts[index] for index in range(len(native))], [arrays[index] for index in range(len(others))]
 
 
 def _fetch_file(

@@ -41,11 +41,11 @@ def with_values(type: pa.DictionaryType, values: Callable[[], pa.Array]) -> Call
 
     def finish(indices: pa.Array) -> pa.Array:
         items = values()
-        found = indices.to_numpy(zero_copy_only=False)
-        if len(found) and not 0 <= int(found.min()) <= int(found.max()) < len(items):
+        numbers = indices.to_numpy(zero_copy_only=False)
+        if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < len(items):
             raise CorruptFile(f"an index outside of the {len(items)} values of the dictionary")
         if items.null_count:
-            valid = np.asarray(items.is_valid())[found]
+            valid = np.asarray(items.is_valid())[numbers]
             validity = stored.bitmap(valid)
             indices = pa.Array.from_buffers(indices.type, len(indices), [validity, indices.buffers()[1]])
         return pa.DictionaryArray.from_arrays(indices, items, ordered=type.ordered, safe=False)

@@ -90,7 +90,7 @@ def parse_footer(file_size: int, tail: pa.Buffer) -> Footer | LegacyFooter:
 
 
 def parse_entry(table: pa.Buffer, index: int, file_size: int) -> ByteRange:
-    """The byte range at a place of a table of (position, size), inside of the file."""
+    """The byte range in an entry of a table of (position, size), inside of the file."""
     position, size = _TABLE_ENTRY.unpack_from(table, index * _TABLE_ENTRY.size)
     if position + size > file_size:
         raise CorruptFile(f"bytes {position} to {position + size} are outside of the file of {file_size} bytes")

@@ -25,19 +25,19 @@ class HeldBytes:
 
     def find(self, start: int, end: int) -> pa.Buffer | None:
         """The bytes [start, end); None where they are not all in one part."""
-        place = bisect_right(self._starts, start) - 1
-        if place < 0 or end > self._ranges[place].end:
+        index = bisect_right(self._starts, start) - 1
+        if index < 0 or end > self._ranges[index].end:
             return None
-        return self._contents[place].slice(start - self._ranges[place].start, end - start)
+        return self._contents[index].slice(start - self._ranges[index].start, end - start)
 
 
 def read(ranges: Sequence[ByteRange], fetch: Callable[[Sequence[ByteRange]], Sequence[pa.Buffer]]) -> HeldBytes:
     """These ranges, those that touch as one."""
-    found: list[ByteRange] = []
+    joined: list[ByteRange] = []
     for start, end in sorted(ranges):
-        if found and start <= found[-1].end:
-            found[-1] = ByteRange(found[-1].start, max(found[-1].end, end))
+        if joined and start <= joined[-1].end:
+            joined[-1] = ByteRange(joined[-1].start, max(joined[-1].end, end))
         elif start < end:
-            found.append(ByteRange(start, end))
-    assert all(before.end < after.start for before, after in pairwise(found))
-    return HeldBytes(found, fetch(found) if found else ())
+            joined.append(ByteRange(start, end))
+    assert all(before.end < after.start for before, after in pairwise(joined))
+    return HeldBytes(joined, fetch(joined) if joined else ())

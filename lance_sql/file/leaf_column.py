@@ -72,7 +72,7 @@ class LeafColumn:
 
     def ahead(self, rows: RowRanges, short: int | None, *, opened: bool) -> list[ByteRange]:
         """See `Column`."""
-        found: list[ByteRange] = []
+        ranges: list[ByteRange] = []
         for number, inside in split_by_page(self.row_starts, rows):
             if is_open(self.file, self.index, number) != opened:
                 continue
@@ -80,10 +80,10 @@ class LeafColumn:
             num_rows = int(self.row_starts[number + 1] - self.row_starts[number])
             data = page.buffers[1] if isinstance(page.layout, MiniBlock) and len(page.buffers) > 1 else None
             if opened:
-                found += ahead.of_open_page(data, num_rows, inside)
+                ranges += ahead.of_open_page(data, num_rows, inside)
             else:
-                found += ahead.of_page(page.buffers, self._head_ranges(number), data, num_rows, inside, short)
-        return found
+                ranges += ahead.of_page(page.buffers, self._head_ranges(number), data, num_rows, inside, short)
+        return ranges
 
     @cached_property
     def row_bytes(self) -> float:
@@ -115,19 +115,19 @@ class LeafColumn:
 
     def has_dictionaries(self, most_items: int) -> bool | None:
         """See `Column`."""
-        found = False
+        has_dictionary = False
         for number, page in enumerate(self.metadata.pages):
             with self.at(number):
                 match page.layout:
                     case MiniBlock(dictionary=dictionary, num_dictionary_items=count):
                         if count > most_items or (dictionary is None and not _are_short(page)):
                             return None
-                        found = True
+                        has_dictionary = True
                     case Constant():
                         pass
                     case _:
                         return None
-        return found
+        return has_dictionary
 
     def statistics(self) -> PageStatistics | None:
         """See `Column`; these file versions have none."""

@@ -125,10 +125,10 @@ class LearnedOfTable:
 
     def find(self, key: LearnedKey) -> _kernels.ZoneBounds | None:
         """What is known of a column."""
-        found = LEARNED.find(key)
-        if found is None and self._unsaved is not None and self._unsaved.load(key.identity):
-            found = LEARNED.find(key)
-        return found
+        bounds = LEARNED.find(key)
+        if bounds is None and self._unsaved is not None and self._unsaved.load(key.identity):
+            bounds = LEARNED.find(key)
+        return bounds
 
     def column(self, key: LearnedKey, num_rows: int, table: str) -> _kernels.ZoneBounds:
         """What is known of a column, to be added to; nothing at first.
@@ -136,12 +136,12 @@ class LearnedOfTable:
         table: the URI of its store
         """
         LEARNED.tables.add(table)
-        found = self.find(key)
-        if found is None or found.num_rows != num_rows:
-            found = LEARNED.keep(key, new_bounds(key.kind, num_rows))
+        bounds = self.find(key)
+        if bounds is None or bounds.num_rows != num_rows:
+            bounds = LEARNED.keep(key, new_bounds(key.kind, num_rows))
         if self._unsaved is not None:
-            self._unsaved.watch(key, found)
-        return found
+            self._unsaved.watch(key, bounds)
+        return bounds
 
     def save(self) -> None:
         """Writes to the folder what was learned since the last time; what goes wrong is logged."""

@@ -35,14 +35,14 @@ def leaves(field: Field) -> list[Leaf]:
     """The leaves below `field`, in the order of the schema."""
     if is_leaf(field):
         return [Leaf(field, arrow_field(field).type)]
-    found = []
+    all_leaves = []
     for child in field.children:
         name = arrow_field(child)
         for leaf in leaves(child):
             below = leaf.outer[-1] if leaf.outer else leaf.type
             step = _around(field, pa.field(name.name, below, name.nullable, name.metadata))
-            found.append(Leaf(leaf.field, leaf.type, (*leaf.outer, step), (*leaf.parents, field)))
-    return found
+            all_leaves.append(Leaf(leaf.field, leaf.type, (*leaf.outer, step), (*leaf.parents, field)))
+    return all_leaves
 
 
 @lru_cache(maxsize=4096)

@@ -75,7 +75,7 @@ class LegacyMetadata:
         own = sorted(self._ids)
         if len(listed) != len(own) or {number for number in listed if number >= 0} <= set(own):
             return {}
-        return {number: own[place] for place, number in enumerate(listed) if number >= 0}
+        return {number: own[index] for index, number in enumerate(listed) if number >= 0}
 
     def values(self, field: Field, *, is_top_level: bool) -> ColumnMetadata:
         """The pages of a field without children, one for each batch."""
@@ -139,11 +139,11 @@ class LegacyMetadata:
     ) -> ColumnMetadata:
         """The column of a field, made once; `items` tells apart the leaves that a list is read for."""
         key = (field, id(items))
-        found = self._columns.get(key)
-        if found is None:
+        known = self._columns.get(key)
+        if known is None:
             # the items are kept beside it, so that their identity stays their own
-            found = self._columns[key] = (self._make_column(field, make), items)
-        column = found[0]
+            known = self._columns[key] = (self._make_column(field, make), items)
+        column = known[0]
         if is_top_level and not np.array_equal(column.row_starts, self.row_starts):
             raise CorruptFile("the pages of the column hold other rows than the batches of the file")
         return column
@@ -151,8 +151,8 @@ class LegacyMetadata:
     def _make_column(self, field: Field, make: Callable[[int, int, int], PlainPage]) -> ColumnMetadata:
         entries = self._entries(field.id)
         # strings precede their offsets: they begin where another page does, or later
-        places = np.maximum(np.searchsorted(self._positions, entries[:, 0]) - 1, 0)
-        before = np.maximum(entries[:, 0] - self._positions[places], 0).tolist()
+        page_indices = np.maximum(np.searchsorted(self._positions, entries[:, 0]) - 1, 0)
+        before = np.maximum(entries[:, 0] - self._positions[page_indices], 0).tolist()
         pages = []
         for batch, (position, length) in enumerate(entries.tolist()):
             page = make(position, length, batch)

@@ -128,12 +128,12 @@ class NativeColumn:
 
     def open(self, number: int, page: KnownPage) -> None:
         """Makes a page known; nothing happens where it is, for another thread may be reading it."""
-        found = page.reader(self._chain, is_nested=self._is_nested)
+        opened = page.reader(self._chain, is_nested=self._is_nested)
         with self._lock:
             if self._is_open[number]:
                 return
-            if found is not None:
-                native, data = found
+            if opened is not None:
+                native, data = opened
                 self.reader.open(number, native.reader, data.start, data.end)
                 self._forms[number] = self._shared(native.form)
                 if data.end > data.start and not native.reader.takes_extents:
@@ -258,17 +258,17 @@ class NativeColumn:
 
     def test(self, test: ValueTest, pages: Sequence[int]) -> _kernels.ColumnTest | None:
         """The test for the pages; None where one of them has to be decoded for it."""
-        found = self._tests.get(test)
-        if found is None:
+        answers = self._tests.get(test)
+        if answers is None:
             if len(self._tests) >= MAX_TESTS:
                 self._tests.clear()
-            found = self._tests[test] = _ColumnTest(_kernels.ColumnTest(len(self._is_open)), {})
+            answers = self._tests[test] = _ColumnTest(_kernels.ColumnTest(len(self._is_open)), {})
         for number in pages:
-            if number not in found.is_known:
+            if number not in answers.is_known:
                 with self._lock:
-                    if number not in found.is_known:
-                        found.is_known[number] = self._answer(number, test, found.test)
-        return found.test if all(found.is_known[number] for number in pages) else None
+                    if number not in answers.is_known:
+                        answers.is_known[number] = self._answer(number, test, answers.test)
+        return answers.test if all(answers.is_known[number] for number in pages) else None
 
     def _answer(self, number: int, test: ValueTest, answers: _kernels.ColumnTest) -> bool:
         """Whether the kernels can answer the test for a page, which they are told then."""
@@ -352,12 +352,12 @@ def open_rows(
     is_nested: as `NativeColumn`
     raises: CorruptFile, UnsupportedFeature
     """
-    kept = (file, key, chain.leaf, chain.outer, is_nested)
-    column = file.page_cache.get(kept) if are_kept(file) else None
+    cache_key = (file, key, chain.leaf, chain.outer, is_nested)
+    column = file.page_cache.get(cache_key) if are_kept(file) else None
     if column is None:
-        column = NativeColumn(file, row_starts, chain, where, key=kept, is_nested=is_nested)
+        column = NativeColumn(file, row_starts, chain, where, key=cache_key, is_nested=is_nested)
         if are_kept(file):
-            file.page_cache.keep(kept, column)
+            file.page_cache.keep(cache_key, column)
     assert isinstance(column, NativeColumn)
     numbers: Sequence[int] = range(*column.reader.pages_of(int(rows[0, 0]), int(rows[-1, 1])))
     if not all(map(column.is_open, numbers)):

@@ -22,15 +22,15 @@ def fetch(columns: Sequence[NativeRows]) -> list[PageParts]:
     raises: CorruptFile
     """
     by_file: dict[FileReader, list[int]] = {}
-    for place, each in enumerate(columns):
+    for index, each in enumerate(columns):
         if each.column.file is not None:
-            by_file.setdefault(each.column.file, []).append(place)
-    found: list[PageParts] = [[]] * len(columns)
-    for file, places in by_file.items():
-        parts = run(fetching(file, [columns[place] for place in places]), file.fetch)
-        for place, each_part in zip(places, parts, strict=True):
-            found[place] = each_part
-    return found
+            by_file.setdefault(each.column.file, []).append(index)
+    parts_of_columns: list[PageParts] = [[]] * len(columns)
+    for file, indices in by_file.items():
+        parts = run(fetching(file, [columns[index] for index in indices]), file.fetch)
+        for index, each_part in zip(indices, parts, strict=True):
+            parts_of_columns[index] = each_part
+    return parts_of_columns
 
 
 def fetching(file: FileReader, columns: Sequence[NativeRows]) -> Reading[list[PageParts]]:
@@ -45,41 +45,41 @@ def read_apart(file: FileReader, columns: Sequence[NativeRows]) -> list[_kernels
 
     raises: CorruptFile
     """
-    found: list[_kernels.FileParts | None] = [None] * len(columns)
+    parts_of_columns: list[_kernels.FileParts | None] = [None] * len(columns)
     # neighbouring rows need all that lies between them
-    places = [place for place, each in enumerate(columns) if len(each.rows) > 1]
-    if not places or file.is_far:
-        return found
-    wanted = [columns[place] for place in places]
+    indices = [index for index, each in enumerate(columns) if len(each.rows) > 1]
+    if not indices or file.is_far:
+        return parts_of_columns
+    wanted = [columns[index] for index in indices]
     read, failure = file.read_scattered([(each.column.reader, each.rows) for each in wanted])
     if failure is not None:
-        place, message = failure
-        wanted[place].refuse(message)
-    for place, parts in zip(places, read or (), strict=False):
-        found[place] = parts
-    return found
+        index, message = failure
+        wanted[index].refuse(message)
+    for index, parts in zip(indices, read or (), strict=False):
+        parts_of_columns[index] = parts
+    return parts_of_columns
 
 
 def _joined(parts: PageParts) -> PageParts:
     """The same with the bytes of each page as one part."""
     if len({part.page for part in parts}) == len(parts):
         return parts
-    found: PageParts = []
+    joined: PageParts = []
     for page, group in groupby(parts, lambda part: part.page):
         several = list(group)
         if len(several) == 1:
-            found += several
+            joined += several
             continue
         extents = np.array([(part.start, part.start + part.data.size) for part in several], np.int64)
-        found.append(PagePart(page, pa.py_buffer(b"".join(part.data for part in several)), 0, extents.tobytes()))
-    return found
+        joined.append(PagePart(page, pa.py_buffer(b"".join(part.data for part in several)), 0, extents.tobytes()))
+    return joined
 
 
 def _scattered_spans(columns: Sequence[NativeRows], gap: int) -> Sequence[Sequence[tuple[int, int, int]]]:
     """The same as `_spans` with several parts of a page where much lies between its rows."""
     if all(len(each.rows) == 1 for each in columns):
         return _spans(columns)
-    found: list[list[tuple[int, int, int]]] = []
+    spans_of_columns: list[list[tuple[int, int, int]]] = []
     for each in columns:
         try:
             spans = each.column.reader.scattered_spans(np.ascontiguousarray(each.rows))
@@ -90,8 +90,8 @@ def _scattered_spans(columns: Sequence[NativeRows], gap: int) -> Sequence[Sequen
             firsts = np.concatenate(([0], np.flatnonzero(begins) + 1))
             ends = np.maximum.reduceat(spans[:, 2], firsts)
             spans = np.column_stack((spans[firsts, 0], spans[firsts, 1], ends))
-        found.append([(page, start, end) for page, start, end in spans.tolist()])
-    return found
+        spans_of_columns.append([(page, start, end) for page, start, end in spans.tolist()])
+    return spans_of_columns
 
 
 def _spans(columns: Sequence[NativeRows]) -> Sequence[Sequence[tuple[int, int, int]]]:

@@ -73,20 +73,20 @@ class StoredColumn:
         """The leaf of the chain at `rows`."""
         if len(rows) == 0:
             return pa.nulls(0, chain.leaf)
-        found = yield from self._read(rows, lambda page, part: page.decode(part, chain, self.file.gap))
-        return concat([array for _, array in found])
+        arrays = yield from self._read(rows, lambda page, part: page.decode(part, chain, self.file.gap))
+        return concat([array for _, array in arrays])
 
     def lists(self, rows: RowRanges) -> Reading[ListRows]:
         """Where the items of the lists at `rows` are, among the rows of the next column."""
         if len(rows) == 0:
             return ListRows(Bounds(np.empty(0, np.int64), row_ranges.EMPTY), None)
-        found = yield from self._read(rows, lambda page, part: page.lists(part, self.file.gap))
-        lengths = np.concatenate([part.bounds.lengths for _, part in found])
-        items = np.concatenate([part.bounds.items + self.metadata.item_starts[number] for number, part in found])
+        parts = yield from self._read(rows, lambda page, part: page.lists(part, self.file.gap))
+        lengths = np.concatenate([part.bounds.lengths for _, part in parts])
+        items = np.concatenate([part.bounds.items + self.metadata.item_starts[number] for number, part in parts])
         valid = None
-        if any(part.valid is not None for _, part in found):
+        if any(part.valid is not None for _, part in parts):
             valid = np.concatenate(
-                [np.ones(len(p.bounds.lengths), np.bool_) if p.valid is None else p.valid for _, p in found]
+                [np.ones(len(p.bounds.lengths), np.bool_) if p.valid is None else p.valid for _, p in parts]
             )
         return ListRows(Bounds(lengths, row_ranges.coalesce(items, 0)), valid)
 
@@ -206,17 +206,17 @@ class PathColumn:
 
     def has_dictionaries(self, most_items: int) -> bool | None:
         """See `Column`."""
-        found = False
+        has_dictionary = False
         for number in range(len(self.leaf.metadata.pages)):
             with self.leaf.at(number):
                 match self.leaf.encoding(number):
                     case Dictionary(num_items=count) if count <= most_items:
-                        found = True
+                        has_dictionary = True
                     case Constant():
                         pass
                     case _:
                         return None
-        return found
+        return has_dictionary
 
     def statistics(self) -> PageStatistics | None:
         """See `Column`."""
@@ -275,9 +275,9 @@ class PathColumn:
                 slots.append(Slots(num_slots, None, 0))
                 continue
             column = next(lists)
-            found = yield from shared.once((self.file, column.key), partial(column.lists, rows))
-            slots.append(_slots(found, pa.types.is_large_list(type)))
-            rows = found.bounds.items
+            list_rows = yield from shared.once((self.file, column.key), partial(column.lists, rows))
+            slots.append(_slots(list_rows, pa.types.is_large_list(type)))
+            rows = list_rows.bounds.items
             num_slots = row_ranges.count(rows)
         values = yield from self._values(rows)
         if len(values) != num_slots:
@@ -296,9 +296,9 @@ class PathColumn:
                 return (yield from self._blobs(descriptors))
         if self.characters is None:
             return (yield from leaf.values(rows, chain))
-        found = yield from leaf.lists(rows)
-        data = yield from self.characters.values(found.bounds.items, Chain(pa.uint8()))
-        strings = _slots(found, pa.types.is_large_binary(chain.leaf) or pa.types.is_large_string(chain.leaf))
+        list_rows = yield from leaf.lists(rows)
+        data = yield from self.characters.values(list_rows.bounds.items, Chain(pa.uint8()))
+        strings = _slots(list_rows, pa.types.is_large_binary(chain.leaf) or pa.types.is_large_string(chain.leaf))
         buffers = [strings.validity, strings.offsets, data.buffers()[1]]
         return pa.Array.from_buffers(chain.leaf, strings.num_slots, buffers, strings.null_count)
 
@@ -310,9 +310,9 @@ class PathColumn:
         return self.chain.finish(array) if self.chain.finish else array
 
 
-def _slots(found: ListRows, large: bool) -> Slots:
+def _slots(list_rows: ListRows, large: bool) -> Slots:
     """The layer of the lists in Arrow's form."""
-    lengths, valid = found.bounds.lengths, found.valid
+    lengths, valid = list_rows.bounds.lengths, list_rows.valid
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     if not large:

@@ -170,4 +170,4 @@ class FileReader:
         tail_start = self._footer.file_size - self._tail.size
         if tail_start <= start <= end <= self._footer.file_size:
             return self._tail.slice(start - tail_start, end - start)
-        return next((found for held in self._held if (found := held.find(start, end)) is not None), None)
+        return next((content for held in self._held if (content := held.find(start, end)) is not None), None)

@@ -96,14 +96,14 @@ def shapes(field: Field) -> list[Shape]:
     is_list, dimension = field.is_list, 1
     if field.logical_type.startswith("fixed_size_list:"):
         dimension = int(field.logical_type.rpartition(":")[2])
-    found = []
+    all_shapes = []
     for child in field.children:
         for shape in shapes(child):
             declared = tuple(depth + 1 for depth in shape.declared)
             if field.nullable and not is_list and any(shape.is_list):
                 declared = (0, *declared)
-            found.append(Shape((is_list, *shape.is_list), shape.items_per_row * dimension, declared))
-    return found
+            all_shapes.append(Shape((is_list, *shape.is_list), shape.items_per_row * dimension, declared))
+    return all_shapes
 
 
 def shred(field: Field, array: pa.Array, first_row: int) -> list[Shredded]:
@@ -349,9 +349,9 @@ def plain(array: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(array.type) and array.dictionary.null_count:
         items, indices = array.dictionary, array.indices
         valid = items.is_valid()
-        places = pa.array(np.cumsum(valid.to_numpy(zero_copy_only=False)) - 1).cast(indices.type)
-        places = pc.if_else(valid, places, pa.scalar(None, indices.type))
-        return pa.DictionaryArray.from_arrays(places.take(indices), items.drop_null())
+        new_indices = pa.array(np.cumsum(valid.to_numpy(zero_copy_only=False)) - 1).cast(indices.type)
+        new_indices = pc.if_else(valid, new_indices, pa.scalar(None, indices.type))
+        return pa.DictionaryArray.from_arrays(new_indices.take(indices), items.drop_null())
     return array
 
 
@@ -366,8 +366,8 @@ def items_of_lists(array: pa.Array, offsets: npt.NDArray[Any], lengths: npt.NDAr
     except pa.ArrowNotImplementedError:
         # Arrow has no filter for views
         starts = offsets[:-1] - offsets[0]
-        kept = np.flatnonzero(~absent).tolist()
-        return pa.concat_arrays([items.slice(0, 0), *(items.slice(int(starts[i]), int(lengths[i])) for i in kept)])
+        present = np.flatnonzero(~absent).tolist()
+        return pa.concat_arrays([items.slice(0, 0), *(items.slice(int(starts[i]), int(lengths[i])) for i in present)])
 
 
 def _is_null(array: pa.Array) -> BoolMask:

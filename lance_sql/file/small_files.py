@@ -162,6 +162,6 @@ def _codec(layout: PageLayout) -> tuple[ValueCodec, int] | None:
             repetition_index_depth=0,
             values=values,
         ):
-            found = value_codec(values)
-            return found[:2] if found is not None and found[2] is None else None
+            codec = value_codec(values)
+            return codec[:2] if codec is not None and codec[2] is None else None
     return None

@@ -70,34 +70,34 @@ class StatisticsFolder:
     def load(self, identity: str) -> Columns:
         """What is known of a data file; nothing where there is no file, or none that can be trusted."""
         try:
-            with open(self._place(identity), "rb") as file:
+            with open(self._path_of(identity), "rb") as file:
                 content = file.read(MAX_BYTES + 1)
         except OSError:
             return {}
         try:
             return _parse(content, identity.encode())
         except ValueError as error:
-            _LOG.warning("%s is not used: %s", self._place(identity), error)
+            _LOG.warning("%s is not used: %s", self._path_of(identity), error)
             return {}
 
     def save(self, identity: str, columns: Columns) -> None:
-        """Writes what is known of a data file in the place of what was, at once.
+        """Writes what is known of a data file in place of what was, at once.
 
         raises: OSError
         """
-        place = self._place(identity)
-        temporary = f"{place}.{uuid.uuid4().hex}.tmp"
+        path = self._path_of(identity)
+        temporary = f"{path}.{uuid.uuid4().hex}.tmp"
         try:
             os.makedirs(self.path, exist_ok=True)
             with open(temporary, "xb") as file:
                 file.write(with_checksum(serialize(columns, identity.encode())))
-            os.replace(temporary, place)
+            os.replace(temporary, path)
         except OSError as error:
             with suppress(OSError):
                 os.unlink(temporary)
             raise OSError(f"statistics are not kept in {self.path}: {error.strerror}") from error
 
-    def _place(self, identity: str) -> str:
+    def _path_of(self, identity: str) -> str:
         name = hashlib.blake2b(identity.encode(), digest_size=_DIGEST_BYTES).hexdigest()
         return os.path.join(self.path, f"{name}.stats")
 
@@ -133,7 +133,7 @@ def _parse(content: bytes, identity: bytes) -> dict[tuple[int, KeyKind], StoredS
         at = _LENGTHS.size + length
         if rest[_LENGTHS.size : at] != identity:
             raise ValueError("it is of another file")
-        found = {}
+        statistics = {}
         for _ in range(count):
             number, order, bits, is_prefix, rows_per_zone, num_rows = _COLUMN.unpack_from(rest, at)
             at += _COLUMN.size
@@ -143,13 +143,13 @@ def _parse(content: bytes, identity: bytes) -> dict[tuple[int, KeyKind], StoredS
             if size > len(rest) - at:
                 raise ValueError("it ends too soon")
             numbers = np.frombuffer(rest[at : at + size], "<i8").astype(np.int64).reshape(-1, _NUMBERS)
-            found[number, KeyKind(ValueOrder(order), bits, bool(is_prefix))] = StoredStatistics(num_rows, numbers)
+            statistics[number, KeyKind(ValueOrder(order), bits, bool(is_prefix))] = StoredStatistics(num_rows, numbers)
             at += size
     except struct.error as error:
         raise ValueError("it ends too soon") from error
     if at != len(rest):
         raise ValueError("there is something behind its end")
-    return found
+    return statistics
 
 
 def _digest(content: bytes | memoryview) -> bytes:

@@ -89,7 +89,7 @@ def statistics(numbers: Numbers, num_rows: I64, kind: KeyKind, type: pa.DataType
     is_known = numbers[:, 1] - numbers[:, 0] == num_rows
     num_valid, num_nans = numbers[:, 4], numbers[:, 5]
     have_bounds = is_known & (num_valid > num_nans)
-    lows, highs = (np.ascontiguousarray(numbers[:, place]).view(np.uint64) for place in (2, 3))
+    lows, highs = (np.ascontiguousarray(numbers[:, column]).view(np.uint64) for column in (2, 3))
     if kind.is_prefix:
         mins, maxs = _text_bounds(lows, highs, have_bounds, type)
     else:
@@ -141,12 +141,12 @@ def _values(keys: U64, known: BoolMask, kind: KeyKind, type: pa.DataType, *, is_
 def _text_bounds(lows: U64, highs: U64, known: BoolMask, type: pa.DataType) -> tuple[pa.Array, pa.Array]:
     is_text = pa.types.is_string(type) or pa.types.is_large_string(type)
     least, greatest = (_least_text, _greatest_text) if is_text else (_least_bytes, _greatest_bytes)
-    found = []
+    bounds = []
     for keys, bound in ((lows, least), (highs, greatest)):
         data = keys.astype(">u8").tobytes()
         parts = [data[at : at + _PREFIX_BYTES] for at in range(0, len(data), _PREFIX_BYTES)]
-        found.append(pa.array([bound(part) if has else None for part, has in zip(parts, known.tolist(), strict=True)]))
-    return found[0].cast(type), found[1].cast(type)
+        bounds.append(pa.array([bound(part) if has else None for part, has in zip(parts, known.tolist(), strict=True)]))
+    return bounds[0].cast(type), bounds[1].cast(type)
 
 
 def _least_bytes(prefix: bytes) -> bytes:
@@ -156,8 +156,8 @@ def _least_bytes(prefix: bytes) -> bytes:
 
 def _greatest_bytes(prefix: bytes) -> bytes | None:
     """Greater than everything that begins so; None where there is nothing greater."""
-    kept = prefix.rstrip(b"\xff")
-    return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
+    stem = prefix.rstrip(b"\xff")
+    return stem[:-1] + bytes([stem[-1] + 1]) if stem else None
 
 
 def _characters(prefix: bytes) -> str | None:
