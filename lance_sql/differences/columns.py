@@ -29,20 +29,22 @@ def changes(before: pa.Schema, after: pa.Schema, names_before: Mapping[str, str]
 
     names_before: by name in `after` the name in `before`, for columns that both have
     """
-    kept = set(names_before.values())
-    found = [ColumnChange("dropped", field.name, str(field.type), None) for field in before if field.name not in kept]
+    shared_names = set(names_before.values())
+    column_changes = [
+        ColumnChange("dropped", field.name, str(field.type), None) for field in before if field.name not in shared_names
+    ]
     for field in after:
         if field.name not in names_before:
-            found.append(ColumnChange("added", field.name, None, str(field.type)))
+            column_changes.append(ColumnChange("added", field.name, None, str(field.type)))
             continue
         earlier = before.field(names_before[field.name])
         if earlier.name != field.name:
-            found.append(ColumnChange("renamed", field.name, earlier.name, field.name))
+            column_changes.append(ColumnChange("renamed", field.name, earlier.name, field.name))
         if earlier.type != field.type:
-            found.append(ColumnChange("type", field.name, str(earlier.type), str(field.type)))
+            column_changes.append(ColumnChange("type", field.name, str(earlier.type), str(field.type)))
         if earlier.nullable != field.nullable:
-            found.append(ColumnChange("nullable", field.name, _nullable(earlier), _nullable(field)))
-    return tuple(found)
+            column_changes.append(ColumnChange("nullable", field.name, _nullable(earlier), _nullable(field)))
+    return tuple(column_changes)
 
 
 def _nullable(field: pa.Field) -> str:

@@ -141,13 +141,13 @@ def _versions(before: Dataset, after: Dataset, key: list[str] | None, max_rows: 
         (),
     )
     shown = chosen or [ROW_ID, *_label(after, names)]
-    found = rows.RowDifferences(in_feed, tuple(shown), max_rows)
+    differences = rows.RowDifferences(in_feed, tuple(shown), max_rows)
     if chosen is None:
-        rows.by_row_id(feed, found)
+        rows.by_row_id(feed, differences)
     else:
         _check_key(chosen, shared)
-        rows.by_changed_key(feed, found, chosen, _names(before, after))
-    return _result(before, after, found, chosen or [ROW_ID], names, (), is_one_table=True)
+        rows.by_changed_key(feed, differences, chosen, _names(before, after))
+    return _result(before, after, differences, chosen or [ROW_ID], names, (), is_one_table=True)
 
 
 def _tables(
@@ -165,9 +165,9 @@ def _tables(
     else:
         shown = key
         _check_key(key, shared)
-    found = rows.RowDifferences(shared, tuple(shown), max_rows)
-    rows.by_key(before, after, found, key, _names(before, after))
-    return _result(before, after, found, key, names, shared.not_compared, is_one_table=is_one_table)
+    differences = rows.RowDifferences(shared, tuple(shown), max_rows)
+    rows.by_key(before, after, differences, key, _names(before, after))
+    return _result(before, after, differences, key, names, shared.not_compared, is_one_table=is_one_table)
 
 
 def _needed(key: list[str] | None, before: Dataset, after: Dataset) -> list[str]:
@@ -182,9 +182,9 @@ def _needed(key: list[str] | None, before: Dataset, after: Dataset) -> list[str]
             for name in key:
                 table.snapshot.manifest.schema.resolve(name, table=table.snapshot.label)
         return key
-    found = list(primary_key(after.snapshot.manifest.schema))
-    if found and set(found) <= set(before.schema.names):
-        return found
+    key_columns = list(primary_key(after.snapshot.manifest.schema))
+    if key_columns and set(key_columns) <= set(before.schema.names):
+        return key_columns
     first, second = _names(before, after)
     raise InvalidArgument(
         f"Which rows of {first} and {second} are the same is not recorded: give the columns that tell rows apart"
@@ -202,8 +202,8 @@ def _check_key(key: Sequence[str], shared: SharedColumns) -> None:
 
 def _label(table: Dataset, names: Mapping[str, str]) -> Sequence[str]:
     """What people know a row by, where both tables have it."""
-    found = naming_columns(table.snapshot.manifest.schema)
-    return found if set(found) <= set(names) else ()
+    label_columns = naming_columns(table.snapshot.manifest.schema)
+    return label_columns if set(label_columns) <= set(names) else ()
 
 
 def _by_name(before: pa.Schema, after: pa.Schema) -> dict[str, str]:
@@ -213,15 +213,15 @@ def _by_name(before: pa.Schema, after: pa.Schema) -> dict[str, str]:
 def _by_id(before: Schema, after: Schema) -> dict[str, str]:
     """By name in `after` the name in `before`: the same field, or one of the same name whose id has gone."""
     by_id = {field.id: field.name for field in before.fields}
-    kept = {field.id for field in after.fields}
-    gone = {field.name for field in before.fields if field.id not in kept}
-    found = {}
+    later_ids = {field.id for field in after.fields}
+    lost_names = {field.name for field in before.fields if field.id not in later_ids}
+    names_before = {}
     for field in after.fields:
         if field.id in by_id:
-            found[field.name] = by_id[field.id]
-        elif field.name in gone:
-            found[field.name] = field.name
-    return found
+            names_before[field.name] = by_id[field.id]
+        elif field.name in lost_names:
+            names_before[field.name] = field.name
+    return names_before
 
 
 def _names(before: Dataset, after: Dataset) -> tuple[str, str]:
@@ -236,7 +236,7 @@ def _names(before: Dataset, after: Dataset) -> tuple[str, str]:
 def _result(
     before: Dataset,
     after: Dataset,
-    found: rows.RowDifferences,
+    differences: rows.RowDifferences,
     key: Sequence[str],
     names: Mapping[str, str],
     not_compared: tuple[str, ...],
@@ -244,22 +244,22 @@ def _result(
     is_one_table: bool,
 ) -> Difference:
     first, second = _names(before, after)
-    order = {name: place for place, name in enumerate(after.schema.names)}
+    order = {name: position for position, name in enumerate(after.schema.names)}
     return Difference(
         before=_side(before, first),
         after=_side(after, second),
         key=tuple(key),
-        shown=found.shown,
+        shown=differences.shown,
         columns=columns.changes(before.schema, after.schema, names),
         not_compared=not_compared,
-        rows_inserted=found.num_inserted,
-        rows_deleted=found.num_deleted,
-        rows_updated=found.num_updated,
-        rows_rewritten=found.num_rewritten,
-        cells_updated=dict(sorted(found.cells.items(), key=lambda each: order[each[0]])),
-        inserted=found.inserted if found.inserted is not None else pa.table({}),
-        deleted=found.deleted if found.deleted is not None else pa.table({}),
-        updated=tuple(found.updated),
+        rows_inserted=differences.num_inserted,
+        rows_deleted=differences.num_deleted,
+        rows_updated=differences.num_updated,
+        rows_rewritten=differences.num_rewritten,
+        cells_updated=dict(sorted(differences.cells.items(), key=lambda each: order[each[0]])),
+        inserted=differences.inserted if differences.inserted is not None else pa.table({}),
+        deleted=differences.deleted if differences.deleted is not None else pa.table({}),
+        updated=tuple(differences.updated),
         files_added=_new_files(after, before) if is_one_table else (),
         files_removed=_new_files(before, after) if is_one_table else (),
         is_one_table=is_one_table,
@@ -274,8 +274,8 @@ def _side(table: Dataset, name: str) -> Side:
 
 
 def _new_files(mine: Dataset, theirs: Dataset) -> tuple[DataFileChange, ...]:
-    found = new_files(mine.snapshot.manifest.fragments, theirs.snapshot.manifest.fragments)
+    added = new_files(mine.snapshot.manifest.fragments, theirs.snapshot.manifest.fragments)
     return tuple(
         DataFileChange(f"data/{file.path}", fragment.id, fragment.physical_rows, file.size_bytes or None)
-        for fragment, file in found
+        for fragment, file in added
     )

@@ -99,10 +99,10 @@ class Difference:
     files_added, files_removed: data files that only one version of the same table has; empty for different tables
     is_one_table: the two are versions of one table
 
-    >>> found = lance_sql.diff("examples/orders.lance@5", "examples/orders.lance@6")
-    >>> found.rows_inserted, found.rows_updated, found.rows_deleted
+    >>> difference = lance_sql.diff("examples/orders.lance@5", "examples/orders.lance@6")
+    >>> difference.rows_inserted, difference.rows_updated, difference.rows_deleted
     (12, 10, 0)
-    >>> found.cells_updated["status"]
+    >>> difference.cells_updated["status"]
     10
     """
 
@@ -130,7 +130,7 @@ class Difference:
         return bool(self.columns or self.rows_inserted or self.rows_deleted or self.rows_updated or self.not_compared)
 
     def reversed(self) -> Difference:
-        """The same on the way back."""
+        """The difference from the later side to the earlier one."""
         return replace(
             self,
             before=self.after,
@@ -173,7 +173,7 @@ class Difference:
         return page.as_page(self)
 
     def head(self, num_rows: int) -> Difference:
-        """The same with at most so many of the inserted, deleted and updated rows; the counts stay."""
+        """The difference with at most so many of the inserted, deleted and updated rows; the counts stay."""
         return replace(
             self,
             inserted=self.inserted.slice(0, num_rows),

@@ -15,26 +15,26 @@ _MAX_FILES: Final = 200
 _ROWS_IN_A_PART: Final = 10
 
 
-def as_page(found: Difference) -> str:
+def as_page(difference: Difference) -> str:
     """A whole page."""
-    return pages.render("diff", **_values(found, links=True))
+    return pages.render("diff", **_values(difference, links=True))
 
 
-def as_part(found: Difference) -> str | None:
+def as_part(difference: Difference) -> str | None:
     """The first rows, for a notebook."""
-    return pages.part("diff_part", **_values(found.head(_ROWS_IN_A_PART), links=False))
+    return pages.part("diff_part", **_values(difference.head(_ROWS_IN_A_PART), links=False))
 
 
-def _values(found: Difference, *, links: bool) -> dict[str, Any]:
-    files = [("added", "ins", file) for file in found.files_added]
-    files += [("removed", "del", file) for file in found.files_removed]
+def _values(difference: Difference, *, links: bool) -> dict[str, Any]:
+    files = [("added", "ins", file) for file in difference.files_added]
+    files += [("removed", "del", file) for file in difference.files_removed]
     return {
-        "found": found,
-        "after": _shorter(found.before.name, found.after.name),
+        "difference": difference,
+        "after": _shorter(difference.before.name, difference.after.name),
         "links": links,
         "records": [
-            ("inserted", "Inserted rows", found.rows_inserted, _rows(found.inserted)),
-            ("deleted", "Deleted rows", found.rows_deleted, _rows(found.deleted)),
+            ("inserted", "Inserted rows", difference.rows_inserted, _rows(difference.inserted)),
+            ("deleted", "Deleted rows", difference.rows_deleted, _rows(difference.deleted)),
         ],
         "files": list(islice(files, _MAX_FILES)),
         "max_files": _MAX_FILES,

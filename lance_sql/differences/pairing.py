@@ -165,17 +165,17 @@ def _pair(before: pa.Table, after: pa.Table, key: Sequence[str], names: tuple[st
             shown = ", ".join(f"{column}={values(table[column].slice(order[again[0]], 1))[0]!r}" for column in key)
             raise InvalidArgument(f"Two rows of {name} have the key {shown}: give columns that tell rows apart")
         orders.append(order)
-    places = np.searchsorted(ids[0][orders[0]], ids[1])
-    places = np.minimum(places, max(before.num_rows - 1, 0))
-    found = ids[0][orders[0]][places] == ids[1] if before.num_rows else np.zeros(after.num_rows, np.bool_)
-    at_after = np.flatnonzero(found)
-    at_before = orders[0][places[at_after]] if before.num_rows else np.empty(0, np.int64)
+    positions = np.searchsorted(ids[0][orders[0]], ids[1])
+    positions = np.minimum(positions, max(before.num_rows - 1, 0))
+    are_paired = ids[0][orders[0]][positions] == ids[1] if before.num_rows else np.zeros(after.num_rows, np.bool_)
+    at_after = np.flatnonzero(are_paired)
+    at_before = orders[0][positions[at_after]] if before.num_rows else np.empty(0, np.int64)
     for start in range(0, len(at_after), _PAIRS_AT_ONCE):
         part = slice(start, start + _PAIRS_AT_ONCE)
         yield Paired(selection.take(before, pa.array(at_before[part])), selection.take(after, pa.array(at_after[part])))
     left = np.ones(before.num_rows, np.bool_)
     left[at_before] = False
-    for kind, table, rest in ((OnlyBefore, before, left), (OnlyAfter, after, ~found)):
+    for kind, table, rest in ((OnlyBefore, before, left), (OnlyAfter, after, ~are_paired)):
         if rest.any():
             yield kind(selection.take(table, pa.array(np.flatnonzero(rest))))
 
@@ -199,15 +199,15 @@ def _numbered(sides: Sequence[Sequence[pa.Array]]) -> list[I64]:
 
 def _hashes(keys: Sequence[pa.Array]) -> U64:
     """Equal keys have equal numbers, in this process."""
-    found = np.zeros(len(keys[0]), np.uint64)
+    combined = np.zeros(len(keys[0]), np.uint64)
     for column in keys:
         encoded = _plain(column).dictionary_encode()
         each = [hash(value) & (2**64 - 1) if value == value else 0 for value in encoded.dictionary.to_pylist()]
         hashes = np.array([*each, _NULL], np.uint64)
         indices = encoded.indices.cast(pa.int64()).fill_null(len(each)).to_numpy()
-        found = (found * _ODD) ^ hashes[indices]
+        combined = (combined * _ODD) ^ hashes[indices]
     # values that lie side by side have hashes that do
-    return (found ^ (found >> np.uint64(32))) * _ODD >> np.uint64(40)
+    return (combined ^ (combined >> np.uint64(32))) * _ODD >> np.uint64(40)
 
 
 def _plain(array: pa.Array) -> pa.Array:

@@ -16,39 +16,41 @@ _SIGNS: Final = {"added": "+", "dropped": "-"}
 _FILES_SHOWN: Final = 5
 
 
-def as_text(found: Difference, width: int | None = None) -> str:
+def as_text(difference: Difference, width: int | None = None) -> str:
     """The report, line by line.
 
     width: characters of a line, None for as many as it takes
     """
-    return "\n".join(line if width is None else cut(line, width) for line in _lines(found))
+    return "\n".join(line if width is None else cut(line, width) for line in _lines(difference))
 
 
-def _lines(found: Difference) -> Iterator[str]:
-    before, after = found.before, found.after
+def _lines(difference: Difference) -> Iterator[str]:
+    before, after = difference.before, difference.after
     yield f"{before.name} -> {after.name}"
     yield f"  rows   {before.rows:,} -> {after.rows:,}"
     yield f"  files  {before.files:,} -> {after.files:,}" + (
-        f" ({len(found.files_added):,} added, {len(found.files_removed):,} removed)" if found.is_one_table else ""
+        f" ({len(difference.files_added):,} added, {len(difference.files_removed):,} removed)"
+        if difference.is_one_table
+        else ""
     )
-    if found.columns or found.not_compared:
+    if difference.columns or difference.not_compared:
         yield ""
-        yield counted(len(found.columns), "column") + " changed"
-        for change in found.columns:
+        yield counted(len(difference.columns), "column") + " changed"
+        for change in difference.columns:
             yield f"  {describe(change)}"
-        for name in found.not_compared:
+        for name in difference.not_compared:
             yield f"  ! {name} is not compared: its types have nothing in common"
-    by = ", ".join(found.key)
-    if found.rows_updated:
-        cells = ", ".join(f"{name} {count:,}" for name, count in found.cells_updated.items())
+    by = ", ".join(difference.key)
+    if difference.rows_updated:
+        cells = ", ".join(f"{name} {count:,}" for name, count in difference.cells_updated.items())
         yield ""
-        yield f"{counted(found.rows_updated, 'row')} updated, by {by}: {cells}"
-        for row in found.updated:
-            yield from _updated(row, found.shown)
-        yield from _more(found.rows_updated, len(found.updated))
+        yield f"{counted(difference.rows_updated, 'row')} updated, by {by}: {cells}"
+        for row in difference.updated:
+            yield from _updated(row, difference.shown)
+        yield from _more(difference.rows_updated, len(difference.updated))
     for what, sign, count, rows in (
-        ("inserted", "+", found.rows_inserted, found.inserted),
-        ("deleted", "-", found.rows_deleted, found.deleted),
+        ("inserted", "+", difference.rows_inserted, difference.inserted),
+        ("deleted", "-", difference.rows_deleted, difference.deleted),
     ):
         if count:
             yield ""
@@ -58,17 +60,17 @@ def _lines(found: Difference) -> Iterator[str]:
                     f"{one_line(name)}={shown(value)}" for name, value in zip(names, record, strict=True)
                 )
             yield from _more(count, rows.num_rows)
-    if found.rows_rewritten:
+    if difference.rows_rewritten:
         yield ""
-        yield f"{counted(found.rows_rewritten, 'row')} written again with the same values"
-    for what, files in (("added", found.files_added), ("removed", found.files_removed)):
+        yield f"{counted(difference.rows_rewritten, 'row')} written again with the same values"
+    for what, files in (("added", difference.files_added), ("removed", difference.files_removed)):
         if files:
             yield ""
             yield f"{counted(len(files), 'file')} {what}"
             for file in files[:_FILES_SHOWN]:
                 yield f"  {_file(file)}"
             yield from _more(len(files), min(len(files), _FILES_SHOWN))
-    if not found.has_differences:
+    if not difference.has_differences:
         yield ""
         yield "No differences."
 
@@ -118,32 +120,32 @@ def _file(file: DataFileChange) -> str:
     return f"{file.path}  fragment {file.fragment}, {counted(file.rows, 'row')}{size}"
 
 
-def as_dict(found: Difference) -> dict[str, Any]:
+def as_dict(difference: Difference) -> dict[str, Any]:
     """All of a difference in types of JSON; the rows are those that it has."""
     return {
-        "before": dataclasses.asdict(found.before),
-        "after": dataclasses.asdict(found.after),
-        "has_differences": found.has_differences,
-        "key": list(found.key),
-        "columns": [dataclasses.asdict(change) for change in found.columns],
-        "not_compared": list(found.not_compared),
-        "rows_inserted": found.rows_inserted,
-        "rows_deleted": found.rows_deleted,
-        "rows_updated": found.rows_updated,
-        "rows_rewritten": found.rows_rewritten,
-        "cells_updated": dict(found.cells_updated),
+        "before": dataclasses.asdict(difference.before),
+        "after": dataclasses.asdict(difference.after),
+        "has_differences": difference.has_differences,
+        "key": list(difference.key),
+        "columns": [dataclasses.asdict(change) for change in difference.columns],
+        "not_compared": list(difference.not_compared),
+        "rows_inserted": difference.rows_inserted,
+        "rows_deleted": difference.rows_deleted,
+        "rows_updated": difference.rows_updated,
+        "rows_rewritten": difference.rows_rewritten,
+        "cells_updated": dict(difference.cells_updated),
         "updated": [
             {
-                "key": dict(zip(found.shown, map(as_json, row.key), strict=True)),
+                "key": dict(zip(difference.shown, map(as_json, row.key), strict=True)),
                 "cells": [
                     {"column": cell.column, "before": as_json(cell.before), "after": as_json(cell.after)}
                     for cell in row.cells
                 ],
             }
-            for row in found.updated
+            for row in difference.updated
         ],
-        "inserted": [dict(zip(names, map(as_json, row), strict=True)) for names, row in _rows(found.inserted)],
-        "deleted": [dict(zip(names, map(as_json, row), strict=True)) for names, row in _rows(found.deleted)],
-        "files_added": [dataclasses.asdict(file) for file in found.files_added],
-        "files_removed": [dataclasses.asdict(file) for file in found.files_removed],
+        "inserted": [dict(zip(names, map(as_json, row), strict=True)) for names, row in _rows(difference.inserted)],
+        "deleted": [dict(zip(names, map(as_json, row), strict=True)) for names, row in _rows(difference.deleted)],
+        "files_added": [dataclasses.asdict(file) for file in difference.files_added],
+        "files_removed": [dataclasses.asdict(file) for file in difference.files_removed],
     }

@@ -54,97 +54,101 @@ class RowDifferences:
             match each:
                 case OnlyBefore(rows):
                     self.num_deleted += rows.num_rows
-                    self.deleted = self._kept(self.deleted, rows)
+                    self.deleted = self._with_first(self.deleted, rows)
                 case OnlyAfter(rows):
                     self.num_inserted += rows.num_rows
-                    self.inserted = self._kept(self.inserted, rows)
+                    self.inserted = self._with_first(self.inserted, rows)
                 case Paired(before, after):
                     differing = self._pairs(before, after)
                     self.num_updated += differing
                     self.num_rewritten += (after.num_rows - differing) * counts_rewritten
 
-    def _kept(self, known: pa.Table | None, rows: pa.Table) -> pa.Table:
-        room = self.max_rows - (known.num_rows if known is not None else 0)
-        if known is not None and room <= 0:
-            return known
+    def _with_first(self, collected: pa.Table | None, rows: pa.Table) -> pa.Table:
+        room = self.max_rows - (collected.num_rows if collected is not None else 0)
+        if collected is not None and room <= 0:
+            return collected
         # copied, so that what it was taken from is not held
         first = selection.take(rows, pa.array(range(min(room, rows.num_rows)), pa.int64()))
-        return first if known is None else pa.concat_tables([known, first])
+        return first if collected is None else pa.concat_tables([collected, first])
 
     def _pairs(self, before: pa.Table, after: pa.Table) -> int:
         """How many pairs differ."""
         differs: dict[str, BoolMask] = {}
         for name, earlier in self.shared.before.items():
-            found = ~same(_whole(before[earlier]), _whole(after[name]))
-            if found.any():
-                differs[name] = found
-                self.cells[name] += int(found.sum())
+            differing = ~same(_whole(before[earlier]), _whole(after[name]))
+            if differing.any():
+                differs[name] = differing
+                self.cells[name] += int(differing.sum())
         if not differs:
             return 0
-        places = np.flatnonzero(np.logical_or.reduce(list(differs.values())))
-        chosen = places[: max(self.max_rows - len(self.updated), 0)]
+        positions = np.flatnonzero(np.logical_or.reduce(list(differs.values())))
+        chosen = positions[: max(self.max_rows - len(self.updated), 0)]
         if len(chosen):
             self.updated += self._rows(before, after, chosen, differs)
-        return len(places)
+        return len(positions)
 
     def _rows(
         self,
         before: pa.Table,
         after: pa.Table,
-        places: np.ndarray[tuple[int], np.dtype[np.intp]],
+        positions: np.ndarray[tuple[int], np.dtype[np.intp]],
         differs: Mapping[str, BoolMask],
     ) -> Iterator[UpdatedRow]:
-        at = pa.array(places)
+        at = pa.array(positions)
         earlier = {name: values(_whole(before[self.shared.before[name]]).take(at)) for name in differs}
         later = {name: values(_whole(after[name]).take(at)) for name in differs}
         keys = list(zip(*(values(_whole(after[name]).take(at)) for name in self.shown), strict=True))
-        for number, place in enumerate(places.tolist()):
+        for number, position in enumerate(positions.tolist()):
             cells = (
                 Cell(name, earlier[name][number], later[name][number])
                 for name, flags in differs.items()
-                if flags[place]
+                if flags[position]
             )
             yield UpdatedRow(keys[number], tuple(cells))
 
 
-def by_row_id(feed: ChangeFeed, found: RowDifferences) -> None:
+def by_row_id(feed: ChangeFeed, differences: RowDifferences) -> None:
     """Rows that the commits between two versions changed: those whose images are there are not read if they were
     inserted or deleted, but for the first ones."""
-    found.num_inserted = feed.count_rows(f"{CHANGE_TYPE} = '{INSERT}'")
-    found.num_deleted = feed.count_rows(f"{CHANGE_TYPE} = '{DELETE}'")
+    differences.num_inserted = feed.count_rows(f"{CHANGE_TYPE} = '{INSERT}'")
+    differences.num_deleted = feed.count_rows(f"{CHANGE_TYPE} = '{DELETE}'")
     columns = [ROW_ID, *feed.schema.names[: -1 - len(feed.told_fields)]]
-    found.inserted, found.deleted = (
-        _adapted(feed.scan(columns, f"{CHANGE_TYPE} = '{kind}'", limit=found.max_rows).to_reader(), {}).read_all()
+    differences.inserted, differences.deleted = (
+        _adapted(feed.scan(columns, f"{CHANGE_TYPE} = '{kind}'", limit=differences.max_rows).to_reader(), {}).read_all()
         for kind in (INSERT, DELETE)
     )
-    compared = [ROW_ID, *dict.fromkeys([*found.shown[1:], *found.shared.types])]
+    compared = [ROW_ID, *dict.fromkeys([*differences.shown[1:], *differences.shared.types])]
     before, after = (
-        _adapted(feed.scan(compared, f"{CHANGE_TYPE} = '{kind}'").to_reader(), found.shared.types)
+        _adapted(feed.scan(compared, f"{CHANGE_TYPE} = '{kind}'").to_reader(), differences.shared.types)
         for kind in (PREIMAGE, POSTIMAGE)
     )
-    found.add(pair(before, after, [ROW_ID]), counts_rewritten=True)
+    differences.add(pair(before, after, [ROW_ID]), counts_rewritten=True)
 
 
-def by_changed_key(feed: ChangeFeed, found: RowDifferences, key: Sequence[str], names: tuple[str, str]) -> None:
+def by_changed_key(feed: ChangeFeed, differences: RowDifferences, key: Sequence[str], names: tuple[str, str]) -> None:
     """Rows of fragments that differ, by their keys."""
     columns = feed.schema.names[: -1 - len(feed.told_fields)]
     before, after = (
-        _adapted(feed.scan(columns, f"{CHANGE_TYPE} IN ('{kinds[0]}', '{kinds[1]}')").to_reader(), found.shared.types)
+        _adapted(
+            feed.scan(columns, f"{CHANGE_TYPE} IN ('{kinds[0]}', '{kinds[1]}')").to_reader(), differences.shared.types
+        )
         for kinds in ((DELETE, PREIMAGE), (INSERT, POSTIMAGE))
     )
-    found.add(pair(before, after, key, names=names), counts_rewritten=True)
+    differences.add(pair(before, after, key, names=names), counts_rewritten=True)
 
 
-def by_key(before: Dataset, after: Dataset, found: RowDifferences, key: Sequence[str], names: tuple[str, str]) -> None:
+def by_key(
+    before: Dataset, after: Dataset, differences: RowDifferences, key: Sequence[str], names: tuple[str, str]
+) -> None:
     """All rows of both."""
-    types = found.shared.types
-    renamed = {earlier: types[name] for name, earlier in found.shared.before.items()}
+    types = differences.shared.types
+    renamed = {earlier: types[name] for name, earlier in differences.shared.before.items()}
     system = [name for name in key if name not in after.schema.names]
     first, second = (
         _adapted(table.scan([*system, *table.schema.names]).to_reader(), chosen)
         for table, chosen in ((before, renamed), (after, types))
     )
-    found.add(pair(first, second, key, names=names), counts_rewritten=False)
+    differences.add(pair(first, second, key, names=names), counts_rewritten=False)
 
 
 def _adapted(reader: pa.RecordBatchReader, types: Mapping[str, pa.DataType]) -> pa.RecordBatchReader:
