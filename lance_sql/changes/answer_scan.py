@@ -96,7 +96,7 @@ class AnswerScan(RankedScan):
             values = {
                 each.name: array for each, array in zip(stored, self._stored(changed, stored, positions), strict=True)
             }
-            values |= {name: self._told(changed, name, positions) for name in own_names}
+            values |= {name: self._own(changed, name, positions) for name in own_names}
             mask = None
             if self.condition is not None:
                 mask = evaluate(self.condition, record_batch(list(values.values()), list(values), len(positions)))
@@ -124,7 +124,7 @@ class AnswerScan(RankedScan):
             for each in columns
         ]
 
-    def _told(self, changed: ChangedRows, name: str, positions: I64) -> pa.Array:
+    def _own(self, changed: ChangedRows, name: str, positions: I64) -> pa.Array:
         """A column that the table does not have."""
         changes = self.changes
         if name == ROW_ID:

@@ -121,8 +121,8 @@ class AnswerChanges:
         """What is told of the rows beside their values."""
         now = [each.with_nullable(True) for each in self.after.ranker.fields]
         previous = [each.with_name(PREVIOUS + each.name) for each in now]
-        told = [pa.field(CHANGE, pa.string(), nullable=False), pa.field(ROW_CHANGE, pa.string()), *now, *previous]
-        return {each.name: each for each in [*told, field(ROW_ID)]}
+        own_fields = [pa.field(CHANGE, pa.string(), nullable=False), pa.field(ROW_CHANGE, pa.string()), *now, *previous]
+        return {each.name: each for each in [*own_fields, field(ROW_ID)]}
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -166,8 +166,8 @@ class AnswerChanges:
     @cached_property
     def row_changes(self) -> Mapping[int, str]:
         """What happened to rows since, by their ids."""
-        told = self.feed.scan([CHANGE_TYPE, ROW_ID]).to_table()
-        pairs = zip(told[ROW_ID].to_pylist(), told[CHANGE_TYPE].to_pylist(), strict=True)
+        images = self.feed.scan([CHANGE_TYPE, ROW_ID]).to_table()
+        pairs = zip(images[ROW_ID].to_pylist(), images[CHANGE_TYPE].to_pylist(), strict=True)
         return {row_id: _ROW_CHANGES[kind] for row_id, kind in pairs if kind in _ROW_CHANGES}
 
     @cached_property

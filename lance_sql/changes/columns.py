@@ -232,5 +232,5 @@ def _convert_list(array: pa.Array, stored: Field, wanted: Field) -> pa.Array:
     lengths = pc.list_value_length(array).fill_null(0).to_numpy()
     ends = np.concatenate(([0], np.cumsum(lengths)))
     offsets = pa.array(ends, pa.int64() if pa.types.is_large_list(type) else pa.int32())
-    made = pa.LargeListArray if pa.types.is_large_list(type) else pa.ListArray
-    return made.from_arrays(offsets, items, type=type, mask=array.is_null() if array.null_count else None)
+    list_array = pa.LargeListArray if pa.types.is_large_list(type) else pa.ListArray
+    return list_array.from_arrays(offsets, items, type=type, mask=array.is_null() if array.null_count else None)

@@ -43,12 +43,12 @@ class Side:
 
     snapshot: None for the time before the table's first version
     files: opens its fragments
-    known: the deleted rows of fragments that were asked for, shared by versions that share files
+    deleted_rows: of fragments that were asked for, shared by versions that share files
     """
 
     snapshot: Snapshot | None
     files: OpenFragments
-    known: dict[tuple[int, DeletionFile], I64] = field(default_factory=dict)
+    deleted_rows: dict[tuple[int, DeletionFile], I64] = field(default_factory=dict)
 
     def deleted(self, fragment: Fragment) -> I64:
         """The deleted rows of a fragment of the version, ascending.
@@ -58,10 +58,10 @@ class Side:
         file = fragment.deletion_file
         if file is None:
             return _NONE
-        rows = self.known.get((fragment.id, file))
+        rows = self.deleted_rows.get((fragment.id, file))
         if rows is None:
             rows = self.open(fragment).read_deletions(file).astype(np.int64)
-            self.known[fragment.id, file] = rows
+            self.deleted_rows[fragment.id, file] = rows
         return rows
 
     def open(self, fragment: Fragment) -> OpenFragment:
@@ -124,10 +124,10 @@ def compare(old: Side, new: Side, was: Sources, now: Sources) -> Difference:
             continue
         deleted_before, deleted_after = old.deleted(earlier), new.deleted(later)
         if earlier.deletion_file != later.deletion_file:
-            gone = _without(deleted_after, deleted_before)
-            before.append((earlier, row_ranges.from_sorted(gone)))
+            newly_deleted = _without(deleted_after, deleted_before)
+            before.append((earlier, row_ranges.from_sorted(newly_deleted)))
             # most commits delete, and bring no row back
-            if len(deleted_after) - len(gone) != len(deleted_before):
+            if len(deleted_after) - len(newly_deleted) != len(deleted_before):
                 after.append((later, row_ranges.from_sorted(_without(deleted_before, deleted_after))))
         if earlier.files != later.files or not is_same_schema:
             in_both = row_ranges.without(old.live(earlier), deleted_after)

@@ -47,7 +47,7 @@ class ChangeFeed(ArrowDataset):
     100
     """
 
-    told_fields: ClassVar[tuple[pa.Field, ...]] = images.FIELDS
+    feed_fields: ClassVar[tuple[pa.Field, ...]] = images.FIELDS
     """What is said of rows beside their values."""
 
     range_type: ClassVar[type[Range]] = Range
@@ -82,7 +82,7 @@ class ChangeFeed(ArrowDataset):
         first, last = bounds.resolve(history, start, end, since)
         self._check_range(history, first, last)
         self._snapshot = snapshot
-        shown = last if last >= first else max((known for known in history.files if known <= last), default=0)
+        shown = last if last >= first else max((version for version in history.files if version <= last), default=0)
         self._last = history.snapshot_at(shown) if shown in history.files else snapshot
         manifest = self._last.manifest
         match: Match = RowIdMatch()
@@ -99,13 +99,13 @@ class ChangeFeed(ArrowDataset):
         self._arguments: _Arguments = (snapshot, first, last, mode, drop_unchanged, key, trust_snapshots, kinds)
         self.range = self.range_type(history, first, last, mode, drop_unchanged, kinds, match, trust_snapshots)
         taken = {name.casefold() for name in self._last.manifest.schema.names}
-        for name in (*self._told, *system_columns.NAMES):
+        for name in (*self._feed_names, *system_columns.NAMES):
             if name in taken:
                 raise InvalidArgument(f"{self._last.name} has a column {name!r}, which the change feed has as well")
 
     @property
-    def _told(self) -> tuple[str, ...]:
-        return tuple(field.name for field in self.told_fields)
+    def _feed_names(self) -> tuple[str, ...]:
+        return tuple(field.name for field in self.feed_fields)
 
     @property
     def table(self) -> str:
@@ -185,7 +185,7 @@ class ChangeFeed(ArrowDataset):
         return Follow(self, self._snapshot, poll=poll, timeout=timeout)
 
     def of_version(self, snapshot: Snapshot, version: int) -> ChangeFeed:
-        """The same of one commit.
+        """The feed of one commit, with the same arguments.
 
         snapshot: of the same branch, not older
         raises: as `Dataset.changes`
@@ -206,7 +206,7 @@ class ChangeFeed(ArrowDataset):
         return envelopes(self)
 
     def only(self, kind: str) -> ChangeFeed:
-        """The same without images of other kinds.
+        """The feed without images of other kinds.
 
         kind: "insert", "delete", "update_preimage" or "update_postimage"
         raises: InvalidArgument
@@ -236,7 +236,7 @@ class ChangeFeed(ArrowDataset):
     def schema(self) -> pa.Schema:
         """The columns of the range's last version, and those that tell of the change."""
         return pa.schema(
-            [*self._fields, *self.told_fields, system_columns.field(system_columns.ROW_ID)],
+            [*self._fields, *self.feed_fields, system_columns.field(system_columns.ROW_ID)],
             self._last.manifest.schema.arrow.metadata,
         )
 
@@ -329,8 +329,8 @@ class ChangeFeed(ArrowDataset):
         return lines
 
     def _column(self, name: str) -> FeedColumn:
-        hidden = (*self._told, *system_columns.NAMES)
-        if name in self._told:
+        hidden = (*self._feed_names, *system_columns.NAMES)
+        if name in self._feed_names:
             return FeedColumn(name, None, (), self.schema.field(name))
         if name in (system_columns.ROW_ID, *self.system_columns):
             return FeedColumn(name, None, (), system_columns.field(name))

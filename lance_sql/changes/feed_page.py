@@ -105,8 +105,8 @@ def _values(
 
 
 def _names(feed: ChangeFeed) -> list[str]:
-    told = {column.name for column in feed.told_fields}
-    return [name for name in feed.schema.names if name not in told and name != ROW_ID]
+    feed_names = {column.name for column in feed.feed_fields}
+    return [name for name in feed.schema.names if name not in feed_names and name != ROW_ID]
 
 
 def _counted(feed: ChangeFeed, predicate: Predicate | None) -> list[_Commit]:
@@ -141,10 +141,10 @@ def _updated(feed: ChangeFeed, version: int, predicate: Predicate | None, most: 
         wanted[key].append(number)
     left = set(wanted)
     earlier, later, indices = [], [], []
-    told = f"{COMMIT_VERSION} = {version} AND {CHANGE_TYPE} = '{PREIMAGE}'"
+    of_commit = f"{COMMIT_VERSION} = {version} AND {CHANGE_TYPE} = '{PREIMAGE}'"
     if not feed.is_by_key:
-        told += f" AND {ROW_ID} IN ({', '.join(str(key[0]) for key in wanted) or 'NULL'})"
-    for batch in feed.scan([*_names(feed), ROW_ID], told).to_reader() if left else ():
+        of_commit += f" AND {ROW_ID} IN ({', '.join(str(key[0]) for key in wanted) or 'NULL'})"
+    for batch in feed.scan([*_names(feed), ROW_ID], of_commit).to_reader() if left else ():
         images = pa.Table.from_batches([batch])
         for number, key in enumerate(_keys(feed, images)):
             if key in left:
@@ -161,8 +161,8 @@ def _updated(feed: ChangeFeed, version: int, predicate: Predicate | None, most: 
 
 
 def _images(feed: ChangeFeed, version: int, kind: str, predicate: Predicate | None, most: int) -> pa.Table:
-    told = feed.predicate(f"{COMMIT_VERSION} = {version} AND {CHANGE_TYPE} = '{kind}'")
-    wanted = told if predicate is None else And((told, predicate))
+    of_commit = feed.predicate(f"{COMMIT_VERSION} = {version} AND {CHANGE_TYPE} = '{kind}'")
+    wanted = of_commit if predicate is None else And((of_commit, predicate))
     return feed.scan([*_names(feed), ROW_ID], wanted, limit=most).to_table()
 
 

@@ -41,7 +41,7 @@ NAMES: Final = tuple(field.name for field in FIELDS)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Told(Protocol):
+class FeedValues(Protocol):
     """What is said of rows beside their values. Row ids are arrays uint64[n]."""
 
     @property
@@ -87,17 +87,17 @@ class Commits:
         return NAMES if self.ids is None else (CHANGE_TYPE,)
 
     def columns(self, kind: str, names: Sequence[str], ids: U64) -> dict[str, pa.Array]:
-        made: dict[str, pa.Array] = {}
+        arrays: dict[str, pa.Array] = {}
         if COMMIT_VERSION in names or COMMIT_TIMESTAMP in names:
             if self.ids is None or self.numbers is None:
                 number: np.ndarray[tuple[int], np.dtype[np.integer[Any]]] = np.zeros(len(ids), np.int64)
             else:
                 number = self.numbers[np.searchsorted(self.ids, ids)]
-            made[COMMIT_VERSION] = pa.array(self.versions[number].astype(np.uint64))
-            made[COMMIT_TIMESTAMP] = times(self.timestamps[number])
+            arrays[COMMIT_VERSION] = pa.array(self.versions[number].astype(np.uint64))
+            arrays[COMMIT_TIMESTAMP] = times(self.timestamps[number])
         if CHANGE_TYPE in names:
-            made[CHANGE_TYPE] = pa.repeat(pa.scalar(kind), len(ids))
-        return {name: made[name] for name in names}
+            arrays[CHANGE_TYPE] = pa.repeat(pa.scalar(kind), len(ids))
+        return {name: arrays[name] for name in names}
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Images:
     version: int
     rows: Rows
     sources: Sources
-    told: Told
+    feed_values: FeedValues
 
     def head(self, num_rows: int) -> Images:
         """The first rows."""
@@ -125,9 +125,9 @@ class Images:
         """The rows at these positions, which ascend."""
         return replace(self, rows=self.rows.pick(positions))
 
-    def told_columns(self, names: Sequence[str], ids: U64) -> dict[str, pa.Array]:
+    def feed_columns(self, names: Sequence[str], ids: U64) -> dict[str, pa.Array]:
         """Some columns of what is said of the rows."""
-        return self.told.columns(self.kind, names, ids)
+        return self.feed_values.columns(self.kind, names, ids)
 
 
 def times(microseconds: I64, mask: BoolMask | None = None) -> pa.Array:

@@ -145,8 +145,8 @@ class LastCommits:
 
     def of(self, rows: Rows, sources: Sources) -> I64:
         """The number of the last commit for each row; the greatest for keys that no commit changed."""
-        *known, wanted = numbered([*self._keys, self._match.keys(rows, sources)])
+        *earlier_keys, wanted = numbered([*self._keys, self._match.keys(rows, sources)])
         last = np.full(int(wanted.max(initial=0)) + 1, max(self._numbers, default=0), np.int64)
-        for keys, number in zip(known, self._numbers, strict=True):
+        for keys, number in zip(earlier_keys, self._numbers, strict=True):
             last[keys[keys < len(last)].astype(np.int64)] = number
         return last[wanted.astype(np.int64)]

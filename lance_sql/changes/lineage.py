@@ -36,23 +36,23 @@ _REMOVING: Final = frozenset({"delete", "update", "overwrite"})
 _NOT_JUDGED: Final = frozenset({"restore", "clone", "update_mem_wal_state", "append_fragment_reuse_transitions", None})
 
 
-def check(label: str, operation: str | None, came: Rows, gone: Rows, moved: U64, given: int) -> None:
+def check(label: str, operation: str | None, added: Rows, removed: Rows, moved: U64, given: int) -> None:
     """Makes sure that rows came and went as the operation of a commit has it.
 
     label: of the version that it made, for messages
-    came, gone: rows that only the later version has, and only the earlier one
+    added, removed: rows that only the later version has, and only the earlier one
     moved: ids of rows that both have, at different places
     given: every id that was given before is below
     raises: DamagedLineage
     """
     if operation in _NOT_JUDGED:
         return
-    bounds = came.id_bounds()
+    bounds = added.id_bounds()
     # rows that are appended need no ids of their own to be told from others
     if bounds is not None and (operation not in _INSERTING or bounds[0] < given):
-        _check_came(label, operation, came.ids, given)
-    if gone.num_rows:
-        _check_gone(label, operation, gone.ids)
+        _check_added(label, operation, added.ids, given)
+    if removed.num_rows:
+        _check_removed(label, operation, removed.ids)
     _check_moved(label, operation, moved)
 
 
@@ -96,16 +96,16 @@ def check_ids(label: str, operation: str | None, before: U64, after: U64, given:
         return
     old = after[after < np.uint64(given)] if operation in _INSERTING else after
     if len(old):
-        _check_came(label, operation, old[np.isin(old, before, invert=True)], given)
+        _check_added(label, operation, old[np.isin(old, before, invert=True)], given)
     if len(before) and len(after) and operation not in _MOVING:
         _check_moved(label, operation, before[np.isin(before, after)])
     if len(before) and operation not in _REMOVING:
-        _check_gone(label, operation, before[np.isin(before, after, invert=True)])
+        _check_removed(label, operation, before[np.isin(before, after, invert=True)])
 
 
-def _check_gone(label: str, operation: str | None, gone: U64) -> None:
-    if len(gone) and operation not in _REMOVING:
-        raise _contradiction(label, f"{_rows(gone)} went with a commit of {operation!r}, which removes none")
+def _check_removed(label: str, operation: str | None, removed: U64) -> None:
+    if len(removed) and operation not in _REMOVING:
+        raise _contradiction(label, f"{_rows(removed)} went with a commit of {operation!r}, which removes none")
 
 
 def _check_moved(label: str, operation: str | None, moved: U64) -> None:
@@ -113,10 +113,10 @@ def _check_moved(label: str, operation: str | None, moved: U64) -> None:
         raise _contradiction(label, f"{_rows(moved)} moved with a commit of {operation!r}, which moves none")
 
 
-def _check_came(label: str, operation: str | None, came: U64, given: int) -> None:
-    if len(came) and operation not in _INSERTING:
-        raise _contradiction(label, f"{_rows(came)} came with a commit of {operation!r}, which adds none")
-    reused = came[came < np.uint64(given)]
+def _check_added(label: str, operation: str | None, added: U64, given: int) -> None:
+    if len(added) and operation not in _INSERTING:
+        raise _contradiction(label, f"{_rows(added)} came with a commit of {operation!r}, which adds none")
+    reused = added[added < np.uint64(given)]
     if len(reused):
         raise _contradiction(label, f"{_rows(reused)} came under ids that were given before")
 

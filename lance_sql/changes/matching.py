@@ -118,7 +118,7 @@ def by_row_id(old: Rows, new: Rows) -> Matched:
 
 
 def by_identity(old: Rows, new: Rows, old_ids: U64, new_ids: U64, what: str) -> Matched:
-    """The same by one number for each row.
+    """Two sets of rows, compared by one number for each row.
 
     what: the number stands for, in messages
     raises: CorruptFile when a number occurs twice in one set

@@ -50,14 +50,14 @@ def narrowed(images: Images, predicate: Predicate | None) -> tuple[Images, Predi
     """
     if predicate is None:
         return images, None
-    constants = images.told_columns(images.told.constant, np.zeros(1, np.uint64))
+    constants = images.feed_columns(images.feed_values.constant, np.zeros(1, np.uint64))
     if constants:
         predicate = known(predicate, pa.RecordBatch.from_pydict(constants))
-    told = images.told.names
+    feed_names = images.feed_values.names
     by_identity: list[Predicate] = []
     left: list[Predicate] = []
     for part in conjuncts(predicate):
-        of_ids = {path[0] for path in part.columns} <= {system_columns.ROW_ID, *told}
+        of_ids = {path[0] for path in part.columns} <= {system_columns.ROW_ID, *feed_names}
         (by_identity if of_ids else left).append(part)
     for part in by_identity:
         if part == Const(True):
@@ -66,7 +66,7 @@ def narrowed(images: Images, predicate: Predicate | None) -> tuple[Images, Predi
             return None
         ids = images.rows.ids
         columns: Mapping[str, pa.Array] = {
-            **images.told_columns([name for name in told if (name,) in part.columns], ids),
+            **images.feed_columns([name for name in feed_names if (name,) in part.columns], ids),
             system_columns.ROW_ID: pa.array(ids),
         }
         passed = evaluate(part, pa.RecordBatch.from_pydict(dict(columns))).fill_null(False)

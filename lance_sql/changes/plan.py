@@ -100,16 +100,16 @@ class Range:
                 _check_same_identity(commit)
             was, now = self.sources(version - 1), self.sources(version)
 
-            def change(made: Commit) -> Changed:
+            def change(as_commit: Commit) -> Changed:
                 return changed_rows(
-                    made,
+                    as_commit,
                     old,
                     new,
                     was,
                     now,
                     self.match,
-                    versions_tell=partial(self._versions_tell, made),
-                    given=self._given(made),
+                    versions_tell=partial(self._versions_tell, as_commit),
+                    given=self._given(as_commit),
                     inserts_only=self.mode == "insert_only",
                 )
 
@@ -142,8 +142,8 @@ class Range:
             for each in self._images(changed, self.first, self.last, Commits(versions, timestamps)):
                 numbers = self._last_commits.of(each.rows, each.sources)
                 order = np.argsort(each.rows.ids)
-                told = Commits(versions, timestamps, each.rows.ids[order], numbers[order])
-                yield replace(each, told=told)
+                feed_values = Commits(versions, timestamps, each.rows.ids[order], numbers[order])
+                yield replace(each, feed_values=feed_values)
             return
         touched = net.touched(map(self._touched, commits))
         has_restores = any(
@@ -152,8 +152,8 @@ class Range:
         changed = net.net_changes(touched, old, new, was, now, has_restores=has_restores)
         if self.drop_unchanged:
             changed = _without_unchanged(changed, was, now)
-        told = Commits(versions, timestamps, touched.ids, touched.commits)
-        yield from self._images(changed, self.first, self.last, told)
+        feed_values = Commits(versions, timestamps, touched.ids, touched.commits)
+        yield from self._images(changed, self.first, self.last, feed_values)
 
     def _touched(self, commit: Commit) -> list[tuple[U64, Evidence]]:
         """The ids of the rows that a commit changed."""
@@ -162,9 +162,9 @@ class Range:
         old, new = self.history.side(commit.earlier), self.history.side(commit.later)
         was, now = self.sources(commit.version - 1), self.sources(commit.version)
 
-        def touch(made: Commit) -> list[tuple[U64, Evidence]]:
-            tell = partial(self._versions_tell, made)
-            return touched_rows(made, old, new, was, now, versions_tell=tell, given=self._given(made))
+        def touch(as_commit: Commit) -> list[tuple[U64, Evidence]]:
+            tell = partial(self._versions_tell, as_commit)
+            return touched_rows(as_commit, old, new, was, now, versions_tell=tell, given=self._given(as_commit))
 
         return self._trusted(commit, touch)
 
@@ -218,13 +218,13 @@ class Range:
         names = {path[0] for path in predicate.columns}
         if not names & set(NAMES):
             return True
-        told: dict[str, list[object]] = {COMMIT_VERSION: [version]}
+        constants: dict[str, list[object]] = {COMMIT_VERSION: [version]}
         if COMMIT_TIMESTAMP in names:
-            told[COMMIT_TIMESTAMP] = [self.history.snapshot_at(version).manifest.timestamp]
+            constants[COMMIT_TIMESTAMP] = [self.history.snapshot_at(version).manifest.timestamp]
         for kind in (INSERT,) if self.mode == "insert_only" else self.kinds:
-            told["_change_type"] = [kind]
-            schema = pa.schema([field for field in FIELDS if field.name in told])
-            left = known(predicate, pa.RecordBatch.from_pydict(told, schema))
+            constants["_change_type"] = [kind]
+            schema = pa.schema([field for field in FIELDS if field.name in constants])
+            left = known(predicate, pa.RecordBatch.from_pydict(constants, schema))
             if left != Const(False) and left != Const(None):
                 return True
         return False

@@ -58,7 +58,7 @@ def read(
     numbers |= {by_name[name] for name in filtered if name in by_name}
     system = {column.name for column in columns if column.name in system_columns.NAMES}
     system |= filtered & set(system_columns.NAMES)
-    if not {column.name for column in columns} | filtered <= {*by_name, *part.told.constant, *system}:
+    if not {column.name for column in columns} | filtered <= {*by_name, *part.feed_values.constant, *system}:
         system.add(system_columns.ROW_ID)
     stored = [number for number in sorted(numbers) if part.sources[number].stored is not None]
     wanted = [_stored_column(part.sources[number]) for number in stored]
@@ -70,31 +70,34 @@ def read(
         for number in numbers - values.keys():
             values[number] = pa.nulls(batch.num_rows, part.sources[number].type)
         others = {name: batch.column(len(stored) + i) for i, name in enumerate(sorted(system))}
-        others |= _told(part, batch.num_rows, others, {*(column.name for column in columns), *filtered})
+        others |= _feed_values(part, batch.num_rows, others, {*(column.name for column in columns), *filtered})
         mask = None
         if left:
-            known = {**{part.sources[number].column.name: array for number, array in values.items()}, **others}
+            columns_by_name = {
+                **{part.sources[number].column.name: array for number, array in values.items()},
+                **others,
+            }
             mask = evaluate(
                 left[0] if len(left) == 1 else And(tuple(left)),
-                record_batch(list(known.values()), list(known), batch.num_rows),
+                record_batch(list(columns_by_name.values()), list(columns_by_name), batch.num_rows),
             )
         arrays = [
             others[column.name] if column.number is None else _member(column, part, values[column.number])
             for column in columns
         ]
-        made = record_batch(arrays, list(schema), batch.num_rows)
+        shown = record_batch(arrays, list(schema), batch.num_rows)
         if mask is not None:
-            made = selection.filter(made, mask)
-        if made.num_rows:
-            yield made
+            shown = selection.filter(shown, mask)
+        if shown.num_rows:
+            yield shown
 
 
-def _told(part: Images, num_rows: int, known: dict[str, pa.Array], names: set[str]) -> dict[str, pa.Array]:
+def _feed_values(part: Images, num_rows: int, system: dict[str, pa.Array], names: set[str]) -> dict[str, pa.Array]:
     """What is said of the rows, as far as it is wanted."""
-    wanted = [name for name in part.told.names if name in names]
-    if set(wanted) <= set(part.told.constant):
-        return part.told_columns(wanted, np.zeros(num_rows, np.uint64))
-    return part.told_columns(wanted, known[system_columns.ROW_ID].to_numpy())
+    wanted = [name for name in part.feed_values.names if name in names]
+    if set(wanted) <= set(part.feed_values.constant):
+        return part.feed_columns(wanted, np.zeros(num_rows, np.uint64))
+    return part.feed_columns(wanted, system[system_columns.ROW_ID].to_numpy())
 
 
 def _divide(

@@ -114,8 +114,8 @@ class HistoryRange(Range):
         def images(kind: str, rows: Rows, version: int, first: int | None) -> Images:
             ids = np.sort(rows.ids)
             number = -1 if first is None else int(np.searchsorted(versions, first))
-            told = Validity(first, versions, timestamps, ids, ends.after(ids, number))
-            return Images(kind, version, rows, self.sources(version), told)
+            validity = Validity(first, versions, timestamps, ids, ends.after(ids, number))
+            return Images(kind, version, rows, self.sources(version), validity)
 
         earlier = commits[0].earlier
         if earlier is not None:
@@ -170,7 +170,7 @@ class RowHistory(ChangeFeed):
     before the range begins have NULL as their beginning.
     """
 
-    told_fields = FIELDS
+    feed_fields = FIELDS
     range_type = HistoryRange
 
     def __init__(

@@ -77,8 +77,12 @@ class Rows:
     def id_bounds(self) -> tuple[int, int] | None:
         """No row id is below the first or above the second number; None without rows."""
         bounds = [self.open(part).row_id_sequence.bounds() for part in self.parts]
-        known = [each for each in bounds if each is not None]
-        return (min(least for least, _ in known), max(greatest for _, greatest in known)) if known else None
+        fragment_bounds = [each for each in bounds if each is not None]
+        return (
+            (min(least for least, _ in fragment_bounds), max(greatest for _, greatest in fragment_bounds))
+            if fragment_bounds
+            else None
+        )
 
     def are_ranges(self) -> bool:
         """Whether the ids of each fragment are one range, and these ranges do not overlap: no id occurs twice."""

@@ -96,8 +96,8 @@ def _story(history: RowHistory, images: pa.Table) -> _Story:
     """
     images: of one row
     """
-    told = [field.name for field in history.told_fields]
-    names = [name for name in images.column_names if name not in told and name != ROW_ID]
+    own_names = [field.name for field in history.feed_fields]
+    names = [name for name in images.column_names if name not in own_names and name != ROW_ID]
     shown = images.slice(0, MAX_IMAGES)
     [last] = alone("ins", images.slice(images.num_rows - 1), names, [None])
     return _Story(
@@ -111,10 +111,10 @@ def _story(history: RowHistory, images: pa.Table) -> _Story:
 
 
 def _events(history: RowHistory, images: pa.Table, names: Sequence[str]) -> Iterator[_Event]:
-    told = images.select([field.name for field in history.told_fields]).to_pylist()
+    validities = images.select([field.name for field in history.feed_fields]).to_pylist()
     before_it: int | None = None
     nothing = "written again, with the same values"
-    for number, each in enumerate(told):
+    for number, each in enumerate(validities):
         version = each[FROM_VERSION]
         image = images.slice(number, 1)
         is_update = number > 0 and before_it == version
@@ -126,7 +126,7 @@ def _events(history: RowHistory, images: pa.Table, names: Sequence[str]) -> Iter
             [row] = alone("ins", image, names, [None])
             yield _event(history, version, each[FROM], "ins", row, names[:MAX_COLUMNS], None)
         before_it = each[TO_VERSION]
-        follows = told[number + 1][FROM_VERSION] if number + 1 < len(told) else None
+        follows = validities[number + 1][FROM_VERSION] if number + 1 < len(validities) else None
         if before_it is not None and before_it != follows:
             yield _event(history, before_it, each[TO], "del", None, (), None)
 

@@ -112,7 +112,7 @@ def by_row_id(feed: ChangeFeed, differences: RowDifferences) -> None:
     inserted or deleted, but for the first ones."""
     differences.num_inserted = feed.count_rows(f"{CHANGE_TYPE} = '{INSERT}'")
     differences.num_deleted = feed.count_rows(f"{CHANGE_TYPE} = '{DELETE}'")
-    columns = [ROW_ID, *feed.schema.names[: -1 - len(feed.told_fields)]]
+    columns = [ROW_ID, *feed.schema.names[: -1 - len(feed.feed_fields)]]
     differences.inserted, differences.deleted = (
         _adapted(feed.scan(columns, f"{CHANGE_TYPE} = '{kind}'", limit=differences.max_rows).to_reader(), {}).read_all()
         for kind in (INSERT, DELETE)
@@ -127,7 +127,7 @@ def by_row_id(feed: ChangeFeed, differences: RowDifferences) -> None:
 
 def by_changed_key(feed: ChangeFeed, differences: RowDifferences, key: Sequence[str], names: tuple[str, str]) -> None:
     """Rows of fragments that differ, by their keys."""
-    columns = feed.schema.names[: -1 - len(feed.told_fields)]
+    columns = feed.schema.names[: -1 - len(feed.feed_fields)]
     before, after = (
         _adapted(
             feed.scan(columns, f"{CHANGE_TYPE} IN ('{kinds[0]}', '{kinds[1]}')").to_reader(), differences.shared.types
