@@ -43,13 +43,13 @@ class FreshScan(Frames):
         assert not types
         return self
 
-    def with_nulls(self, place: int, name: str) -> FreshScan:
+    def with_nulls(self, index: int, name: str) -> FreshScan:
         """The same scan with one column more, of NULLs, for which nothing is read.
 
-        place: of the column in the result
+        index: of the column in the result
         """
         column = OutputColumn(name, None, (), pa.field(name, pa.null()), is_null=True)
-        return replace(self, columns=(*self.columns[:place], column, *self.columns[place:]))
+        return replace(self, columns=(*self.columns[:index], column, *self.columns[index:]))
 
     def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
         """The rows as a stream of batches. Nothing is read before the first batch is asked for.

@@ -41,17 +41,17 @@ def analyze(
     fragments = [snapshot.open(fragment) for fragment in snapshot.manifest.fragments]
     work = [(fragment, name) for fragment in fragments for name in columns]
     total = sum(fragment.num_rows for fragment, _ in work)
-    found = {name: [0, 0] for name in columns}
+    zone_counts = {name: [0, 0] for name in columns}
     done = 0
     counted = zip(work, read_ahead.ordered(work, partial(_learn, columns), keeps_all=True), strict=True)
     for (fragment, name), num_known in counted:
-        found[name][0] += num_known
-        found[name][1] += -(-fragment.num_rows // ROWS_PER_ZONE)
+        zone_counts[name][0] += num_known
+        zone_counts[name][1] += -(-fragment.num_rows // ROWS_PER_ZONE)
         done += fragment.num_rows
         if progress is not None:
             progress(done, total)
     files.learned.save_or_fail()
-    return {name: (known, zones) for name, (known, zones) in found.items()}
+    return {name: (known, zones) for name, (known, zones) in zone_counts.items()}
 
 
 def _columns_of(snapshot: Snapshot, names: Sequence[str] | None) -> dict[str, Field]:
@@ -62,20 +62,20 @@ def _columns_of(snapshot: Snapshot, names: Sequence[str] | None) -> dict[str, Fi
     else:
         table = f"{snapshot.name} version {snapshot.manifest.version}"
         paths = [schema.resolve(name, table=table) for name in dict.fromkeys(names)]
-    found = {}
+    columns = {}
     for top, *below in paths:
         inside = tuple(field.name for field in below)
         name = ".".join((top.name, *inside))
         column = restrict(top, [inside])
         leaf = stored_member(column, inside)
         if leaf is not None and key_kind(arrow_field(leaf).type) is not None:
-            found[name] = column
+            columns[name] = column
         elif names is not None:
             raise InvalidArgument(
                 f"Nothing is learned of {name!r}: it is {arrow_field([top, *below][-1]).type}, and statistics are those"
                 " of numbers, times, text and binary, as columns or in structs"
             )
-    return found
+    return columns
 
 
 def _paths(field: Field) -> Iterator[tuple[Field, ...]]:

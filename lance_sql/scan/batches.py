@@ -36,7 +36,7 @@ MAX_BATCH_ROWS = 1024 * 1024
 BYTES_OF_A_TABLE = 8 * 1024 * 1024
 ROWS_OF_A_TABLE = 1024 * 1024
 MAX_BYTES_OF_A_TABLE = 128 * 1024 * 1024
-"""The same where all batches are kept, so that larger ones take no more memory."""
+"""The bounds where all batches are kept, so that larger ones take no more memory."""
 
 ALIGNED_ROWS = 8 * 1024
 """Batches end where chunks of pages and zones of statistics do as a rule, so that none is read for two of them."""
@@ -153,7 +153,7 @@ def runs(plan: ReadPlan, fragments: Iterable[FragmentScan], cutting: Cutting) ->
 
 
 def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Run]:
-    """The same of one fragment; none where all of its rows are deleted."""
+    """The rows of one fragment, cut into batches; none where all of its rows are deleted."""
     batch_rows = cutting.batch_rows
     fragment = plan.open(each.fragment)
     rows = fragment.live(each.rows)
@@ -200,18 +200,18 @@ def _divided(ends: I64, first: int, most: int, passes: BoolMask | None) -> Itera
 
 
 def _stretches(flags: BoolMask) -> list[tuple[int, int]]:
-    """The first place of each stretch of the same flag, and the one behind its last."""
+    """The index of the first of each stretch of equal flags, and that of the flag behind its last."""
     changes = np.flatnonzero(flags[1:] != flags[:-1]) + 1
     return list(pairwise([0, *changes.tolist(), len(flags)]))
 
 
 def _in_stretches(passes: BoolMask) -> BoolMask:
-    """The same without short stretches: to begin a run costs more than to test the rows of a few batches."""
-    found = passes.copy()
+    """The flags without short stretches: to begin a run costs more than to test the rows of a few batches."""
+    smoothed = passes.copy()
     for start, end in _stretches(passes):
         if end - start < min(FEWEST_PASSING, len(passes)):
-            found[start:end] = False
-    return found
+            smoothed[start:end] = False
+    return smoothed
 
 
 def _pass(rows: RowRanges, ends: I64, passing: RowRanges | None) -> BoolMask | None:
@@ -308,8 +308,8 @@ def _selected_before(rows: RowRanges, borders: I64) -> list[int]:
     at = np.searchsorted(rows[:, 0], borders, side="right") - 1
     inside = at >= 0
     at = np.maximum(at, 0)
-    found: list[int] = np.where(inside, before[at] + np.minimum(borders - rows[at, 0], lengths[at]), 0).tolist()
-    return found
+    counts: list[int] = np.where(inside, before[at] + np.minimum(borders - rows[at, 0], lengths[at]), 0).tolist()
+    return counts
 
 
 def rows_per_batch(row_bytes: float, wanted: int | None = None, *, keeps_all: bool = False) -> int:

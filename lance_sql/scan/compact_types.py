@@ -47,13 +47,13 @@ def compact_types(snapshot: Snapshot) -> Mapping[str, pa.DataType]:
 
 def _with_dictionaries(fields: list[Field], fragments: Iterable[OpenFragment]) -> list[Field]:
     """Those of the fields of which every page has a small dictionary or short texts, or one value in all rows."""
-    kept = dict.fromkeys(fields, False)
+    remaining = dict.fromkeys(fields, False)
     for fragment in fragments:
-        for field in list(kept):
+        for field in list(remaining):
             for column in fragment.columns_of(field):
-                found = column.has_dictionaries(MAX_DICTIONARY_ITEMS)
-                if found is None:
-                    kept.pop(field)
+                has_dictionaries = column.has_dictionaries(MAX_DICTIONARY_ITEMS)
+                if has_dictionaries is None:
+                    remaining.pop(field)
                 else:
-                    kept[field] |= found
-    return [field for field, found in kept.items() if found]
+                    remaining[field] |= has_dictionaries
+    return [field for field, has_dictionary in remaining.items() if has_dictionary]

@@ -30,12 +30,12 @@ def to_predicate(snapshot: Snapshot, filter: str | pc.Expression | Predicate | N
         return from_arrow(filter, _schema(snapshot), table=snapshot.label)
     with _lock:
         parsed = _parsed.setdefault(snapshot, LruCache("parsed filters", most_entries=_MOST_PARSED))
-        found = parsed.get(filter)
-    if found is None:
-        found = _parse(snapshot, filter)
+        predicate = parsed.get(filter)
+    if predicate is None:
+        predicate = _parse(snapshot, filter)
         with _lock:
-            parsed.put(filter, found)
-    return found
+            parsed.put(filter, predicate)
+    return predicate
 
 
 _MOST_PARSED: Final = 64

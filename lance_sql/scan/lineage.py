@@ -95,12 +95,12 @@ def _statistics(candidates: Candidates) -> Mapping[Path, PageStatistics]:
     """What is known of the system columns of each fragment."""
     snapshot, table, fragment_indices = candidates.snapshot, candidates.fragments.table, candidates.fragment_indices
     addresses = _addresses(table, fragment_indices)
-    found: dict[Path, PageStatistics] = {(ROW_ADDRESS,): addresses, (ROW_ID,): addresses}
+    statistics: dict[Path, PageStatistics] = {(ROW_ADDRESS,): addresses, (ROW_ID,): addresses}
     if snapshot.manifest.has_stable_row_ids:
-        found[ROW_ID,] = _bounded(table.row_ids, fragment_indices, default=None)
-        found[CREATED_AT,] = _bounded(table.created_at, fragment_indices, default=DEFAULT_VERSION)
-        found[LAST_UPDATED_AT,] = _bounded(table.last_updated_at, fragment_indices, default=DEFAULT_VERSION)
-    return found
+        statistics[ROW_ID,] = _bounded(table.row_ids, fragment_indices, default=None)
+        statistics[CREATED_AT,] = _bounded(table.created_at, fragment_indices, default=DEFAULT_VERSION)
+        statistics[LAST_UPDATED_AT,] = _bounded(table.last_updated_at, fragment_indices, default=DEFAULT_VERSION)
+    return statistics
 
 
 def _addresses(table: FragmentTable, fragment_indices: I64) -> PageStatistics:

@@ -40,7 +40,7 @@ def member(fragment: OpenFragment, field: Field, path: Path, rows: RowRanges) ->
     type = arrow_field(stored).type
     columns = tuple(fragment.columns_of(field))
     if not columns:
-        found = missing_column(fragment, ".".join((field.name, *path)), type, rows)
+        native = missing_column(fragment, ".".join((field.name, *path)), type, rows)
     else:
-        found = streamed(columns[0], rows) if len(columns) == 1 else None
-    return (type, found) if found is not None else None
+        native = streamed(columns[0], rows) if len(columns) == 1 else None
+    return (type, native) if native is not None else None

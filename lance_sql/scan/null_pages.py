@@ -27,8 +27,8 @@ def answered(plan: ReadPlan, batch: Batch) -> ReadPlan:
         return plan
     answers = {}
     for path in plan.null_tests:
-        found = {_are_null(plan, piece, path) for piece in batch}
-        if len(found) == 1 and (answer := found.pop()) is not None:
+        piece_answers = {_are_null(plan, piece, path) for piece in batch}
+        if len(piece_answers) == 1 and (answer := piece_answers.pop()) is not None:
             answers[path] = answer
     return plan.answered(answers)
 
@@ -40,11 +40,11 @@ def _are_null(plan: ReadPlan, piece: Piece, path: Path) -> bool | None:
     if not columns:
         # no file has it
         return True
-    found = [_in_pages(column, piece.rows, len(path)) for column in columns]
-    if len(found) == 1:
-        return found[0]
+    column_answers = [_in_pages(column, piece.rows, len(path)) for column in columns]
+    if len(column_answers) == 1:
+        return column_answers[0]
     # members of a struct: it is there where one of them says so
-    return False if False in found else None
+    return False if False in column_answers else None
 
 
 def _in_pages(column: Column, rows: RowRanges, depth: int) -> bool | None:

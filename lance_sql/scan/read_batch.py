@@ -48,20 +48,20 @@ def _read_tested(plan: ReadPlan, piece: Piece) -> pa.RecordBatch | None:
     # any row passes
     is_costly = plan.fragments.concurrency > 1 or _is_wide(piece, wanted)
     together = [] if others or is_costly else wanted
-    found = piece.fragment.filter(
+    filtered = piece.fragment.filter(
         [(field, test.test) for field, test in tests], together, piece.rows, flags, plan.delivered
     )
-    if not any(found.done):
+    if not any(filtered.done):
         assert plan.residual is not None
         return _read_evaluated(plan, [piece], plan.residual)
-    if found.num_left == 0:
+    if filtered.num_left == 0:
         return None
-    rest = [part for (_, test), done in zip(tests, found.done, strict=True) if not done for part in test.predicates]
+    rest = [part for (_, test), done in zip(tests, filtered.done, strict=True) if not done for part in test.predicates]
     rest += others
     if not rest:
-        known = {field: array for field, array in zip(wanted, found.arrays, strict=False) if array is not None}
+        known = {field: array for field, array in zip(wanted, filtered.arrays, strict=False) if array is not None}
         if len(known) == len(wanted) and not plan.delivers_system_columns:
-            return _to_batch(plan, found.num_left, known, {})
+            return _to_batch(plan, filtered.num_left, known, {})
         return _read_passed(plan, [piece], masks.from_flags(flags), {}, known)
     mask = masks.from_flags(flags)
     predicate = rest[0] if len(rest) == 1 else And(tuple(rest))
@@ -83,9 +83,9 @@ def _read_evaluated(
     if len(batch) == 1 and not batch[0].is_short:
         for field, array in zip(fields, arrays, strict=False):
             learning.learn_values(batch[0].fragment, field, batch[0].rows, array)
-    found = evaluate(predicate, record_batch(arrays, columns, _num_rows(batch)))
+    passed = evaluate(predicate, record_batch(arrays, columns, _num_rows(batch)))
     known = dict(zip(fields, arrays, strict=False))
-    return _read_passed(plan, batch, found if mask is None else masks.both(mask, found), known)
+    return _read_passed(plan, batch, passed if mask is None else masks.both(mask, passed), known)
 
 
 def _read_passed(

@@ -46,15 +46,15 @@ def of(plan: ReadPlan, fragment: OpenFragment) -> ReadShape:
     raises: CorruptFile, UnsupportedFeature
     """
     key = ReadShape, fragment.key, plan.key
-    found = fragment.files.page_cache.get(key)
-    if found is None:
+    shape = fragment.files.page_cache.get(key)
+    if shape is None:
         columns = list(plan.columns_of(fragment))
         row_bytes = sum(column.row_bytes for column in columns)
         is_flat = all(column.is_flat for column in columns)
-        found = ReadShape(row_bytes, _page_borders(columns), is_flat, sum(map(stored_bytes, columns)))
-        fragment.files.page_cache.keep(key, found)
-    assert isinstance(found, ReadShape)
-    return found
+        shape = ReadShape(row_bytes, _page_borders(columns), is_flat, sum(map(stored_bytes, columns)))
+        fragment.files.page_cache.keep(key, shape)
+    assert isinstance(shape, ReadShape)
+    return shape
 
 
 def stored_bytes(column: Column) -> int:

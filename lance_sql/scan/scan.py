@@ -52,13 +52,13 @@ class Scan(Frames):
         )
         return replace(self, columns=columns)
 
-    def with_nulls(self, place: int, name: str) -> Scan:
+    def with_nulls(self, index: int, name: str) -> Scan:
         """The same scan with one column more, of NULLs, for which nothing is read.
 
-        place: of the column in the result
+        index: of the column in the result
         """
         column = OutputColumn(name, None, (), pa.field(name, pa.null()), is_null=True)
-        return replace(self, columns=(*self.columns[:place], column, *self.columns[place:]))
+        return replace(self, columns=(*self.columns[:index], column, *self.columns[index:]))
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -348,14 +348,14 @@ class _Reading:
         # what is read together is read by one thread, one piece after the other
         joins = plan.can_join and self.batch_size is None and not waits
         most_rows = batches.ROWS_OF_NOTHING if plan.reads_nothing else batches.FIRST_BATCH_ROWS
-        found = read_ahead.ordered(
+        record_batches = read_ahead.ordered(
             batches.together(pieces, most_rows) if joins else ([piece] for piece in pieces),
             partial(_read_batch, plan),
             keeps_all=self.keeps_all and self.limit is None,
             waits=waits,
             is_light=lambda batch: plan.reads_nothing or (not waits and batches.are_few(plan, batch)),
         )
-        return (batch for batch in found if batch is not None)
+        return (batch for batch in record_batches if batch is not None)
 
 
 def _end(save: Callable[[], None]) -> None:

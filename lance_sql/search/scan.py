@@ -44,13 +44,13 @@ class SearchScan(RankedScan):
         """The rows that were found."""
         return self.rows.ranking
 
-    def with_nulls(self, place: int, name: str) -> SearchScan:
+    def with_nulls(self, index: int, name: str) -> SearchScan:
         """The same scan with one column more, of NULLs, for which nothing is read.
 
-        place: of the column in the result
+        index: of the column in the result
         """
         column = OutputColumn(name, None, (), pa.field(name, pa.null()), is_null=True)
-        return replace(self, columns=(*self.columns[:place], column, *self.columns[place:]))
+        return replace(self, columns=(*self.columns[:index], column, *self.columns[index:]))
 
     def count_rows(self) -> int:
         """The number of rows."""
