@@ -38,7 +38,7 @@ class Constant:
 class Function:
     """A call. options: the function's options as a struct, None without.
 
-    pairs: the place of the whole call in the serialized form, a half-open range
+    pairs: where the whole call is in the serialized form, a half-open range
     """
 
     name: str

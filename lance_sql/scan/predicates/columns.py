@@ -67,5 +67,5 @@ def _raise_missing(schema: pa.Schema, name: str, table: str) -> NoReturn:
 
 def _closest(name: str, candidates: Sequence[str]) -> str:
     folded = {candidate.casefold(): candidate for candidate in candidates}
-    found = difflib.get_close_matches(name.casefold(), folded, n=1)
-    return f" Closest: {folded[found[0]]!r}." if found else ""
+    closest = difflib.get_close_matches(name.casefold(), folded, n=1)
+    return f" Closest: {folded[closest[0]]!r}." if closest else ""

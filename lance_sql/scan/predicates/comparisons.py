@@ -101,13 +101,13 @@ def is_member(array: pa.Array, items: tuple[Value, ...], has_null: bool) -> pa.B
     listed = [item for item in items if item == item]
     if floating and 0.0 in listed:
         listed += [0.0, -0.0]
-    found = pc.is_in(array, value_set=values(listed, array.type))
+    is_in = pc.is_in(array, value_set=values(listed, array.type))
     if any(item != item for item in items):
-        found = pc.or_(found, pc.fill_null(pc.is_nan(array), False))
+        is_in = pc.or_(is_in, pc.fill_null(pc.is_nan(array), False))
     unknown = pa.scalar(None, pa.bool_())
     if has_null:
-        return pc.if_else(found, True, unknown)
-    return pc.if_else(pc.is_valid(array), found, unknown) if array.null_count else found
+        return pc.if_else(is_in, True, unknown)
+    return pc.if_else(pc.is_valid(array), is_in, unknown) if array.null_count else is_in
 
 
 def _common(left: pa.Array, right: pa.Array) -> tuple[pa.Array, pa.Array]:
@@ -180,7 +180,7 @@ def take_answers(answers: pa.BooleanArray, indices: pa.Array, for_null: bool | N
 
 
 def constant(value: bool | None, num_rows: int) -> pa.BooleanArray:
-    """The same answer for each row."""
+    """One answer for all rows."""
     if value is None:
         return pa.nulls(num_rows, pa.bool_())
     bits = np.full((num_rows + 7) // 8, 255 if value else 0, np.uint8)

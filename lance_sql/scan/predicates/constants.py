@@ -111,7 +111,7 @@ def is_decimal(type: pa.DataType) -> bool:
 
 
 def locate(constant: Constant, type: pa.DataType) -> Position | None:
-    """The constant's place among the values of a plain type; None when the two cannot be compared.
+    """The constant's position among the values of a plain type; None when the two cannot be compared.
 
     Text takes the type's own form: '7' is a number beside a number, a date beside a date.
     """
@@ -248,7 +248,7 @@ def _locate_number(number: int | float | np.float32 | Decimal, type: pa.DataType
 
 
 def _locate_among(number: int | float | np.float32 | Decimal, scale: int, low: int, high: int) -> Position:
-    """The place of `number` among the integers low..high, each standing for itself / 10**scale."""
+    """The position of `number` among the integers low..high, each standing for itself / 10**scale."""
     if isinstance(number, int) and scale == 0 and low <= number <= high:
         return Position(number, True)
     if not math.isfinite(number):
@@ -270,7 +270,7 @@ def _locate_among(number: int | float | np.float32 | Decimal, scale: int, low: i
 
 
 def _locate_rounded(number: float | np.float32, scale: int, low: int, high: int) -> Position:
-    """The same for a floating-point number, beside which each of the integers is rounded to its type."""
+    """The position of a floating-point number, beside which each of the integers is rounded to its type."""
     kind = np.float32 if isinstance(number, np.float32) else np.float64
     guess = math.floor(Fraction(float(number)) * 10**scale)
     floor = _last(lambda value: bool(rounding.scaled(value, scale, kind) <= number), guess, low, high)

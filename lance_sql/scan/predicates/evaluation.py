@@ -59,9 +59,9 @@ def passing(predicate: Predicate, path: Path, values: pa.Array) -> BoolMask:
     raises: as `evaluate`
     """
     numbers = integers(values)
-    found = _passing_integers(predicate, numbers) if numbers is not None else None
-    if found is not None:
-        return found
+    passed = _passing_integers(predicate, numbers) if numbers is not None else None
+    if passed is not None:
+        return passed
     for name in reversed(path[1:]):
         values = pa.StructArray.from_arrays([values], [name])
     answers = evaluate(predicate, pa.RecordBatch.from_arrays([values], [path[0]]))
@@ -69,14 +69,14 @@ def passing(predicate: Predicate, path: Path, values: pa.Array) -> BoolMask:
 
 
 def _passing_integers(predicate: Predicate, numbers: npt.NDArray[np.generic]) -> BoolMask | None:
-    """The same for comparisons with integers; None for other predicates."""
+    """Whether the predicate is true for each number; None where it is more than comparisons with integers."""
     match predicate:
         case Compare(op, ColumnRef(), Literal(value)) if isinstance(value, int):
             return compared(op, numbers, value)
         case And(arguments):
             parts = [_passing_integers(argument, numbers) for argument in arguments]
-            found = [part for part in parts if part is not None]
-            return reduce(np.logical_and, found) if len(found) == len(parts) else None
+            known = [part for part in parts if part is not None]
+            return reduce(np.logical_and, known) if len(known) == len(parts) else None
     return None
 
 
@@ -90,24 +90,24 @@ class _Columns:
 
     def stored(self, path: Path) -> pa.Array:
         """As the batch has it, perhaps a dictionary; NULL where a parent is NULL."""
-        found = self._stored.get(path)
-        if found is None:
-            found = self.batch.column(path[0])
+        array = self._stored.get(path)
+        if array is None:
+            array = self.batch.column(path[0])
             if len(path) > 1:
                 import pyarrow.compute as pc
 
                 for name in path[1:]:
-                    found = pc.struct_field(found, name)
-            self._stored[path] = found
-        return found
+                    array = pc.struct_field(array, name)
+            self._stored[path] = array
+        return array
 
     def plain(self, path: Path) -> pa.Array:
-        found = self._plain.get(path)
-        if found is None:
+        array = self._plain.get(path)
+        if array is None:
             from . import comparisons
 
-            found = self._plain[path] = comparisons.plain(self.stored(path))
-        return found
+            array = self._plain[path] = comparisons.plain(self.stored(path))
+        return array
 
 
 def _evaluate(predicate: Predicate, columns: _Columns) -> pa.BooleanArray:

@@ -54,7 +54,7 @@ def _compare_range(op: str, operand: ColumnRef | Call, first: Literal, last: Lit
 
 def member(operand: ColumnRef | Call, type: pa.DataType, values: Iterable[Constant]) -> Predicate:
     """`operand IN (values)`; values that the type cannot hold match nothing."""
-    kept: dict[Value, None] = {}
+    literals: dict[Value, None] = {}
     ranges: list[Predicate] = []
     has_null = False
     plain = plain_type(type)
@@ -62,7 +62,7 @@ def member(operand: ColumnRef | Call, type: pa.DataType, values: Iterable[Consta
     for value in values:
         # of thousands of keys each is where it is: a boolean is no integer here
         if value.__class__ is int and low <= value <= high:
-            kept[value] = None
+            literals[value] = None
             continue
         position = _locate(operand, type, value)
         if position is None:
@@ -70,11 +70,11 @@ def member(operand: ColumnRef | Call, type: pa.DataType, values: Iterable[Consta
         elif position.first is not None:
             ranges.append(compare("=", operand, type, value))
         elif position.exact and position.floor is not None:
-            kept[_canonical(position.floor)] = None
-    if len(kept) == 1 and not has_null:
-        return disjunction([Compare("=", operand, Literal(next(iter(kept)), plain_type(type))), *ranges])
-    if kept:
-        return disjunction([In(operand, tuple(kept), plain_type(type), has_null), *ranges])
+            literals[_canonical(position.floor)] = None
+    if len(literals) == 1 and not has_null:
+        return disjunction([Compare("=", operand, Literal(next(iter(literals)), plain_type(type))), *ranges])
+    if literals:
+        return disjunction([In(operand, tuple(literals), plain_type(type), has_null), *ranges])
     if has_null:
         return disjunction([*ranges, Const(None)])
     return disjunction(ranges) if ranges else never(operand)

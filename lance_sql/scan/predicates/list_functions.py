@@ -53,10 +53,10 @@ def _contains(result: pa.DataType, lists: pa.Array, wanted: pa.Array) -> pa.Arra
 
     if not len(lists):
         return pa.array([], result)
-    found = np.zeros(len(lists), np.bool_)
+    has_item = np.zeros(len(lists), np.bool_)
     equal = pc.equal(comparisons.plain(pc.list_flatten(lists)), wanted[0])
-    found[pc.list_parent_indices(lists).filter(equal).to_numpy(zero_copy_only=False)] = True
-    return pc.if_else(pc.is_valid(lists), pa.array(found), pa.scalar(None, result))
+    has_item[pc.list_parent_indices(lists).filter(equal).to_numpy(zero_copy_only=False)] = True
+    return pc.if_else(pc.is_valid(lists), pa.array(has_item), pa.scalar(None, result))
 
 
 LIST_FUNCTIONS: Final[dict[str, Function]] = {

@@ -122,7 +122,7 @@ def _may_compare_float(op: str, known: PageStatistics, value: Value) -> Pages:
 
 
 def _may_compare_numbers(op: str, known: PageStatistics, value: Value) -> Pages:
-    """The same for values that lie between the bounds."""
+    """Whether a value between the bounds may stand to `value` as `op` says."""
     match op:
         case "=":
             return _may_hold(known.mins, "<=", value) & _may_hold(known.maxs, ">=", value)

@@ -22,9 +22,9 @@ def numbers(array: pa.Array) -> npt.NDArray[np.generic] | None:
 
 
 def integers(array: pa.Array) -> npt.NDArray[np.generic] | None:
-    """The same of values that have one order, without NaN."""
-    found = numbers(array)
-    return None if found is None or found.dtype.kind == "f" else found
+    """The values as `numbers` has them, of types that have one order, without NaN; None for others."""
+    values = numbers(array)
+    return None if values is None or values.dtype.kind == "f" else values
 
 
 def compared(op: str, values: npt.NDArray[np.generic], value: int | float) -> BoolMask:

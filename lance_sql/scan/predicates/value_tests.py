@@ -114,9 +114,9 @@ def column_tests(parts: Sequence[Predicate]) -> tuple[list[ColumnTest], list[Pre
 
     Two ranges of one column become one.
     """
-    found = [_column_test(part) for part in parts]
-    others = [part for part, test in zip(parts, found, strict=True) if test is None]
-    return _merged([test for test in found if test is not None]), others
+    tests = [_column_test(part) for part in parts]
+    others = [part for part, test in zip(parts, tests, strict=True) if test is None]
+    return _merged([test for test in tests if test is not None]), others
 
 
 def _merged(tests: Sequence[ColumnTest]) -> list[ColumnTest]:
@@ -138,8 +138,8 @@ def steps(predicate: Predicate) -> Sequence[Step] | None:
 
     Scans with equal filters get the same tests, of which pages keep the answers: a dictionary is tested once.
     """
-    found = _steps(predicate, is_true=True)
-    return found if found is not None and _num_alternatives(found) <= MAX_ALTERNATIVES else None
+    result = _steps(predicate, is_true=True)
+    return result if result is not None and _num_alternatives(result) <= MAX_ALTERNATIVES else None
 
 
 def _num_alternatives(steps: Sequence[Step]) -> int:
@@ -168,14 +168,14 @@ def _steps(predicate: Predicate, *, is_true: bool) -> Sequence[Step] | None:
             parts = [_steps(argument, is_true=is_true) for argument in arguments]
             if None in parts:
                 return None
-            found = [part for part in parts if part is not None]
+            lists = [part for part in parts if part is not None]
             if isinstance(predicate, And) == is_true:
-                together = [step for part in found for step in part]
+                together = [step for part in lists for step in part]
                 tests = [step for step in together if isinstance(step, ColumnTest)]
                 others = [step for step in together if not isinstance(step, ColumnTest)]
                 # a pair of columns is decoded for the rows that are left
                 return [*_merged(tests), *sorted(others, key=lambda step: isinstance(step, AnyOf))]
-            return [AnyOf(tuple(tuple(part) for part in found))]
+            return [AnyOf(tuple(tuple(part) for part in lists))]
         case Compare(op, ColumnRef(left), ColumnRef(right)):
             return [PairTest(left, op if is_true else _OPPOSITE[op], right)]
         case Compare(op, Call("modulo", (ColumnRef(path), Literal(int() as divisor))), Literal(int() as value)):
@@ -214,8 +214,8 @@ def _column_test(predicate: Predicate) -> ColumnTest | None:
 
 
 def _tests_of(predicates: Sequence[Predicate]) -> tuple[ValueTest, ...]:
-    found = [_column_test(each) for each in predicates]
-    return tuple(each.test for each in found if each is not None)
+    tests = [_column_test(each) for each in predicates]
+    return tuple(each.test for each in tests if each is not None)
 
 
 def _column_test_of_false(predicate: Predicate) -> ColumnTest | None:
@@ -227,18 +227,18 @@ def _column_test_of_false(predicate: Predicate) -> ColumnTest | None:
         return _column_test(predicate.argument)
     if isinstance(predicate, Compare):
         return _column_test(replace(predicate, op=_OPPOSITE[predicate.op]))
-    found = _column_test(predicate)
-    if found is None:
+    column_test = _column_test(predicate)
+    if column_test is None:
         return None
-    test, opposite = found.test, Not(predicate)
+    test, opposite = column_test.test, Not(predicate)
     keys = replace(test.keys, inside=not test.keys.inside) if test.keys is not None else None
     strings = replace(test.strings, inside=not test.strings.inside) if test.strings is not None else None
     single: tuple[ValueTest, ...] = ()
-    if isinstance(predicate, In) and found.single:
+    if isinstance(predicate, In) and column_test.single:
         literals = [Literal(value, predicate.type) for value in predicate.values]
         single = _tests_of([Compare("<>", predicate.operand, literal) for literal in literals])
-    answers = _Answers(found.path, (opposite,))
-    return ColumnTest(found.path, ValueTest(answers, keys, strings=strings), (opposite,), single, is_all=True)
+    answers = _Answers(column_test.path, (opposite,))
+    return ColumnTest(column_test.path, ValueTest(answers, keys, strings=strings), (opposite,), single, is_all=True)
 
 
 def _both(one: ColumnTest, other: ColumnTest) -> ColumnTest | None:
